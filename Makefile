@@ -6,9 +6,9 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-build: ## build the release binary, build/release/muster
+build: ## build the release binary, build/release/muster; PORTAL=0: without the portal and Node.js
 	@scripts/bootstrap build
-	@mkdir -p build && cmake --preset release >build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@mkdir -p build && cmake --preset release -DMUSTER_PORTAL=$(if $(filter 0,$(PORTAL)),OFF,ON) >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@sed -n 's/^-- portal:/portal:/p' build/release.log
 	@cmake --build --preset release
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/datadir.h"
+#include "cli/remote_settings.h"
 #include "cli/settings.h"
 
 enum { WAIT_MAX_S = 10, RETRY_MS = 20 };
@@ -15,7 +16,8 @@ struct client {
     struct arena arena;
     struct datadir datadir;
     const struct client_local *local;
-    struct api *api; /* ours when there is no server; else NULL */
+    struct api *api;      /* ours when there is no server; else NULL */
+    struct remote remote; /* the server */
 };
 
 static void pause_briefly(void)
@@ -38,7 +40,7 @@ static int find_way(struct client *c, const struct settings *settings, struct er
             return c->local->open(settings, c->datadir.database, &c->api, err);
         if (err->code != ERR_BUSY)
             return -1;
-        if (remote_call(c->datadir.socket, &probe, NULL, &c->arena, &reply, NULL) == 0)
+        if (remote_call(&c->remote, &probe, NULL, &c->arena, &reply, NULL) == 0)
             return 0;
         if (clock_mono_us() > until)
             return -1;
@@ -55,7 +57,10 @@ int client_new(const struct settings *settings, const struct client_local *local
     c->local = local;
     arena_init(&c->arena);
     datadir_init(&c->datadir, settings->data, &c->arena);
-    if (settings->database[0] != '\0') {
+    c->remote = (struct remote){ .socket = c->datadir.socket, .server = "http://localhost" };
+    if (settings->server[0] != '\0') {
+        r = remote_read(settings, &c->arena, &c->remote, err);
+    } else if (settings->database[0] != '\0') {
         r = local->open(settings, settings->database, &c->api, err);
     } else {
         r = datadir_ensure(&c->datadir, false, err);
@@ -86,6 +91,6 @@ int client_call(struct client *c, const struct client_request *request,
                 struct error *err)
 {
     if (c->api == NULL)
-        return remote_call(c->datadir.socket, request, sink, arena, ret, err);
+        return remote_call(&c->remote, request, sink, arena, ret, err);
     return local_call(c->api, request, sink, arena, ret, err);
 }

@@ -1,8 +1,10 @@
-/* client.h - the API for the commands: in-process, or over the socket of a running server.
+/* client.h - the API for the commands: in-process, over the socket of a running server, or over
+ * the network, as the user of a personal access token.
  *
  * With SQLite, the process that holds the data directory's lock runs the
  * handlers; so a command sends to the server if one runs; otherwise it takes
- * the lock and runs them itself. With PostgreSQL it always runs them itself.
+ * the lock and runs them itself. With PostgreSQL it always runs them itself. With the setting
+ * `server` it sends to that one, and opens nothing here.
  */
 #pragma once
 #include "base/arena.h"
@@ -52,13 +54,20 @@ int client_call(struct client *c, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                 struct error *err) MUST_CHECK;
 
+/* Where a request goes to. */
+struct remote {
+    const char *socket;      /* NULL: over the network */
+    const char *server;      /* scheme, host and port */
+    const char *ca;          /* file of certificates; NULL: the system's */
+    struct str bearer_token; /* STR_NULL: none */
+};
+
 /* The two ways; `sink` may be NULL. local_call() runs one call as the operator, with the same
- * handlers as the server; remote_call() fails with ERR_UNAVAILABLE when no server listens on the
- * socket.
+ * handlers as the server; remote_call() fails with ERR_UNAVAILABLE when no server listens there.
  */
 int local_call(struct api *api, const struct client_request *request,
                const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                struct error *err) MUST_CHECK;
-int remote_call(const char *socket, const struct client_request *request,
+int remote_call(const struct remote *to, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                 struct error *err) MUST_CHECK;

@@ -245,6 +245,13 @@ static int parse_and_run(struct invocation *in, int argc, char **argv)
     if (settings_read(in->settings_given, in->n_settings_given, &in->arena, &in->settings, &err) !=
         0)
         return command_fail(&err);
+    if (in->command->local_only && in->settings.server[0] != '\0') {
+        (void)err_set(&err, ERR_INVALID,
+                      "'%s' works on the service's own machine: run it there, "
+                      "without server",
+                      in->command->noun);
+        return command_fail(&err);
+    }
     return in->command->run != NULL ? in->command->run(in) : run_row(in);
 }
 

@@ -79,6 +79,7 @@ struct command {
     const char *help;
     const char *examples; /* one or two command lines that work, a line each */
     bool shows_settings;  /* its help lists all settings */
+    bool local_only;      /* works on files of the service's machine: refused with `server` */
 
     /* What it sends. The path is a template (see template.h) of arguments and options; their other
      * values go into the body by its shape, or without one into the query. */

@@ -1,4 +1,4 @@
-/* remote.c - one HTTP request over a unix socket, by libcurl. */
+/* remote.c - one HTTP request over a unix socket or the network, by libcurl. */
 #include <curl/curl.h>
 
 #include "api/route.h"
@@ -34,13 +34,32 @@ static void set_timeouts(CURL *curl, bool in_parts)
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
 }
 
-static void set_request(CURL *curl, const char *socket, const char *url,
-                        const struct client_request *request)
+static void set_target(CURL *curl, const struct remote *to)
 {
-    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket);
+    if (to->socket != NULL) {
+        curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, to->socket);
+        curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    }
+    if (to->ca != NULL)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, to->ca);
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+}
+
+static struct curl_slist *make_headers(const struct remote *to, struct arena *arena)
+{
+    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    struct str line;
+
+    if (headers == NULL || str_is_null(to->bearer_token))
+        return headers;
+    line = arena_printf(arena, "Authorization: Bearer %.*s", STR_ARG(to->bearer_token));
+    return curl_slist_append(headers, line.data);
+}
+
+static void set_request(CURL *curl, const char *url, const struct client_request *request)
+{
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L); /* an agent may be named ".." */
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, route_method_name(request->method));
     if (request->body.len > 0) {
@@ -49,12 +68,12 @@ static void set_request(CURL *curl, const char *socket, const char *url,
     }
 }
 
-int remote_call(const char *socket, const struct client_request *request,
+int remote_call(const struct remote *to, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                 struct error *err)
 {
-    struct str url = arena_printf(arena, "http://localhost%.*s", STR_ARG(request->path));
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+    struct str url = arena_printf(arena, "%s%.*s", to->server, STR_ARG(request->path));
+    struct curl_slist *headers = make_headers(to, arena);
     CURL *curl = curl_easy_init();
     struct answer answer = { .curl = curl, .sink = sink };
     long status = 0;
@@ -63,7 +82,8 @@ int remote_call(const char *socket, const struct client_request *request,
     buf_init(&answer.body, MIB(256));
     if (curl == NULL || headers == NULL)
         err_die("out of memory (libcurl)");
-    set_request(curl, socket, url.data, request);
+    set_target(curl, to);
+    set_request(curl, url.data, request);
     set_timeouts(curl, sink != NULL);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, remote_take);
@@ -78,5 +98,6 @@ int remote_call(const char *socket, const struct client_request *request,
     if (code == CURLE_OK)
         return 0;
     return err_set(err, code == CURLE_COULDNT_CONNECT ? ERR_UNAVAILABLE : ERR_INTERNAL,
-                   "the server at '%s' did not answer: %s", socket, curl_easy_strerror(code));
+                   "the server at '%s' did not answer: %s",
+                   to->socket != NULL ? to->socket : to->server, curl_easy_strerror(code));
 }

@@ -13,7 +13,9 @@
 #include "base/err.h"
 
 struct settings {
-    const char *data;               /* directory */
+    const char *data; /* directory */
+    const char *server, *server_ca,
+        *token_file;                /* of commands; empty: the server on this machine */
     const char *listen;             /* ADDR:PORT */
     const char *database;           /* URL; empty: SQLite in the data directory */
     const char *config;             /* file; empty: none */

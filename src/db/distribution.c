@@ -15,7 +15,7 @@
 const struct table_place table_places[] = {
     /* What every node of muster reads whole, and must be able to read while a worker is away. */
     WHOLE("tenants"), WHOLE("change_numbers"), WHOLE("schema_version"), WHOLE("prices"),
-    WHOLE("users"), WHOLE("user_roles"), WHOLE("sessions"), WHOLE("keys"), WHOLE("agent_models"),
+    WHOLE("users"), WHOLE("user_roles"), WHOLE("sessions"), WHOLE("personal_tokens"), WHOLE("keys"), WHOLE("agent_models"),
     WHOLE("command_policies"), WHOLE("alert_rules"),
 
     SPLIT("agents", "none"),

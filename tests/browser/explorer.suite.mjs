@@ -167,6 +167,8 @@ describe("runs explorer", () => {
         const wanted = runs.filter((run) => run.agent === "lead-scorer" && run.status === "failed");
         assert.deepEqual(ids.sort(), wanted.map((run) => run.id).sort());
         assert.equal(ids.length, shown);
+        const events = page.getByRole("link", { name: "All events of the period instead" });
+        assert.match(await events.getAttribute("href"), /export\/events\?format=csv&time_range=7d$/);
         await close(page);
     });
 

@@ -215,7 +215,7 @@ describe("text is never markup", () => {
     /** Views that show nothing that was sent. */
     const SILENT = ["overview", "alerts-history", "rules", "settings-users", "settings-retention"]
         .concat(["settings-secrets", "settings-plan", "platform", "platform-users"])
-        .concat(["platform-vault"]);
+        .concat(["platform-vault", "connect", "account"]);
 
     test("nor do they on any other page", async () => {
         const page = await openAs(browser, server, ROOT_ADMIN, "/t/hostile/alerts");

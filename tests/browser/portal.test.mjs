@@ -17,4 +17,5 @@ import "./docs.suite.mjs";
 import "./layout.suite.mjs";
 import "./large.suite.mjs";
 import "./light.suite.mjs";
+import "./time.suite.mjs";
 import "./fields.suite.mjs";

@@ -63,6 +63,9 @@ OPERATIONS = """
     person    GET    /api/v1/auth/me
     person    POST   /api/v1/auth/password
     person    POST   /api/v1/auth/logout
+    person    GET    /api/v1/auth/tokens
+    person    POST   /api/v1/auth/tokens
+    person    DELETE /api/v1/auth/tokens/{token_id}
 
     read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
@@ -162,6 +165,9 @@ OPERATIONS = """
     platform  POST   /api/v1/platform/users
     platform  PATCH  /api/v1/platform/users/{email}
     platform  DELETE /api/v1/platform/users/{email}
+    platform  GET    /api/v1/platform/users/{email}/tokens
+    platform  POST   /api/v1/platform/users/{email}/tokens
+    platform  DELETE /api/v1/platform/users/{email}/tokens/{token_id}
     platform  GET    /api/v1/platform/audit
     platform  GET    /api/v1/platform/audit/verify
     platform  GET    /api/v1/platform/audit/head
@@ -184,6 +190,7 @@ BODIES = {
     "POST /api/v1/auth/setup": {"code": "x", "email": "x@example.com", "password": PASSWORD},
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
     "POST /api/v1/auth/password": {"current_password": "x", "new_password": "aaaaaaaaaaaaaaa"},
+    "POST /api/v1/auth/tokens": {"name": "x"},
     "POST /api/v1/agents/register": {"agent_name": AGENT},
     "POST /api/v1/telemetry": {**REPORT, "client_id": "", "event": "started"},
     "POST /api/v1/telemetry/batch": {"events": [{**REPORT, "client_id": "", "event": "started"}]},
@@ -219,6 +226,7 @@ BODIES = {
     "POST /api/v1/platform/prices/import": {"prices": {}},
     "POST /api/v1/platform/users": {"email": "none@example.com", "password": "aaaaaaaaaaaaaaa"},
     "PATCH /api/v1/platform/users/{email}": {"role": "none"},
+    "POST /api/v1/platform/users/{email}/tokens": {"name": "x"},
 }
 QUERIES = {
     "POST /api/v1/heartbeat": "client_id=x",
@@ -234,6 +242,7 @@ VALUES = {
     "agent_name": "access%20agent", "run_id": RUN_ID, "workflow_run_id": "w", "key_id": "key_none",
     "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
     "webhook_id": "none", "delivery_id": "none", "key": "none", "alert_id": "none",
+    "token_id": "pat_none",
 }  # fmt: skip
 
 

@@ -70,6 +70,9 @@ ARGUMENTS = {
     "user add": "{email} --role member --tenant {slug} --password-stdin|correct horse battery",
     "user list": "--tenant {slug}",
     "user passwd": "{email} --password-stdin|another horse battery",
+    "token add": "laptop --user {email} --role admin --expires-in-days 7",
+    "token list": "--user {email}",
+    "token delete": "{token} --user {email}",
     "user delete": "{email} --tenant {slug}",
     "value set": "k v --tenant {slug}",
     "value list": "--tenant {slug}",
@@ -92,7 +95,7 @@ ARGUMENTS = {
 
 # Where an answer gives what later rows need.
 KEPT = {"key add": ("key", "key_id"), "webhook add": ("webhook", "webhook_id"),
-        "price set": ("price", "price_id")}  # fmt: skip
+        "price set": ("price", "price_id"), "token add": ("token", "token_id")}  # fmt: skip
 
 
 def listed():

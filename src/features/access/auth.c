@@ -36,7 +36,7 @@ bool auth_look_up(struct api_call *call)
 {
     int64_t now_us = clock_wall_us();
 
-    if (!str_is_null(call->cookie)) {
+    if (call->personal || !str_is_null(call->cookie)) {
         call->user =
             sessions_find(access_sessions(call->api->engine), &call->digest, now_us, call->arena);
         call->unknown_token = call->user == NULL;
@@ -76,6 +76,7 @@ int auth_identify(struct api_call *call, struct error *err)
     token = bearer_token(&call->exchange->request);
     if (str_is_null(token) || !token_is_well_formed(token))
         return call_refuse_caller(call, err, !str_is_null(token));
+    call->personal = token_is_personal(token);
     call->digest = digest_sha256(token);
     (void)auth_look_up(call);
     return 0;
@@ -116,6 +117,13 @@ static int authorize_user(struct api_call *call, struct str slug, struct error *
     struct tenant_entry *tenant;
     enum tenant_role role;
 
+    if (call->route->auth < AUTH_USER)
+        return call_refuse(call, err, 403,
+                           "A personal access token cannot report or pull; use a key");
+    if (call->route->auth == AUTH_USER && call->personal &&
+        call->exchange->request.method != METHOD_GET)
+        return call_refuse(call, err, 403,
+                           "Not allowed with a personal access token; sign in as the user");
     if (call->route->auth == AUTH_USER)
         return 0;
     if (call->user->is_platform_admin)

@@ -39,7 +39,7 @@ static int check_rate(struct api_call *call, struct error *err)
         return 0;
     return call_refuse(call, err, 429, "Rate limit exceeded: %lld requests in %d seconds per %s",
                        (long long)verdict.limit, RATE_WINDOW_S,
-                       call->user != NULL ? "session" : "token");
+                       call->user != NULL && !call->personal ? "session" : "token");
 }
 
 static int check_caller(struct api_call *call, struct error *err)
@@ -98,6 +98,8 @@ static void log_caller(const struct api_call *call, struct log_line *line)
         if (call->tenant != NULL)
             log_str(line, "tenant", call->tenant->slug);
         log_str(line, "person", call->user->user_id);
+        if (call->personal)
+            log_str(line, "token", call->user->token_id);
     } else if (call->key != NULL) {
         log_str(line, "tenant", call->key->tenant->slug);
         log_str(line, "key", call->key->key_id);

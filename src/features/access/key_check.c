@@ -79,7 +79,7 @@ static int caches_refresh_run(struct reader_job *job, struct db *db, struct erro
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
-    if (!str_is_null(call->cookie))
+    if (call->personal || !str_is_null(call->cookie))
         return sessions_refresh(access_sessions(call->api->engine), db, err);
     return registry_refresh(access_registry(call->api->engine), db, err);
 }

@@ -7,6 +7,8 @@
 
 enum { PREFIX_LEN = 7, RANDOM_LEN = 30, CHECK_LEN = 6 };
 
+static const struct str personal = STR_INIT("mst_pat_");
+
 _Static_assert(PREFIX_LEN + RANDOM_LEN + CHECK_LEN == TOKEN_LEN, "as the header says");
 
 static const struct str prefixes[] = {
@@ -27,14 +29,29 @@ struct str token_kind_name(enum token_kind kind)
     return names[kind];
 }
 
+static void make(struct str prefix, char *ret)
+{
+    memcpy(ret, prefix.data, prefix.len);
+    digest_random_base62(ret + prefix.len, RANDOM_LEN);
+    digest_base62(digest_crc32(str_from(ret, prefix.len + RANDOM_LEN)),
+                  ret + prefix.len + RANDOM_LEN, CHECK_LEN);
+    ret[prefix.len + RANDOM_LEN + CHECK_LEN] = '\0';
+}
+
 void token_make(enum token_kind kind, char ret[TOKEN_LEN + 1])
 {
     assert((size_t)kind < COUNT_OF(prefixes) && prefixes[kind].len == PREFIX_LEN);
-    memcpy(ret, prefixes[kind].data, PREFIX_LEN);
-    digest_random_base62(ret + PREFIX_LEN, RANDOM_LEN);
-    digest_base62(digest_crc32(str_from(ret, PREFIX_LEN + RANDOM_LEN)),
-                  ret + PREFIX_LEN + RANDOM_LEN, CHECK_LEN);
-    ret[TOKEN_LEN] = '\0';
+    make(prefixes[kind], ret);
+}
+
+void token_make_personal(char ret[TOKEN_PERSONAL_LEN + 1])
+{
+    make(personal, ret);
+}
+
+bool token_is_personal(struct str token)
+{
+    return str_starts(token, personal);
 }
 
 static bool has_known_prefix(struct str token)
@@ -52,14 +69,15 @@ static bool is_base62(char c)
 
 bool token_is_well_formed(struct str token)
 {
+    const bool is_personal = token_is_personal(token);
+    const size_t len = is_personal ? TOKEN_PERSONAL_LEN : TOKEN_LEN;
     char check[CHECK_LEN];
 
-    if (token.len != TOKEN_LEN || !has_known_prefix(token))
+    if (token.len != len || (!is_personal && !has_known_prefix(token)))
         return false;
-    for (size_t i = PREFIX_LEN; i < TOKEN_LEN; i++)
+    for (size_t i = is_personal ? personal.len : PREFIX_LEN; i < len; i++)
         if (!is_base62(token.data[i]))
             return false;
-    digest_base62(digest_crc32(str_from(token.data, TOKEN_LEN - CHECK_LEN)), check, CHECK_LEN);
-    return str_eq(str_from(check, CHECK_LEN),
-                  str_from(token.data + TOKEN_LEN - CHECK_LEN, CHECK_LEN));
+    digest_base62(digest_crc32(str_from(token.data, len - CHECK_LEN)), check, CHECK_LEN);
+    return str_eq(str_from(check, CHECK_LEN), str_from(token.data + len - CHECK_LEN, CHECK_LEN));
 }

@@ -323,15 +323,15 @@ static int check_run(struct invocation *in)
 
 /* clang-format off */
 const struct command backup_commands[] = {
-    { "backup", NULL, .args = { { "file", OPTION_FILE, "FILE", .help = "new file to write; it must not exist" } },
+    { "backup", NULL, .local_only = true, .args = { { "file", OPTION_FILE, "FILE", .help = "new file to write; it must not exist" } },
       .help = "back up the embedded database into a file, whether or not a server is running",
       .examples = "muster backup /var/backups/muster-monday.db",
       .run = backup_run },
-    { "restore", NULL, .args = { { "file", OPTION_FILE, "FILE", .help = "file that `muster backup` has written" } },
+    { "restore", NULL, .local_only = true, .args = { { "file", OPTION_FILE, "FILE", .help = "file that `muster backup` has written" } },
       .help = "restore a backup into a data directory that has no database",
       .examples = "muster restore /var/backups/muster-monday.db --data ./data-new",
       .run = restore_run },
-    { "check", NULL,
+    { "check", NULL, .local_only = true,
       .help = "check database integrity, the checksums of what agents reported, and the audit log",
       .examples = "muster check --data /var/lib/muster",
       .run = check_run },

@@ -1,6 +1,7 @@
 // Time ranges that people choose from.
 
 import { type Choice, labelOf } from "./choices";
+import { exactTime } from "./format";
 
 const DAYS: readonly Choice[] = [
     { value: "24h", label: "Last 24 hours" },
@@ -8,6 +9,8 @@ const DAYS: readonly Choice[] = [
     { value: "30d", label: "Last 30 days" },
     { value: "90d", label: "Last 90 days" },
 ];
+
+export const ALL_TIME = "all";
 
 export const RANGES: readonly Choice[] = [{ value: "1h", label: "Last hour" }, ...DAYS];
 
@@ -19,8 +22,73 @@ export const PERIODS: readonly Choice[] = [
     { value: "last_month", label: "Last month" },
 ];
 
+const DAY_MS = 86_400_000;
+const SPAN = /^(\d+)([hd])$/;
+
+/** From one time to another, in milliseconds. */
+export type Bounds = [from: number, to: number];
+
+const startOfDay = (at: number) => Math.floor(at / DAY_MS) * DAY_MS;
+
+function startOfMonth(at: number, back: number): number {
+    const date = new Date(at);
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - back);
+}
+
+/** A range of a person's own: "<date-time>/<date-time>". Null: it is not one. */
+function customBounds(range: string): Bounds | null {
+    const [from = "", to = "", ...more] = range.split("/");
+    const bounds: Bounds = [Date.parse(from), Date.parse(to)];
+    return more.length === 0 && bounds[0] < bounds[1] ? bounds : null;
+}
+
+export const isCustom = (range: string) => customBounds(range) !== null;
+
+export const rangeBetween = ([from, to]: Bounds) =>
+    `${new Date(from).toISOString()}/${new Date(to).toISOString()}`;
+
+/** For what was marked in a chart, in seconds. */
+export const rangeOfSeconds = (from: number, to: number) => rangeBetween([from * 1000, to * 1000]);
+
+/** What the range is now; days and months are UTC, as the service counts them. */
+export function boundsOf(range: string, now: number): Bounds {
+    const custom = customBounds(range);
+    if (custom !== null) return custom;
+    const [, n = "30", unit = "d"] = SPAN.exec(range) ?? [];
+    switch (range) {
+        case "today":
+            return [startOfDay(now), now];
+        case "this_month":
+            return [startOfMonth(now, 0), now];
+        case "last_month":
+            return [startOfMonth(now, 1), startOfMonth(now, 0)];
+        default:
+            return [now - Number(n) * (unit === "h" ? DAY_MS / 24 : DAY_MS), now];
+    }
+}
+
+/** The range of the same length that ends where this one begins. */
+export function rangeBefore(range: string, now: number): string {
+    const [from, to] = boundsOf(range, now);
+    return rangeBetween([from - (to - from), from]);
+}
+
+/** The range in the address: a choice, or one of the person's own. */
+export function chosenRange(choices: readonly Choice[], value: string | null, otherwise: string) {
+    if (value !== null && isCustom(value)) return value;
+    return choices.some((one) => one.value === value) ? (value as string) : otherwise;
+}
+
+/** "9 Nov 2026, 10:00:00 UTC – …" */
+export function customInWords(range: string): string {
+    const [from, to] = customBounds(range) ?? [0, 0];
+    const text = (at: number) => exactTime(new Date(at).toISOString());
+    return `${text(from)} – ${text(to)}`;
+}
+
 /** "the last 7 days": the label of a choice inside a sentence. */
 export function rangeInWords(choices: readonly Choice[], value: string): string {
+    if (isCustom(value)) return customInWords(value);
     const label = labelOf(choices, value);
     return label
         .replace(/^Last/, "the last")

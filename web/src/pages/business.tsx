@@ -7,11 +7,10 @@ import { KpiCard, unitCost } from "../features/kpis/kpi_card";
 import { KpiDetail } from "../features/kpis/kpi_detail";
 import { idOf, nameOf } from "../features/kpis/names";
 import { call } from "../lib/api";
-import { chosen } from "../lib/choices";
 import { cost, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { useLiveQuery, useQuery } from "../lib/query";
-import { PERIODS, rangeInWords } from "../lib/ranges";
+import { chosenRange, PERIODS, rangeInWords } from "../lib/ranges";
 import { setQuery } from "../lib/route";
 import {
     Empty,
@@ -41,7 +40,7 @@ function NoKpis() {
 }
 
 export default function Business({ slug, query }: PageProps) {
-    const range = chosen(PERIODS, query.get("range"), "7d");
+    const range = chosenRange(PERIODS, query.get("range"), "7d");
     const search = (query.get("q") ?? "").toLowerCase();
     const [limit, setLimit] = useState(SHOWN_FIRST);
     const summary = useLiveQuery(slug, `${SUMMARY} ${slug} ${range}`, (signal) =>
@@ -72,7 +71,7 @@ export default function Business({ slug, query }: PageProps) {
                 />
             </Heading>
             <div class="filters">
-                <PeriodSelect value={range} />
+                <PeriodSelect choices={PERIODS} value={range} />
                 <SearchField
                     label="KPI or agent"
                     placeholder="KPI or agent"

@@ -9,7 +9,7 @@ import { chosen } from "../lib/choices";
 import type { PageProps } from "../lib/page";
 import { agentPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
-import { PERIODS, rangeInWords } from "../lib/ranges";
+import { chosenRange, PERIODS, rangeInWords } from "../lib/ranges";
 import { setQuery } from "../lib/route";
 import { Card, Empty, Heading, Live, LoadState, PeriodSelect, Segments } from "../ui";
 import { Bars } from "../ui/figures";
@@ -24,7 +24,7 @@ function useUsage(slug: string, range: string, group_by: string) {
 }
 
 export default function Cost({ slug, query }: PageProps) {
-    const range = chosen(PERIODS, query.get("range"), "30d");
+    const range = chosenRange(PERIODS, query.get("range"), "30d");
     const measure = chosen(MEASURES, query.get("measure"), "cost");
     const models = useUsage(slug, range, "model");
     const days = useUsage(slug, range, "day,model");
@@ -54,7 +54,7 @@ export default function Cost({ slug, query }: PageProps) {
                 />
             </Heading>
             <div class="filters">
-                <PeriodSelect value={range} />
+                <PeriodSelect choices={PERIODS} value={range} />
                 <Segments
                     label="Measure"
                     choices={MEASURES}

@@ -13,13 +13,13 @@ import {
 } from "../features/overview/cards";
 import { forecast, movedOf, sumsOf } from "../features/overview/numbers";
 import { call } from "../lib/api";
-import { chosen } from "../lib/choices";
 import { useNow } from "../lib/clock";
 import { cost, count, dollars, percent } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { useLiveQuery } from "../lib/query";
-import { href, pathOf, setQuery } from "../lib/route";
-import { Heading, Live, LoadState, Segments } from "../ui";
+import { chosenRange } from "../lib/ranges";
+import { href, pathOf } from "../lib/route";
+import { Heading, Live, LoadState, PeriodSelect } from "../ui";
 
 const TOTALS = "GET /api/v1/tenants/{slug}/dashboard/totals";
 const AGENTS = "GET /api/v1/tenants/{slug}/agents";
@@ -30,9 +30,9 @@ const ALERTS_SHOWN = 5;
 const SLOW_MS = 60_000; // figures that change little
 
 const PERIODS = [
-    { value: "24h", label: "24 hours" },
-    { value: "7d", label: "7 days" },
-    { value: "30d", label: "30 days" },
+    { value: "24h", label: "Last 24 hours" },
+    { value: "7d", label: "Last 7 days" },
+    { value: "30d", label: "Last 30 days" },
 ];
 
 /** A number and the list that it leads to. */
@@ -137,18 +137,15 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
 }
 
 export default function Overview({ slug, query }: PageProps) {
-    const range = chosen(PERIODS, query.get("range"), "7d");
+    const range = chosenRange(PERIODS, query.get("range"), "7d");
     return (
         <>
             <Heading title="Overview">
                 <Live />
-                <Segments
-                    label="Period"
-                    choices={PERIODS}
-                    value={range}
-                    onChange={(to) => setQuery({ range: to })}
-                />
             </Heading>
+            <div class="filters">
+                <PeriodSelect choices={PERIODS} value={range} />
+            </div>
             <Workspace key={slug} slug={slug} range={range} />
         </>
     );

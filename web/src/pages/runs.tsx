@@ -12,7 +12,7 @@ import { chosen } from "../lib/choices";
 import { exactTime, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { useLiveQuery, useQuery } from "../lib/query";
-import { rangeInWords, RANGES } from "../lib/ranges";
+import { ALL_TIME, chosenRange, isCustom, rangeInWords, RANGES } from "../lib/ranges";
 import { pathOf, setQuery } from "../lib/route";
 import { useSteady } from "../lib/steady";
 import {
@@ -21,9 +21,9 @@ import {
     Heading,
     Live,
     Pager,
+    PeriodSelect,
     SearchField,
     Segments,
-    Select,
     Skeleton,
     type Sorting,
 } from "../ui";
@@ -39,21 +39,25 @@ const STATUSES = [
     { value: "in_progress", label: "Running" },
     { value: "completed", label: "Completed" },
 ];
-const SINCE = [...RANGES, { value: "all", label: "All time" }];
+const SINCE = [...RANGES, { value: ALL_TIME, label: "All time" }];
 
 type Wanted = Query<typeof RUNS>;
 
 const isSorted = (wanted: Wanted) => wanted.order !== "started" || wanted.ascending === true;
 
+const sinceOf = (query: URLSearchParams) => chosenRange(SINCE, query.get("since"), "7d");
+
 function queryOf(query: URLSearchParams): Wanted {
-    const since = chosen(SINCE, query.get("since"), "7d");
+    const range = sinceOf(query);
+    const [from, to] = isCustom(range) ? range.split("/") : [range, null];
     const status = chosen(STATUSES, query.get("status"), "");
     const order = Object.values(ORDERS).find((one) => one === query.get("order")) ?? "started";
     const ascending = query.get("ascending") === "true";
     const sorted = order !== "started" || ascending;
     return {
         limit: sorted ? SORTED_LIMIT : LIMIT,
-        since: since === "all" ? null : since,
+        since: range === ALL_TIME ? null : from,
+        until: to,
         status: status === "" ? null : (status as RunListItem["status"]),
         agent_name: query.get("agent_name"),
         workflow_run_id: query.get("workflow_run_id"),
@@ -83,22 +87,23 @@ function setSorting(to: Sorting | null) {
 
 interface FiltersProps {
     slug: string;
+    since: string; // a choice, or a range
     wanted: Wanted;
     runs: RunListItem[];
 }
 
 /** The types of errors of the period, the most frequent first. */
-function useErrorTypes(slug: string, since: string | null | undefined): string[] {
-    const time_range = since ?? "90d";
+function useErrorTypes(slug: string, since: string): string[] {
+    const time_range = since === ALL_TIME ? "90d" : since;
     const { data } = useQuery(`${TOTALS} ${slug} ${time_range}`, (signal) =>
         call(TOTALS, { path: { slug }, query: { time_range }, signal }),
     );
     return (data?.errors ?? []).flatMap((one) => (one.error_type ? [one.error_type] : []));
 }
 
-function Filters({ slug, wanted, runs }: FiltersProps) {
+function Filters({ slug, since, wanted, runs }: FiltersProps) {
     const agents = useAgentNames(slug);
-    const errors = useErrorTypes(slug, wanted.since);
+    const errors = useErrorTypes(slug, since);
     const versions = [...new Set(runs.flatMap((run) => run.agent_version || []))].sort();
     const change = (changes: Record<string, string | null>, typed = true) =>
         setQuery({ ...changes, cursor: null }, { typed });
@@ -121,12 +126,7 @@ function Filters({ slug, wanted, runs }: FiltersProps) {
                 value={wanted.q ?? ""}
                 onChange={(q) => change({ q: q.slice(0, 64) })}
             />
-            <Select
-                label="Started in"
-                choices={SINCE}
-                value={wanted.since ?? "all"}
-                onChange={(since) => change({ since }, false)}
-            />
+            <PeriodSelect label="Started in" name="since" choices={SINCE} value={since} />
             <SearchField
                 label="Agent"
                 placeholder="Agent"
@@ -178,9 +178,9 @@ export default function Runs({ slug, query }: PageProps) {
             <Heading title="Runs">
                 {!older && <Live />}
                 <SavedViews slug={slug} path={pathOf("t", slug, "runs")} query={query} />
-                <RunExport slug={slug} filters={wanted} />
+                <RunExport slug={slug} range={sinceOf(query)} filters={wanted} />
             </Heading>
-            <Filters slug={slug} wanted={wanted} runs={rows} />
+            <Filters slug={slug} since={sinceOf(query)} wanted={wanted} runs={rows} />
             {error && <ErrorNote error={error} retry={reload} />}
             {loading && <Skeleton rows={12} />}
             <p class="fresh" role="status">
@@ -192,7 +192,7 @@ export default function Runs({ slug, query }: PageProps) {
             </p>
             {data?.examined_since && (
                 <p class="note">
-                    Sorted are the newest runs of {rangeInWords(SINCE, wanted.since ?? "all")}: those
+                    Sorted are the newest runs of {rangeInWords(SINCE, sinceOf(query))}: those
                     since {exactTime(data.examined_since)}.
                 </p>
             )}

@@ -32,6 +32,8 @@ interface Props {
     format: (value: number) => string;
     formatTime?: (seconds: number) => string; // for times that are not periods
     height?: number;
+    /** Called with a part that was marked by dragging, in seconds since 1970. */
+    onZoom?: (from: number, to: number) => void;
 }
 
 const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
@@ -152,6 +154,20 @@ function axesOf(props: Props, divisor: number): uPlot.Axis[] {
     ];
 }
 
+const MARK_MIN_PX = 8; // less is a click
+
+/** The periods that were marked: whole ones, since a part of one cannot be shown. */
+function zoom(chart: uPlot, { times, onZoom }: Props) {
+    const { left, width } = chart.select;
+    if (onZoom === undefined || width < MARK_MIN_PX) return;
+    const [from, to] = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")];
+    const half = stepOf(times) / 2;
+    const marked = times.filter((time) => time + half > from && time - half < to);
+    const [first, last] = [marked[0], marked[marked.length - 1]];
+    chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    if (first !== undefined && last !== undefined) onZoom(first, last + stepOf(times));
+}
+
 interface Pointer {
     at: number;
     left: number;
@@ -174,7 +190,11 @@ function optionsOf(
         height: props.height ?? HEIGHT,
         legend: { show: false },
         padding: [8, 12, 0, 0],
-        cursor: { y: false, points: { show: !isBars(props) }, drag: { x: false, y: false } },
+        cursor: {
+            y: false,
+            points: { show: !isBars(props) },
+            drag: { x: props.onZoom !== undefined, y: false, setScale: false },
+        },
         tzDate: (seconds) => u.tzDate(new Date(seconds * 1000), "UTC"),
         scales: {
             x: { range: (_, from, to) => (around ? [from - half, to + half] : [from, to]) },
@@ -183,6 +203,7 @@ function optionsOf(
         axes: axesOf(props, divisor),
         series: [{}, ...series],
         hooks: {
+            setSelect: [(chart) => zoom(chart, props)],
             draw: [(chart) => props.unfinished && hatch(chart, props.times, surface)],
             setCursor: [
                 (chart) => {

@@ -1,8 +1,6 @@
 // One value of several: as buttons side by side, or as a drop-down.
 
 import type { Choice } from "../lib/choices";
-import { PERIODS } from "../lib/ranges";
-import { setQuery } from "../lib/route";
 
 interface Props {
     label: string;
@@ -48,17 +46,5 @@ export function Select({ label, choices, value, onChange }: Props) {
                 <Options choices={choices} />
             </select>
         </label>
-    );
-}
-
-/** The period of a page, kept in its address. */
-export function PeriodSelect({ value }: { value: string }) {
-    return (
-        <Select
-            label="Period"
-            choices={PERIODS}
-            value={value}
-            onChange={(range) => setQuery({ range })}
-        />
     );
 }

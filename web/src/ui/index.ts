@@ -16,6 +16,7 @@ export * from "./icons";
 export * from "./mark";
 export * from "./menu";
 export * from "./pager";
+export * from "./period";
 export * from "./search_field";
 export * from "./table";
 export * from "./tabs";

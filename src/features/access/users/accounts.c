@@ -87,7 +87,7 @@ int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
         .user_id = user->user_id,
         .email = user->email,
         .role = users_role_name(user->is_platform_admin ? PLATFORM_ADMIN : PLATFORM_NONE),
-        .csrf_token = session_csrf_token(call),
+        .csrf_token = call->personal ? STR_LIT("") : session_csrf_token(call),
         .expires_at = user->ends_at,
     };
     return users_memberships(db, user->user_id, call->arena, &answer->tenants, err);

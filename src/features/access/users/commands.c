@@ -5,11 +5,15 @@
 #include "cli/request.h"
 #include "cli/template.h"
 #include "features/access/commands.h"
+#include "features/access/users/personal_shapes.h"
 #include "features/access/users/shapes.h"
 
 #define USERS       "/api/v1/platform/users"
 #define THOSE_USERS "/api/v1/{tenant?tenants/{tenant}|platform}/users"
-#define EMAIL_ARG   { "email", OPTION_NAME, "EMAIL", .help = "e-mail address of the user" }
+#define TOKENS      "/api/v1/platform/users/{user}/tokens"
+#define USER_OPTION                                                                                \
+    { "user", OPTION_NAME, "EMAIL", .required = true, .help = "e-mail address of the user" }
+#define EMAIL_ARG { "email", OPTION_NAME, "EMAIL", .help = "e-mail address of the user" }
 #define PASSWORD_OPTION                                                                            \
     { "password-stdin", OPTION_FLAG, .field = "",                                                  \
       .help = "read the password from standard input instead of the terminal" }
@@ -108,6 +112,26 @@ const struct command user_commands[] = {
       .examples = "muster user delete bob@example.com --tenant acme",
       .method = METHOD_DELETE, .path = THOSE_USERS "/{email}",
       .line = "{tenant?'{email}' no longer has a role in tenant '{tenant}'|user '{email}' deleted}" },
+    { "token", "add", .args = { { "name", OPTION_NAME, "NAME", .help = "what the token is for" } },
+      .options = OPTIONS(USER_OPTION,
+                         { "role", OPTION_WORD, "platform_admin|admin|member", .help = "what it allows at most; default: member, which reads" },
+                         { "expires-in-days", OPTION_NUMBER, "DAYS", .help = "days until it stops working, up to 366; default: 90" }),
+      .help = "create a personal access token, which acts as the user, and print it; it is shown only once",
+      .examples = "muster token add laptop --user ada@example.com --role admin --expires-in-days 30",
+      .method = METHOD_POST, .path = TOKENS, .body = &personal_create_shape,
+      .answer = &personal_created_shape, .line = "{token}" },
+    { "token", "list", .options = OPTIONS(USER_OPTION),
+      .help = "list a user's personal access tokens, without the tokens themselves",
+      .examples = "muster token list --user ada@example.com",
+      .method = METHOD_GET, .path = TOKENS, .answer = &personal_list_shape, .list = "tokens",
+      .columns = COLUMNS({ "TOKEN ID", .cell = "{token_id}" }, { "ROLE", .cell = "{role}" }, { "CREATED", .cell = "{created_at}" },
+                         { "EXPIRES", .cell = "{expires_at}" }, { "NAME", .cell = "{name}" }) },
+    { "token", "delete", .args = { { "token_id", OPTION_NAME, "TOKEN_ID", .help = "id of the token, as `token list` shows it" } },
+      .options = OPTIONS(USER_OPTION),
+      .help = "delete a user's personal access token, at once",
+      .examples = "muster token delete pat_8sYt0KcPq2mWx4Zb --user ada@example.com",
+      .method = METHOD_DELETE, .path = TOKENS "/{token_id}",
+      .line = "token '{token_id}' of '{user}' deleted" },
     { 0 },
 };
 /* clang-format on */

@@ -99,7 +99,8 @@ int session_check(struct api_call *call, struct error *err)
     const struct http_request *request = &call->exchange->request;
     struct str given;
 
-    if (call->user == NULL || request->method == METHOD_GET || request->method == METHOD_HEAD)
+    if (call->user == NULL || call->personal || request->method == METHOD_GET ||
+        request->method == METHOD_HEAD)
         return 0;
     if (session_check_origin(call, err) != 0)
         return -1;

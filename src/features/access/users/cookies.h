@@ -25,6 +25,7 @@ struct str session_csrf_token(struct api_call *call);
 /* Does the request come from this site, according to the browser? Fails with 403. */
 int session_check_origin(struct api_call *call, struct error *err) MUST_CHECK;
 
-/* A user's change must come from this site and carry the session's token; anything else passes.
+/* A user's change must come from this site and carry the session's token; anything else passes,
+ * and what carries a token that no browser adds by itself.
  * Fails with 403. */
 int session_check(struct api_call *call, struct error *err) MUST_CHECK;

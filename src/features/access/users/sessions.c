@@ -12,6 +12,8 @@
 #include "db/db.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
+#include "features/access/users/personal_shapes.h"
+#include "features/access/users/personal_store.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users_store.h"
 
@@ -31,7 +33,10 @@ struct session_entry {
     _Atomic int64_t last_used_at;
     _Atomic int64_t stored_at; /* the last use submitted to the writer */
     struct rate_window *rate;
-    bool there; /* while reloading: it still has a row */
+    bool there;       /* while reloading: it still has a row */
+    char *token_text; /* id of a personal access token, owned; NULL: a session */
+    enum token_role role;
+    int64_t expires_at; /* of a token */
 };
 
 /* A snapshot of all users. */
@@ -72,6 +77,7 @@ static void users_free(struct users *u)
 static void session_free(struct session_entry *session)
 {
     rate_window_free(session->rate);
+    free(session->token_text);
     free(session);
 }
 
@@ -110,6 +116,7 @@ static struct str digest_str(const struct sha256 *digest)
 struct loaded {
     int64_t number;
     struct list users, roles, sessions; /* of struct user_row, role_row, session_row */
+    struct list tokens;                 /* of struct personal_row */
 };
 
 /* Reads everything in one snapshot. */
@@ -122,7 +129,8 @@ static int load_users(struct db *db, struct arena *arena, struct loaded *ret, st
     if (store_users_number(db, &ret->number, err) == 0 &&
         store_users(db, arena, &ret->users, err) == 0 &&
         store_roles(db, arena, &ret->roles, err) == 0 &&
-        store_sessions(db, arena, &ret->sessions, err) == 0)
+        store_sessions(db, arena, &ret->sessions, err) == 0 &&
+        store_personal_all(db, arena, &ret->tokens, err) == 0)
         r = 0;
     db_rollback(db);
     return r;
@@ -177,23 +185,47 @@ static void raise_to(_Atomic int64_t *moment, int64_t at)
         continue;
 }
 
-static void put_session(struct sessions *p, const struct session_row *row) REQUIRES(p->lock)
+/* The entry, made if there is none; NULL when its user is unknown. */
+static struct session_entry *put_entry(struct sessions *p, const struct sha256 *digest,
+                                       struct str user_id) REQUIRES(p->lock)
 {
-    const struct user_entry *user = map_get(&p->users->by_id, row->user_id);
-    struct session_entry *session = map_get(&p->sessions, digest_str(&row->digest));
+    const struct user_entry *user = map_get(&p->users->by_id, user_id);
+    struct session_entry *session = map_get(&p->sessions, digest_str(digest));
 
-    assert(session == NULL || digest_equal(&session->digest, &row->digest));
+    assert(session == NULL || digest_equal(&session->digest, digest));
     if (user == NULL)
-        return;
+        return NULL;
     if (session == NULL) {
         session = NEW(struct session_entry);
-        session->digest = row->digest;
-        session->created_at = row->created_at;
+        session->digest = *digest;
         session->rate = rate_window_new();
         map_put(&p->sessions, digest_str(&session->digest), session);
     }
     session->user = user;
     session->there = true;
+    return session;
+}
+
+static void put_token(struct sessions *p, const struct personal_row *row) REQUIRES(p->lock)
+{
+    struct session_entry *session = put_entry(p, &row->digest, row->user_id);
+
+    if (session == NULL)
+        return;
+    if (session->token_text == NULL)
+        session->token_text = mem_strdup(row->token_id.data);
+    session->created_at = row->created_at;
+    session->expires_at = row->expires_at;
+    session->role = (enum token_role)row->role;
+}
+
+static void put_session(struct sessions *p, const struct session_row *row) REQUIRES(p->lock)
+{
+    struct session_entry *session = put_entry(p, &row->digest, row->user_id);
+
+    if (session == NULL)
+        return;
+    session->created_at = row->created_at;
     raise_to(&session->last_used_at, row->last_used_at);
     raise_to(&session->stored_at, row->last_used_at);
 }
@@ -228,6 +260,8 @@ static void apply_loaded(struct sessions *p, const struct loaded *l, struct aren
     p->users = users;
     for (size_t i = 0; i < l->sessions.n; i++)
         put_session(p, &sessions[i]);
+    for (size_t i = 0; i < l->tokens.n; i++)
+        put_token(p, &((const struct personal_row *)l->tokens.items)[i]);
     drop_ended(p, arena);
     atomic_store(&p->n_users, (int64_t)l->users.n);
     atomic_store(&p->number, l->number);
@@ -268,6 +302,13 @@ int64_t sessions_end(int64_t began_at, int64_t last_used_at)
     return idle < life ? idle : life;
 }
 
+static int64_t entry_end(const struct session_entry *session)
+{
+    if (session->token_text != NULL)
+        return session->expires_at;
+    return sessions_end(session->created_at, atomic_load(&session->last_used_at));
+}
+
 static struct session_user *copy_session_user(const struct session_entry *session,
                                               struct arena *arena)
 {
@@ -284,7 +325,12 @@ static struct session_user *copy_session_user(const struct session_entry *sessio
         memcpy(ret->roles, user->roles, user->n_roles * sizeof(*user->roles));
     ret->session = session->digest;
     ret->began_at = session->created_at;
-    ret->ends_at = sessions_end(session->created_at, atomic_load(&session->last_used_at));
+    ret->ends_at = entry_end(session);
+    if (session->token_text != NULL) {
+        ret->by_token = true;
+        ret->token_id = arena_copy(arena, str_of(session->token_text));
+        user_limit_roles(ret, session->role);
+    }
     return ret;
 }
 
@@ -296,8 +342,7 @@ struct session_user *sessions_find(struct sessions *p, const struct sha256 *dige
 
     rwlock_read(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
-    if (session != NULL && digest_equal(&session->digest, digest) &&
-        now_us < sessions_end(session->created_at, atomic_load(&session->last_used_at))) {
+    if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
         raise_to(&session->last_used_at, now_us);
         user = copy_session_user(session, arena);
     }
@@ -315,8 +360,7 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
     arena_init(&arena);
     rwlock_read(&p->lock);
     session = map_get(&p->sessions, digest_str(digest));
-    if (session != NULL && digest_equal(&session->digest, digest) &&
-        now_us < sessions_end(session->created_at, atomic_load(&session->last_used_at))) {
+    if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
         const struct session_user *user = copy_session_user(session, &arena);
 
         may = user->is_platform_admin || user_role(user, tenant_id) != ROLE_NONE;
@@ -337,14 +381,6 @@ struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *diges
         verdict = rate_take(session->rate, USER_RATE_LIMIT, now_us);
     rwlock_release(&p->lock);
     return verdict;
-}
-
-enum tenant_role user_role(const struct session_user *user, int64_t tenant_id)
-{
-    for (size_t i = 0; i < user->n_roles; i++)
-        if (user->roles[i].tenant_id == tenant_id)
-            return user->roles[i].role;
-    return ROLE_NONE;
 }
 
 bool sessions_has_no_user(const struct sessions *p)
@@ -415,7 +451,7 @@ static void collect_use(struct flush *flush, struct session_entry *session)
 {
     int64_t used_at = atomic_load(&session->last_used_at);
 
-    if (used_at <= atomic_load(&session->stored_at))
+    if (session->token_text != NULL || used_at <= atomic_load(&session->stored_at))
         return;
     raise_to(&session->stored_at, used_at);
     flush->used[flush->n++] =
@@ -440,7 +476,8 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
     while ((session = map_next(&p->sessions, &at)) != NULL) {
         int64_t used_at = atomic_load(&session->last_used_at);
 
-        over |= sessions_end(session->created_at, used_at) + late < now_us;
+        over |= session->token_text == NULL &&
+                sessions_end(session->created_at, used_at) + late < now_us;
         collect_use(flush, session);
     }
     assert(flush->n <= p->sessions.n);

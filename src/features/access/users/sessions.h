@@ -7,7 +7,8 @@
  *
  * A session ends 12 hours after its last use, and at most 7 days after it
  * began, by the wall clock. The last use is kept in memory and stored from time
- * to time; other processes know only the stored one.
+ * to time; other processes know only the stored one. A personal access token is
+ * found the same way, and ends when it expires.
  *
  * Thread-safe.
  */
@@ -19,6 +20,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "features/access/rate.h"
+#include "features/access/users/personal_shapes.h"
 #include "features/access/users/shapes.h"
 
 struct db;
@@ -40,7 +42,11 @@ struct session_user {
     size_t n_roles;
     struct sha256 session; /* digest of the cookie */
     int64_t began_at;
-    int64_t ends_at; /* when the session ends if it is not used again */
+    int64_t ends_at;     /* when the session ends if it is not used again, or the token */
+    bool by_token;       /* a personal access token, whose role is its limit */
+    struct str token_id; /* of that */
+    bool everywhere;     /* has this role in every tenant: a platform admin, limited by a token */
+    enum tenant_role everywhere_role;
 };
 
 struct sessions *sessions_new(void);
@@ -66,6 +72,9 @@ struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *diges
 
 /* The role in a tenant; ROLE_NONE. */
 enum tenant_role user_role(const struct session_user *user, int64_t tenant_id);
+
+/* Takes away what a token with this role does not allow. */
+void user_limit_roles(struct session_user *user, enum token_role most);
 
 /* When a session with these times ends if it is not used again. */
 int64_t sessions_end(int64_t began_at, int64_t last_used_at);

@@ -111,7 +111,7 @@ const struct route user_routes[] = {
       .description = "The e-mail address identifies the user. Passwords need at least 12 characters and must not be common ones." },
     { ROUTE(PATCH, "/api/v1/platform/users/{email}", PLATFORM, 200), .handler = begin_set_user, .change = set_user, .topic = CHANGE_USERS, .params = &user_path_shape, .body = &user_patch_shape, .answer = &user_shape, .audit = "user.set",
       .id = "update_user", .summary = "Change a user's platform role or password",
-      .description = "Ends the user's sessions. The last platform admin cannot lose the role: 409." },
+      .description = "A change ends the user's sessions, a new password also deletes the user's personal access tokens. The last platform admin cannot lose the role: 409." },
     { ROUTE(DELETE, "/api/v1/platform/users/{email}", PLATFORM, 200), .change = remove_user, .topic = CHANGE_USERS, .params = &user_path_shape, .answer = &user_list_shape, .audit = "user.remove",
       .id = "delete_user", .summary = "Delete a user",
       .description = "Ends the user's sessions and removes all their roles. The last platform admin cannot be deleted: 409." },

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "features/access/users/personal_store.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users_store.h"
 
@@ -92,16 +93,21 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
 {
     struct user_row row;
     struct list tenants;
+    bool changes;
 
     if (find_user(db, email, arena, &row, err) != 0)
         return -1;
+    changes = !str_is_null(patch->password) || (patch->role >= 0 && patch->role != row.role);
     if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
         return -1;
     if (patch->role >= 0)
         row.role = patch->role;
     if (!str_is_null(patch->password))
         row.password = patch->password;
-    if (store_user_set(db, &row, err) != 0 || store_sessions_end(db, row.user_id, NULL, err) != 0 ||
+    if (store_user_set(db, &row, err) != 0 ||
+        (changes && store_sessions_end(db, row.user_id, NULL, err) != 0) ||
+        (!str_is_null(patch->password) &&
+         store_personal_end(db, row.user_id, INT64_MAX, err) != 0) ||
         users_memberships(db, row.user_id, arena, &tenants, err) != 0)
         return -1;
     *ret = user_answer(&row, tenants);
@@ -116,7 +122,8 @@ int users_remove(struct db *db, struct str email, struct error *err)
 
     arena_init(&arena);
     if (find_user(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
-        store_sessions_end(db, row.user_id, NULL, err) == 0)
+        store_sessions_end(db, row.user_id, NULL, err) == 0 &&
+        store_personal_end(db, row.user_id, INT64_MAX, err) == 0)
         r = store_user_remove(db, row.user_id, err);
     arena_done(&arena);
     return r;

@@ -3,6 +3,8 @@
 import type { UsageGroup } from "api";
 
 import { compact, dollars } from "../../lib/format";
+import { rangeOfSeconds } from "../../lib/ranges";
+import { setQuery } from "../../lib/route";
 import { slotsOf } from "../../lib/scale";
 import { Card } from "../../ui";
 import { Chart, type Line } from "../../ui/chart";
@@ -89,6 +91,7 @@ export function UsageChart({ groups, measure, truncated }: Props) {
                 lines={linesOf(groups, days, measure)}
                 format={formatOf(measure)}
                 height={260}
+                onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
             />
             {truncated && (
                 <p class="hint">

@@ -3,7 +3,7 @@
 import type { RunListItem } from "api";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { type ApiError, asApiError, call, type Query } from "../../lib/api";
+import { type ApiError, asApiError, call, type Query, urlOf } from "../../lib/api";
 import { count } from "../../lib/format";
 import { ErrorNote, Icon, Menu, Select } from "../../ui";
 import { FORMATS, save } from "./save";
@@ -43,13 +43,16 @@ function linesOf(runs: RunListItem[], format: string): string {
     return lines.map((line) => `${line}\n`).join("");
 }
 
+const EVENTS = "GET /api/v1/tenants/{slug}/export/events";
+
 interface Props {
     slug: string;
+    range: string; // of the list
     filters: Query<typeof RUNS>;
 }
 
 async function collect(
-    { slug, filters }: Props,
+    { slug, filters }: Pick<Props, "slug" | "filters">,
     format: string,
     signal: AbortSignal,
     onProgress: (runs: number) => void,
@@ -120,10 +123,19 @@ export function RunExport(props: Props) {
                             Download
                         </button>
                     ) : (
-                        <button type="button" onClick={() => abort.current?.abort()}>
-                            Stop
-                        </button>
+                        <>
+                            <progress aria-label="Export in progress" />
+                            <button type="button" onClick={() => abort.current?.abort()}>
+                                Stop
+                            </button>
+                        </>
                     )}
+                    <a
+                        href={urlOf(EVENTS, { slug: props.slug }, { format, time_range: props.range })}
+                        download={`${props.slug}-events.${format}`}
+                    >
+                        All events of the period instead
+                    </a>
                 </>
             )}
         </Menu>

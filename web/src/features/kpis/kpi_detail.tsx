@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../../lib/api";
 import { inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
+import { rangeOfSeconds } from "../../lib/ranges";
 import { setQuery } from "../../lib/route";
 import {
     Card,
@@ -90,6 +91,7 @@ function Series({ slug, kpi, range, query }: Props) {
             ]}
             format={(value) => inUnit(value, kpi.unit)}
             height={240}
+            onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
         />
     );
 }

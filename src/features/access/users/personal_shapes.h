@@ -1,0 +1,48 @@
+/* personal_shapes.h - personal access tokens: what a user reaches the API with, without a browser.
+ *
+ * Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+/* What a user may do with a token, at most. */
+enum token_role { TOKEN_ROLE_PLATFORM_ADMIN, TOKEN_ROLE_ADMIN, TOKEN_ROLE_MEMBER };
+
+extern const char *const token_role_names[]; /* of enum token_role */
+
+struct personal_create {
+    struct str name;
+    int role; /* enum token_role */
+    int64_t expires_in_days;
+};
+
+struct personal_token {
+    struct str token_id, name;
+    struct str role;
+    int64_t created_at, expires_at;
+};
+
+struct personal_created {
+    struct str token_id, token, name;
+    struct str role;
+    int64_t created_at, expires_at;
+};
+
+struct personal_list {
+    struct list tokens; /* of struct personal_token */
+};
+
+struct personal_path {
+    struct str token_id;
+};
+
+struct personal_user_path {
+    struct str email, token_id;
+};
+
+extern const struct shape personal_create_shape;    /* "PersonalTokenCreate" */
+extern const struct shape personal_token_shape;     /* "PersonalToken" */
+extern const struct shape personal_created_shape;   /* "PersonalTokenCreated" */
+extern const struct shape personal_list_shape;      /* "PersonalTokenList" */
+extern const struct shape personal_path_shape;      /* "PersonalTokenPath" */
+extern const struct shape personal_user_path_shape; /* "PersonalTokenUserPath" */

@@ -1,0 +1,120 @@
+// One control of time: choices, a range of one's own, the period before, a part of a chart.
+
+import assert from "node:assert/strict";
+import { before, describe, test } from "node:test";
+
+import { runsOf, sendRuns } from "./fleet.mjs";
+import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+
+const DAY = 86_400_000;
+const TODAY = Math.floor(Date.now() / DAY) * DAY;
+
+let server, browser, tenant, runs;
+
+const isoOf = (at) => new Date(at).toISOString();
+const fieldOf = (at) => isoOf(at).slice(0, 16);
+
+describe("time", () => {
+    before(async () => {
+        server = await sharedServer();
+        browser = await openBrowser();
+        tenant = server.addTenant("timely", ADMIN);
+        runs = [...runsOf("fresh", 3), ...runsOf("aged", 4, TODAY - 9 * DAY)];
+        await sendRuns(server, tenant, runs);
+        for (let back = 1; back <= 8; back++)
+            await server.send(tenant, "/api/v1/telemetry/llm", {
+                agent_name: "fresh",
+                run_id: runs[0].id,
+                timestamp: isoOf(TODAY - back * DAY + 1000),
+                model: "small",
+                input_tokens: 1000 * back,
+                output_tokens: 0,
+            });
+    });
+
+    const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
+    const rows = (page) => page.locator("tbody tr");
+    const button = (page, name) => page.getByRole("button", { name, exact: true });
+    const rangeOf = (page, name = "range") => {
+        const query = new URLSearchParams(new URL(page.url()).hash.split("?")[1]);
+        return query.get(name)?.split("/").map(Date.parse);
+    };
+    const until = (page, n) =>
+        page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, n);
+
+    test("a range of one's own is applied, kept in the address, and undone by Back", async () => {
+        const page = await open("/t/timely/runs", { timezoneId: "UTC" });
+        await until(page, 3);
+        await button(page, "Custom range").click();
+        const [from, to] = [TODAY - 10 * DAY, TODAY - 8 * DAY];
+        await page.getByLabel("From", { exact: true }).fill(fieldOf(to));
+        await page.getByLabel("To", { exact: true }).fill(fieldOf(from));
+        await button(page, "Apply").click();
+        await page.getByText("The end must be after the beginning").waitFor();
+        await shot(page, "custom-range");
+        await page.getByLabel("From", { exact: true }).fill(fieldOf(from));
+        await page.getByLabel("To", { exact: true }).fill(fieldOf(to));
+        await button(page, "Apply").click();
+        await until(page, 4);
+        assert.deepEqual(rangeOf(page, "since"), [from, to]);
+        await page.reload();
+        await until(page, 4);
+        await page.goBack();
+        await until(page, 3);
+        await close(page);
+    });
+
+    test("a range is typed in the zone that the person chose", async () => {
+        const page = await open("/t/timely/runs", { timezoneId: "America/Lima" });
+        await until(page, 3);
+        await button(page, "Custom range").click();
+        await page.getByText("Times are in America/Lima").waitFor();
+        await page.getByLabel("From", { exact: true }).fill(fieldOf(TODAY - 10 * DAY));
+        await page.getByLabel("To", { exact: true }).fill(fieldOf(TODAY - 8 * DAY));
+        await button(page, "Apply").click();
+        await page.waitForURL(/since=.*%2F/);
+        assert.equal(rangeOf(page, "since")[0], TODAY - 10 * DAY + 5 * 3_600_000); // Lima is UTC-5
+        await close(page);
+    });
+
+    test("the period before is as long, and ends where this one begins", async () => {
+        const page = await open("/t/timely/runs?since=7d");
+        await until(page, 3);
+        await button(page, "Period before").click();
+        await until(page, 4); // 7 to 14 days ago
+        const [from, to] = rangeOf(page, "since");
+        assert.equal(to - from, 7 * DAY);
+        assert.ok(Math.abs(Date.now() - 7 * DAY - to) < DAY / 2);
+        await button(page, "Period before").click();
+        await page.getByText("No runs match").waitFor();
+        assert.equal(rangeOf(page, "since")[1], from);
+        await close(page);
+    });
+
+    test("dragging over a chart shows the days that were marked", async () => {
+        const page = await open("/t/timely/cost?measure=tokens&range=30d");
+        const plot = page.locator(".chart .u-over");
+        await plot.waitFor();
+        const { x, y, width, height } = await plot.boundingBox();
+        await page.mouse.move(x + width * 0.3, y + height / 2); // eight days: 12.5 % each
+        await page.mouse.down();
+        await page.mouse.move(x + width * 0.4, y + height / 2, { steps: 5 });
+        await page.mouse.move(x + width * 0.58, y + height / 2, { steps: 5 });
+        await page.mouse.up();
+        await page.waitForURL(/range=.*%2F/);
+        const [from, to] = rangeOf(page);
+        assert.deepEqual([from, to], [TODAY - 6 * DAY, TODAY - 3 * DAY]);
+        await page.getByLabel("Period").selectOption("7d");
+        await page.waitForURL(/range=7d/);
+        await close(page);
+    });
+
+    test("the overview has the same control, and its numbers lead to the same time", async () => {
+        const range = `${isoOf(TODAY - 10 * DAY)}/${isoOf(TODAY - 8 * DAY)}`;
+        const page = await open(`/t/timely/overview?range=${encodeURIComponent(range)}`);
+        await page.getByRole("link", { name: "Runs 4", exact: true }).click();
+        await until(page, 4);
+        assert.deepEqual(rangeOf(page, "since"), [TODAY - 10 * DAY, TODAY - 8 * DAY]);
+        await close(page);
+    });
+});

@@ -1,0 +1,178 @@
+"""Personal access tokens: they act as their user, with at most their role, until they end."""
+
+import re
+
+import pytest
+from muster import Server
+from people import OTHER_PASSWORD, PASSWORD, add_user, log_in, platform_admin, tenant_person
+from waiting import until
+
+TOKENS = "/api/v1/auth/tokens"
+ME = "/api/v1/auth/me"
+FORM = re.compile(r"mst_pat_[0-9A-Za-z]{36}")
+
+
+def make(person, role="member", **more):
+    answer = person.post(TOKENS, {"name": "laptop", "role": role, **more})
+    assert answer.status == 201, answer.body
+    assert FORM.fullmatch(answer.json()["token"])
+    return answer.json()
+
+
+def bearer(server, made):
+    return server.client(made["token"])
+
+
+def statuses(client, tenant):
+    """What a token may do: read, change settings of the tenant, and see the platform."""
+    return (
+        client.get(tenant.path("dashboard/runs")).status,
+        client.post(tenant.path("keys"), {"label": "by a token"}).status,
+        client.get("/api/v1/platform/users").status,
+    )
+
+
+def test_a_token_acts_as_its_user_with_at_most_its_role(server, tenant):
+    other, person = server.add_tenant(), tenant_person(tenant, "admin")
+    member, admin = bearer(server, make(person)), bearer(server, make(person, "admin"))
+    assert statuses(member, tenant) == (200, 403, 403)
+    assert statuses(admin, tenant) == (200, 201, 403)
+    assert statuses(admin, other) == (403, 403, 403)
+    refused = person.post(TOKENS, {"name": "x", "role": "platform_admin"})
+    assert refused.status == 403 and "no platform admin" in refused.json()["detail"]
+    reader = tenant_person(tenant, "member")
+    assert statuses(bearer(server, make(reader, "admin")), tenant) == (200, 403, 403)
+    said = member.get(ME).json()
+    assert said["email"] == person.email and said["csrf_token"] == ""
+
+
+def test_a_platform_admins_token_has_its_role_everywhere(server, tenant):
+    person = platform_admin(server)
+    assert statuses(bearer(server, make(person)), tenant) == (200, 403, 403)
+    assert statuses(bearer(server, make(person, "admin")), tenant) == (200, 201, 403)
+    assert statuses(bearer(server, make(person, "platform_admin")), tenant) == (200, 201, 200)
+
+
+def test_a_token_makes_no_token_reports_nothing_and_ends_no_session(server, tenant):
+    person = platform_admin(server)
+    made = make(person, "platform_admin")
+    client = bearer(server, made)
+    assert client.post(TOKENS, {"name": "x"}).status == 403
+    own = f"/api/v1/platform/users/{person.email}/tokens"
+    assert client.post(own, {"name": "x"}).status == 403
+    assert person.post(own, {"name": "x"}).status == 201
+    assert client.request("DELETE", f"{TOKENS}/{made['token_id']}").status == 403
+    assert client.post("/api/v1/auth/logout").status == 403
+    change = {"current_password": PASSWORD, "new_password": OTHER_PASSWORD}
+    assert client.post("/api/v1/auth/password", change).status == 403
+    refused = client.post("/api/v1/telemetry", tenant.event())
+    assert refused.status == 403 and "use a key" in refused.json()["detail"]
+    assert client.get(ME).status == 200 and person.is_in()
+
+
+def test_an_admin_makes_no_token_that_acts_as_another_user(server):
+    person, other = platform_admin(server), add_user(server, "--role", "platform_admin")
+    path = f"/api/v1/platform/users/{other}/tokens"
+    assert person.post(path, {"name": "x"}).status == 403
+    assert person.get(path).json() == {"tokens": []}
+    assert person.post("/api/v1/platform/users/no@example.com/tokens", {"name": "x"}).status == 404
+
+
+def test_a_token_ends_at_once_when_it_is_deleted(server, tenant):
+    person = tenant_person(tenant, "admin")
+    first, second = make(person), make(person)
+    clients = [bearer(server, first), bearer(server, second)]
+    assert [client.get(ME).status for client in clients] == [200, 200]
+    left = person.request("DELETE", f"{TOKENS}/{first['token_id']}").json()["tokens"]
+    assert [token["token_id"] for token in left] == [second["token_id"]]
+    assert [client.get(ME).status for client in clients] == [401, 200]
+    stranger = tenant_person(tenant, "admin")
+    assert stranger.request("DELETE", f"{TOKENS}/{second['token_id']}").status == 404
+    path = f"/api/v1/platform/users/{person.email}/tokens/{second['token_id']}"
+    assert platform_admin(server).request("DELETE", path).json() == {"tokens": []}
+    assert [client.get(ME).status for client in clients] == [401, 401]
+
+
+def test_a_patch_that_changes_nothing_ends_nothing_and_a_new_password_ends_all(server):
+    admin, person = platform_admin(server), platform_admin(server)
+    client, path = bearer(server, make(person)), f"/api/v1/platform/users/{person.email}"
+    for same in ({}, {"role": "platform_admin"}):
+        assert admin.request("PATCH", path, same).status == 200
+        assert person.is_in() and client.get(ME).status == 200
+    assert admin.request("PATCH", path, {"role": "none"}).status == 200
+    assert not person.is_in()
+    assert client.get(ME).status == 200 and client.get("/api/v1/platform/users").status == 403
+    assert admin.request("PATCH", path, {"password": OTHER_PASSWORD}).status == 200
+    assert client.get(ME).status == 401
+
+
+def test_a_token_ends_with_its_user(server):
+    person = platform_admin(server)
+    client = bearer(server, make(person))
+    assert platform_admin(server).request("DELETE", f"/api/v1/platform/users/{person.email}").status == 200
+    assert client.get(ME).status == 401
+
+
+def test_a_user_has_at_most_twenty_tokens(server, tenant):
+    person = tenant_person(tenant, "member")
+    for _ in range(20):
+        make(person)
+    refused = person.post(TOKENS, {"name": "one more"})
+    assert refused.status == 409 and "20 tokens" in refused.json()["detail"]
+    person.request("DELETE", f"{TOKENS}/{person.get(TOKENS).json()['tokens'][0]['token_id']}")
+    make(person)
+
+
+@pytest.mark.parametrize("body", [{}, {"name": ""}, {"name": "x", "role": "king"}, {"name": "x", "more": 1},
+                                  {"name": "x", "expires_in_days": 0}, {"name": "x", "expires_in_days": 367}])  # fmt: skip
+def test_a_token_that_makes_no_sense_is_refused(server, tenant, body):
+    person = tenant_person(tenant, "member")
+    assert person.post(TOKENS, body).status == 422
+    assert person.get(TOKENS).json() == {"tokens": []}
+
+
+def test_a_token_expires_and_is_stored_and_logged_nowhere(own_server, clock, tmp_path):
+    email = add_user(own_server, "--role", "platform_admin")
+    token = own_server.cli("token", "add", "laptop", "--user", email, "--expires-in-days", "2").strip()
+    assert FORM.fullmatch(token)
+    client = own_server.client(token)
+    until(lambda: client.get(ME).status == 200)
+    (listed,) = own_server.cli("token", "list", "--user", email).splitlines()[1:]
+    token_id = listed.split()[0]
+    assert own_server.client("mst_pat_" + "0" * 36).get(ME).status == 401
+    person = log_in(own_server, email)
+    entries = person.get("/api/v1/platform/audit").json()["entries"]
+    (entry,) = [entry for entry in entries if entry["action"] == "token.add"]
+    assert token_id in str(entry) and token not in str(entries)
+    own_server.stop()
+    assert f"token={token_id}" in own_server.log() and token not in own_server.log()
+    if not own_server.database:
+        files = [file.read_bytes() for file in own_server.data.iterdir() if file.is_file()]
+        assert not any(token.encode() in content for content in files)
+    own_server.start()
+    client = own_server.client(token)
+    until(lambda: client.get(ME).status == 200)
+    clock.advance(2 * 86400 + 60)
+    assert client.get(ME).status == 401
+
+
+def test_a_deleted_token_ends_on_every_node(own_server, tmp_path):
+    if not own_server.database:
+        pytest.skip("several nodes need PostgreSQL")
+    person = platform_admin(own_server)
+    made = make(person)
+    other = Server(tmp_path / "other", own_server.database, environment=own_server.environment)
+    (tmp_path / "other").mkdir(mode=0o700)
+    (tmp_path / "other" / "master.key").write_bytes((own_server.data / "master.key").read_bytes())
+    (tmp_path / "other" / "master.key").chmod(0o600)
+    other.start()
+    try:
+        client = bearer(other, made)
+        assert client.get(ME).status == 200  # known there at its first use
+        later = bearer(other, make(person))
+        assert later.get(ME).status == 200
+        assert person.request("DELETE", f"{TOKENS}/{made['token_id']}").status == 200
+        until(lambda: client.get(ME).status == 401)
+        assert later.get(ME).status == 200
+    finally:
+        other.stop()

@@ -1,0 +1,101 @@
+"""The command line from anywhere: over TLS, as the user of a personal access token."""
+
+import json
+import subprocess
+
+import pytest
+from certificates import Certificate
+from conftest import running
+from muster import BINARY, COMMAND_S
+from people import add_user
+from waiting import until
+
+
+@pytest.fixture(scope="module")
+def away(store, tmp_path_factory):
+    """Runs commands against a server with TLS, knowing only its URL, its certificate and a token."""
+    folder = tmp_path_factory.mktemp("away")
+    certificate = Certificate(folder)
+    with running(store, folder, arguments=certificate.arguments) as server:
+        server.cli("tenant", "add", "acme")
+        email = add_user(server, "--role", "platform_admin")
+        token = folder / "token"
+        token.touch(mode=0o600)
+        token.write_text(server.cli("token", "add", "x", "--user", email, "--role", "platform_admin"))
+
+        def run(*arguments, url=f"https://localhost:{server.address[1]}", token_file=token, ca=certificate.cert):
+            where = ["--server", url, *(["--token-file", str(token_file)] if token_file else []),
+                     *(["--server-ca", str(ca)] if ca else [])]  # fmt: skip
+            return subprocess.run([BINARY, *arguments, *where], capture_output=True, text=True,
+                                  timeout=COMMAND_S, check=False, cwd=folder, env={})  # fmt: skip
+
+        run.server, run.email, run.folder, run.token = server, email, folder, token
+        until(lambda: run("tenant", "list").returncode == 0)  # another process made the token
+        yield run
+
+
+def test_a_command_reaches_the_service_from_anywhere(away):
+    done = away("key", "add", "--tenant", "acme", "--label", "made from afar")
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("mst_ws_")
+    keys = json.loads(away("key", "list", "--tenant", "acme", "--json").stdout)["keys"]
+    assert "made from afar" in [key["label"] for key in keys]
+    entries = json.loads(away("audit", "list", "--tenant", "acme", "--json").stdout)["entries"]
+    (entry,) = [entry for entry in entries if entry["action"] == "key.add"]
+    assert away.email in entry["actor"]
+    assert not (away.folder / "data2").exists()
+
+
+def test_a_deleted_token_opens_nothing(away):
+    fresh = away.folder / "fresh"
+    fresh.touch(mode=0o600)
+    made = away.server.cli("token", "add", "fresh", "--user", away.email, "--json")
+    fresh.write_text(json.loads(made)["token"])
+    until(lambda: away("agent", "list", "--tenant", "acme", token_file=fresh).returncode == 0)
+    refused = away("tenant", "list", token_file=fresh)  # its role is to read workspaces
+    assert refused.returncode == 1 and "platform admins" in refused.stderr
+    gone = away("token", "delete", json.loads(made)["token_id"], "--user", away.email)
+    assert gone.returncode == 0, gone.stderr
+    assert away("agent", "list", "--tenant", "acme", token_file=fresh).returncode == 1
+
+
+def test_a_certificate_that_is_not_trusted_is_refused(away):
+    done = away("tenant", "list", ca=None)
+    assert done.returncode == 1 and "certificate" in done.stderr
+    done = away("tenant", "list", url=f"https://127.0.0.2:{away.server.address[1]}")
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"url": "muster.example.com"}, ["server: 'muster.example.com'", "https://"]),
+        ({"url": "https://x/api"}, ["server: 'https://x/api'", "a host and a port"]),
+        ({"url": "https://me:pw@x"}, ["server:", "a host and a port"]),
+        ({"url": "http://muster.example.com"}, ["server:", "without TLS", "https://"]),
+        ({"url": "http://localhost.example.com"}, ["server:", "without TLS"]),
+        ({"token_file": None}, ["token_file:", "muster token add"]),
+        ({"token_file": "/nonexistent"}, ["token_file: cannot read '/nonexistent'"]),
+    ],
+)
+def test_a_bad_server_or_token_is_refused_before_anything_is_sent(away, given, words):
+    done = away("tenant", "list", **given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_token_that_others_can_read_is_refused(away):
+    lax = away.folder / "lax"
+    lax.write_text(away.token.read_text())
+    lax.chmod(0o644)
+    done = away("tenant", "list", token_file=lax)
+    assert done.returncode == 2 and "chmod 600" in done.stderr
+    lax.write_text("two words")
+    lax.chmod(0o600)
+    done = away("tenant", "list", token_file=lax)
+    assert done.returncode == 2 and "does not hold a token" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("backup", "copy.db"), ("check",)])
+def test_what_reads_the_files_of_a_store_is_refused_from_afar(away, words):
+    done = away(*words)
+    assert done.returncode == 2 and "on the service's own machine" in done.stderr, done.stderr
