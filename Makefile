@@ -42,8 +42,8 @@ package: ## a .deb and a tarball, in build/packages/
 	@scripts/bootstrap package
 	@scripts/package.py
 
-test-package: ## the packages in fresh Debian 12 and 13 roots, as root, 5 to 10 minutes
-	@scripts/bootstrap package
+test-package: ## the packages and the image in fresh Debian 12 and 13 roots, as root, about 10 minutes
+	@scripts/bootstrap test-package
 	@scripts/test_package
 
 lint: ## the gates alone: format, clang-tidy, layers, lengths, banned functions

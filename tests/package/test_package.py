@@ -20,30 +20,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from roots import SUITES, make_root
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build/packages"
 BEFORE, NOW = os.environ["MUSTER_TEST_PACKAGES"].split()  # versions, of which both were built
-SUITES = {"12": "bookworm", "13": "trixie"}
 PATIENCE_S = 120
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
 EXPOSURE = "20"  # of 100: systemd-analyze's 2.0
 
 
-def debian_source():
-    texts = [path.read_text() for path in Path("/etc/apt").glob("sources.list.d/*.sources")]
-    uris = re.findall(r"^URIs: *(\S+)", "\n".join(texts), re.M)
-    texts = [path.read_text() for path in Path("/etc/apt").glob("sources.list*") if path.is_file()]
-    uris += re.findall(r"^deb +(?:\[[^]]*\] *)?(\S+)", "\n".join(texts), re.M)
-    return next(uri for uri in uris if "security" not in uri)
-
-
 @pytest.fixture(scope="session", params=SUITES)
 def fresh_root(request, tmp_path_factory):
     path = tmp_path_factory.mktemp(f"debian{request.param}") / "root"
-    suite = SUITES[request.param]
-    subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", suite, str(path),
-                    f"deb {debian_source()} {suite} main"], check=True)  # fmt: skip
+    make_root(request.param, path)
     return path
 
 
