@@ -11,7 +11,7 @@
 #define SELECT_USAGE                                                                               \
     "SELECT " USAGE_SUMMED("") " FROM llm_usage"                                                   \
                                " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND " \
-                               "($4 = 0 OR agent_id = $4)"                                         \
+                               "(CAST($4 AS BIGINT) = 0 OR agent_id = $4)"                         \
                                " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
 
 /* clang-format off */
@@ -35,7 +35,7 @@ static const struct db_query replace_usage = {
 static const struct db_query select_totals = {
     .sql = "SELECT agent_id, model, " COUNTS ", start, first_at, last_at, n_large, fresh_tokens"
            " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
-           " AND ($4 = 0 OR agent_id = $4)",
+           " AND (CAST($4 AS BIGINT) = 0 OR agent_id = $4)",
 };
 static const struct db_query select_usage = { .sum = &llm_usage_sum, .sql = SELECT_USAGE };
 static const struct db_query select_usage_by_run = {
