@@ -200,12 +200,13 @@ static int set_up(struct api_call *call, struct error *err)
 {
     const struct set_up *set_up = call->body;
     struct sessions *sessions = access_sessions(call->api->engine);
+    bool valid = sessions_is_set_up_code(sessions, set_up->code); /* until there is a user */
 
     if (session_check_origin(call, err) != 0)
         return -1;
     if (!sessions_has_no_user(sessions))
         return call_refuse(call, err, 409, "The first user exists already; sign in instead");
-    if (!sessions_is_set_up_code(sessions, set_up->code))
+    if (!valid)
         return call_refuse(call, err, 403,
                            "This setup link is not valid; the service prints one when it starts");
     if (accounts_check_password(call, "password", set_up->password, set_up->email, err) != 0)
