@@ -117,7 +117,7 @@ def test_bash_completes_nouns_verbs_flags_values_and_files(folder):
     assert complete(folder, "te") == {"tenant"}
     for noun in {noun for noun, verb, _ in rows if verb}:
         assert complete(folder, noun, "") == {*verbs(noun), "--help"}
-    assert complete(folder, "key", "add", "--l") == {"--label", "--listen", "--log-level", "--loops"}
+    assert complete(folder, "key", "add", "--l") == {"--label", "--listen", "--log-file", "--log-format", "--log-level", "--loops"}
     assert {"--tenant", "--json", "--data"} <= complete(folder, "key", "list", "")
     assert "--label" not in complete(folder, "key", "list", "--")
     assert complete(folder, "key", "add", "--tenant", "") == set()  # anything
