@@ -35,7 +35,7 @@ static int read_public_url(const char *url, struct api *ret, struct error *err)
     if (rest.len == 0 || memchr(rest.data, '/', rest.len) != NULL)
         return err_set(err, ERR_INVALID, "public_url: '%s' is not a host, with or without a port",
                        url);
-    ret->secure = scheme == &tls;
+    ret->secure = ret->secure || scheme == &tls; /* by its own TLS, or by a proxy's */
     ret->public_host = rest;
     return 0;
 }

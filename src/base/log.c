@@ -178,7 +178,7 @@ void log_end(struct log_line *line)
         buf_add_c(&line->text, line->cut ? ",\"cut\":true}" : "}");
     if (line->text.overflown) /* the ceiling cut it: make room for the newline */
         line->text.overflown = false;
-    if (line->text.len == LINE_MAX_BYTES)
+    if (line->format == LOG_TEXT && line->text.len == LINE_MAX_BYTES)
         line->text.len--;
     if (line->text.len > 0)
         buf_add_char(&line->text, '\n');

@@ -36,12 +36,15 @@ static void set_timeouts(CURL *curl, bool in_parts)
 
 static void set_target(CURL *curl, const struct remote *to)
 {
-    if (to->socket != NULL) {
+    if (to->socket != NULL)
         curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, to->socket);
+    /* Without TLS it is this machine, and a proxy would read the token. */
+    if (to->socket != NULL || !str_starts(str_of(to->server), STR_LIT("https://")))
         curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    }
-    if (to->ca != NULL)
+    if (to->ca != NULL) { /* it alone, without the system's */
         curl_easy_setopt(curl, CURLOPT_CAINFO, to->ca);
+        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+    }
     curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 }
 

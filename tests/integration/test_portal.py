@@ -102,6 +102,9 @@ CODINGS = [
     ("br", False),
     ("gzip;q=0", False),
     ("gzip; q=0.000, br", False),
+    ("gzip;Q=0", False),
+    ("*, gzip;q=0", False),
+    ("*;q=0, gzip", True),
 ]
 
 

@@ -1,6 +1,7 @@
 """The command line from anywhere: over TLS, as the user of a personal access token."""
 
 import json
+import socket
 import subprocess
 
 import pytest
@@ -56,6 +57,23 @@ def test_a_deleted_token_opens_nothing(away):
     gone = away("token", "delete", json.loads(made)["token_id"], "--user", away.email)
     assert gone.returncode == 0, gone.stderr
     assert away("agent", "list", "--tenant", "acme", token_file=fresh).returncode == 1
+
+
+def test_a_token_without_tls_is_given_to_no_proxy(server, tmp_path):
+    """Without TLS only this machine is allowed, and a proxy of the environment is another one."""
+    token = tmp_path / "token"
+    token.touch(mode=0o600)
+    token.write_text("mst_pat_" + "x" * 40)
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        url = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        done = subprocess.run(
+            [BINARY, "tenant", "list", "--server", f"http://localhost:{server.address[1]}",
+             "--token-file", str(token)], capture_output=True, text=True, timeout=COMMAND_S, check=False,
+            cwd=tmp_path, env={"http_proxy": url, "all_proxy": url})  # fmt: skip
+        proxy.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
+    assert done.returncode == 1 and "token" in done.stderr.lower(), done.stderr
 
 
 def test_a_certificate_that_is_not_trusted_is_refused(away):

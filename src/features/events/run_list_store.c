@@ -282,12 +282,13 @@ static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
 static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filter *f,
                          struct span span, struct page_reader *r, struct error *err)
 {
-    enum { PART = 128 };
+    enum { PART = 128, SORTED_PART = 512 }; /* each part of a sorted list sorts all of it again */
+    const int64_t most = is_sorted(f) ? SORTED_PART : PART;
     int64_t left = f->limit + 1;
     size_t before;
 
     do {
-        span.part = left < PART ? left : PART;
+        span.part = left < most ? left : most;
         before = r->rows.n;
         if (find(db, tenant_id, f, &span, r, err) != 0)
             return -1;
