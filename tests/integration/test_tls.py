@@ -235,12 +235,12 @@ class Load:
 
     def __init__(self, server):
         self.server, self.failures, self.done = server, [], threading.Event()
+        self.context = trusting("first", "second")  # here: threads would each make their own
         self.counts = {"kept": 0, "new": 0}
         self.threads = [threading.Thread(target=self.run, args=(kind,)) for kind in self.counts]
 
     def run(self, kind):
-        context = trusting("first", "second")
-        connection = http.client.HTTPSConnection(*self.server.address, timeout=ANSWER_S, context=context)
+        connection = http.client.HTTPSConnection(*self.server.address, timeout=ANSWER_S, context=self.context)
         try:
             while not self.done.is_set():
                 connection.request("GET", LIVE)
