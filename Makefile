@@ -6,7 +6,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 help: ## list the verbs
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-build: ## build the release binary, build/release/muster; PORTAL=0: without the portal and Node.js
+build: ## build the release binary, build/release/muster; PORTAL=0: no portal, no Node.js needed
 	@scripts/bootstrap build
 	@mkdir -p build && cmake --preset release -DMUSTER_PORTAL=$(if $(filter 0,$(PORTAL)),OFF,ON) >build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@sed -n 's/^-- portal:/portal:/p' build/release.log
@@ -38,11 +38,11 @@ test-cluster: ## three nodes on PostgreSQL under load and faults, and on Citus (
 	@scripts/bootstrap test
 	@scripts/test_cluster
 
-package: ## a .deb and a tarball, in build/packages/
+package: ## build a .deb and a tarball into build/packages/
 	@scripts/bootstrap package
 	@scripts/package.py
 
-test-package: ## the packages and the image in fresh Debian 12 and 13 roots, as root, about 10 minutes
+test-package: ## test the packages and the image in fresh Debian 12 and 13 roots, as root, about 10 minutes
 	@scripts/bootstrap test-package
 	@scripts/test_package
 

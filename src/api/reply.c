@@ -196,8 +196,8 @@ static struct str weak(struct api_call *call, struct str tag)
     return arena_printf(call->arena, "W/%.*s", STR_ARG(tag));
 }
 
-/* Reads that pages repeat are compressed for clients that accept it: they have no secrets beside
- * texts that others chose, which its length could give away. */
+/* Answers with an ETag are compressed for clients that accept it. They hold no secret next to text
+ * that someone else chose, which their length could reveal. */
 static void send_tagged(struct api_call *call, const char *type, struct str tag, struct buf *body)
 {
     struct headers h = { 0 };

@@ -82,7 +82,7 @@ static int allow_folder_of(struct landlock *l, const char *path, struct arena *a
     return allow_folder(l, realpath(path, real) == NULL ? path : real, LANDLOCK_WRITE, arena, err);
 }
 
-/* A certificate is replaced under its name, or by a link to another file beside the first. */
+/* A renewal replaces the file, or makes a link point to another file next to the old one. */
 static int allow_certificate(struct landlock *l, const char *path, struct arena *arena,
                              struct error *err)
 {

@@ -145,8 +145,9 @@ int db_run(struct db *db, const struct db_query *q, struct db_args args,
  * transaction may succeed when it is tried again. */
 bool db_was_contended(const struct db *db);
 
-/* Did the last call that failed with ERR_UNAVAILABLE not reach another server of a distributed
- * database? Then this connection is good, and so are the tenants of the other servers. */
+/* Did the last call fail with ERR_UNAVAILABLE because another server of a distributed database
+ * could not be reached? Then this connection still works, and so do tenants on the other servers.
+ */
 bool db_part_is_away(const struct db *db);
 
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
@@ -183,12 +184,12 @@ void db_set_log_max(struct db *db, int64_t bytes);
 void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
 
 /* From now on rows that do not match their checksums are left out of what this connection reads,
- * instead of ERR_DAMAGED; they are counted and logged as always. db_skipped() is how many they were
- * so far. */
+ * instead of ERR_DAMAGED; they are counted and logged as always. db_skipped() is how many so
+ * far. */
 void db_set_skip_damaged(struct db *db);
 int64_t db_skipped(const struct db *db);
 
-/* For a reader that found one itself: is it left out? Counts it. */
+/* For code that found a damaged row itself: is it to be left out? Counts it. */
 bool db_skips_damaged(struct db *db);
 
 /* From now on a statement of this reader ends with ERR_BUSY once clock_raw_us() has passed

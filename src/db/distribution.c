@@ -1,4 +1,4 @@
-/* distribution.c - the manifest of tables, and moving them to their places. */
+/* distribution.c - the manifest of tables, and moving tables to the servers it names. */
 #include "db/distribution.h"
 
 #include "base/base.h"
@@ -13,7 +13,7 @@
 #define OF_TENANT(name) SPLIT(name, "agents")
 
 const struct table_place table_places[] = {
-    /* What every node of muster reads whole, and must be able to read while a worker is away. */
+    /* What every node of muster reads whole, also while a worker is unavailable. */
     WHOLE("tenants"), WHOLE("change_numbers"), WHOLE("schema_version"), WHOLE("prices"),
     WHOLE("users"), WHOLE("user_roles"), WHOLE("sessions"), WHOLE("personal_tokens"), WHOLE("keys"), WHOLE("agent_models"),
     WHOLE("command_policies"), WHOLE("alert_rules"),
@@ -31,15 +31,15 @@ const struct table_place table_places[] = {
 };
 const size_t n_table_places = COUNT_OF(table_places);
 
-/* A row for a table that is there: a later migration may not have made it yet. */
+/* A row for each table that exists: a later migration may not have created it yet. */
 static const struct db_query select_place = {
     .sql = "SELECT CASE WHEN EXISTS (SELECT 1 FROM pg_dist_partition p WHERE p.logicalrelid = c.oid"
            " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 2 ELSE 1 END"
            " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))",
 };
 enum { MISSING, LOCAL, DISTRIBUTED }; /* what it says */
-/* A reference from a local table to one that is whole everywhere would put it under Citus' care too,
- * and then it cannot be split. Shards are made one after another, since they refer to each other. */
+/* A local table that refers to a reference table would be managed by Citus too, and could then not
+ * be split. Shards are created one after another, since they refer to each other. */
 static const char settings[] = "SET citus.enable_local_reference_table_foreign_keys = off;"
                                " SET citus.multi_shard_modify_mode = 'sequential'";
 /* clang-format on */

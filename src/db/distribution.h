@@ -1,4 +1,4 @@
-/* distribution.h - where each table lies when Citus spreads the database over several servers.
+/* distribution.h - where each table is stored when Citus spreads the database over several servers.
  *
  * Every table has one row in a manifest: a table of tenants' rows is split by
  * tenant_id, all of them alike, so that one tenant's rows lie on one server

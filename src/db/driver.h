@@ -47,7 +47,7 @@ struct db {
     bool part_away;                 /* see db_part_is_away(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */
-    int64_t number_slot;            /* ends each of them; the driver sets it */
+    int64_t number_slot;            /* the low digits of each number; the driver sets it */
     atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };
 

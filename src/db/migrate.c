@@ -75,7 +75,7 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;
     }
-    /* What it made has its place among the servers before anyone uses it. */
+    /* New tables are distributed before anyone uses them. */
     if (db_is_distributed(db) && distribution_run(db, &moved, err) != 0)
         goto out;
     if (db_run(db, &insert_version,

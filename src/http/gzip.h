@@ -9,7 +9,7 @@ struct http_request;
 /* Does the client accept gzip? */
 bool http_accepts_gzip(const struct http_request *request);
 
-/* Replaces the bytes by their gzip form. Left as they are when they are so few that it saves next
- * to nothing, more than a loop can do in some milliseconds, or when memory is short. Returns
- * whether it did. */
+/* Compresses the body in place. Leaves it unchanged and returns false when it is too small to be
+ * worth it, too large to compress within a few milliseconds, does not shrink to half, or when
+ * memory is short. */
 bool http_gzip(struct buf *body);

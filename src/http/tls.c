@@ -57,7 +57,7 @@ static BIO *open_pem(const char *setting, const char *path, bool secret, struct 
     return bio;
 }
 
-/* A key with a passphrase is refused, since a service has no one to ask. */
+/* Refuses a key with a passphrase: a service cannot ask for it. */
 static int no_passphrase(char *into, int size, int writing, void *ctx)
 {
     (void)into;

@@ -83,8 +83,8 @@ static bool read_distributed(void *ctx, const struct db_row *row)
     return false;
 }
 
-/* Citus alone changes nothing; `muster cluster enable` does, and the last of its tables tells that
- * it did. */
+/* Installing Citus changes nothing. `muster cluster enable` does; it is complete once the last
+ * table of the manifest is distributed. */
 static int find_distribution(struct postgres *pg, struct error *err)
 {
     const bool before = pg->base.distributed;
@@ -94,7 +94,7 @@ static int find_distribution(struct postgres *pg, struct error *err)
                         " WHERE logicalrelid = to_regclass('webhooks') AND partmethod = 'h'",
                         read_distributed, &pg->base.distributed, err) != 0)
         return -1;
-    if (pg->base.distributed != before) /* their texts are others now */
+    if (pg->base.distributed != before) /* statements may have another text now */
         db_postgres_forget_statements(pg);
     return 0;
 }
@@ -131,8 +131,8 @@ static bool read_slot(void *ctx, const struct db_row *row)
     return false;
 }
 
-/* The slot of db_number(): one of 256 that no other connection to this server holds, and which of
- * Citus' servers it is. The lock ends with the connection. */
+/* The slot of db_number(): one of 256 that no other connection to this server holds, and on
+ * Citus the server's number modulo 16. The lock ends with the connection. */
 static int take_slot(struct postgres *pg, struct error *err)
 {
     int64_t slot = -1, group = 0;

@@ -74,7 +74,7 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
     }
     code = classify(state, pg->mode);
     pg->base.contended = str_starts(str_of(state), STR_LIT("40"));
-    /* A server that can say so is there itself: it speaks of another. */
+    /* A server that reports this is itself reachable: the error is about another server. */
     pg->base.part_away = pg->base.distributed && PQstatus(pg->conn) == CONNECTION_OK &&
                          str_starts(str_of(state), STR_LIT("08"));
     err_set(err, code, "PostgreSQL: %s (%s)", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),

@@ -7,8 +7,8 @@
  *
  * A key and all that were made from it by rotation are a line. A line has a
  * bounded number of rotations per hour, in all processes together. Its first key
- * and its newest hundred stay as rows; of older ones, which ended more than a day
- * ago, only the audit log tells.
+ * and its newest hundred stay as rows; older ones, which ended more than a day ago,
+ * are only in the audit log.
  */
 #pragma once
 #include "base/arena.h"

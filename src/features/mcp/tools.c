@@ -18,7 +18,7 @@ const struct mcp_tool mcp_tools[] = {
     { .id = "get_run_totals", .title = "Count runs over time",
       .description = "Completed, failed and open runs per hour or day, and the most frequent error types. Use it for trends before listing single runs." },
     { .id = "get_run_events", .title = "Get the narrative of a run", .page = "100", .page_max = 1000,
-      .description = "What one run reported, in order: its start, its steps with messages and progress, its end, and errors with their trace-back. Pass next as cursor to read on until it is null." },
+      .description = "What one run reported, in order: its start, its steps with messages and progress, its end, and errors with their stack trace. Pass next as cursor to read on until it is null." },
     { .id = "get_kpi_catalog", .title = "List KPIs",
       .description = "The KPIs that agents declare: key, label, unit and aggregation. Use it to find keys for the other KPI tools." },
     { .id = "get_kpi_summary", .title = "Summarize KPIs",

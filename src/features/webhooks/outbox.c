@@ -79,7 +79,7 @@ int outbox_add(struct db *db, const struct outbox_message *message, struct error
 struct fan {
     struct list webhooks; /* of struct webhook_row */
     int64_t room;         /* deliveries that may be added */
-    int64_t dropped;      /* those that were not, for want of it */
+    int64_t dropped;      /* deliveries that did not fit */
 };
 
 static int add_deliveries(struct db *db, const struct message_row *message, struct fan *fan,

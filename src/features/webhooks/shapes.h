@@ -46,7 +46,7 @@ struct webhook {
     bool enabled;
     int64_t created_at;
     struct str secret;         /* null unless it was just created */
-    struct str warning;        /* null; why nothing can be sent to it as things are */
+    struct str warning;        /* null: none; why nothing can be sent to it yet */
     int64_t waiting, dead;     /* deliveries */
     int64_t last_delivered_at; /* TIME_NULL */
 };

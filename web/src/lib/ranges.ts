@@ -35,7 +35,7 @@ function startOfMonth(at: number, back: number): number {
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - back);
 }
 
-/** A range of a person's own: "<date-time>/<date-time>". Null: it is not one. */
+/** A custom range: "<date-time>/<date-time>". Null: not a range. */
 function customBounds(range: string): Bounds | null {
     const [from = "", to = "", ...more] = range.split("/");
     const bounds: Bounds = [Date.parse(from), Date.parse(to)];
@@ -73,7 +73,7 @@ export function rangeBefore(range: string, now: number): string {
     return rangeBetween([from - (to - from), from]);
 }
 
-/** The range in the address: a choice, or one of the person's own. */
+/** The range in the address: one of the choices, or a custom one. */
 export function chosenRange(choices: readonly Choice[], value: string | null, otherwise: string) {
     if (value !== null && isCustom(value)) return value;
     return choices.some((one) => one.value === value) ? (value as string) : otherwise;

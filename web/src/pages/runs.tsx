@@ -192,7 +192,7 @@ export default function Runs({ slug, query }: PageProps) {
             </p>
             {data?.examined_since && (
                 <p class="note">
-                    Sorted are the newest runs of {rangeInWords(SINCE, sinceOf(query))}: those
+                    Only the newest runs of {rangeInWords(SINCE, sinceOf(query))} are sorted: those
                     since {exactTime(data.examined_since)}.
                 </p>
             )}

@@ -1,4 +1,4 @@
-// The period of a page, kept in its address: a choice, a range of one's own, or the period before.
+// The period of a page, kept in its address: a choice, a custom range, or the previous period.
 
 import { useState } from "preact/hooks";
 

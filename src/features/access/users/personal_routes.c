@@ -115,7 +115,7 @@ static int remove_own(struct api_call *call, struct db *db, struct error *err)
 
 /* Any user's */
 
-/* Only the operator, who has the machine, makes a token that acts as another user. */
+/* Only the operator, who controls the machine, may create a token that acts as another user. */
 static bool may_act_as(const struct api_call *call, const struct user_row *user)
 {
     return call->user == NULL ||

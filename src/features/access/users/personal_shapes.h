@@ -1,4 +1,4 @@
-/* personal_shapes.h - personal access tokens: what a user reaches the API with, without a browser.
+/* personal_shapes.h - personal access tokens: how users call the API without a browser.
  *
  * Thread-safe: tables are const.
  */

@@ -28,7 +28,7 @@ interface Props {
     canEdit: boolean;
 }
 
-/** Agents would fail to read it, long after the person who typed it has gone. */
+/** Checked here, because otherwise only the agents would fail, long after it was saved. */
 function checkJson(text: string) {
     try {
         JSON.parse(text);

@@ -15,7 +15,7 @@ async function nearest(slug: string, run: Run, later: boolean, signal: AbortSign
     const order = { order: "started", ascending: later } as const;
     const query = { agent_name: run.agent_name, limit: later ? 5 : 1, ...at, ...order };
     const page = await call(RUNS, { path: { slug }, query, signal });
-    if (page.examined_since) return null; // too many lie between
+    if (page.examined_since) return null; // too many runs in between
     return page.runs.find((one) => one.run_id !== run.run_id)?.run_id ?? null;
 }
 

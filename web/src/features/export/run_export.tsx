@@ -1,4 +1,4 @@
-// A file with the runs of a list: exactly those that its filters leave, of all its pages.
+// A file with the runs of a list: all that match its filters, on all pages.
 
 import type { RunListItem } from "api";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -109,8 +109,7 @@ export function RunExport(props: Props) {
                 <>
                     {error && <ErrorNote error={error} />}
                     <p class="hint">
-                        The runs that these filters leave, on all pages, newest first; at most{" "}
-                        {count(RUNS_MAX)}.
+                        All runs that match these filters, newest first; at most {count(RUNS_MAX)}.
                     </p>
                     <Select
                         label="Format"
