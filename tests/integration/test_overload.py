@@ -23,6 +23,8 @@ LIMITS = (
 IS_SANITIZED = b"__ubsan_" in BINARY.read_bytes() or b"__tsan_" in BINARY.read_bytes()
 SLOWER = 15 if IS_SANITIZED else 1  # two suites at once, and each call many times as long
 HEALTH_MS = 1000 * SLOWER  # p99; cores are shared: it must not wait behind the flood
+# A job that waits for long is told by health, and a sanitizer makes jobs wait for long.
+HEALTH_STATUSES = {200, 503} if IS_SANITIZED else {200}
 REFUSAL_MS = 1000 * SLOWER  # p95, seen by a client that shares the cores with all the others
 RSS_MAX = (1024 if IS_SANITIZED else 192) << 20
 
@@ -143,7 +145,7 @@ def test_what_is_too_much_is_refused_at_once_and_the_rest_is_kept(small_queue, c
     assert len(accepted) > 20
     assert len(refused) > 20, "that was no overload"
     check_refusals(refused)
-    assert (statuses, waits < HEALTH_MS) == ({200}, True)
+    assert statuses <= HEALTH_STATUSES and waits < HEALTH_MS, (statuses, waits)
     assert quick < REFUSAL_MS
     assert peak < RSS_MAX
     began = time.monotonic()
