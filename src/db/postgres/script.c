@@ -7,7 +7,7 @@
 
 #include "db/postgres/postgres.h"
 
-/* The place after the next `end` in `rest`; the end of `rest` when there is none. */
+/* The place after the next `end` in `rest`, or the end of `rest` if it has no `end`. */
 static size_t skip_past(struct str rest, size_t from, struct str end)
 {
     for (size_t at = from; at + end.len <= rest.len; at++)
@@ -16,7 +16,7 @@ static size_t skip_past(struct str rest, size_t from, struct str end)
     return rest.len;
 }
 
-/* The length of $tag$ at the start of `rest`; 0: there is none. */
+/* The length of $tag$ at the start of `rest`; 0 if `rest` does not start with one. */
 static size_t dollar_quote(struct str rest)
 {
     for (size_t at = 1; at < rest.len; at++) {

@@ -30,7 +30,7 @@ SHAPE_BEGIN(rpc_answer_shape)
     { STR(jsonrpc),   .flags = F_REQUIRED, .doc = "Always 2.0." },
     ID_ROW,
     { OBJECT(result), .flags = F_OMIT, .doc = "As the Model Context Protocol says for the method." },
-    { SHAPE(error, struct rpc_error, rpc_error_shape), .flags = F_OMIT, .doc = "Instead of a result: why there is none." },
+    { SHAPE(error, struct rpc_error, rpc_error_shape), .flags = F_OMIT, .doc = "Sent instead of a result: what went wrong." },
 SHAPE_END(rpc_answer_shape, "RpcAnswer", .doc = "Answer to a request of JSON-RPC: a result or an error.",
           .example = EXAMPLE({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "{\"alerts\":[],\"next\":null}"}], "structuredContent": {"alerts": [], "next": null}, "isError": false}}));
 #undef OWNER

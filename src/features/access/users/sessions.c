@@ -185,7 +185,7 @@ static void raise_to(_Atomic int64_t *moment, int64_t at)
         continue;
 }
 
-/* The entry, made if there is none; NULL when its user is unknown. */
+/* Finds or makes the entry; NULL if its user is unknown. */
 static struct session_entry *put_entry(struct sessions *p, const struct sha256 *digest,
                                        struct str user_id) REQUIRES(p->lock)
 {

@@ -9,7 +9,7 @@ import { href, pathOf } from "../../lib/route";
 
 const RUNS = "GET /api/v1/tenants/{slug}/dashboard/runs";
 
-/** The id of the nearest run that started earlier or later; null: there is none that can be found. */
+/** The id of the nearest run that started earlier or later; null if no such run was found. */
 async function nearest(slug: string, run: Run, later: boolean, signal: AbortSignal) {
     const at = later ? { since: run.started_at } : { until: run.started_at };
     const order = { order: "started", ascending: later } as const;
