@@ -1,10 +1,11 @@
 // A menu that downloads the data of a period as a file, with progress and a way to stop.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
-import { type ApiError, asApiError, download, urlOf } from "../../lib/api";
+import { download, urlOf } from "../../lib/api";
 import { bytes } from "../../lib/format";
 import { ErrorNote, Icon, Menu, Select } from "../../ui";
+import { useMaking } from "./making";
 import { FORMATS, save } from "./save";
 
 const EXPORTS = {
@@ -20,37 +21,22 @@ interface Props {
     description: string; // of what will be in the file
 }
 
-function useExport({ slug, content, range }: Props, format: string, onDone: () => void) {
-    const [size, setSize] = useState<number | null>(null); // null: not running
-    const [error, setError] = useState<ApiError | null>(null);
-    const abort = useRef<AbortController | null>(null);
-    useEffect(() => () => abort.current?.abort(), []);
-    const start = async () => {
-        const control = new AbortController();
-        abort.current = control;
-        setError(null);
-        setSize(0);
-        try {
-            const url = urlOf(EXPORTS[content], { slug }, { format, time_range: range });
-            const file = await download(url, control.signal, setSize);
-            save(file, `${slug}-${content}-${range.replace(/[^\w-]+/g, "_")}.${format}`);
-            onDone();
-        } catch (problem) {
-            if (control.signal.aborted) return;
-            setError(asApiError(problem));
-        } finally {
-            setSize(null);
-        }
-    };
-    const stop = () => abort.current?.abort();
-    return { size, error, start, stop };
-}
-
 /** While an export is running, the button shows its progress, even when the menu is closed. */
 export function ExportMenu(props: Props) {
     const [format, setFormat] = useState("csv");
     const closeMenu = useRef(() => {});
-    const { size, error, start, stop } = useExport(props, format, () => closeMenu.current());
+    const {
+        progress: size,
+        error,
+        start,
+        stop,
+    } = useMaking(async (signal, onProgress) => {
+        const { slug, content, range } = props;
+        const url = urlOf(EXPORTS[content], { slug }, { format, time_range: range });
+        const file = await download(url, signal, onProgress);
+        save(file, `${slug}-${content}-${range.replace(/[^\w-]+/g, "_")}.${format}`);
+        closeMenu.current();
+    });
     return (
         <Menu
             label={

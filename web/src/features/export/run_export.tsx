@@ -1,11 +1,12 @@
 // A file with the runs of a list: all that match its filters, on all pages.
 
 import type { RunListItem } from "api";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
-import { type ApiError, asApiError, call, type Query, urlOf } from "../../lib/api";
+import { call, type Query, urlOf } from "../../lib/api";
 import { count } from "../../lib/format";
 import { ErrorNote, Icon, Menu, Select } from "../../ui";
+import { useMaking } from "./making";
 import { FORMATS, save } from "./save";
 
 const RUNS = "GET /api/v1/tenants/{slug}/dashboard/runs";
@@ -78,24 +79,15 @@ async function collect(
 
 export function RunExport(props: Props) {
     const [format, setFormat] = useState("csv");
-    const [runs, setRuns] = useState<number | null>(null); // null: not running
-    const [error, setError] = useState<ApiError | null>(null);
-    const abort = useRef<AbortController | null>(null);
-    useEffect(() => () => abort.current?.abort(), []);
-    const start = async () => {
-        const control = new AbortController();
-        abort.current = control;
-        setError(null);
-        setRuns(0);
-        try {
-            const file = await collect(props, format, control.signal, setRuns);
-            save(file, `${props.slug}-runs.${format}`);
-        } catch (problem) {
-            if (!control.signal.aborted) setError(asApiError(problem));
-        } finally {
-            setRuns(null);
-        }
-    };
+    const {
+        progress: runs,
+        error,
+        start,
+        stop,
+    } = useMaking(async (signal, onProgress) => {
+        const file = await collect(props, format, signal, onProgress);
+        save(file, `${props.slug}-runs.${format}`);
+    });
     return (
         <Menu
             label={
@@ -124,7 +116,7 @@ export function RunExport(props: Props) {
                     ) : (
                         <>
                             <progress aria-label="Export in progress" />
-                            <button type="button" onClick={() => abort.current?.abort()}>
+                            <button type="button" onClick={stop}>
                                 Stop
                             </button>
                         </>
