@@ -314,6 +314,19 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
     return may;
 }
 
+int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest)
+{
+    struct session_entry *session;
+    int64_t at = 0;
+
+    rwlock_read(&p->lock);
+    session = map_get(&p->sessions, session_key(digest));
+    if (session != NULL)
+        at = atomic_load(&session->last_used_at);
+    rwlock_release(&p->lock);
+    return at;
+}
+
 struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *digest, int64_t now_us)
 {
     struct rate_verdict verdict = { true, USER_RATE_LIMIT, USER_RATE_LIMIT, 0 };
