@@ -79,6 +79,26 @@ describe("set-up and sign-in", () => {
         await close(page);
     });
 
+    test("a person sees where they are signed in, and signs out elsewhere", async () => {
+        const options = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0" };
+        const elsewhere = await openPage(browser, server, options);
+        await elsewhere.goto(`${server.url}/#/t/zeta/runs`);
+        await elsewhere.getByLabel("E-mail").fill("admin@zeta.example");
+        await elsewhere.getByLabel("Password").fill(PASSWORD);
+        await elsewhere.keyboard.press("Enter");
+        await elsewhere.getByRole("navigation", { name: "Pages" }).waitFor();
+        const page = await openAs(browser, server, "admin@zeta.example", "/account", {});
+        await page.getByRole("cell", { name: "this browser" }).waitFor();
+        await shot(page, "sessions");
+        await page.getByRole("button", { name: /^Sign out Firefox on Linux, 127/ }).first().click();
+        await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
+        await page.getByText("Firefox on Linux").waitFor({ state: "detached" });
+        await elsewhere.goto(`${server.url}/#/t/zeta/fleet`);
+        await elsewhere.getByText("Your session has ended").waitFor();
+        await close(elsewhere);
+        await close(page);
+    });
+
     test("a workspace is closed to members of another", async () => {
         const page = await openAs(browser, server, "admin@zeta.example", "/t/acme-sohne/runs", {});
         await page.getByRole("alert").waitFor();

@@ -70,6 +70,9 @@ ARGUMENTS = {
     "user add": "{email} --role member --tenant {slug} --password-stdin|correct horse battery",
     "user list": "--tenant {slug}",
     "user passwd": "{email} --password-stdin|another horse battery",
+    "session list": "--user {email}",
+    "session delete": None,  # test_sessions.py: it needs a browser's session
+    "user sign-out": "{email}",
     "token add": "laptop --user {email} --role admin --expires-in-days 7",
     "token list": "--user {email}",
     "token delete": "{token} --user {email}",

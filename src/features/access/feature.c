@@ -169,7 +169,7 @@ const struct feature access_feature = {
     .name = "access",
     .about = "Tenants and their plans, keys, users, sessions and sign-in.",
     .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
-                tenant_user_routes, personal_routes },
+                tenant_user_routes, personal_routes, session_routes },
     .commands = { access_commands, user_commands },
     .open = access_open,
     .tick = access_tick,

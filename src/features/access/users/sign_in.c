@@ -52,7 +52,9 @@ static int add_session(struct db *db, const struct user_row *user,
     const struct session_row row = { .digest = session->digest,
                                      .user_id = user->user_id,
                                      .created_at = user->last_login_at,
-                                     .last_used_at = user->last_login_at };
+                                     .last_used_at = user->last_login_at,
+                                     .address = session->address,
+                                     .user_agent = session->user_agent };
 
     assert(!str_is_null(user->user_id) && user->last_login_at != TIME_NULL);
     if (session->instead_of != NULL && store_session_end(db, session->instead_of, err) != 0)

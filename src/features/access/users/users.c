@@ -61,8 +61,8 @@ int users_add(struct db *db, const struct user_create *create, struct arena *are
     return 0;
 }
 
-static int find_user(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
-                     struct error *err)
+int users_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+               struct error *err)
 {
     if (store_user_find(db, email, arena, ret, err) != 0)
         return -1;
@@ -95,7 +95,7 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
     struct list tenants;
     bool changes;
 
-    if (find_user(db, email, arena, &row, err) != 0)
+    if (users_find(db, email, arena, &row, err) != 0)
         return -1;
     changes = !str_is_null(patch->password) || (patch->role >= 0 && patch->role != row.role);
     if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
@@ -121,7 +121,7 @@ int users_remove(struct db *db, struct str email, struct error *err)
     int r = -1;
 
     arena_init(&arena);
-    if (find_user(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
+    if (users_find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
         store_sessions_end(db, row.user_id, NULL, err) == 0 &&
         store_personal_end(db, row.user_id, INT64_MAX, err) == 0)
         r = store_user_remove(db, row.user_id, err);

@@ -84,6 +84,21 @@ function RemoveUser({ email, onRemoved }: { email: string; onRemoved: () => void
     );
 }
 
+function SignOutUser({ email }: { email: string }) {
+    return (
+        <ConfirmButton
+            label="Sign out"
+            name={`Sign out ${email}`}
+            title={`Sign out ${email}?`}
+            text="This ends all their sessions. They can sign in again; personal access tokens go on working."
+            verb="Sign out"
+            onConfirm={() =>
+                call("DELETE /api/v1/platform/users/{email}/sessions", { path: { email } })
+            }
+        />
+    );
+}
+
 function Roles({ user }: { user: User }) {
     return (
         <>
@@ -130,6 +145,7 @@ export function Users() {
                     >
                         Change
                     </button>
+                    <SignOutUser email={user.email} />
                     <RemoveUser email={user.email} onRemoved={users.reload} />
                 </>
             )}
