@@ -1,6 +1,6 @@
 /* built_in_prices.c - adds the built-in price list to a new database.
  *
- * A database that had tenants, users or prices when it learned of the list (migration 0034) is
+ * A database that had tenants, users or prices when it learned of the list (migration 0035) is
  * never changed: costs that people have seen stay as they were.
  */
 #include "features/cost/built_in_prices.h"
