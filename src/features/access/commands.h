@@ -4,3 +4,4 @@
 
 extern const struct command access_commands[];
 extern const struct command user_commands[];
+extern const struct command login_commands[];
