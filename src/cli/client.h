@@ -60,10 +60,10 @@ int client_call(struct client *c, const struct client_request *request,
 
 /* Where a request goes to. */
 struct remote {
-    const char *socket;      /* NULL: over the network */
-    const char *server;      /* scheme, host and port */
-    const char *ca;          /* file of certificates; NULL: the system's */
-    struct str bearer_token; /* STR_NULL: none */
+    const char *socket;            /* NULL: over the network */
+    const char *server;            /* scheme, host and port */
+    const char *ca;                /* file of certificates; NULL: the system's */
+    struct str bearer_token;       /* STR_NULL: none */
     struct str cookie, csrf_token; /* of a session, instead; STR_NULL: none */
 };
 

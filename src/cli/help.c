@@ -128,10 +128,11 @@ void help_command(FILE *out, const struct command *c)
         (void)fputs("\nSettings:\n", out);
         print_settings(out);
     }
-    (void)fputs("\nEvery command also takes --json (output for programs), --help and the settings, "
-                "of which\n--server, --data, --database and --config say which service it is about; "
-                "`muster help serve` lists them.\n",
-                out);
+    (void)fputs(
+        "\nEvery command also takes --json (output for programs), --help and the settings, "
+        "of which\n--server, --data, --database and --config say which service it is about; "
+        "`muster help serve` lists them.\n",
+        out);
 }
 
 bool help_noun(FILE *out, const struct command **list, const char *noun)

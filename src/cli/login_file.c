@@ -116,7 +116,8 @@ int login_file_read(struct arena *arena, struct login *ret, bool *ret_found, str
 static int make_folders(const char *path, struct arena *arena, struct error *err)
 {
     const char *folder = arena_cstr(arena, str_from(path, (size_t)(strrchr(path, '/') - path)));
-    const char *above = arena_cstr(arena, str_from(folder, (size_t)(strrchr(folder, '/') - folder)));
+    const char *above =
+        arena_cstr(arena, str_from(folder, (size_t)(strrchr(folder, '/') - folder)));
 
     if (mkdir(above, S_IRWXU) != 0 && errno != EEXIST)
         return err_set(err, ERR_IO, "cannot make the folder '%s': %s", above, strerror(errno));

@@ -95,7 +95,7 @@ static int token_role(const struct invocation *in, const struct session_answer *
     const char *given = command_value(in, "role");
 
     for (int role = 0; given != NULL && token_role_names[role] != NULL; role++)
-        if (strcmp(given, token_role_names[role]) == 0)
+        if (str_eq_c(str_of(given), token_role_names[role]))
             return role;
     return str_is_null(session->role) ? TOKEN_ROLE_ADMIN : TOKEN_ROLE_PLATFORM_ADMIN;
 }
@@ -122,9 +122,8 @@ static int create_token(struct invocation *in, const struct remote *to,
         .role = token_role(in, session),
         .expires_in_days = days == NULL ? DAYS_INITIAL : strtol(days, NULL, 10),
     };
-    const struct client_request request = {
-        METHOD_POST, STR_LIT("/api/v1/auth/tokens"), request_body(in, &personal_create_shape, &body)
-    };
+    const struct client_request request = { METHOD_POST, STR_LIT("/api/v1/auth/tokens"),
+                                            request_body(in, &personal_create_shape, &body) };
     struct client_reply reply;
 
     if (send_to(in, to, &request, &reply, err) != 0)
