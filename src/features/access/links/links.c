@@ -82,7 +82,7 @@ static void make_row(const struct link_wish *wish, int64_t now, struct arena *ar
     ret->row = (struct link_row){
         .link_id = arena_printf(arena, "lnk_%.*s", LINK_ID_DIGITS, digits),
         .digest = digest_sha256(ret->token),
-        .kind = wish->kind,
+        .kind = (int)wish->kind,
         .state = LINK_OPEN,
         .tenant_id = wish->tenant_id,
         .email = wish->email,
