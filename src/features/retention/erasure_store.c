@@ -52,6 +52,8 @@ static const struct db_query tables[] = {
     BY_TENANT("data_keys", "version"),
     BY_TENANT("keys", "key_id"),
     BY_TENANT("user_roles", "user_id"),
+    BY_TENANT("user_link_roles", "link_id"),
+    BY_TENANT("user_links", "link_id"),
     BY_TENANT("audit_log", "seq"),
     ONE_ROW("audit_heads"),
     BY_TENANT("tenant_bytes", "part"),
