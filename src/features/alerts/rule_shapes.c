@@ -67,7 +67,7 @@ static void check_duration(void *value, struct arena *arena, struct problems *pr
 {
     const struct duration_rule *rule = value;
 
-    if (!(rule->seconds >= 0 && rule->seconds <= SECONDS_MAX))
+    if (!(rule->seconds >= 0 && rule->seconds <= (double)SECONDS_MAX))
         rule_refuse_text(problems, arena, "seconds", STR_NULL,
                          "Should be at least 0 and at most a year");
 }
