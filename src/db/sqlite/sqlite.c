@@ -292,7 +292,7 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
                        "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = "
                        "67108864"), /* JOURNAL_SIZE_LIMIT
                                      */
-        [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
+        [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -8192",
         [DB_MAINTENANCE] = "PRAGMA cache_size = -16384", /* opened read-only; VACUUM
                                                             INTO writes a file */
     };

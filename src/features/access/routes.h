@@ -2,7 +2,9 @@
 #pragma once
 #include "api/route.h"
 
+extern const struct route accept_routes[];
 extern const struct route key_routes[];
+extern const struct route link_routes[];
 extern const struct route password_routes[];
 extern const struct route personal_routes[];
 extern const struct route session_routes[];
