@@ -3,4 +3,5 @@
 #include "cli/command.h"
 
 extern const struct command access_commands[];
+extern const struct command link_commands[];
 extern const struct command user_commands[];

@@ -13,8 +13,10 @@ const char *const webhook_format_names[] = { "standard", "slack",     "email",  
                                              "discord",  "pagerduty", "alertmanager", NULL };
 const char *const delivery_state_names[] = { "waiting", "delivered", "dead", NULL };
 const char *const message_types[] = {
-    "agent.silent", "agent.recovered", "run.failed",      "run.stuck",        "run.recovered",
-    "kpi.crossed",  "kpi.recovered",   "budget.exceeded", "budget.recovered", NULL
+    "agent.silent",           "agent.recovered",   "run.failed",         "run.stuck",
+    "run.recovered",          "kpi.crossed",       "kpi.recovered",      "budget.exceeded",
+    "budget.recovered",       "agent.failing",     "agent.healthy",      "failure_rate.exceeded",
+    "failure_rate.recovered", "duration.exceeded", "duration.recovered", NULL
 };
 
 static bool is_type(struct str s)

@@ -8,6 +8,7 @@
 struct api_call;
 struct db;
 struct session_user;
+struct sign_in_session;
 struct throttle_attempt;
 
 /* Is the password acceptable for this e-mail? Fails with 422 at the body's member `name`. */
@@ -20,6 +21,9 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
                            struct error *err) MUST_CHECK;
 void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *attempt,
                           bool decided, bool good);
+
+/* From where a session is being opened: its address and its user agent, bounded and printable. */
+void accounts_note_origin(struct api_call *call, struct sign_in_session *session);
 
 /* The signed-in user of the call has a password hashed, which accounts_end_hash() must end. One at
  * a time for each user, so that no sign-in waits behind many of one user: else 429. */

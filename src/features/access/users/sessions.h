@@ -67,6 +67,9 @@ struct session_user *sessions_find(struct sessions *p, const struct sha256 *dige
 bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64_t tenant_id,
                           int64_t now_us);
 
+/* When it was last used, as far as this process knows; 0: it does not know the session. */
+int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest);
+
 /* Counts a request of this session at `now_us` (monotonic). */
 struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *digest, int64_t now_us);
 
