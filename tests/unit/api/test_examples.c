@@ -9,6 +9,10 @@
 #include "shape/problems.h"
 #include "test.h"
 
+#define HEAD_OF_A_LOG                                                                              \
+    "mh1.3.17.9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b.0."                 \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
 static struct str example_of(const struct shape *shape, struct arena *arena)
 {
     struct buf text;
@@ -197,8 +201,7 @@ static void compare_pattern(const struct shape *shape, const struct field *field
         "2026-01-15/2026-01-16",
         "0086AtWLjM03f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b06xuaQ", /* a cursor of runs */
         "000000000070086AtWLjM00000000000g2AeUHr",               /* of events */
-        "mh1.3.17.9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b.0."
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        HEAD_OF_A_LOG,
         "$",
         "^a$",
         "(a)",
