@@ -27,6 +27,18 @@ function(muster_embed_migrations target)
     target_sources(${target} PRIVATE ${output})
 endfunction()
 
+# Compiles share/prices.json into `target`, for src/features/cost/built_in_prices.c.
+function(muster_embed_prices target)
+    set(file ${PROJECT_SOURCE_DIR}/share/prices.json)
+    set(output ${PROJECT_BINARY_DIR}/generated/built_in_prices.c)
+    add_custom_command(OUTPUT ${output}
+        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFILE=${file}
+                -P ${PROJECT_SOURCE_DIR}/cmake/embed_prices.cmake
+        DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/embed_prices.cmake
+        VERBATIM)
+    target_sources(${target} PRIVATE ${output})
+endfunction()
+
 # Compiles web/ into `target` as the table that src/features/portal/portal.c reads; an empty one without Node.
 function(muster_embed_portal target)
     set(web ${PROJECT_SOURCE_DIR}/web)

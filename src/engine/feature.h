@@ -19,7 +19,7 @@ struct command;
 struct engine;
 struct route;
 
-enum { FEATURE_TABLES_MAX = 8 };
+enum { FEATURE_TABLES_MAX = 12 };
 
 /* The clocks at a tick. */
 struct tick {

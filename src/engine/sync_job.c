@@ -58,7 +58,8 @@ int writer_run_sync_for(struct writer *writer, struct budget *budget, sync_job_f
                           .ctx = ctx };
 
     assert(!thread_is("muster-writer")); /* it would deadlock */
-    assert(!thread_is("muster-loop"));   /* a loop must not block */
+    assert(!thread_is("muster-sync"));
+    assert(!thread_is("muster-loop")); /* a loop must not block */
     lock_init(&e.lock);
     cond_init(&e.changed);
     if (writer_submit(writer, &e.job, &e.err) == 0)

@@ -285,6 +285,9 @@ describe("settings and platform", () => {
         await page.getByText("plain-one").waitFor();
         const reader = await settings("prices");
         await reader.getByText("plain-one").waitFor();
+        await reader.getByText("as the providers published them up to 2025-11-01").waitFor();
+        await reader.getByRole("row", { name: /plain-one.*set or imported/ }).waitFor();
+        await reader.getByRole("row", { name: /^gpt-5-mini.*built in, 2025-11-01/ }).waitFor();
         assert.equal(await reader.getByRole("button", { name: "Set a price" }).count(), 0);
         await close(reader);
         await button(page, "Remove the price of plain-one").click();

@@ -79,6 +79,69 @@ describe("set-up and sign-in", () => {
         await close(page);
     });
 
+    test("a person sees where they are signed in, and signs out elsewhere", async () => {
+        const options = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0" };
+        const elsewhere = await openPage(browser, server, options);
+        await elsewhere.goto(`${server.url}/#/t/zeta/runs`);
+        await elsewhere.getByLabel("E-mail").fill("admin@zeta.example");
+        await elsewhere.getByLabel("Password").fill(PASSWORD);
+        await elsewhere.keyboard.press("Enter");
+        await elsewhere.getByRole("navigation", { name: "Pages" }).waitFor();
+        const page = await openAs(browser, server, "admin@zeta.example", "/account", {});
+        await page.getByRole("cell", { name: "this browser" }).waitFor();
+        await shot(page, "sessions");
+        await page.getByRole("button", { name: /^Sign out Firefox on Linux, 127/ }).first().click();
+        await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
+        await page.getByText("Firefox on Linux").waitFor({ state: "detached" });
+        await elsewhere.goto(`${server.url}/#/t/zeta/fleet`);
+        await elsewhere.getByText("Your session has ended").waitFor();
+        await close(elsewhere);
+        await close(page);
+    });
+
+    test("an invited person chooses a password, and a used link says so", async () => {
+        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/settings", {});
+        await page.getByRole("button", { name: "Invite" }).click();
+        await page.getByLabel("E-mail").fill("new@zeta.example");
+        await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
+        const link = await page.locator(".once code").innerText();
+        await page.getByRole("heading", { name: "Open invitations" }).waitFor();
+        await shot(page, "invitation");
+        await close(page);
+        const guest = await openPage(browser, server);
+        await guest.goto(link);
+        await guest.getByRole("heading", { name: "Welcome to muster" }).waitFor();
+        await guest.getByText("new@zeta.example is invited").waitFor();
+        await shot(guest, "accept-invitation");
+        await guest.getByLabel("Password").fill("password1234");
+        await guest.getByRole("button", { name: "Create account" }).click();
+        await guest.locator("[aria-invalid]").waitFor(); // a common password
+        await guest.getByLabel("Password").fill(PASSWORD);
+        await guest.getByRole("button", { name: "Create account" }).click();
+        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        assert.ok(!guest.url().includes("token"), "the token is not in the address any longer");
+        await guest.goto(link);
+        await guest.getByRole("heading", { name: "This link does not work" }).waitFor();
+        await guest.getByText("This link was used already").waitFor();
+        await guest.context().close();
+    });
+
+    test("a reset link sets a new password", async () => {
+        const email = "new@zeta.example";
+        const page = await openAs(browser, server, "ada@example.org", "/platform?tab=users", {});
+        await page.getByRole("button", { name: `Reset the password of ${email}` }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click();
+        const link = await page.locator(".once code").innerText();
+        await close(page);
+        const guest = await openPage(browser, server);
+        await guest.goto(link);
+        await guest.getByRole("heading", { name: "Choose a new password" }).waitFor();
+        await guest.getByLabel("Password").fill(`${PASSWORD} again`);
+        await guest.getByRole("button", { name: "Set password" }).click();
+        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await close(guest);
+    });
+
     test("a workspace is closed to members of another", async () => {
         const page = await openAs(browser, server, "admin@zeta.example", "/t/acme-sohne/runs", {});
         await page.getByRole("alert").waitFor();

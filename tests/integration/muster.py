@@ -135,6 +135,9 @@ class Client:
     def post(self, path, body=None, **more):
         return self.request("POST", path, body, **more)
 
+    def delete(self, path, **more):
+        return self.request("DELETE", path, **more)
+
     def close(self):
         self.connection.close()
 

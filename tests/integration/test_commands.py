@@ -17,6 +17,8 @@ ARGUMENTS = {
     "openapi": None,
     "settings": "",
     "version": "",
+    "login": None,  # test_login_command.py
+    "logout": None,
     "backup": None,  # test_backup.py
     "restore": None,
     "check": None,  # test_checks.py
@@ -70,6 +72,13 @@ ARGUMENTS = {
     "user add": "{email} --role member --tenant {slug} --password-stdin|correct horse battery",
     "user list": "--tenant {slug}",
     "user passwd": "{email} --password-stdin|another horse battery",
+    "user invite": "new-{email} --role member --tenant {slug}",
+    "invitation list": "--tenant {slug}",
+    "invitation delete": "{link} --tenant {slug}",
+    "user reset-link": "{email}",
+    "session list": "--user {email}",
+    "session delete": None,  # test_sessions.py: it needs a browser's session
+    "user sign-out": "{email}",
     "token add": "laptop --user {email} --role admin --expires-in-days 7",
     "token list": "--user {email}",
     "token delete": "{token} --user {email}",
@@ -95,7 +104,8 @@ ARGUMENTS = {
 
 # Where an answer gives what later rows need.
 KEPT = {"key add": ("key", "key_id"), "webhook add": ("webhook", "webhook_id"),
-        "price set": ("price", "price_id"), "token add": ("token", "token_id")}  # fmt: skip
+        "price set": ("price", "price_id"), "token add": ("token", "token_id"),
+        "user invite": ("link", "link_id")}  # fmt: skip
 
 
 def listed():

@@ -5,7 +5,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from muster import ROOT
+from stored import stored
 
 PRICES = "/api/v1/platform/prices"
 ENTRY = {
@@ -14,7 +14,7 @@ ENTRY = {
 }  # fmt: skip
 LITELLM = {
     "sample_spec": {"input_cost_per_token": 0.0, "max_tokens": "LEGACY", "mode": "one of …"},
-    "gpt-4o": {
+    "gpt-0o": {
         "max_tokens": 16384, "input_cost_per_token": 2.5e-06, "output_cost_per_token": 1e-05,
         "cache_read_input_token_cost": 1.25e-06, "input_cost_per_token_batches": 1.25e-06,
         "litellm_provider": "openai", "mode": "chat", "supports_vision": True,
@@ -28,7 +28,7 @@ LITELLM = {
         "input_cost_per_token": 2.5e-07, "output_cost_per_token": 1.25e-06,
         "litellm_provider": "bedrock", "mode": "chat",
     },
-    "text-embedding-3-small": {
+    "text-embedding-0-small": {
         "input_cost_per_token": 2e-08, "output_cost_per_token": 0.0,
         "litellm_provider": "openai", "mode": "embedding",
     },
@@ -78,6 +78,10 @@ class Admin:
         return answer.json()
 
     def list(self, query=""):
+        """Those that are not built in."""
+        return [row for row in self._list(query) if row["built_in_as_of"] is None]
+
+    def _list(self, query):
         if self.server.database:
             flags = ["--model", query.removeprefix("?model=")] if query else []
             return json.loads(self.server.cli("price", "list", *flags, "--json"))["prices"]
@@ -96,12 +100,13 @@ def counts(added=0, updated=0, unchanged=0, skipped=0):
 
 
 def told(row):
-    return {name: value for name, value in row.items() if name not in ("price_id", "updated_at")}
+    ours = ("price_id", "updated_at", "built_in_as_of")
+    return {name: value for name, value in row.items() if name not in ours}
 
 
 def test_a_price_is_listed_as_it_was_set_and_replaced_by_the_next(admin):
     first = admin.set(**ENTRY)
-    assert list(first) == ["price_id", *ENTRY, "updated_at"]
+    assert list(first) == ["price_id", *ENTRY, "updated_at", "built_in_as_of"]
     assert told(first) == ENTRY
     assert admin.list() == [first]
     second = admin.set(**{**ENTRY, "input": 3})
@@ -153,26 +158,26 @@ def test_a_price_is_exact_or_refused(admin):
 
 
 NAMES = [
-    ("gpt-4o", "gpt-4o"),
-    ("gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),
-    ("gpt-4o-2024-08-06", "gpt-4o"),
-    ("gpt-4o-20240806", "gpt-4o"),
-    ("gpt-4o@20240806", "gpt-4o"),
-    ("openai/gpt-4o", "gpt-4o"),
-    ("openrouter/openai/gpt-4o-2024-08-06", "gpt-4o"),
-    ("openai/gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),
-    ("azure/gpt-4o", "azure/gpt-4o"),
-    ("x/azure/gpt-4o-2024-08-06", "azure/gpt-4o"),
-    ("omni", "gpt-4o"),
-    ("openai/omni-20240806", "gpt-4o"),
-    ("gpt-4", None),
-    ("gpt-4o-mini", None),
-    ("gpt-4o-latest", None),
-    ("GPT-4o", None),
-    ("gpt-4o/", None),
-    ("gpt-4o-2024-13-06", None),
-    ("gpt-4o-2024-08-32", None),
-    ("gpt-4o-0806", None),
+    ("gpt-0o", "gpt-0o"),
+    ("gpt-0o-2024-05-13", "gpt-0o-2024-05-13"),
+    ("gpt-0o-2024-08-06", "gpt-0o"),
+    ("gpt-0o-20240806", "gpt-0o"),
+    ("gpt-0o@20240806", "gpt-0o"),
+    ("openai/gpt-0o", "gpt-0o"),
+    ("openrouter/openai/gpt-0o-2024-08-06", "gpt-0o"),
+    ("openai/gpt-0o-2024-05-13", "gpt-0o-2024-05-13"),
+    ("azure/gpt-0o", "azure/gpt-0o"),
+    ("x/azure/gpt-0o-2024-08-06", "azure/gpt-0o"),
+    ("omni", "gpt-0o"),
+    ("openai/omni-20240806", "gpt-0o"),
+    ("gpt-0", None),
+    ("gpt-0o-mini", None),
+    ("gpt-0o-latest", None),
+    ("GPT-0o", None),
+    ("gpt-0o/", None),
+    ("gpt-0o-2024-13-06", None),
+    ("gpt-0o-2024-08-32", None),
+    ("gpt-0o-0806", None),
     ("-20240806", None),
     ("", None),
 ]
@@ -180,9 +185,9 @@ NAMES = [
 
 def test_a_model_is_found_by_name_alias_prefix_or_date_and_nothing_looser(tenant):
     run = tenant.server.cli
-    for model in ("gpt-4o", "gpt-4o-2024-05-13", "azure/gpt-4o"):
+    for model in ("gpt-0o", "gpt-0o-2024-05-13", "azure/gpt-0o"):
         run("price", "set", model, "--input", "1", "--output", "2")
-    file = {"model": "gpt-4o", "input": 1, "output": 2, "aliases": ["omni"]}
+    file = {"model": "gpt-0o", "input": 1, "output": 2, "aliases": ["omni"]}
     path = tenant.server.data.parent / "omni.json"
     path.write_text(json.dumps({"prices": [file]}))
     run("price", "import", str(path))
@@ -196,10 +201,10 @@ def test_a_model_is_found_by_name_alias_prefix_or_date_and_nothing_looser(tenant
 def test_a_litellm_file_is_read_and_read_again_without_a_change(admin):
     assert admin.load(LITELLM) == counts(added=5, skipped=3)
     assert admin.costs() == {
-        "gpt-4o": ("2.50", "10.00", "1.25", None),
+        "gpt-0o": ("2.50", "10.00", "1.25", None),
         "claude-3-5-haiku-20241022": ("0.80", "4.00", "0.08", "1.00"),
         "anthropic.claude-3-haiku-20240307-v1:0": ("0.25", "1.25", None, None),
-        "text-embedding-3-small": ("0.02", "0.00", None, None),
+        "text-embedding-0-small": ("0.02", "0.00", None, None),
         "an-embedding-without-output": ("0.03", "0.00", None, None),
     }
     rows = admin.list()
@@ -214,10 +219,10 @@ def test_a_litellm_file_is_read_and_read_again_without_a_change(admin):
 def test_a_price_that_changed_holds_from_the_import_on(admin, clock):
     admin.load(LITELLM)
     before = admin.list()
-    changed = {**LITELLM, "gpt-4o": {**LITELLM["gpt-4o"], "output_cost_per_token": 8e-06}}
+    changed = {**LITELLM, "gpt-0o": {**LITELLM["gpt-0o"], "output_cost_per_token": 8e-06}}
     clock.advance(3600)
     assert admin.load(changed) == counts(added=1, unchanged=4, skipped=3)
-    rows = admin.list("?model=gpt-4o")
+    rows = admin.list("?model=gpt-0o")
     assert [(row["output"], row["valid_from"] is None) for row in rows] == [
         ("10.00", True), ("8.00", False),
     ]  # fmt: skip
@@ -226,9 +231,9 @@ def test_a_price_that_changed_holds_from_the_import_on(admin, clock):
     moment = "2025-03-01T00:00:00Z"
     assert admin.load(LITELLM, valid_from=moment) == counts(unchanged=5, skipped=3)
     assert admin.load(changed, valid_from=moment) == counts(added=1, unchanged=4, skipped=3)
-    assert [row["valid_from"] for row in admin.list("?model=gpt-4o")][:2] == [None, moment]
-    assert [row for row in admin.list() if row["model"] != "gpt-4o"] == [
-        row for row in before if row["model"] != "gpt-4o"
+    assert [row["valid_from"] for row in admin.list("?model=gpt-0o")][:2] == [None, moment]
+    assert [row for row in admin.list() if row["model"] != "gpt-0o"] == [
+        row for row in before if row["model"] != "gpt-0o"
     ]
 
 
@@ -306,13 +311,15 @@ def test_an_alias_leads_to_one_model(admin):
 
 def test_the_list_takes_twenty_thousand_prices(admin):
     entry = {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}
-    file = {f"m{i}": entry for i in range(20_000)}
-    assert admin.load(file) == counts(added=20_000)
+    (built_in,) = stored(admin.server, "SELECT COUNT(*) AS n FROM prices")
+    file = {f"m{i}": entry for i in range(20_000 - built_in["n"])}
+    assert admin.load(file) == counts(added=len(file))
     said = admin.set(409, model="one more")
     assert said == {"detail": "The price list is full: it holds at most 20000 prices"}
     admin.set(model="m7", input=3)
-    admin.load({**file, "one more": entry}, status=422)
-    assert len(admin.list()) == 20_000
+    more = {f"n{i}": entry for i in range(20_001)}
+    admin.load(more, status=422)
+    assert len(admin.list()) == len(file)
 
 
 def test_keys_read_prices_and_change_none(tenant):
@@ -334,7 +341,7 @@ def test_keys_read_prices_and_change_none(tenant):
 
 def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
     run = own_server.cli
-    assert len(run("price", "list").splitlines()) == 1  # its header
+    built_in = len(run("price", "list").splitlines())  # with its header
     made = json.loads(run(
         "price", "set", "ü/m", "--input", "1.5", "--output=2", "--input-includes-cache",
         "--cache-read", "0.1", "--cache-write", "2", "--provider", "p",
@@ -348,10 +355,11 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
     header, line = run("price", "list", "--model", "ü/m").splitlines()
     assert re.split(" {2,}", header) == [
         "ID", "MODEL", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "INPUT INCLUDES CACHE",
-        "FROM",
+        "FROM", "SOURCE",
     ]  # fmt: skip
     assert line.split() == [
         str(made["price_id"]), "ü/m", "1.50", "2.00", "0.10", "2.00", "yes", "2025-01-01T00:00:00Z",
+        "set", "or", "imported",
     ]  # fmt: skip
     assert header.index("INPUT") == line.index("1.50"), "columns stand below their titles"
     assert run("price", "delete", str(made["price_id"])).split() == (
@@ -363,7 +371,7 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
     path.write_text(json.dumps(LITELLM))
     said = "5 added, 0 updated, 0 unchanged, 3 without token prices\n"
     assert run("price", "import", str(path)) == said
-    assert len(run("price", "list").splitlines()) == 6
+    assert len(run("price", "list").splitlines()) == built_in + 5
     for arguments, status in (
         (("set", "m", "--input", "1"), 2),
         (("set", "m", "--input", "1", "--output", "2", "--valid-from", "today"), 2),
@@ -375,17 +383,6 @@ def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
         done = own_server.run("price", *arguments)
         assert (done.returncode, done.stdout) == (status, ""), arguments
         assert done.stderr.startswith("muster: ")
-
-
-def test_the_starter_list_can_be_imported(own_server):
-    file = ROOT / "share" / "prices.json"
-    n = len(json.loads(file.read_text())["prices"])
-    said = f"{n} added, 0 updated, 0 unchanged, 0 without token prices\n"
-    assert own_server.cli("price", "import", str(file)) == said
-    (row,) = json.loads(own_server.cli(
-        "price", "list", "--model", "anthropic/claude-3-5-sonnet-20241022", "--json",
-    ))["prices"]  # fmt: skip
-    assert (row["model"], row["cache_write"]) == ("claude-3-5-sonnet", "3.75")
 
 
 def test_changes_of_prices_are_in_the_audit_log(admin):

@@ -195,7 +195,7 @@ def test_a_change_of_prices_is_seen_at_once(shop):
     for dollars in ("1", "2"):
         shop.server.cli("price", "set", "m", "--input", dollars, "--output", "0")
         assert asked(shop, time_range=DAY)["total"]["cost"] == f"{dollars}.00"
-    (price,) = json.loads(shop.server.cli("price", "list", "--json"))["prices"]
+    (price,) = json.loads(shop.server.cli("price", "list", "--model", "m", "--json"))["prices"]
     shop.server.cli("price", "delete", str(price["price_id"]))
     assert asked(shop, time_range=DAY)["total"]["cost"] is None
 

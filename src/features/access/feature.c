@@ -9,6 +9,7 @@
 #include "features/access/access.h"
 #include "features/access/commands.h"
 #include "features/access/key_use.h"
+#include "features/access/mailer.h"
 #include "features/access/rates/rate_share.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
@@ -28,6 +29,7 @@ struct access {
     struct sessions *sessions;
     struct throttle *throttle;
     struct token_guess_limiter *token_guesses;
+    mail_send_fn *send_mail;                                      /* NULL: no mail can be sent */
     int64_t key_uses_saved_us, sessions_saved_us, stored_read_us; /* monotonic; only the tick's */
 };
 
@@ -59,6 +61,18 @@ struct throttle *access_throttle(const struct engine *e)
 struct token_guess_limiter *access_token_guesses(const struct engine *e)
 {
     return access_of(e)->token_guesses;
+}
+
+void access_set_mailer(struct engine *e, mail_send_fn *send)
+{
+    struct access *access = engine_state(e, &access_feature);
+
+    access->send_mail = send;
+}
+
+mail_send_fn *access_mailer(const struct engine *e)
+{
+    return access_of(e)->send_mail;
 }
 
 static int refresh_registry(struct engine *e, struct db *db, struct error *err)
@@ -194,8 +208,8 @@ const struct feature access_feature = {
     .name = "access",
     .about = "Tenants and their plans, keys, users, sessions and sign-in.",
     .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
-                tenant_user_routes, personal_routes },
-    .commands = { access_commands, user_commands },
+                tenant_user_routes, personal_routes, session_routes, link_routes, accept_routes },
+    .commands = { access_commands, user_commands, login_commands, link_commands },
     .open = access_open,
     .start = access_start,
     .tick = access_tick,

@@ -3,6 +3,7 @@
 
 #include "db/db.h"
 #include "engine/engine.h"
+#include "features/access/links/store.h"
 #include "features/access/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -142,7 +143,8 @@ int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "the tenant was deleted meanwhile");
-    if (db_run(db, &revoke_keys, args, err) != 0 || db_run(db, &delete_roles, args, err) != 0)
+    if (db_run(db, &revoke_keys, args, err) != 0 || db_run(db, &delete_roles, args, err) != 0 ||
+        store_links_delete(db, tenant_id, err) != 0)
         return -1;
     return store_registry_reload(db, err); /* its row will be gone */
 }

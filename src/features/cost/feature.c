@@ -2,6 +2,7 @@
 #include "engine/feature.h"
 
 #include "engine/engine.h"
+#include "features/cost/built_in_prices.h"
 #include "features/cost/commands.h"
 #include "features/cost/llm_totals.h"
 #include "features/cost/prices.h"
@@ -15,10 +16,8 @@ struct prices *cost_prices(const struct engine *e)
 
 static int cost_open(struct engine *e, void **ret_state, struct error *err)
 {
-    (void)e;
-    (void)err;
     *ret_state = prices_new();
-    return 0;
+    return built_in_prices_add(engine_open_db(e), err);
 }
 
 static void cost_close(void *state)

@@ -28,8 +28,8 @@ static int by_model(const void *a, const void *b)
     return x->valid_from < y->valid_from ? -1 : x->valid_from > y->valid_from;
 }
 
-/* Should two models have the same alias, which prices_set() and prices_import() refuse, the first
- * wins. */
+/* Should two models have the same alias, the first wins: prices_set() and prices_import() refuse
+ * it, except beside a built-in price, whose aliases are therefore added last. */
 static void add_aliases(struct price_book *book, const struct price_row *row,
                         struct price_history *history)
 {
@@ -44,20 +44,22 @@ static void index_rows(struct price_book *book)
 {
     struct price_history *history = NULL;
     struct price_row *rows = book->prices.items;
+    const size_t n = book->prices.n;
 
-    if (book->prices.n > 0)
-        qsort(rows, book->prices.n, sizeof(*rows), by_model);
-    for (size_t i = 0; i < book->prices.n; i++) {
-        const struct price_row *row = &rows[i];
-
-        if (history == NULL || !str_eq(history->rows->model, row->model)) {
+    if (n > 0)
+        qsort(rows, n, sizeof(*rows), by_model);
+    for (size_t i = 0; i < n; i++) {
+        if (history == NULL || !str_eq(history->rows->model, rows[i].model)) {
             history = ARENA_NEW(&book->arena, struct price_history);
-            history->rows = row;
-            (void)map_put(&book->models, row->model, history);
+            history->rows = &rows[i];
+            (void)map_put(&book->models, rows[i].model, history);
         }
         history->n++;
-        add_aliases(book, row, history);
     }
+    for (int built_in = 0; built_in <= 1; built_in++)
+        for (size_t i = 0; i < n; i++)
+            if ((rows[i].built_in_as_of != TIME_NULL) == (built_in == 1))
+                add_aliases(book, &rows[i], map_get(&book->models, rows[i].model));
 }
 
 int price_book_load(struct db *db, struct price_book **ret, struct error *err)
@@ -171,6 +173,11 @@ struct price_history price_book_find(const struct price_book *book, struct str n
     struct price_history found = find_from(book, name);
 
     return found.n == 0 ? find_from(book, without_date(name)) : found;
+}
+
+bool price_is_built_in(const struct price_history *history)
+{
+    return history->n == 1 && history->rows->built_in_as_of != TIME_NULL;
 }
 
 const struct price_row *price_in_force(const struct price_history *history, int64_t at)

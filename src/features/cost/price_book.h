@@ -43,5 +43,8 @@ struct price_history price_book_alias(const struct price_book *book, struct str 
  * matches. n is 0 when not found. */
 struct price_history price_book_find(const struct price_book *book, struct str name);
 
+/* Has the model no price but the built-in one, which gives way to any that a person states? */
+bool price_is_built_in(const struct price_history *history);
+
 /* The price in effect at `at`, or NULL when the first one starts later. */
 const struct price_row *price_in_force(const struct price_history *history, int64_t at);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/datetime.h"
 #include "base/map.h"
 #include "features/cost/money.h"
 #include "shape/check.h"
@@ -249,4 +250,19 @@ void price_file_read(struct price_import *import, struct arena *arena, struct pr
         problems_add_rule(problems, &here, 1, STR_NULL, too_long);
     else
         read_litellm(doc.root, import, &w);
+}
+
+int64_t price_file_as_of(struct str text, struct arena *arena)
+{
+    struct json_fault fault;
+    struct json_doc doc;
+    struct str day;
+    int64_t at;
+
+    if (json_read(text, arena, &doc, &fault) != 0 || !unsafe_yyjson_is_obj(doc.root))
+        return TIME_NULL;
+    day = text_of(doc.root, "as_of");
+    return datetime_parse(arena_printf(arena, "%.*sT00:00:00Z", STR_ARG(day)), &at) == NULL
+               ? at
+               : TIME_NULL;
 }

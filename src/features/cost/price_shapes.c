@@ -109,6 +109,7 @@ SHAPE_BEGIN(price_shape)
     { TIME(valid_from),           .flags = F_REQUIRED | F_NULL, .doc = "Null: no start date." },
     { LIST_STR(aliases),          .flags = F_REQUIRED, .doc = "Other names under which the model is reported." },
     { TIME(updated_at),           .flags = F_REQUIRED, .doc = "When it was last changed." },
+    { TIME(built_in_as_of),       .flags = F_REQUIRED | F_NULL, .doc = "Date of the built-in list of published prices that it comes from. Null: set or imported by a person." },
 SHAPE_END(price_shape, "Price", .doc = "A model's price per million tokens from a start date.",
           .example = EXAMPLE({"price_id": 7, "model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]}));
 #undef OWNER
@@ -131,7 +132,7 @@ SHAPE_END(price_import_shape, "PriceImport", .doc = "A price file to import.", .
 #define OWNER struct price_imported
 SHAPE_BEGIN(price_imported_shape)
     { INT(added),     .flags = F_REQUIRED, .doc = "New rows." },
-    { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that existed with the same start date, or whose aliases changed." },
+    { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that existed with the same start date, whose aliases changed, or which were built in." },
     { INT(unchanged), .flags = F_REQUIRED, .doc = "Rows that were stored before." },
     { INT(skipped),   .flags = F_REQUIRED, .doc = "Entries without token prices." },
 SHAPE_END(price_imported_shape, "PriceImported", .doc = "Result of importing a price file.",

@@ -36,6 +36,7 @@ struct price {
     int64_t valid_from; /* TIME_NULL: no start date */
     struct list aliases;
     int64_t updated_at;
+    int64_t built_in_as_of; /* TIME_NULL: a person's */
 };
 
 struct price_list {

@@ -107,6 +107,7 @@ static void fill_price(const struct price_row *row, struct arena *arena, struct 
         .valid_from = row->valid_from,
         .aliases = { copies, row->aliases.n },
         .updated_at = row->updated_at,
+        .built_in_as_of = row->built_in_as_of,
     };
 }
 
@@ -158,7 +159,7 @@ static void edit_done(struct edit *edit)
     price_book_release(edit->book);
 }
 
-/* An alias belongs to one model only. */
+/* An alias belongs to one model only; a built-in price gives way. */
 static int check_aliases(struct edit *edit, const struct price_create *entry, struct error *err)
 {
     const struct str *names = entry->aliases.items;
@@ -168,7 +169,8 @@ static int check_aliases(struct edit *edit, const struct price_create *entry, st
     for (size_t i = 0; i < entry->aliases.n; i++) {
         struct price_history other = price_book_alias(edit->book, names[i]);
         const struct str *before = map_get(&edit->aliases, names[i]);
-        struct str model = other.n > 0 ? other.rows->model : entry->model;
+        bool taken = other.n > 0 && !price_is_built_in(&other);
+        struct str model = taken ? other.rows->model : entry->model;
 
         if (before != NULL)
             model = *before;
@@ -189,7 +191,8 @@ static int put_price(struct edit *edit, const struct price_create *entry, int64_
                                .input_includes_cache = entry->input_includes_cache,
                                .valid_from = valid_from,
                                .aliases = entry->aliases,
-                               .updated_at = edit->now };
+                               .updated_at = edit->now,
+                               .built_in_as_of = TIME_NULL };
     return store_price_put(edit->db, ret, err);
 }
 
@@ -269,11 +272,14 @@ static bool is_named_the_same(const struct price_row *row, const struct price_cr
 static int64_t valid_from_of(const struct edit *edit, const struct price_import *import,
                              const struct price_create *entry, bool beside)
 {
+    struct price_history history;
+
     if (entry->valid_from != TIME_NULL)
         return entry->valid_from;
     if (import->valid_from != TIME_NULL)
         return import->valid_from;
-    if (beside || price_book_exact(edit->book, entry->model).n == 0)
+    history = price_book_exact(edit->book, entry->model);
+    if (beside || history.n == 0 || price_is_built_in(&history))
         return TIME_NULL;
     return edit->now;
 }
@@ -298,7 +304,7 @@ static int import_entry(struct edit *edit, const struct price_create *entry, int
 
     if (row != NULL && costs_the_same(row, entry)) {
         edit->before = row;
-        if (is_named_the_same(row, entry)) {
+        if (is_named_the_same(row, entry) && row->built_in_as_of == TIME_NULL) {
             edit->counts.unchanged++;
             return 0;
         }

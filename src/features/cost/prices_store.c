@@ -7,13 +7,13 @@
 
 #define COLUMNS                                                                                    \
     "price_id, model, provider, input, output, cache_read, cache_write, input_includes_cache,"     \
-    " valid_from, aliases, updated_at"
+    " valid_from, aliases, updated_at, built_in_as_of"
 
 /* clang-format off */
 #define OWNER struct price_row
 SHAPE_BEGIN(price_row)
     { INT(price_id) }, { STR(model) }, { STR(provider) }, { BOOL(input_includes_cache) },
-    { TIME(valid_from) }, { LIST_STR(aliases) }, { TIME(updated_at) },
+    { TIME(valid_from) }, { LIST_STR(aliases) }, { TIME(updated_at) }, { TIME(built_in_as_of) },
     { FIELD_AT("input", amounts.input, int64_t, T_INT) },
     { FIELD_AT("output", amounts.output, int64_t, T_INT) },
     { FIELD_AT("cache_read", amounts.cache_read, struct opt_int, T_OPT_INT) },
@@ -27,16 +27,21 @@ static const struct db_query select_number = {
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'prices'",
 };
+/* The process that changes the row adds the prices; in PostgreSQL others wait for it. */
+static const struct db_query claim_built_in = {
+    .sql = "UPDATE change_numbers SET number = 1 WHERE topic = 'built_in_prices' AND number = 0",
+};
 static const struct db_query select_all = { .row = &price_row, .sql = "SELECT " COLUMNS " FROM prices" };
 static const struct db_query put = {
     .sql = "INSERT INTO prices (model, provider, input, output, cache_read, cache_write,"
-           " input_includes_cache, valid_from, aliases, updated_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+           " input_includes_cache, valid_from, aliases, updated_at, built_in_as_of)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
            " ON CONFLICT (model, valid_from) DO UPDATE SET provider = excluded.provider,"
            " input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,"
            " cache_write = excluded.cache_write,"
            " input_includes_cache = excluded.input_includes_cache, aliases = excluded.aliases,"
-           " updated_at = excluded.updated_at RETURNING price_id",
+           " updated_at = excluded.updated_at, built_in_as_of = excluded.built_in_as_of"
+           " RETURNING price_id",
 };
 static const struct db_query delete_one = {
     .row = &price_row,
@@ -56,6 +61,14 @@ int store_prices(struct db *db, struct arena *arena, struct list *ret, struct er
     return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
 }
 
+int store_prices_claim_built_in(struct db *db, bool *ret, struct error *err)
+{
+    if (db_run(db, &claim_built_in, DB_NO_ARGS, err) != 0)
+        return -1;
+    *ret = db_changes(db) == 1;
+    return 0;
+}
+
 int store_price_put(struct db *db, struct price_row *row, struct error *err)
 {
     struct arena arena;
@@ -68,7 +81,7 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
                         rows_opt_int_value(row->amounts.cache_write),
                         db_int(row->input_includes_cache), db_int(row->valid_from),
                         db_text(rows_json_of(&price_row, "aliases", row, &arena)),
-                        db_int(row->updated_at)),
+                        db_int(row->updated_at), rows_time_value(row->built_in_as_of)),
                 db_read_int, &row->price_id, err);
     arena_done(&arena);
     return r != 0 ? -1 : db_run(db, &add_to_number, DB_NO_ARGS, err);

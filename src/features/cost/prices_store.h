@@ -16,6 +16,7 @@ struct price_row {
     int64_t valid_from;  /* TIME_NULL: always */
     struct list aliases; /* of struct str */
     int64_t updated_at;
+    int64_t built_in_as_of; /* date of the built-in list it comes from; TIME_NULL: a person's */
 };
 
 /* The change number of the price list: each change increments it. */
@@ -24,6 +25,10 @@ int store_prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHE
 /* All prices, unordered: a list of struct price_row; in the arena. */
 int store_prices(struct db *db, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
+
+/* True for one caller of all processes, and only on a database that was new when the built-in list
+ * came; inside its transaction. */
+int store_prices_claim_built_in(struct db *db, bool *ret, struct error *err) MUST_CHECK;
 
 /* Adds the price, or replaces that of the same model and start; sets its price_id. */
 int store_price_put(struct db *db, struct price_row *row, struct error *err) MUST_CHECK;

@@ -214,18 +214,33 @@ static const char *set_password(CURL *easy, const char *path)
     return read ? NULL : "mail cannot be sent: smtp_password_file is empty";
 }
 
-static const char *prepare_mail(struct attempt *f, const struct mail_options *mail)
+/* The address of a mailto: target. */
+static struct str mail_recipient(const struct attempt *f)
 {
     static const struct str scheme = STR_INIT("mailto:");
-    struct str to = str_from(f->webhook.url.data + scheme.len, f->webhook.url.len - scheme.len);
-    struct notice notice;
+
+    return str_from(f->webhook.url.data + scheme.len, f->webhook.url.len - scheme.len);
+}
+
+static struct str mail_body_of(struct attempt *f, struct str from, struct str to)
+{
+    const struct notice notice = notice_for(f);
+
+    return webhook_body_mail(&notice, from, to, &f->arena);
+}
+
+static const char *prepare_mail(struct attempt *f, const struct mail_options *mail)
+{
+    const struct str from = str_of(mail->from);
+    struct str to;
     const char *wrong;
     CURL *e = f->easy;
 
     if (mail->url[0] == '\0' || mail->from[0] == '\0')
         return "mail cannot be sent: set smtp_url and smtp_from";
-    notice = notice_for(f);
-    f->body = webhook_body_mail(&notice, str_of(mail->from), to, &f->arena);
+    to = f->letter != NULL ? f->letter->to : mail_recipient(f);
+    f->body = f->letter != NULL ? webhook_body_letter(f->letter, from, &f->arena)
+                                : mail_body_of(f, from, to);
     f->recipients = curl_slist_append(NULL, arena_cstr(&f->arena, to));
     if (f->recipients == NULL)
         err_die("out of memory");
@@ -255,7 +270,8 @@ const char *attempt_prepare(struct attempt *f, const struct attempt_options *opt
     if (f->easy == NULL)
         err_die("out of memory");
     set_common(f);
-    return f->webhook.format == WEBHOOK_EMAIL ? prepare_mail(f, &options->mail) : prepare_post(f);
+    return f->letter != NULL || f->webhook.format == WEBHOOK_EMAIL ? prepare_mail(f, &options->mail)
+                                                                   : prepare_post(f);
 }
 
 /* Gives libcurl the addresses found, so that it does not look the name up again. */

@@ -45,7 +45,8 @@ struct attempt {
     struct webhook_row webhook;
     char secrets[2][WEBHOOK_SECRET_LEN]; /* in the clear, wiped at the end */
     size_t n_secrets;
-    void *owner; /* the courier's: its test, NULL for a delivery */
+    void *owner;                 /* the courier's: its test, NULL for a delivery */
+    const struct letter *letter; /* a mail that is no message of a webhook; NULL: none */
 
     CURL *easy;
     struct curl_slist *headers, *recipients, *pinned;

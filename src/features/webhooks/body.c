@@ -134,25 +134,39 @@ static void add_mail_text(struct buf *out, const struct notice *notice)
                STR_ARG(notice->alert_id));
 }
 
-struct str webhook_body_mail(const struct notice *notice, struct str from, struct str to,
-                             struct arena *arena)
+struct str webhook_body_letter(const struct letter *letter, struct str from, struct arena *arena)
 {
-    struct buf out, text;
+    struct buf out;
 
-    buf_init(&text, BODY_MAX);
-    add_mail_text(&text, notice);
     buf_init(&out, (size_t)4 * BODY_MAX);
-    buf_printf(&out, "From: muster <%.*s>\r\nTo: <%.*s>\r\n", STR_ARG(from), STR_ARG(to));
-    add_date(&out, notice->message->created_at);
-    add_subject(&out, utf8_cut(notice->summary, SUBJECT_MAX));
+    buf_printf(&out, "From: muster <%.*s>\r\nTo: <%.*s>\r\n", STR_ARG(from), STR_ARG(letter->to));
+    add_date(&out, letter->at);
+    add_subject(&out, utf8_cut(letter->subject, SUBJECT_MAX));
     buf_printf(&out,
                "Message-ID: <%.*s@muster>\r\nMIME-Version: 1.0\r\n"
                "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
                "Auto-Submitted: auto-generated\r\n\r\n",
-               STR_ARG(notice->message->message_id));
-    add_base64_lines(&out, buf_str(&text));
-    buf_done(&text);
+               STR_ARG(letter->message_id));
+    add_base64_lines(&out, letter->text);
     return finish_text(&out, arena);
+}
+
+struct str webhook_body_mail(const struct notice *notice, struct str from, struct str to,
+                             struct arena *arena)
+{
+    struct letter letter = { .to = to,
+                             .subject = notice->summary,
+                             .message_id = notice->message->message_id,
+                             .at = notice->message->created_at };
+    struct str mail;
+    struct buf text;
+
+    buf_init(&text, BODY_MAX);
+    add_mail_text(&text, notice);
+    letter.text = buf_str(&text);
+    mail = webhook_body_letter(&letter, from, arena);
+    buf_done(&text);
+    return mail;
 }
 
 /* Decodes "whsec_…"; false when it is malformed. */

@@ -374,6 +374,8 @@ static void start_test(struct courier *c, struct courier_test *test)
         return;
     }
     f->owner = test;
+    f->letter = test->letter;
+    f->webhook.tenant_id = test->tenant_id;
     digest_random_base62(digits, sizeof(digits));
     f->delivery.message = (struct message_row){
         .tenant_id = test->tenant_id,
@@ -382,9 +384,9 @@ static void start_test(struct courier *c, struct courier_test *test)
         .created_at = clock_wall_us(),
         .data = STR_LIT("{\"summary\":\"A test message from muster\"}"),
     };
-    if (store_webhook(c->options.db, test->tenant_id, test->webhook_id, &f->arena, &f->webhook,
-                      &err) != 0 ||
-        open_secrets(c, f, &err) != 0) {
+    if (f->letter == NULL && (store_webhook(c->options.db, test->tenant_id, test->webhook_id,
+                                            &f->arena, &f->webhook, &err) != 0 ||
+                              open_secrets(c, f, &err) != 0)) {
         end_test(c, test, NULL, &err);
         attempt_free(f);
         return;

@@ -24,11 +24,12 @@ struct courier_options {
     bool delivers;          /* false: only tests are sent */
 };
 
-/* A test message, sent at once, whatever deliveries are pending. */
+/* A test message or a mail, sent at once, whatever deliveries are pending, and only once. */
 struct courier_test {
     struct courier_test *next; /* the courier's */
     int64_t tenant_id;
     struct str webhook_id;
+    const struct letter *letter; /* a mail to send instead; NULL: a test of the webhook */
 
     /* Called exactly once, on the courier's thread. `err` is NULL when an attempt was made; both
      * are borrowed. */

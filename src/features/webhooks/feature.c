@@ -7,10 +7,12 @@
 #include "cli/settings.h"
 #include "db/db.h"
 #include "engine/engine.h"
+#include "features/access/mailer.h"
 #include "features/features.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/commands.h"
 #include "features/webhooks/courier.h"
+#include "features/webhooks/letter.h"
 #include "features/webhooks/routes.h"
 #include "features/webhooks/store.h"
 #include "features/webhooks/webhooks.h"
@@ -49,6 +51,8 @@ static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
     };
     for (size_t i = 0; i < WEBHOOK_SEALED_N; i++)
         vault_add_sealed_table(vault_of(e), &webhooks_sealed[i]);
+    if (webhooks->context.sends_mail)
+        access_set_mailer(e, letter_send);
     return db_open(engine_database(e), DB_READER, &webhooks->db, err);
 }
 

@@ -122,6 +122,10 @@ function SignedIn({ me }: { me: Me }) {
 
 export function App() {
     const now = useStore(session);
+    const { path } = useRoute();
+    // a link may be for another person than the one who is signed in
+    if (path === "/link" && now.state === "in")
+        return <SignIn session={{ state: "out", expired: false, setup: false }} />;
     switch (now.state) {
         case "loading":
             return <Skeleton rows={3} />;

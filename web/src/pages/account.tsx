@@ -1,6 +1,7 @@
-// The person who is signed in: password, and how times and colours are shown.
+// The person who is signed in: password, sessions, and how times and colours are shown.
 
 import { PasswordCard } from "../features/access/password";
+import { SessionsCard } from "../features/access/sessions";
 import { useStore } from "../lib/store";
 import { setTheme, theme, type Theme } from "../lib/theme";
 import { exactTimes, setExactTimes, setZone, zone, type Zone, zoneName } from "../lib/zone";
@@ -22,6 +23,7 @@ export default function Account() {
         <>
             <Heading title="Your account" />
             <PasswordCard />
+            <SessionsCard />
             <Card title="Display" class="narrow">
                 <div class="stack">
                     <ChoiceField

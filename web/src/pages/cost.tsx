@@ -10,7 +10,7 @@ import type { PageProps } from "../lib/page";
 import { agentPage } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { chosenRange, PERIODS, rangeInWords } from "../lib/ranges";
-import { setQuery } from "../lib/route";
+import { href, setQuery } from "../lib/route";
 import { Card, Empty, Heading, Live, LoadState, PeriodSelect, Segments } from "../ui";
 import { Bars } from "../ui/figures";
 
@@ -84,6 +84,11 @@ export default function Cost({ slug, query }: PageProps) {
                         <Bars rows={top} format={format} />
                     </Card>
                     <UsageTable groups={models.data.groups} />
+                    <p class="muted">
+                        Costs are tokens at the prices of the{" "}
+                        <a href={href(`/t/${slug}/settings`, { tab: "prices" })}>price list</a>,
+                        which says where each price comes from.
+                    </p>
                 </>
             )}
         </>

@@ -126,6 +126,30 @@ void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *
                  decided ? outcome : ATTEMPT_UNDECIDED);
 }
 
+/* What a browser says of itself is shown to people: only printable ASCII, and not much of it. */
+static struct str printable(struct str text, struct arena *arena)
+{
+    enum { AGENT_MAX = 200 };
+    size_t n = text.len < AGENT_MAX ? text.len : AGENT_MAX;
+    char *copy = arena_alloc(arena, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = (char)(text.data[i] >= ' ' && text.data[i] <= '~' ? text.data[i] : '?');
+    copy[n] = '\0';
+    return str_from(copy, n);
+}
+
+void accounts_note_origin(struct api_call *call, struct sign_in_session *session)
+{
+    const struct address from = auth_address(call);
+    char text[ADDRESS_CHARS_MAX];
+
+    if (from.family != ADDRESS_NONE)
+        session->address = arena_copy(call->arena, address_format(&from, text));
+    session->user_agent =
+        printable(http_header_get(&call->exchange->request, "user-agent"), call->arena);
+}
+
 int accounts_begin_hash(struct api_call *call, struct error *err)
 {
     enum { SOON_S = 1 };

@@ -10,6 +10,7 @@ struct db;
 struct session_user;
 struct sign_in;
 struct sign_in_check;
+struct sign_in_session;
 struct throttle_attempt;
 
 /* Is the password acceptable for this e-mail? Fails with 422 at the body's member `name`. */
@@ -28,6 +29,9 @@ void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
                    const struct sign_in *claim, struct sign_in_check *ret,
                    struct error *err) MUST_CHECK;
+
+/* From where a session is being opened: its address and its user agent, bounded and printable. */
+void accounts_note_origin(struct api_call *call, struct sign_in_session *session);
 
 /* The signed-in user of the call has a password hashed, which accounts_end_hash() must end. One at
  * a time for each user, so that no sign-in waits behind many of one user: else 429. */

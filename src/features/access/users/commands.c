@@ -6,11 +6,13 @@
 #include "cli/template.h"
 #include "features/access/commands.h"
 #include "features/access/users/personal_shapes.h"
+#include "features/access/users/session_shapes.h"
 #include "features/access/users/shapes.h"
 
 #define USERS       "/api/v1/platform/users"
 #define THOSE_USERS "/api/v1/{tenant?tenants/{tenant}|platform}/users"
 #define TOKENS      "/api/v1/platform/users/{user}/tokens"
+#define SESSIONS    "/api/v1/platform/users/{user}/sessions"
 #define USER_OPTION                                                                                \
     { "user", OPTION_NAME, "EMAIL", .required = true, .help = "e-mail address of the user" }
 #define EMAIL_ARG { "email", OPTION_NAME, "EMAIL", .help = "e-mail address of the user" }
@@ -112,6 +114,23 @@ const struct command user_commands[] = {
       .examples = "muster user delete bob@example.com --tenant acme",
       .method = METHOD_DELETE, .path = THOSE_USERS "/{email}",
       .line = "{tenant?'{email}' no longer has a role in tenant '{tenant}'|user '{email}' deleted}" },
+    { "user", "sign-out", .args = { EMAIL_ARG },
+      .help = "end all sessions of a user, who has to sign in again",
+      .examples = "muster user sign-out bob@example.com",
+      .method = METHOD_DELETE, .path = USERS "/{email}/sessions",
+      .line = "all sessions of '{email}' ended" },
+    { "session", "list", .options = OPTIONS(USER_OPTION),
+      .help = "list a user's sessions: when and from where the user signed in",
+      .examples = "muster session list --user ada@example.com",
+      .method = METHOD_GET, .path = SESSIONS, .answer = &session_list_shape, .list = "sessions",
+      .columns = COLUMNS({ "SESSION ID", .cell = "{session_id}" }, { "SIGNED IN", .cell = "{created_at}" }, { "LAST USED", .cell = "{last_used_at~}" },
+                         { "ADDRESS", .cell = "{address}" }, { "BROWSER", .cell = "{user_agent}" }) },
+    { "session", "delete", .args = { { "session_id", OPTION_NAME, "SESSION_ID", .help = "id of the session, as `session list` shows it" } },
+      .options = OPTIONS(USER_OPTION),
+      .help = "end one of a user's sessions, at once",
+      .examples = "muster session delete ses_8sYt0KcPq2mWx4Zb --user ada@example.com",
+      .method = METHOD_DELETE, .path = SESSIONS "/{session_id}",
+      .line = "session '{session_id}' of '{user}' ended" },
     { "token", "add", .args = { { "name", OPTION_NAME, "NAME", .help = "what the token is for" } },
       .options = OPTIONS(USER_OPTION,
                          { "role", OPTION_WORD, "platform_admin|admin|member", .help = "what it allows at most; default: member, which reads" },

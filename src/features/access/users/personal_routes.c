@@ -12,20 +12,10 @@
 #include "features/access/users/personal_store.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
+#include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
 
 enum { TOKENS_MAX = 20, TOKEN_ID_DIGITS = 16, DAY_S = 24 * 3600 };
-
-/* The user of the path; ERR_NOT_FOUND. */
-static int find_user(struct api_call *call, struct db *db, struct str email, struct user_row *ret,
-                     struct error *err)
-{
-    if (store_user_find(db, email, call->arena, ret, err) != 0)
-        return -1;
-    if (str_is_null(ret->user_id))
-        return err_set(err, ERR_NOT_FOUND, "There is no user '%.*s'", STR_ARG(email));
-    return 0;
-}
 
 static int check_room(struct db *db, struct str user_id, int64_t now, struct error *err)
 {
@@ -98,7 +88,7 @@ static int add_own(struct api_call *call, struct db *db, struct error *err)
 {
     struct user_row user;
 
-    if (find_user(call, db, call->user->email, &user, err) != 0)
+    if (users_find(db, call->user->email, call->arena, &user, err) != 0)
         return -1;
     return add_for(call, db, &user, err);
 }
@@ -128,7 +118,7 @@ static int list_of_user(struct api_call *call, struct db *db, struct error *err)
     struct personal_list *answer = call->answer;
     struct user_row user;
 
-    if (find_user(call, db, path->email, &user, err) != 0)
+    if (users_find(db, path->email, call->arena, &user, err) != 0)
         return -1;
     return store_personal_of(db, user.user_id, call->arena, &answer->tokens, err);
 }
@@ -138,7 +128,7 @@ static int add_of_user(struct api_call *call, struct db *db, struct error *err)
     const struct user_path *path = call->params;
     struct user_row user;
 
-    if (find_user(call, db, path->email, &user, err) != 0)
+    if (users_find(db, path->email, call->arena, &user, err) != 0)
         return -1;
     if (!may_act_as(call, &user))
         return err_set(err, ERR_FORBIDDEN, "Only '%.*s' may create a token, after signing in",
@@ -153,7 +143,7 @@ static int remove_of_user(struct api_call *call, struct db *db, struct error *er
     struct user_row user;
 
     name_token(call, path->email, path->token_id, -1);
-    if (find_user(call, db, path->email, &user, err) != 0 ||
+    if (users_find(db, path->email, call->arena, &user, err) != 0 ||
         store_personal_remove(db, user.user_id, path->token_id, err) != 0)
         return -1;
     return store_personal_of(db, user.user_id, call->arena, &answer->tokens, err);
@@ -169,7 +159,7 @@ const struct route personal_routes[] = {
       .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one." },
     { ROUTE(DELETE, "/api/v1/auth/tokens/{token_id}", USER, 200), .change = remove_own, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_own_token", .summary = "Delete one of one's own personal access tokens",
-      .description = "In effect at once." },
+      .description = "In effect at once. A token may delete itself, but no other." },
     { ROUTE(GET, "/api/v1/platform/users/{email}/tokens", PLATFORM, 200), .read = list_of_user, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &personal_list_shape,
       .id = "list_user_tokens", .summary = "List a user's personal access tokens",
       .description = "Oldest first, without the tokens themselves." },

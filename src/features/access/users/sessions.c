@@ -2,59 +2,16 @@
 #include "features/access/users/sessions.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/lock.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "engine/txn.h"
-#include "engine/writer.h"
 #include "features/access/users/personal_shapes.h"
 #include "features/access/users/personal_store.h"
+#include "features/access/users/sessions_state.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users_store.h"
-
-enum { IDLE_S = 12 * 3600, LIFE_S = 7 * 24 * 3600, PRUNE_LATE_S = 3600 };
-
-struct user_entry {
-    struct str user_id, email;
-    bool is_platform_admin;
-    struct session_user_role *roles;
-    size_t n_roles;
-};
-
-struct session_entry {
-    struct sha256 digest;
-    const struct user_entry *user;
-    int64_t created_at;
-    _Atomic int64_t last_used_at;
-    _Atomic int64_t stored_at; /* the last use submitted to the writer */
-    struct rate_window *rate;
-    bool there;       /* while reloading: it still has a row */
-    char *token_text; /* id of a personal access token, owned; NULL: a session */
-    enum token_role role;
-    int64_t expires_at; /* of a token */
-};
-
-/* A snapshot of all users. */
-struct users {
-    struct arena arena;
-    struct map by_id; /* user_id -> struct user_entry */
-};
-
-struct sessions {
-    struct lock refresh; /* one refresh at a time; taken before `lock` */
-    struct rwlock lock;
-    struct users *users GUARDED_BY(lock); /* replaced as a whole; NULL at first */
-    struct map sessions GUARDED_BY(lock); /* digest -> struct session_entry */
-    bool has_code GUARDED_BY(lock);
-    struct sha256 code GUARDED_BY(lock);
-    _Atomic int64_t n_users;
-    _Atomic int64_t number; /* of the last load */
-};
 
 static struct users *users_new(void)
 {
@@ -106,11 +63,6 @@ void sessions_free(struct sessions *p)
     rwlock_done(&p->lock);
     lock_done(&p->refresh);
     free(p);
-}
-
-static struct str digest_str(const struct sha256 *digest)
-{
-    return str_from((const char *)digest->bytes, SHA256_BYTES);
 }
 
 struct loaded {
@@ -177,20 +129,12 @@ static struct users *users_of(const struct loaded *l)
     return users;
 }
 
-static void raise_to(_Atomic int64_t *moment, int64_t at)
-{
-    int64_t now = atomic_load(moment);
-
-    while (now < at && !atomic_compare_exchange_weak(moment, &now, at))
-        continue;
-}
-
 /* Finds or makes the entry; NULL if its user is unknown. */
 static struct session_entry *put_entry(struct sessions *p, const struct sha256 *digest,
                                        struct str user_id) REQUIRES(p->lock)
 {
     const struct user_entry *user = map_get(&p->users->by_id, user_id);
-    struct session_entry *session = map_get(&p->sessions, digest_str(digest));
+    struct session_entry *session = map_get(&p->sessions, session_key(digest));
 
     assert(session == NULL || digest_equal(&session->digest, digest));
     if (user == NULL)
@@ -198,8 +142,8 @@ static struct session_entry *put_entry(struct sessions *p, const struct sha256 *
     if (session == NULL) {
         session = NEW(struct session_entry);
         session->digest = *digest;
-        session->rate = rate_window_new(digest_str(&session->digest));
-        map_put(&p->sessions, digest_str(&session->digest), session);
+        session->rate = rate_window_new(session_key(&session->digest));
+        map_put(&p->sessions, session_key(&session->digest), session);
     }
     session->user = user;
     session->there = true;
@@ -226,8 +170,8 @@ static void put_session(struct sessions *p, const struct session_row *row) REQUI
     if (session == NULL)
         return;
     session->created_at = row->created_at;
-    raise_to(&session->last_used_at, row->last_used_at);
-    raise_to(&session->stored_at, row->last_used_at);
+    session_raise(&session->last_used_at, row->last_used_at);
+    session_raise(&session->stored_at, row->last_used_at);
 }
 
 /* Drops sessions that no longer have a row. */
@@ -244,7 +188,7 @@ static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock
     }
     assert(n <= p->sessions.n);
     for (size_t i = 0; i < n; i++) {
-        (void)map_remove(&p->sessions, digest_str(&ended[i]->digest));
+        (void)map_remove(&p->sessions, session_key(&ended[i]->digest));
         session_free(ended[i]);
     }
 }
@@ -296,8 +240,8 @@ out:
 
 int64_t sessions_end(int64_t began_at, int64_t last_used_at)
 {
-    int64_t idle = last_used_at + (int64_t)IDLE_S * USEC_PER_SEC;
-    int64_t life = began_at + (int64_t)LIFE_S * USEC_PER_SEC;
+    int64_t idle = last_used_at + (int64_t)SESSION_IDLE_S * USEC_PER_SEC;
+    int64_t life = began_at + (int64_t)SESSION_LIFE_S * USEC_PER_SEC;
 
     return idle < life ? idle : life;
 }
@@ -341,9 +285,9 @@ struct session_user *sessions_find(struct sessions *p, const struct sha256 *dige
     struct session_user *user = NULL;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(digest));
+    session = map_get(&p->sessions, session_key(digest));
     if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
-        raise_to(&session->last_used_at, now_us);
+        session_raise(&session->last_used_at, now_us);
         user = copy_session_user(session, arena);
     }
     rwlock_release(&p->lock);
@@ -359,7 +303,7 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
 
     arena_init(&arena);
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(digest));
+    session = map_get(&p->sessions, session_key(digest));
     if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
         const struct session_user *user = copy_session_user(session, &arena);
 
@@ -370,13 +314,26 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
     return may;
 }
 
+int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest)
+{
+    struct session_entry *session;
+    int64_t at = 0;
+
+    rwlock_read(&p->lock);
+    session = map_get(&p->sessions, session_key(digest));
+    if (session != NULL)
+        at = atomic_load(&session->last_used_at);
+    rwlock_release(&p->lock);
+    return at;
+}
+
 struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *digest)
 {
     struct rate_window *rate = NULL;
     struct session_entry *session;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(digest));
+    session = map_get(&p->sessions, session_key(digest));
     if (session != NULL)
         rate = rate_window_hold(session->rate);
     rwlock_release(&p->lock);
@@ -420,80 +377,4 @@ bool sessions_is_set_up_code(struct sessions *p, struct str code)
     good = p->has_code && digest_equal(&p->code, &digest) && sessions_has_no_user(p);
     rwlock_release(&p->lock);
     return good;
-}
-
-/* The job that stores last uses; done() frees it. */
-struct flush {
-    struct writer_job job;
-    struct session_row *used;
-    size_t n;
-    bool notifies; /* increments the change number: all processes reload */
-    int64_t now_us;
-};
-
-static int sessions_flush_apply(struct writer_job *job, struct txn *txn, struct error *err)
-{
-    const struct flush *flush = CONTAINER_OF(job, struct flush, job);
-    const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
-
-    if (flush->notifies && store_users_changed(txn->db, err) != 0)
-        return -1;
-    for (size_t i = 0; i < flush->n; i++)
-        if (store_session_used(txn->db, &flush->used[i].digest, flush->used[i].last_used_at, err) !=
-            0)
-            return -1;
-    /* late, since another process may have seen a use that it has not stored yet */
-    return store_sessions_prune(txn->db, flush->now_us - (int64_t)LIFE_S * USEC_PER_SEC - late,
-                                flush->now_us - (int64_t)IDLE_S * USEC_PER_SEC - late, err);
-}
-
-/* After a failure a later use, if any, is stored. */
-static void sessions_flush_done(struct writer_job *job, const struct error *err)
-{
-    struct flush *flush = CONTAINER_OF(job, struct flush, job);
-
-    (void)err;
-    free(flush->used);
-    free(flush);
-}
-
-/* Adds the session's last use if it is not stored yet. */
-static void collect_use(struct flush *flush, struct session_entry *session)
-{
-    int64_t used_at = atomic_load(&session->last_used_at);
-
-    if (session->token_text != NULL || used_at <= atomic_load(&session->stored_at))
-        return;
-    raise_to(&session->stored_at, used_at);
-    flush->used[flush->n++] =
-        (struct session_row){ .digest = session->digest, .last_used_at = used_at };
-}
-
-void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int64_t now_us)
-{
-    const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
-    struct flush *flush = NEW(struct flush);
-    struct session_entry *session;
-    bool over = false;
-    size_t at = 0;
-
-    flush->job = (struct writer_job){ .apply = sessions_flush_apply,
-                                      .done = sessions_flush_done,
-                                      .exclusive = true,
-                                      .keeps_caches = true };
-    flush->now_us = now_us;
-    rwlock_read(&p->lock);
-    flush->used = mem_new((p->sessions.n + 1) * sizeof(*flush->used));
-    while ((session = map_next(&p->sessions, &at)) != NULL) {
-        int64_t used_at = atomic_load(&session->last_used_at);
-
-        over |= session->token_text == NULL &&
-                sessions_end(session->created_at, used_at) + late < now_us;
-        collect_use(flush, session);
-    }
-    assert(flush->n <= p->sessions.n);
-    rwlock_release(&p->lock);
-    flush->notifies = over || (shared && flush->n > 0);
-    if ((flush->n == 0 && !over) || writer_submit(writer, &flush->job, NULL) != 0)
-        sessions_flush_done(&flush->job, NULL);
 }

@@ -67,6 +67,9 @@ struct session_user *sessions_find(struct sessions *p, const struct sha256 *dige
 bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64_t tenant_id,
                           int64_t now_us);
 
+/* When it was last used, as far as this process knows; 0: it does not know the session. */
+int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest);
+
 /* The window in which requests of this session count, held for the caller; NULL: it has just
  * ended, and this is its last request. */
 struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *digest);

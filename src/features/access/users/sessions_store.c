@@ -6,8 +6,8 @@
 
 /* clang-format off */
 static const struct db_query insert_session = {
-    .sql = "INSERT INTO sessions (digest, user_id, created_at, last_used_at)"
-           " VALUES ($1, $2, $3, $4)",
+    .sql = "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent)"
+           " VALUES ($1, $2, $3, $4, $5, $6)",
 };
 static const struct db_query use_session = {
     .sql = "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2",
@@ -28,6 +28,10 @@ static const struct db_query delete_oldest = {
 static const struct db_query prune_sessions = {
     .sql = "DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2",
 };
+static const struct db_query select_of_user = {
+    .sql = "SELECT digest, user_id, created_at, last_used_at, address, user_agent FROM sessions"
+           " WHERE user_id = $1 ORDER BY created_at DESC, digest",
+};
 static const struct db_query select_sessions = {
     .sql = "SELECT digest, user_id, created_at, last_used_at FROM sessions",
 };
@@ -38,10 +42,16 @@ static struct db_value digest_value(const struct sha256 *digest)
     return db_blob(str_from((const char *)digest->bytes, SHA256_BYTES));
 }
 
+static struct db_value text_value(struct str text)
+{
+    return db_text(str_is_null(text) ? STR_LIT("") : text);
+}
+
 int store_session_add(struct db *db, const struct session_row *row, struct error *err)
 {
-    const struct db_args args = DB_ARGS(digest_value(&row->digest), db_text(row->user_id),
-                                        db_int(row->created_at), db_int(row->last_used_at));
+    const struct db_args args =
+        DB_ARGS(digest_value(&row->digest), db_text(row->user_id), db_int(row->created_at),
+                db_int(row->last_used_at), text_value(row->address), text_value(row->user_agent));
 
     return db_run(db, &insert_session, args, err);
 }
@@ -89,6 +99,31 @@ static bool add_session_row(void *ctx, const struct db_row *row)
     s->created_at = db_get_int(row, 2);
     s->last_used_at = db_get_int(row, 3);
     return true;
+}
+
+static bool add_session_origin(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct session_row *items;
+
+    if (!add_session_row(ctx, row))
+        return false;
+    items = rows->items;
+    items[rows->n - 1].address = rows_text(rows->arena, row, 4);
+    items[rows->n - 1].user_agent = rows_text(rows->arena, row, 5);
+    return true;
+}
+
+int store_sessions_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                      struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct session_row) };
+
+    if (db_exec(db, &select_of_user, DB_ARGS(db_text(user_id)), add_session_origin, &rows, err) !=
+        0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
 }
 
 int store_sessions(struct db *db, struct arena *arena, struct list *ret, struct error *err)

@@ -57,8 +57,7 @@ bool user_is_email(struct str email)
     return true;
 }
 
-/* Normalises the address, or refuses it. */
-static void check_email(struct str *email, struct arena *arena, struct problems *problems)
+void user_check_email(struct str *email, struct arena *arena, struct problems *problems)
 {
     *email = user_email_normal(*email, arena);
     if (!user_is_email(*email))
@@ -77,17 +76,17 @@ static void check_sign_in(void *value, struct arena *arena, struct problems *pro
 
 static void check_set_up(void *value, struct arena *arena, struct problems *problems)
 {
-    check_email(&((struct set_up *)value)->email, arena, problems);
+    user_check_email(&((struct set_up *)value)->email, arena, problems);
 }
 
 static void check_user_create(void *value, struct arena *arena, struct problems *problems)
 {
-    check_email(&((struct user_create *)value)->email, arena, problems);
+    user_check_email(&((struct user_create *)value)->email, arena, problems);
 }
 
 static void check_tenant_user_create(void *value, struct arena *arena, struct problems *problems)
 {
-    check_email(&((struct tenant_user_create *)value)->email, arena, problems);
+    user_check_email(&((struct tenant_user_create *)value)->email, arena, problems);
 }
 
 static void check_user_path(void *value, struct arena *arena, struct problems *problems)
@@ -140,6 +139,7 @@ SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform a
 SHAPE_BEGIN(password_change_shape)
     { STR(current_password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password that is to be replaced." },
     { STR(new_password),     .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
+    { BOOL(keep_tokens),     .absent = "false", .doc = "Whether the user's personal access tokens stay; otherwise they are deleted." },
 SHAPE_END(password_change_shape, "PasswordChange", .doc = "A change of the user's own password.", .secret = true,
           .example = EXAMPLE({"current_password": "seven green teapots", "new_password": "nine yellow lanterns"}));
 #undef OWNER

@@ -25,6 +25,9 @@ struct str user_email_normal(struct str text, struct arena *arena);
 /* Looks like an address: local@domain, without characters that cannot occur in one. */
 bool user_is_email(struct str email);
 
+/* Normalises an address of a body, or refuses it as the member `email`. */
+void user_check_email(struct str *email, struct arena *arena, struct problems *problems);
+
 struct sign_in {
     struct str email, password;
 };
@@ -39,6 +42,7 @@ struct set_up_state {
 
 struct password_change {
     struct str current_password, new_password;
+    bool keep_tokens;
 };
 
 struct tenant_membership {

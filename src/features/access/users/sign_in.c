@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/password.h"
+#include "features/access/links/store.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users.h"
@@ -52,7 +53,9 @@ static int add_session(struct db *db, const struct user_row *user,
     const struct session_row row = { .digest = session->digest,
                                      .user_id = user->user_id,
                                      .created_at = user->last_login_at,
-                                     .last_used_at = user->last_login_at };
+                                     .last_used_at = user->last_login_at,
+                                     .address = session->address,
+                                     .user_agent = session->user_agent };
 
     assert(!str_is_null(user->user_id) && user->last_login_at != TIME_NULL);
     if (session->instead_of != NULL && store_session_end(db, session->instead_of, err) != 0)
@@ -127,7 +130,8 @@ int sign_in_set_password(struct db *db, const struct sign_in_check *check,
     user.password = check->new_hash;
     if (store_user_set(db, &user, err) != 0)
         goto out;
-    r = store_sessions_end(db, user.user_id, keep, err);
+    if (store_resets_end(db, user.email, err) == 0)
+        r = store_sessions_end(db, user.user_id, keep, err);
 out:
     arena_done(&arena);
     return r;

@@ -27,10 +27,12 @@ int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *ar
 int sign_in_hash(struct str password, struct arena *arena, struct str *ret,
                  struct error *err) MUST_CHECK;
 
-/* The cookie digests of a new session and of the one that it replaces (NULL: none). */
+/* The cookie digests of a new session and of the one that it replaces (NULL: none), and from where
+ * it is opened. */
 struct sign_in_session {
     struct sha256 digest;
     const struct sha256 *instead_of;
+    struct str address, user_agent;
 };
 
 /* Opens a session after a good check. ERR_CONFLICT when the user changed meanwhile. *ret has no

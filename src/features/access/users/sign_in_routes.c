@@ -38,6 +38,7 @@ static void prepare_opening(struct api_call *call)
         o->before = digest_sha256(cookie);
         o->session.instead_of = &o->before;
     }
+    accounts_note_origin(call, &o->session);
     call->own = o;
 }
 

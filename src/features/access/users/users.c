@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "features/access/links/store.h"
 #include "features/access/users/personal_store.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users_store.h"
@@ -61,8 +62,8 @@ int users_add(struct db *db, const struct user_create *create, struct arena *are
     return 0;
 }
 
-static int find_user(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
-                     struct error *err)
+int users_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+               struct error *err)
 {
     if (store_user_find(db, email, arena, ret, err) != 0)
         return -1;
@@ -88,6 +89,14 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
     return 0;
 }
 
+/* Beside sessions: tokens and reset links, which could outlive a new password. */
+static int end_other_ways(struct db *db, const struct user_row *user, struct error *err)
+{
+    if (store_personal_end(db, user->user_id, INT64_MAX, err) != 0)
+        return -1;
+    return store_resets_end(db, user->email, err);
+}
+
 int users_set(struct db *db, struct str email, const struct user_patch *patch, struct arena *arena,
               struct user *ret, struct error *err)
 {
@@ -95,7 +104,7 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
     struct list tenants;
     bool changes;
 
-    if (find_user(db, email, arena, &row, err) != 0)
+    if (users_find(db, email, arena, &row, err) != 0)
         return -1;
     changes = !str_is_null(patch->password) || (patch->role >= 0 && patch->role != row.role);
     if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
@@ -106,8 +115,8 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
         row.password = patch->password;
     if (store_user_set(db, &row, err) != 0 ||
         (changes && store_sessions_end(db, row.user_id, NULL, err) != 0) ||
-        (!str_is_null(patch->password) &&
-         store_personal_end(db, row.user_id, INT64_MAX, err) != 0) ||
+        (!str_is_null(patch->password) && end_other_ways(db, &row, err) != 0) ||
+        (patch->role == PLATFORM_NONE && store_links_end_of(db, row.email, 0, err) != 0) ||
         users_memberships(db, row.user_id, arena, &tenants, err) != 0)
         return -1;
     *ret = user_answer(&row, tenants);
@@ -121,9 +130,9 @@ int users_remove(struct db *db, struct str email, struct error *err)
     int r = -1;
 
     arena_init(&arena);
-    if (find_user(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
-        store_sessions_end(db, row.user_id, NULL, err) == 0 &&
-        store_personal_end(db, row.user_id, INT64_MAX, err) == 0)
+    if (users_find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
+        store_sessions_end(db, row.user_id, NULL, err) == 0 && end_other_ways(db, &row, err) == 0 &&
+        store_links_end_of(db, row.email, 0, err) == 0)
         r = store_user_remove(db, row.user_id, err);
     arena_done(&arena);
     return r;
@@ -268,6 +277,8 @@ int users_set_role(struct db *db, const struct role_change *change, struct arena
     if (find_in_tenant(db, change->tenant_id, change->email, arena, &row, err) != 0 ||
         users_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
         store_role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
+        (change->role != ROLE_ADMIN &&
+         store_links_end_of(db, row.email, change->tenant_id, err) != 0) ||
         end_sessions(db, &row, tenants.n, err) != 0)
         return -1;
     *ret = (struct tenant_user){ .user_id = row.user_id,
@@ -287,7 +298,8 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
     arena_init(&arena);
     if (find_in_tenant(db, tenant_id, email, &arena, &row, err) == 0 &&
         users_memberships(db, row.user_id, &arena, &tenants, err) == 0 &&
-        store_role_remove(db, tenant_id, row.user_id, err) == 0)
+        store_role_remove(db, tenant_id, row.user_id, err) == 0 &&
+        store_links_end_of(db, row.email, tenant_id, err) == 0)
         r = end_sessions(db, &row, tenants.n, err);
     arena_done(&arena);
     return r;

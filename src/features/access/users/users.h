@@ -10,12 +10,17 @@
 #include "features/access/users/shapes.h"
 
 struct db;
+struct user_row;
 
 /* A new public id, "user_…". */
 struct str users_new_id(struct arena *arena);
 
 /* "platform_admin", or STR_NULL. */
 struct str users_role_name(int role);
+
+/* ERR_NOT_FOUND when there is no such user. */
+int users_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+               struct error *err) MUST_CHECK;
 
 /* The tenants in which the user has a role: a list of struct tenant_membership. */
 int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,

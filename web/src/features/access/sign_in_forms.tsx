@@ -81,8 +81,8 @@ export function SignInForm({ expired, setup }: { expired: boolean; setup: boolea
             }
         >
             <p class="hint">
-                No account? Ask an admin of your workspace to add you, or the operator of the
-                service to run <code>muster user add</code>.
+                No account, or the password forgotten? Ask an admin of your workspace or the
+                operator of the service for a link.
             </p>
         </Credentials>
     );

@@ -1,12 +1,13 @@
 // The users of a workspace and their roles.
 
-import type { TenantUser } from "api";
+import type { LinkCreated, TenantUser } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { ConfirmButton, Dialog, Form, Icon, ListCard, Select, Time } from "../../ui";
+import { InviteDialog, Invitations, LinkOutcome } from "./invitations";
 import { EmailField, PasswordField, RoleField } from "./user_fields";
 
 const USERS = "GET /api/v1/tenants/{slug}/users";
@@ -69,13 +70,13 @@ function RoleSelect({ slug, user, onChange }: UserProps) {
         });
     return (
         <>
-            <Select
-                label={`Role of ${user.email}`}
-                choices={ROLES}
-                value={user.role}
-                onChange={(to) => void setRole(to as Role)}
-            />
-            {error && <p role="alert">{error.message}</p>}
+                <Select
+                    label={`Role of ${user.email}`}
+                    choices={ROLES}
+                    value={user.role}
+                    onChange={(to) => void setRole(to as Role)}
+                />
+                {error && <p role="alert">{error.message}</p>}
         </>
     );
 }
@@ -99,55 +100,85 @@ function RemoveUser({ slug, user: { email }, onChange }: UserProps) {
 
 export function TenantUsers({ slug }: { slug: string }) {
     const [adding, setAdding] = useState(false);
+    const [inviting, setInviting] = useState(false);
+    const [made, setMade] = useState<LinkCreated | null>(null);
+    const [version, setVersion] = useState(0); // of the invitations
     const users = useQuery(`${USERS} ${slug}`, (signal) =>
         call(USERS, { path: { slug }, signal }),
     );
     const { reload } = users;
     return (
-        <ListCard
-            title="Users"
-            aside={
-                <button type="button" class="primary" onClick={() => setAdding(true)}>
-                    <Icon name="plus" /> Add user
-                </button>
-            }
-            loaded={users}
-            empty={
-                <p class="muted">
-                    No users in this workspace yet. Platform admins can always open it.
-                </p>
-            }
-            rows={users.data?.users ?? []}
-            keyOf={(user) => user.user_id}
-            columns={[
-                { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
-                {
-                    title: "Last sign-in",
-                    class: "fit",
-                    label: "last sign-in",
-                    by: (user) => Date.parse(user.last_login_at ?? "") || 0,
-                    cell: (user) => <Time at={user.last_login_at} />,
-                },
-                {
-                    title: "Role",
-                    class: "fit",
-                    cell: (user) => <RoleSelect slug={slug} user={user} onChange={reload} />,
-                },
-            ]}
-            buttons={(user) => (
-                <RemoveUser slug={slug} user={user} onChange={reload} />
-            )}
-        >
-            {adding && (
-                <AddUser
-                    slug={slug}
-                    onClose={() => setAdding(false)}
-                    onDone={() => {
-                        setAdding(false);
-                        reload();
-                    }}
-                />
-            )}
-        </ListCard>
+        <>
+            <ListCard
+                title="Users"
+                aside={
+                    <>
+                        <button type="button" onClick={() => setAdding(true)}>
+                            Add user
+                        </button>{" "}
+                        <button type="button" class="primary" onClick={() => setInviting(true)}>
+                            <Icon name="plus" /> Invite
+                        </button>
+                    </>
+                }
+                above={made !== null && <LinkOutcome made={made} onDone={() => setMade(null)} />}
+                loaded={users}
+                empty={
+                    <p class="muted">
+                        No users in this workspace yet. Platform admins can always open it.
+                    </p>
+                }
+                rows={users.data?.users ?? []}
+                keyOf={(user) => user.user_id}
+                columns={[
+                    { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
+                    {
+                        title: "Last sign-in",
+                        class: "fit",
+                        label: "last sign-in",
+                        by: (user) => Date.parse(user.last_login_at ?? "") || 0,
+                        cell: (user) => <Time at={user.last_login_at} />,
+                    },
+                    {
+                        title: "Role",
+                        class: "fit",
+                        cell: (user) => <RoleSelect slug={slug} user={user} onChange={reload} />,
+                    },
+                ]}
+                buttons={(user) => (
+                    <RemoveUser slug={slug} user={user} onChange={reload} />
+                )}
+            >
+                {adding && (
+                    <AddUser
+                        slug={slug}
+                        onClose={() => setAdding(false)}
+                        onDone={() => {
+                            setAdding(false);
+                            reload();
+                        }}
+                    />
+                )}
+                {inviting && (
+                    <InviteDialog
+                        roles={ROLES}
+                        initial="member"
+                        send={(email, role) =>
+                            call("POST /api/v1/tenants/{slug}/invitations", {
+                                path: { slug },
+                                body: { email, role },
+                            })
+                        }
+                        onClose={() => setInviting(false)}
+                        onDone={(link) => {
+                            setInviting(false);
+                            setMade(link);
+                            setVersion(version + 1);
+                        }}
+                    />
+                )}
+            </ListCard>
+            <Invitations slug={slug} version={version} />
+        </>
     );
 }

@@ -1,12 +1,13 @@
 // The users of the platform.
 
-import type { User } from "api";
+import type { LinkCreated, User } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Chip, ConfirmButton, Dialog, Form, Icon, ListCard, TextField, Time } from "../../ui";
+import { InviteDialog, Invitations, LinkOutcome } from "./invitations";
 import { EmailField, PasswordField, RoleField } from "./user_fields";
 
 const USERS = "GET /api/v1/platform/users";
@@ -84,66 +85,131 @@ function RemoveUser({ email, onRemoved }: { email: string; onRemoved: () => void
     );
 }
 
+function ResetUser({ email, onMade }: { email: string; onMade: (made: LinkCreated) => void }) {
+    return (
+        <ConfirmButton
+            plain
+            label="Reset password"
+            name={`Reset the password of ${email}`}
+            title={`Reset the password of ${email}?`}
+            text="This creates a link with which they choose a new password, once and within an hour. Their password stays valid until then."
+            verb="Create link"
+            onConfirm={async () =>
+                onMade(
+                    await call("POST /api/v1/platform/users/{email}/reset-link", {
+                        path: { email },
+                        body: {},
+                    }),
+                )
+            }
+        />
+    );
+}
+
+function SignOutUser({ email }: { email: string }) {
+    return (
+        <ConfirmButton
+            label="Sign out"
+            name={`Sign out ${email}`}
+            title={`Sign out ${email}?`}
+            text="This ends all their sessions. They can sign in again; personal access tokens go on working."
+            verb="Sign out"
+            onConfirm={() =>
+                call("DELETE /api/v1/platform/users/{email}/sessions", { path: { email } })
+            }
+        />
+    );
+}
+
 function Roles({ user }: { user: User }) {
     return (
         <>
-            {user.role === "platform_admin" && <Chip tone="busy">platform admin</Chip>}{" "}
-            <span class="muted">
-                {user.tenants.map((one) => `${one.slug} (${one.role})`).join(", ")}
-            </span>
+                {user.role === "platform_admin" && <Chip tone="busy">platform admin</Chip>}{" "}
+                <span class="muted">
+                    {user.tenants.map((one) => `${one.slug} (${one.role})`).join(", ")}
+                </span>
         </>
     );
 }
 
 export function Users() {
     const [edited, setEdited] = useState<User | null | undefined>(undefined); // null: a new one
+    const [inviting, setInviting] = useState(false);
+    const [made, setMade] = useState<LinkCreated | null>(null);
+    const [version, setVersion] = useState(0); // of the invitations
     const users = useQuery(USERS, (signal) => call(USERS, { signal }));
     const close = () => setEdited(undefined);
     return (
-        <ListCard
-            title="Users"
-            aside={
-                <button type="button" class="primary" onClick={() => setEdited(null)}>
-                    <Icon name="plus" /> New user
-                </button>
-            }
-            loaded={users}
-            rows={users.data?.users ?? []}
-            keyOf={(user) => user.user_id}
-            columns={[
-                { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
-                { title: "Roles", class: "grow", cell: (user) => <Roles user={user} /> },
-                {
-                    title: "Last sign-in",
-                    class: "fit",
-                    label: "last sign-in",
-                    by: (user) => Date.parse(user.last_login_at ?? "") || 0,
-                    cell: (user) => <Time at={user.last_login_at} />,
-                },
-            ]}
-            buttons={(user) => (
-                <>
-                    <button
-                        type="button"
-                        aria-label={`Change ${user.email}`}
-                        onClick={() => setEdited(user)}
-                    >
-                        Change
-                    </button>
-                    <RemoveUser email={user.email} onRemoved={users.reload} />
-                </>
-            )}
-        >
-            {edited !== undefined && (
-                <UserDialog
-                    user={edited}
-                    onClose={close}
-                    onDone={() => {
-                        close();
-                        users.reload();
-                    }}
-                />
-            )}
-        </ListCard>
+        <>
+            <ListCard
+                title="Users"
+                aside={
+                    <>
+                        <button type="button" onClick={() => setEdited(null)}>
+                            New user
+                        </button>{" "}
+                        <button type="button" class="primary" onClick={() => setInviting(true)}>
+                            <Icon name="plus" /> Invite
+                        </button>
+                    </>
+                }
+                above={made !== null && <LinkOutcome made={made} onDone={() => setMade(null)} />}
+                loaded={users}
+                rows={users.data?.users ?? []}
+                keyOf={(user) => user.user_id}
+                columns={[
+                    { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
+                    { title: "Roles", class: "grow", cell: (user) => <Roles user={user} /> },
+                    {
+                        title: "Last sign-in",
+                        class: "fit",
+                        label: "last sign-in",
+                        by: (user) => Date.parse(user.last_login_at ?? "") || 0,
+                        cell: (user) => <Time at={user.last_login_at} />,
+                    },
+                ]}
+                buttons={(user) => (
+                    <>
+                        <button
+                            type="button"
+                            aria-label={`Change ${user.email}`}
+                            onClick={() => setEdited(user)}
+                        >
+                            Change
+                        </button>
+                        <ResetUser email={user.email} onMade={setMade} />
+                        <SignOutUser email={user.email} />
+                        <RemoveUser email={user.email} onRemoved={users.reload} />
+                    </>
+                )}
+            >
+                {edited !== undefined && (
+                    <UserDialog
+                        user={edited}
+                        onClose={close}
+                        onDone={() => {
+                            close();
+                            users.reload();
+                        }}
+                    />
+                )}
+                {inviting && (
+                    <InviteDialog
+                        roles={ROLES}
+                        initial="none"
+                        send={(email, role) =>
+                            call("POST /api/v1/platform/invitations", { body: { email, role } })
+                        }
+                        onClose={() => setInviting(false)}
+                        onDone={(link) => {
+                            setInviting(false);
+                            setMade(link);
+                            setVersion(version + 1);
+                        }}
+                    />
+                )}
+            </ListCard>
+            <Invitations slug={null} version={version} />
+        </>
     );
 }

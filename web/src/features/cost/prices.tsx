@@ -25,6 +25,20 @@ function Model({ price }: { price: Price }) {
     );
 }
 
+/** The day of the built-in list, whose dates are whole days in UTC. */
+const builtInDay = (price: Price) => price.built_in_as_of?.slice(0, 10);
+
+function BuiltInNote({ prices }: { prices: Price[] }) {
+    const day = prices.map(builtInDay).find((one) => one !== undefined);
+    if (day === undefined) return null;
+    return (
+        <p class="muted">
+            Built-in prices are list prices as the providers published them up to {day}, without
+            discounts. A price that a platform admin sets or imports replaces the built-in one.
+        </p>
+    );
+}
+
 function RemovePrice({ price, onRemoved }: { price: Price; onRemoved: () => void }) {
     const { model, price_id } = price;
     return (
@@ -77,14 +91,17 @@ export function Prices({ slug }: { slug: string | null }) {
                 )
             }
             above={
-                <div class="filters">
-                    <SearchField
-                        label="Model"
-                        placeholder="Model"
-                        value={search}
-                        onChange={(q) => setQuery({ q }, { typed: true })}
-                    />
-                </div>
+                <>
+                    <BuiltInNote prices={prices.data?.prices ?? []} />
+                    <div class="filters">
+                        <SearchField
+                            label="Model"
+                            placeholder="Model"
+                            value={search}
+                            onChange={(q) => setQuery({ q }, { typed: true })}
+                        />
+                    </div>
+                </>
             }
             loaded={prices}
             skeleton={4}
@@ -127,6 +144,14 @@ export function Prices({ slug }: { slug: string | null }) {
                     title: "Valid from",
                     class: "fit wide",
                     cell: (price) => <Time at={price.valid_from} fallback="always" />,
+                },
+                {
+                    title: "Source",
+                    class: "fit wide",
+                    cell: (price) =>
+                        price.built_in_as_of === null
+                            ? "set or imported"
+                            : `built in, ${builtInDay(price)}`,
                 },
             ]}
             buttons={

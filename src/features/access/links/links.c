@@ -1,0 +1,213 @@
+/* links.c - creates and uses invitations and reset links. */
+#include "features/access/links/links.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "db/db.h"
+#include "features/access/tenants_store.h"
+#include "features/access/users/shapes.h"
+#include "features/access/users/users.h"
+#include "features/access/users/users_store.h"
+
+enum {
+    INVITATION_S = 7 * 24 * 3600,
+    RESET_S = 3600,
+    DAY_S = 24 * 3600,
+    KEPT_S = 30 * DAY_S, /* to say of an old link that it was used or has expired */
+    LINK_ID_DIGITS = 16,
+    OPEN_MAX = 100,           /* invitations per tenant */
+    PLATFORM_OPEN_MAX = 1000, /* those of the platform */
+    DAY_MAX = 200,            /* links per tenant in a day: each may send a mail to anyone */
+    PLATFORM_DAY_MAX = 2000,
+};
+
+/* Only people without an account are invited: a link must not change the password of a user of
+ * other tenants. */
+static int check_user(struct db *db, const struct link_wish *wish, struct error *err)
+{
+    bool is_new;
+
+    if (users_is_new(db, wish->email, &is_new, err) != 0)
+        return -1;
+    if (wish->kind == LINK_INVITATION && !is_new)
+        return err_set(err, ERR_CONFLICT,
+                       "There is a user '%.*s' already: add the role without an invitation",
+                       STR_ARG(wish->email));
+    if (wish->kind == LINK_RESET && is_new)
+        return err_set(err, ERR_NOT_FOUND, "There is no user '%.*s'", STR_ARG(wish->email));
+    return 0;
+}
+
+static int check_bounds(struct db *db, const struct link_wish *wish, int64_t now, struct error *err)
+{
+    const bool platform = wish->tenant_id == 0;
+    const int64_t open_max = platform ? PLATFORM_OPEN_MAX : OPEN_MAX;
+    const int64_t day_max = platform ? PLATFORM_DAY_MAX : DAY_MAX;
+    const int64_t day_us = (int64_t)DAY_S * USEC_PER_SEC;
+    int64_t open = 0, lately = 0;
+
+    if (store_links_open(db, wish->tenant_id, wish->kind, now, &open, err) != 0 ||
+        store_links_since(db, wish->tenant_id, now - day_us, &lately, err) != 0)
+        return -1;
+    if (open >= open_max)
+        return err_set(err, ERR_CONFLICT, "%lld links are open, which is the limit: revoke some",
+                       (long long)open);
+    if (lately >= day_max)
+        return err_set(err, ERR_CONFLICT,
+                       "%lld links were created in 24 hours, which is the limit: try again later",
+                       (long long)lately);
+    return 0;
+}
+
+/* A new link takes the place of the one that the person has. */
+static int end_previous(struct db *db, const struct link_wish *wish, struct error *err)
+{
+    return wish->kind == LINK_RESET
+               ? store_resets_end(db, wish->email, err)
+               : store_invitations_replace(db, wish->tenant_id, wish->email, err);
+}
+
+static void make_row(const struct link_wish *wish, int64_t now, struct arena *arena,
+                     struct link_made *ret)
+{
+    const int64_t life_s = wish->kind == LINK_RESET ? RESET_S : INVITATION_S;
+    char token[BASE64URL_LEN + 1], digits[LINK_ID_DIGITS];
+    uint8_t bytes[SHA256_BYTES];
+
+    digest_random(bytes, sizeof(bytes));
+    digest_base64url(bytes, token);
+    digest_random_base62(digits, LINK_ID_DIGITS);
+    ret->token = arena_copy(arena, str_from(token, BASE64URL_LEN));
+    ret->row = (struct link_row){
+        .link_id = arena_printf(arena, "lnk_%.*s", LINK_ID_DIGITS, digits),
+        .digest = digest_sha256(ret->token),
+        .kind = (int)wish->kind,
+        .state = LINK_OPEN,
+        .tenant_id = wish->tenant_id,
+        .email = wish->email,
+        .platform_role = wish->platform_role,
+        .made_by = wish->made_by,
+        .created_at = now,
+        .expires_at = now + life_s * USEC_PER_SEC,
+    };
+}
+
+int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
+               struct link_made *ret, struct error *err)
+{
+    const struct link_role *roles = wish->roles.items;
+    const int64_t now = clock_wall_us();
+
+    if (store_links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
+        check_user(db, wish, err) != 0 || end_previous(db, wish, err) != 0 ||
+        check_bounds(db, wish, now, err) != 0)
+        return -1;
+    make_row(wish, now, arena, ret);
+    if (store_link_add(db, &ret->row, err) != 0)
+        return -1;
+    for (size_t i = 0; i < wish->roles.n; i++)
+        if (store_link_role_add(db, roles[i].tenant_id, ret->row.link_id, roles[i].role, err) != 0)
+            return -1;
+    return 0;
+}
+
+int links_find(struct db *db, struct str token, int64_t now, struct arena *arena,
+               struct link_row *ret, struct error *err)
+{
+    const struct sha256 digest = digest_sha256(token);
+
+    if (store_link_find(db, &digest, arena, ret, err) != 0)
+        return -1;
+    if (str_is_null(ret->link_id))
+        return err_set(err, ERR_NOT_FOUND,
+                       "This link is not valid; check that it is complete, or ask for a new one");
+    if (ret->state == LINK_USED)
+        return err_set(err, ERR_NOT_FOUND,
+                       "This link was used already; sign in with the password that was set");
+    if (ret->state != LINK_OPEN)
+        return err_set(err, ERR_NOT_FOUND,
+                       "This link was replaced or withdrawn; ask for a new one");
+    if (ret->expires_at <= now)
+        return err_set(err, ERR_NOT_FOUND, "This link has expired; ask for a new one");
+    return 0;
+}
+
+/* Creates the user with the link's roles. Fails for one who exists by now. */
+static int add_user(struct db *db, const struct link_row *link, struct str hash,
+                    struct arena *arena, struct user *ret, struct error *err)
+{
+    const struct user_create create = { link->email, hash, link->platform_role };
+    const struct tenant_membership *role;
+    struct list roles;
+    bool is_new;
+
+    if (users_is_new(db, link->email, &is_new, err) != 0)
+        return -1;
+    if (!is_new)
+        return err_set(err, ERR_CONFLICT, "There is an account for '%.*s' by now: sign in with it",
+                       STR_ARG(link->email));
+    if (users_add(db, &create, arena, ret, err) != 0 ||
+        store_link_roles(db, link->link_id, arena, &roles, err) != 0)
+        return -1;
+    role = roles.items;
+    for (size_t i = 0; i < roles.n; i++) {
+        const bool is_admin = str_eq_c(role[i].role, tenant_role_names[ROLE_ADMIN]);
+        const struct tenant_user_create added = { .email = link->email,
+                                                  .role = is_admin ? ROLE_ADMIN : ROLE_MEMBER };
+        struct tenant_user_added answer;
+        struct tenant_row tenant;
+
+        if (store_tenant(db, role[i].slug, arena, &tenant, err) != 0 ||
+            users_add_role(db, tenant.tenant_id, &added, arena, &answer, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int set_password(struct db *db, const struct link_row *link, struct str hash,
+                        struct arena *arena, struct user *ret, struct error *err)
+{
+    const struct user_patch patch = { .role = -1, .password = hash };
+
+    return users_set(db, link->email, &patch, arena, ret, err);
+}
+
+int links_accept(struct db *db, const struct link_row *link, struct str hash, struct arena *arena,
+                 struct user *ret, struct error *err)
+{
+    bool used;
+
+    assert(!str_is_null(link->link_id) && !str_is_null(hash));
+    if (store_link_use(db, link->link_id, clock_wall_us(), &used, err) != 0)
+        return -1;
+    if (!used) /* by another request, since it was found */
+        return err_set(err, ERR_NOT_FOUND, "This link was used already, or has just ended");
+    return link->kind == LINK_RESET ? set_password(db, link, hash, arena, ret, err)
+                                    : add_user(db, link, hash, arena, ret, err);
+}
+
+int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct invitation_list *ret,
+               struct error *err)
+{
+    const struct link_row *row;
+    struct invitation *items;
+    struct list rows;
+
+    if (store_invitations(db, tenant_id, clock_wall_us(), arena, &rows, err) != 0)
+        return -1;
+    row = rows.items;
+    items = ARENA_ARRAY(arena, struct invitation, rows.n);
+    for (size_t i = 0; i < rows.n; i++) {
+        items[i] = (struct invitation){ .link_id = row[i].link_id,
+                                        .email = row[i].email,
+                                        .made_by = row[i].made_by,
+                                        .role = users_role_name(row[i].platform_role),
+                                        .created_at = row[i].created_at,
+                                        .expires_at = row[i].expires_at };
+        if (store_link_roles(db, row[i].link_id, arena, &items[i].tenants, err) != 0)
+            return -1;
+    }
+    ret->invitations = (struct list){ items, rows.n };
+    return 0;
+}

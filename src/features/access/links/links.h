@@ -1,0 +1,59 @@
+/* links.h - invitations and reset links: one-time, expiring, and known only by their digest.
+ *
+ * The person who opens the link chooses the password, so an inviter need not invent one.
+ * A link gives exactly what it was created for: an invitation creates a user who
+ * does not exist yet, never changes one who does; a reset sets the password of
+ * one user and leaves their second factor alone. A link ends when it is used,
+ * when it expires, when another one replaces it, and when its maker loses the
+ * role to create it.
+ *
+ * All run inside a transaction or on a reader, with the caller's connection;
+ * answers are in the arena.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "features/access/links/store.h"
+#include "features/access/users/shapes.h"
+
+struct db;
+
+/* A link to create; for an invitation also who gets which roles. */
+struct link_wish {
+    enum link_kind kind;
+    int64_t tenant_id; /* that invites; 0: the platform */
+    struct str email;
+    int platform_role;
+    struct list roles; /* of struct link_role */
+    struct str made_by;
+};
+
+struct link_role {
+    int64_t tenant_id;
+    int role;
+};
+
+/* A new link, with its token: stored nowhere, and the only time that it is known. */
+struct link_made {
+    struct link_row row;
+    struct str token;
+};
+
+/* ERR_CONFLICT when the user to invite exists, or too many links are open or were created in a day;
+ * ERR_NOT_FOUND when the user to reset does not exist. */
+int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
+               struct link_made *ret, struct error *err) MUST_CHECK;
+
+/* The link of this token if it can be used at `now`, else ERR_NOT_FOUND with a sentence that says
+ * why. */
+int links_find(struct db *db, struct str token, int64_t now, struct arena *arena,
+               struct link_row *ret, struct error *err) MUST_CHECK;
+
+/* Uses the link: `hash` becomes the password of its user, whom an invitation creates with the
+ * link's roles. ERR_NOT_FOUND as above; ERR_CONFLICT when the user exists by now. */
+int links_accept(struct db *db, const struct link_row *link, struct str hash, struct arena *arena,
+                 struct user *ret, struct error *err) MUST_CHECK;
+
+/* The open invitations of a tenant (0: the platform's). */
+int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct invitation_list *ret,
+               struct error *err) MUST_CHECK;

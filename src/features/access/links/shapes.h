@@ -1,0 +1,95 @@
+/* shapes.h - links by which a person chooses their own password: invitations and resets.
+ *
+ * Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum link_kind { LINK_INVITATION, LINK_RESET };
+enum link_state { LINK_OPEN, LINK_USED, LINK_REVOKED };
+
+extern const char *const link_kind_names[]; /* of enum link_kind */
+
+enum { LINK_TENANTS_MAX = 100 };
+
+/* A role in a tenant that a platform admin's invitation gives. */
+struct invited_role {
+    struct str slug;
+    int role; /* enum tenant_role */
+};
+
+struct platform_invite {
+    struct str email;
+    int role;            /* enum platform_role */
+    struct list tenants; /* of struct invited_role */
+    bool show_link;
+};
+
+struct tenant_invite {
+    struct str email;
+    int role; /* enum tenant_role */
+    bool show_link;
+};
+
+struct reset_request {
+    bool show_link;
+};
+
+struct link_created {
+    struct str link_id, email;
+    bool mailed;
+    struct str mail_problem; /* null: mailed, or no mail server is set */
+    struct str url;          /* null: mailed */
+    int64_t expires_at;
+};
+
+struct invitation {
+    struct str link_id, email, made_by;
+    struct str role;     /* platform_admin; null: only the roles in tenants */
+    struct list tenants; /* of struct tenant_membership */
+    int64_t created_at, expires_at;
+};
+
+struct invitation_list {
+    struct list invitations; /* of struct invitation */
+};
+
+struct link_token {
+    struct str token;
+};
+
+struct link_accept {
+    struct str token, password;
+};
+
+/* What a link is for, to the person who opens it. */
+struct link_shown {
+    struct str kind, email;
+    struct str role;
+    struct list tenants; /* of struct tenant_membership */
+    int64_t expires_at;
+};
+
+struct link_accepted {
+    struct str email;
+};
+
+struct platform_link_path {
+    struct str link_id;
+};
+
+struct tenant_link_path {
+    struct str slug, link_id;
+};
+
+extern const struct shape platform_invite_shape;    /* "PlatformInvite" */
+extern const struct shape tenant_invite_shape;      /* "TenantInvite" */
+extern const struct shape reset_request_shape;      /* "ResetRequest" */
+extern const struct shape link_created_shape;       /* "LinkCreated" */
+extern const struct shape invitation_list_shape;    /* "InvitationList" */
+extern const struct shape link_token_shape;         /* "LinkToken" */
+extern const struct shape link_accept_shape;        /* "LinkAccept" */
+extern const struct shape link_shown_shape;         /* "LinkShown" */
+extern const struct shape link_accepted_shape;      /* "LinkAccepted" */
+extern const struct shape platform_link_path_shape; /* "PlatformLinkPath" */
+extern const struct shape tenant_link_path_shape;   /* "TenantLinkPath" */

@@ -1,0 +1,192 @@
+/* store.c - SQL of invitations and reset links. */
+#include "features/access/links/store.h"
+
+#include "db/db.h"
+#include "features/access/users/shapes.h"
+#include "shape/rows.h"
+#include "shape/table.h"
+
+#define LINK_COLUMNS                                                                               \
+    "link_id, kind, state, tenant_id, email, platform_role, made_by, created_at, expires_at"
+
+/* clang-format off */
+static const char *const state_names[] = { "open", "used", "revoked", NULL };
+
+#define OWNER struct link_row
+SHAPE_BEGIN(link_row_shape)
+    { STR(link_id) }, { STR(email) }, { STR(made_by) }, { INT(tenant_id) }, { TIME(created_at) }, { TIME(expires_at) },
+    { ENUM(kind), .choices = link_kind_names }, { ENUM(state), .choices = state_names },
+    { ENUM(platform_role), .choices = platform_role_names },
+ROW_END(link_row_shape);
+#undef OWNER
+
+static const struct db_query insert_link = {
+    .sql = "INSERT INTO user_links (" LINK_COLUMNS ", digest)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+};
+static const struct db_query insert_role = {
+    .sql = "INSERT INTO user_link_roles (tenant_id, link_id, role) VALUES ($1, $2, $3)"
+           " ON CONFLICT (tenant_id, link_id) DO UPDATE SET role = excluded.role",
+};
+static const struct db_query find_link = {
+    .row = &link_row_shape,
+    .sql = "SELECT " LINK_COLUMNS " FROM user_links WHERE digest = $1",
+};
+static const struct db_query use_link = {
+    .sql = "UPDATE user_links SET state = 1 WHERE link_id = $1 AND state = 0 AND expires_at > $2",
+};
+static const struct db_query count_open = {
+    .sql = "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND kind = $2 AND state = 0"
+           " AND expires_at > $3",
+};
+static const struct db_query count_since = {
+    .sql = "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND created_at > $2",
+};
+static const struct db_query select_invitations = {
+    .row = &link_row_shape,
+    .sql = "SELECT " LINK_COLUMNS " FROM user_links WHERE tenant_id = $1 AND kind = 0"
+           " AND state = 0 AND expires_at > $2 ORDER BY created_at DESC, link_id",
+};
+static const struct db_query select_roles = {
+    .row = &tenant_membership_shape,
+    .sql = "SELECT t.slug, t.name, r.role FROM user_link_roles r"
+           " JOIN tenants t ON t.tenant_id = r.tenant_id"
+           " WHERE r.link_id = $1 AND t.deleted_at IS NULL ORDER BY t.slug",
+};
+static const struct db_query revoke_invitation = {
+    .sql = "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND link_id = $2 AND kind = 0"
+           " AND state = 0",
+};
+static const struct db_query replace_invitations = {
+    .sql = "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND email = $2 AND kind = 0"
+           " AND state = 0",
+};
+static const struct db_query end_resets = {
+    .sql = "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0",
+};
+static const struct db_query end_of_maker = {
+    .sql = "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
+           " AND (tenant_id = $2 OR $2 = 0)",
+};
+static const struct db_query delete_roles_of_tenant = {
+    .sql = "DELETE FROM user_link_roles WHERE tenant_id = $1",
+};
+static const struct db_query delete_of_tenant = {
+    .sql = "DELETE FROM user_links WHERE tenant_id = $1",
+};
+static const struct db_query prune_roles = {
+    .sql = "DELETE FROM user_link_roles WHERE link_id IN"
+           " (SELECT link_id FROM user_links WHERE created_at < $1)",
+};
+static const struct db_query prune_links = {
+    .sql = "DELETE FROM user_links WHERE created_at < $1",
+};
+/* clang-format on */
+
+static struct db_value digest_value(const struct sha256 *digest)
+{
+    return db_blob(str_from((const char *)digest->bytes, SHA256_BYTES));
+}
+
+int store_link_add(struct db *db, const struct link_row *row, struct error *err)
+{
+    const struct db_args args = DB_ARGS(
+        db_text(row->link_id), db_int(row->kind), db_int(row->state), db_int(row->tenant_id),
+        db_text(row->email), db_int(row->platform_role), db_text(row->made_by),
+        db_int(row->created_at), db_int(row->expires_at), digest_value(&row->digest));
+
+    return db_run(db, &insert_link, args, err);
+}
+
+int store_link_role_add(struct db *db, int64_t tenant_id, struct str link_id, int role,
+                        struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(link_id), db_int(role));
+
+    return db_run(db, &insert_role, args, err);
+}
+
+int store_link_find(struct db *db, const struct sha256 *digest, struct arena *arena,
+                    struct link_row *ret, struct error *err)
+{
+    return rows_one(db, &find_link, DB_ARGS(digest_value(digest)), arena, ret, err);
+}
+
+int store_link_use(struct db *db, struct str link_id, int64_t now, bool *ret, struct error *err)
+{
+    if (db_run(db, &use_link, DB_ARGS(db_text(link_id), db_int(now)), err) != 0)
+        return -1;
+    *ret = db_changes(db) > 0;
+    return 0;
+}
+
+int store_links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int64_t now,
+                     int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &count_open, DB_ARGS(db_int(tenant_id), db_int(kind), db_int(now)),
+                   db_read_int, ret, err);
+}
+
+int store_links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
+                      struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &count_since, DB_ARGS(db_int(tenant_id), db_int(since)), db_read_int, ret,
+                   err);
+}
+
+int store_invitations(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
+                      struct list *ret, struct error *err)
+{
+    return rows_list(db, &select_invitations, DB_ARGS(db_int(tenant_id), db_int(now)), arena, ret,
+                     err);
+}
+
+int store_link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
+                     struct error *err)
+{
+    return rows_list(db, &select_roles, DB_ARGS(db_text(link_id)), arena, ret, err);
+}
+
+int store_invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id, struct error *err)
+{
+    if (db_run(db, &revoke_invitation, DB_ARGS(db_int(tenant_id), db_text(link_id)), err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return err_set(err, ERR_NOT_FOUND, "There is no open invitation '%.*s'", STR_ARG(link_id));
+    return 0;
+}
+
+int store_invitations_replace(struct db *db, int64_t tenant_id, struct str email, struct error *err)
+{
+    return db_run(db, &replace_invitations, DB_ARGS(db_int(tenant_id), db_text(email)), err);
+}
+
+int store_resets_end(struct db *db, struct str email, struct error *err)
+{
+    return db_run(db, &end_resets, DB_ARGS(db_text(email)), err);
+}
+
+int store_links_end_of(struct db *db, struct str made_by, int64_t tenant_id, struct error *err)
+{
+    return db_run(db, &end_of_maker, DB_ARGS(db_text(made_by), db_int(tenant_id)), err);
+}
+
+int store_links_delete(struct db *db, int64_t tenant_id, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
+
+    if (db_run(db, &delete_roles_of_tenant, args, err) != 0)
+        return -1;
+    return db_run(db, &delete_of_tenant, args, err);
+}
+
+int store_links_prune(struct db *db, int64_t created_before, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(created_before));
+
+    if (db_run(db, &prune_roles, args, err) != 0)
+        return -1;
+    return db_run(db, &prune_links, args, err);
+}
