@@ -13,6 +13,7 @@ from reads import reads, reads_under_load
 from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
 from spans import spans
 from summaries import summaries
+from tls import tls
 from usage import usage
 
 def batch_rate(server, plan, **more):
@@ -171,4 +172,4 @@ def saturation(plan):
 
 
 ALL = [single, batch, stored, postgres, disk, memory, export, start, saturation, reads,
-       reads_under_load, spans, summaries, usage]  # fmt: skip
+       reads_under_load, spans, summaries, tls, usage]  # fmt: skip
