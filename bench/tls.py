@@ -3,9 +3,8 @@
 import re
 import ssl
 import subprocess
-from statistics import median
 
-from common import Row, compared
+from common import compared, cpu_row
 from servers import Muster, Nginx, end_with_parent, scratch, wrk
 
 NAME = "/CN=localhost"
@@ -77,9 +76,7 @@ def tls(plan):
             lambda i: rate(secure, "ours", 2 * i + 1, "https"),
             lambda i: rate(plain, "theirs", 2 * i + 2, "http"),
         )  # fmt: skip
-    mine, other = (median(cpu_us[side]) for side in ("ours", "theirs"))
-    yield Row("CPU of a single event, over TLS and without", mine, "us", "", True, other,
-              mine / other, cpu_us)  # fmt: skip
+    yield cpu_row("a single event, over TLS and without", cpu_us)
     spent = {"ours": [], "theirs": []}
     with SecureMuster(pair) as secure, SecureNginx(pair) as nginx:
         yield compared(
@@ -87,6 +84,4 @@ def tls(plan):
             lambda _: handshakes(secure, plan.seconds, spent["ours"]),
             lambda _: handshakes(nginx, plan.seconds, spent["theirs"]),
         )  # fmt: skip
-    mine, other = (median(spent[side]) for side in ("ours", "theirs"))
-    yield Row("CPU of a handshake, muster and nginx", mine, "us", "", True, other, mine / other,
-              spent)  # fmt: skip
+    yield cpu_row("a handshake, muster and nginx", spent)
