@@ -177,6 +177,9 @@ bool call_knows_tag(const struct api_call *call, struct str tag);
 /* 304 with the tag. */
 void call_reply_unchanged(struct api_call *call, struct str tag);
 
+/* 204 with these headers. */
+void call_reply_empty(struct api_call *call, const struct http_header *headers, size_t n);
+
 /* 202 without a body. */
 void call_reply_accepted(struct api_call *call);
 

@@ -114,6 +114,8 @@ static int handle_head(struct api_call *call, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;
 
+    if (cors_preflight(call))
+        return 0;
     call->route = route_find(&call->api->routes, request->method, request->path, &call->values);
     if (call->route == NULL)
         return refuse_path(call, err);
