@@ -262,7 +262,7 @@ TEST(what_another_let_through_counts_until_its_second_has_left)
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         struct rate_window *a = rate_window_new(STR_LIT("a")), *b = rate_window_new(STR_LIT("a"));
         const int64_t part = limits[i] / 4, now = 90 * (int64_t)USEC_PER_SEC + 1;
-        int64_t passed = 0;
+        int64_t passed = 0, leaves_s;
 
         CHECK(str_eq(rate_window_name(a), rate_window_name(b)));
         for (int64_t n = 0; n < part; n++)
@@ -272,7 +272,8 @@ TEST(what_another_let_through_counts_until_its_second_has_left)
         for (int64_t n = 0; n < limits[i]; n++)
             passed += rate_take(b, limits[i], now + ahead + 30).allowed;
         CHECK_INT(passed, limits[i] - part);
-        CHECK_INT(rate_take(b, limits[i], now + ahead + 30).reset_s, RATE_WINDOW_S);
+        leaves_s = rate_take(b, limits[i], now + ahead + 30).reset_s; /* or with its sub-window */
+        CHECK(leaves_s >= RATE_WINDOW_S && leaves_s <= RATE_WINDOW_S + 1);
         CHECK(!rate_take(b, limits[i], now + ahead + window_us - USEC_PER_SEC).allowed);
         CHECK(rate_take(b, limits[i], now + ahead + window_us + 2 * USEC_PER_SEC).allowed);
         rate_window_free(a);
