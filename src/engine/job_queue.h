@@ -11,15 +11,20 @@
 #include "engine/turns.h"
 #include "engine/writer.h"
 
+enum { WRITERS_MAX = 8 };
+
 struct job_queue {
     struct writer_limits limits;
+    size_t n_writers; /* that take groups */
+    /* By writer: whose dear job it has, one that takes longer than a group should; NULL: none. */
+    const struct budget *dear[WRITERS_MAX];
     struct turns turns;
     int64_t sync_us;                  /* moving average of what a commit adds to its group */
     const struct budget *last_tenant; /* whose job was taken last; compared only, it may be gone */
     int64_t shared_until_us;          /* monotonic; before it, several tenants write */
 };
 
-void job_queue_init(struct job_queue *q, const struct writer_limits *limits);
+void job_queue_init(struct job_queue *q, const struct writer_limits *limits, size_t n_writers);
 
 /* No jobs may be left. */
 void job_queue_done(struct job_queue *q);
@@ -29,8 +34,11 @@ bool job_queue_is_empty(const struct job_queue *q);
 /* Adds a job whose cost_us is set. ERR_BUSY: there is no room for it. */
 int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err) MUST_CHECK;
 
-/* Takes the jobs of one transaction; at least one, unless the queue is empty. */
-void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *ret_group);
+/* Takes the jobs of one transaction for this writer, whose last group has ended. While several
+ * tenants write, dear jobs of one of them have all writers but one: what the others send meanwhile
+ * need not wait for them. So there may be none to take although the queue is not empty. */
+void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
+                          struct job_list *ret_group);
 
 /* The jobs of tenants that were queued before `before_us`, by the raw clock. */
 void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);
@@ -44,5 +52,14 @@ int64_t job_queue_patience(const struct writer_limits *limits, const struct job_
 
 /* The commit of a group took this long, after its jobs were applied. */
 void job_queue_note_sync(struct job_queue *q, int64_t us);
+
+/* When the parts of a group's transaction ended, by the monotonic clock. */
+struct pace {
+    int64_t began_us, applied_us, committed_us;
+};
+
+/* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
+ * which the queue counts once per group; that of an exclusive job is its own. */
+void job_queue_learn(struct job_queue *q, const struct job_list *group, const struct pace *pace);
 
 void job_queue_stats(const struct job_queue *q, struct writer_queue *ret);

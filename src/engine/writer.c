@@ -28,10 +28,6 @@
 enum {
     LOST_PERIOD_S = 1, /* between two attempts to reconnect */
 
-    /* What a group takes says what a unit costs if it has this many; a small group is mostly the
-     * work of its transaction, and may only lower the average. */
-    LARGE_EVENTS = 200,
-
     STALL_S = 5,     /* for one group: the disk or the database hangs */
     RETRIES_MAX = 3, /* of a group, after a deadlock */
 };
@@ -122,35 +118,38 @@ static void set_lost(struct writer_thread *t, bool lost)
     t->lost = lost;
 }
 
-/* Waits until a job is queued. Without a connection it tries to reconnect meanwhile, so that the
- * service becomes healthy again without any request. */
+/* Waits until the queue may have a job. Without a connection it tries to reconnect meanwhile, so
+ * that the service becomes healthy again without any request. */
 static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w->lock)
 {
     struct timespec until;
 
-    while (job_queue_is_empty(&w->queue) && !w->stopping) {
-        if (!t->lost) {
-            cond_wait(&w->filled, &w->lock);
-            continue;
-        }
-        (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += LOST_PERIOD_S;
-        if (cond_wait_until(&w->filled, &w->lock, &until))
-            continue;
-        lock_release(&w->lock);
-        set_lost(t, db_ping(t->txn->db, NULL) != 0);
-        lock_acquire(&w->lock);
+    if (!t->lost) {
+        cond_wait(&w->filled, &w->lock);
+        return;
     }
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += LOST_PERIOD_S;
+    if (cond_wait_until(&w->filled, &w->lock, &until))
+        return;
+    lock_release(&w->lock);
+    set_lost(t, db_ping(t->txn->db, NULL) != 0);
+    lock_acquire(&w->lock);
 }
 
 /* Empty only when stopping. */
 static void take_group(struct writer_thread *t, struct job_list *ret_group)
 {
     struct writer *w = t->writer;
+    const size_t number = (size_t)(t - w->threads);
 
     lock_acquire(&w->lock);
-    wait_for_work(w, t);
-    job_queue_take_group(&w->queue, clock_mono_us(), ret_group);
+    for (;;) {
+        job_queue_take_group(&w->queue, number, clock_mono_us(), ret_group);
+        if (ret_group->first != NULL || w->stopping)
+            break;
+        wait_for_work(w, t);
+    }
     if (!job_queue_is_empty(&w->queue))
         cond_signal(&w->filled); /* for the next writer thread */
     lock_release(&w->lock);
@@ -257,11 +256,6 @@ static void committed(struct writer_thread *t, bool changes)
         hooks->changed(t->txn);
 }
 
-/* When the parts of a group's transaction ended, by the monotonic clock. */
-struct pace {
-    int64_t began_us, applied_us, committed_us;
-};
-
 /* Applies and commits the jobs of `group`. */
 static int commit_group(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
                         struct error *err)
@@ -324,23 +318,11 @@ static void become_fatal(struct writer *w, const struct error *err)
         w->options.on_fatal(w->options.ctx, err);
 }
 
-/* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
- * which the queue counts once per group; that of an exclusive job is its own. */
 static void learn(struct writer *w, const struct job_list *group, const struct pace *pace)
 {
-    bool exclusive = group->first->exclusive, large = group->events >= LARGE_EVENTS;
-    int64_t us = (exclusive ? pace->committed_us : pace->applied_us) - pace->began_us;
-    double ratio = us < 0 ? 1.0 : (double)us / (double)group->us; /* < 0: a test moved the clock */
-
-    if (!exclusive) {
-        lock_acquire(&w->lock);
-        job_queue_note_sync(&w->queue, pace->committed_us - pace->applied_us);
-        lock_release(&w->lock);
-    }
-    if (!exclusive && !large && ratio > 1.0)
-        return;
-    for (const struct writer_job *job = group->first; job != NULL; job = job->next)
-        job_cost_learn(job->cost, (double)job->cost_us / (double)group->us, ratio, large);
+    lock_acquire(&w->lock);
+    job_queue_learn(&w->queue, group, pace);
+    lock_release(&w->lock);
 }
 
 static void count_commit(size_t events, int64_t us)
@@ -426,7 +408,7 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     struct writer *w = NEW(struct writer);
 
     w->options = *options;
-    job_queue_init(&w->queue, &options->limits);
+    job_queue_init(&w->queue, &options->limits, options->n_txns);
     lock_init(&w->lock);
     cond_init(&w->filled);
     atomic_init(&w->n_lost, 0);
