@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "engine/job_cost.h"
 #include "engine/share.h"
 
 enum {
@@ -22,10 +21,6 @@ enum {
 
     SYNC_US_MAX = 10 * USEC_PER_SEC,
     PATIENCE_US = USEC_PER_SEC, /* of a group, however long its jobs have waited */
-
-    /* What a group takes says what a unit costs if it has this many; a small group is mostly the
-     * work of its transaction, and may only lower the average. */
-    LARGE_EVENTS = 200,
 };
 
 void job_queue_init(struct job_queue *q, const struct writer_limits *limits, size_t n_writers)
@@ -177,14 +172,19 @@ static struct writer_job *next_job(struct job_queue *q, int64_t now_us)
     return turns_next_sparing(&q->turns, spared, GROUP_US);
 }
 
+void job_queue_end_group(struct job_queue *q, size_t writer)
+{
+    assert(writer < q->n_writers);
+    q->dear[writer] = NULL;
+}
+
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group)
 {
     const struct writer_job *job;
 
-    assert(writer < q->n_writers);
+    job_queue_end_group(q, writer);
     job_list_init(ret_group);
-    q->dear[writer] = NULL;
     while ((job = next_job(q, now_us)) != NULL && fits(q, ret_group, job, now_us)) {
         note_tenant(q, job, now_us);
         take_next(q, ret_group);
@@ -231,20 +231,6 @@ void job_queue_note_sync(struct job_queue *q, int64_t us)
     if (us > SYNC_US_MAX)
         us = SYNC_US_MAX; /* the machine slept: one such time must not refuse all that follows */
     q->sync_us = q->sync_us == 0 ? us : (q->sync_us * 9 + us) / 10;
-}
-
-void job_queue_learn(struct job_queue *q, const struct job_list *group, const struct pace *pace)
-{
-    bool exclusive = group->first->exclusive, large = group->events >= LARGE_EVENTS;
-    int64_t us = (exclusive ? pace->committed_us : pace->applied_us) - pace->began_us;
-    double ratio = us < 0 ? 1.0 : (double)us / (double)group->us; /* < 0: a test moved the clock */
-
-    if (!exclusive)
-        job_queue_note_sync(q, pace->committed_us - pace->applied_us);
-    if (!exclusive && !large && ratio > 1.0)
-        return;
-    for (const struct writer_job *job = group->first; job != NULL; job = job->next)
-        job_cost_learn(job->cost, (double)job->cost_us / (double)group->us, ratio, large);
 }
 
 void job_queue_stats(const struct job_queue *q, struct writer_queue *ret)

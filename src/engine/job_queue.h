@@ -34,7 +34,10 @@ bool job_queue_is_empty(const struct job_queue *q);
 /* Adds a job whose cost_us is set. ERR_BUSY: there is no room for it. */
 int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err) MUST_CHECK;
 
-/* Takes the jobs of one transaction for this writer, whose last group has ended. While several
+/* The last group of this writer has ended. */
+void job_queue_end_group(struct job_queue *q, size_t writer);
+
+/* Takes the jobs of one transaction for this writer, which has no group. While several
  * tenants write, dear jobs of one of them have all writers but one: what the others send meanwhile
  * need not wait for them. So there may be none to take although the queue is not empty. */
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
@@ -52,14 +55,5 @@ int64_t job_queue_patience(const struct writer_limits *limits, const struct job_
 
 /* The commit of a group took this long, after its jobs were applied. */
 void job_queue_note_sync(struct job_queue *q, int64_t us);
-
-/* When the parts of a group's transaction ended, by the monotonic clock. */
-struct pace {
-    int64_t began_us, applied_us, committed_us;
-};
-
-/* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
- * which the queue counts once per group; that of an exclusive job is its own. */
-void job_queue_learn(struct job_queue *q, const struct job_list *group, const struct pace *pace);
 
 void job_queue_stats(const struct job_queue *q, struct writer_queue *ret);

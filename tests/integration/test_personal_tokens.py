@@ -1,7 +1,8 @@
 """Personal access tokens: they act as their user, with at most their role, until they end."""
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
+from uuid import uuid4
 
 import pytest
 from muster import Server
@@ -226,3 +227,35 @@ def test_a_deleted_token_ends_on_every_node(own_server, tmp_path):
         assert later.get(ME).status == 200
     finally:
         other.stop()
+
+
+def operations(document):
+    """Every declared operation, as a request about a tenant that does not exist."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            values = {p["name"]: p["example"] for p in operation.get("parameters", []) if p["required"]}
+            where = path.format(**{**values, "slug": "no-such-tenant", "run_id": str(uuid4())})
+            query = {p["name"]: values[p["name"]] for p in operation.get("parameters", [])
+                     if p["in"] == "query" and p["required"]}  # fmt: skip
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            schemes = {name for one in operation["security"] for name in one}
+            yield method.upper(), f"{where}?{urlencode(query)}", body.get("example"), schemes
+
+
+REFUSALS = {
+    "PersonalAccessToken": (b"cannot report or pull; use a key", b"Not allowed with a personal access token"),
+    "HTTPBearer": (b"Not allowed with a key",),
+}
+
+
+def test_the_document_says_where_keys_and_tokens_are_accepted(server, tenant):
+    person = tenant_person(server.add_tenant(), "member")
+    holders = {"PersonalAccessToken": bearer(server, make(person)), "HTTPBearer": tenant.client}
+    seen = set()
+    for method, path, body, schemes in operations(tenant.client.get("/openapi.json").json()):
+        for scheme, client in holders.items() if schemes else ():
+            answer = client.request(method, path, body)
+            refused = answer.status == 403 and any(said in answer.body for said in REFUSALS[scheme])
+            assert refused == (scheme not in schemes), (method, path, scheme, answer.status, answer.body[:200])
+            seen.add((scheme, refused))
+    assert len(seen) == 4

@@ -31,8 +31,8 @@ SHAPE_BEGIN(audit_query_shape)
     { STR(cursor), .pattern = "^0*[1-9][0-9]*$", .flags = F_NULL, .doc = "The next of the previous page." },
     { STR(action), .flags = F_NULL, .doc = "A noun and a verb, such as key.add." },
     { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> (with a session or a personal access token), person:<e-mail> token:<token_id>, or key:<key_id>." },
-    { STR(since),  .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
-    { STR(until),  .flags = F_NULL, .doc = "Entries before this: a date-time, or a span back from now." },
+    { STR(since),  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until),  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries before this: a date-time, or a span back from now." },
 SHAPE_END(audit_query_shape, "AuditQuery", .rules = check_audit);
 #undef OWNER
 
@@ -72,7 +72,7 @@ SHAPE_END(audit_verdict_shape, "AuditVerdict", .doc = "Result of checking the ha
 
 #define OWNER struct audit_verify_query
 SHAPE_BEGIN(audit_verify_query_shape)
-    { STR(head), .flags = F_NULL, .doc = "A head that was kept: the log must still contain it." },
+    { STR(head), .pattern = "^mh1[.][0-9]+[.][0-9]+[.][0-9a-f]{64}[.]-?[0-9]+[.].{86}$", .flags = F_NULL, .doc = "A head that was kept: the log must still contain it." },
 SHAPE_END(audit_verify_query_shape, "AuditVerifyQuery", .rules = check_verify);
 #undef OWNER
 

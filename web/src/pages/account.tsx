@@ -1,7 +1,8 @@
-// The person who is signed in: password, sessions, and how times and colours are shown.
+// The person who is signed in: password, sessions, tokens, and how times and colours are shown.
 
 import { PasswordCard } from "../features/access/password";
 import { SessionsCard } from "../features/access/sessions";
+import { TokensCard } from "../features/access/tokens";
 import { useStore } from "../lib/store";
 import { setTheme, theme, type Theme } from "../lib/theme";
 import { exactTimes, setExactTimes, setZone, zone, type Zone, zoneName } from "../lib/zone";
@@ -24,6 +25,7 @@ export default function Account() {
             <Heading title="Your account" />
             <PasswordCard />
             <SessionsCard />
+            <TokensCard />
             <Card title="Display" class="narrow">
                 <div class="stack">
                     <ChoiceField

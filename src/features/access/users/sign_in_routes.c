@@ -62,7 +62,7 @@ static int check_password(struct api_call *call, struct db *db, struct error *er
 {
     struct session_opening *o = call->own;
 
-    return sign_in_check(db, call->body, call->arena, &o->check, err);
+    return accounts_check(call, db, &o->attempt, call->body, &o->check, err);
 }
 
 static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct error *err)
