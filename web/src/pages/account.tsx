@@ -1,6 +1,7 @@
-// The person who is signed in: password, sessions, and how times and colours are shown.
+// The person who is signed in: password, second factor, sessions, and how times and colours are shown.
 
 import { PasswordCard } from "../features/access/password";
+import { SecondFactorCard } from "../features/access/second_factor";
 import { SessionsCard } from "../features/access/sessions";
 import { useStore } from "../lib/store";
 import { setTheme, theme, type Theme } from "../lib/theme";
@@ -23,6 +24,7 @@ export default function Account() {
         <>
             <Heading title="Your account" />
             <PasswordCard />
+            <SecondFactorCard />
             <SessionsCard />
             <Card title="Display" class="narrow">
                 <div class="stack">
