@@ -93,3 +93,9 @@ def alternate(plan, ours, theirs, times=1):
 def compared(plan, measure, unit, bar, ours, theirs):
     mine, other, rounds = alternate(plan, ours, theirs)
     return Row(measure, mine, unit, f">= {bar}", mine / other >= bar, other, mine / other, rounds)
+
+
+def cpu_row(what, cpu_us):
+    """No bar is set for it, but it hardly moves when the machine is busy with other things."""
+    mine, other = (median(cpu_us[side]) for side in ("ours", "theirs"))
+    return Row(f"CPU of {what}", mine, "us", "", True, other, mine / other, cpu_us)

@@ -7,10 +7,11 @@ are compared. Absolute figures say something about one machine only.
 import shutil
 from statistics import median
 
-from common import BATCH, Row, check_all_accepted, compared
+from common import BATCH, Row, check_all_accepted, compared, cpu_row
 from exports import export
 from reads import reads, reads_under_load
-from servers import Muster, Nginx, Postgres, Watch, program, scratch, wrk
+from servers import Muster, Postgres, Watch, program, scratch
+from single import latency, postgres_single, single
 from spans import spans
 from summaries import summaries
 from usage import usage
@@ -19,31 +20,6 @@ def batch_rate(server, plan, **more):
     done = server.load(count=plan.events, **BATCH, **more)
     check_all_accepted(done)
     return done["events_per_s"]
-
-
-def cpu_row(what, cpu_us):
-    """No bar is set for it, but it hardly moves when the machine is busy with other things."""
-    mine, other = (median(cpu_us[side]) for side in ("ours", "theirs"))
-    return Row(f"CPU of {what}", mine, "us", "", True, other, mine / other, cpu_us)
-
-
-def single(plan):
-    cpu_us = {"ours": [], "theirs": []}
-
-    def rate(server, side, seed):
-        before = server.cpu_seconds()
-        requests_per_s = wrk(server.port, token, seed, plan.seconds)
-        spent = server.cpu_seconds() - before
-        cpu_us[side].append(1e6 * spent / (requests_per_s * plan.seconds))
-        return requests_per_s
-
-    with Nginx() as nginx, Muster() as server:
-        token = server.token
-        yield compared(
-            plan, "single events against nginx `return 202`", "requests/s", 0.5,
-            lambda i: rate(server, "ours", 2 * i + 1), lambda i: rate(nginx, "theirs", 2 * i + 2),
-        )  # fmt: skip
-    yield cpu_row("a single event, muster and nginx", cpu_us)
 
 
 def batch(plan):
@@ -170,5 +146,5 @@ def saturation(plan):
     yield Row(f"503 {asked}, p99", refused, "ms", "<= 50", 0 < refused <= 50)
 
 
-ALL = [single, batch, stored, postgres, disk, memory, export, start, saturation, reads,
+ALL = [single, latency, batch, stored, postgres, postgres_single, disk, memory, export, start, saturation, reads,
        reads_under_load, spans, summaries, usage]  # fmt: skip

@@ -3,8 +3,10 @@
 
     run.py [NAME...]    all measures, or those named
     run.py --markdown   the table of the last run, for docs/BENCHMARKS.md
+    run.py --keep       makes the last results bench/baseline.json, which later runs are held against
 
-FULL=1 uses 3,000,000 stored events, 1,000,000 business values and longer rounds. Writes build/bench/results.json.
+FULL=1 uses 3,000,000 stored events, 1,000,000 business values and longer rounds. Writes build/bench/results.json,
+and a line of build/bench/history.jsonl.
 """
 
 import json
@@ -15,6 +17,7 @@ import sys
 import time
 from dataclasses import asdict
 
+import history
 from common import Plan, Row
 from measures import ALL
 from servers import ROOT
@@ -98,6 +101,9 @@ def main():
     if names == ["--markdown"]:
         print(markdown(json.loads(RESULTS.read_text())))
         return 0
+    if names == ["--keep"]:
+        history.keep(json.loads(RESULTS.read_text()))
+        return 0
     known = {each.__name__: each for each in ALL}
     if not set(names) <= set(known):
         sys.exit(f"{__doc__}\nThe measures: {', '.join(known)}")
@@ -109,9 +115,12 @@ def main():
                "seconds": round(time.monotonic() - began), "rows": rows}  # fmt: skip
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    history.note(results)
     missed = sum(not row["ok"] for row in rows)
     print(f"\n{len(rows)} rows, {missed} missed, {results['seconds']} s; {results['machine']}; "
           f"load before the start {load:.1f}")  # fmt: skip
+    for sentence in history.changes(rows, history.load()):
+        print(sentence)
     return 1 if missed else 0
 
 

@@ -20,6 +20,7 @@ MUSTER = BUILD / "muster"
 READY_SECONDS = 60
 STOP_SECONDS = 60
 PR_SET_PDEATHSIG = 1
+METRICS_TOKEN = "of-the-benchmark-on-loopback"
 
 
 def end_with_parent():
@@ -42,7 +43,7 @@ def scratch():
 
 def environment():
     clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
-    return {**clean, "MUSTER_ALLOW_ROOT": "1"}
+    return {**clean, "MUSTER_ALLOW_ROOT": "1", "MUSTER_METRICS_TOKEN": METRICS_TOKEN}
 
 
 def program(name, *arguments, stdin=None):
@@ -178,6 +179,14 @@ class Muster(Process):
         done = subprocess.run([MUSTER, *arguments, *self.store], check=True, text=True,
                               stdout=subprocess.PIPE, env=environment())  # fmt: skip
         return done.stdout.strip()
+
+    def metrics(self):
+        """What /metrics says."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {METRICS_TOKEN}"})
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return text
 
     def __enter__(self):
         super().__enter__()

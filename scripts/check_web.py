@@ -30,7 +30,7 @@ LAYERS = ["lib", "ui", "features", "pages", "app"]
 FEATURES = {
     "access": set(),
     "agents": set(),
-    "alerts": set(),
+    "alerts": {"agents"},
     "audit": set(),
     "cost": {"access"},
     "events": set(),

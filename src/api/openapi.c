@@ -71,13 +71,29 @@ static void add_parameters(struct buf *out, const struct route *route, struct ar
         buf_add_char(out, ']');
 }
 
-static void add_security(struct buf *out, enum route_auth auth)
+/* auth_authorize() decides so: a personal access token is its user, but neither signs in and out
+ * nor makes tokens. */
+static void add_security(struct buf *out, const struct route *route)
 {
-    const char *schemes = auth >= AUTH_USER ? "{\"SessionCookie\":[]}" : "{\"HTTPBearer\":[]}";
+    const struct {
+        const char *scheme;
+        bool has;
+    } rows[] = {
+        { "HTTPBearer", route->auth < AUTH_USER || route->auth == AUTH_READ },
+        { "PersonalAccessToken",
+          route->auth > AUTH_USER || (route->auth == AUTH_USER && route->method == METHOD_GET) },
+        { "SessionCookie", route->auth >= AUTH_USER },
+    };
+    bool more = false;
 
-    if (auth == AUTH_READ)
-        schemes = "{\"HTTPBearer\":[]},{\"SessionCookie\":[]}";
-    buf_printf(out, ",\"security\":[%s]", auth == AUTH_OPEN ? "" : schemes);
+    buf_add_c(out, ",\"security\":[");
+    for (size_t i = 0; route->auth != AUTH_OPEN && i < COUNT_OF(rows); i++) {
+        if (!rows[i].has)
+            continue;
+        buf_printf(out, "%s{\"%s\":[]}", more ? "," : "", rows[i].scheme);
+        more = true;
+    }
+    buf_add_char(out, ']');
 }
 
 /* The route's description, and who may call it. */
@@ -115,7 +131,7 @@ static void add_operation(struct buf *out, const struct route_entry *entry, stru
     add_parameters(out, route, arena);
     openapi_add_request(out, route, arena);
     openapi_add_responses(out, route, arena);
-    add_security(out, route->auth);
+    add_security(out, route);
     buf_add_char(out, '}');
 }
 
@@ -250,10 +266,14 @@ static const char head[] =
     "document.\"}],\"tags\":[";
 
 static const char schemes[] =
-    "\"securitySchemes\":{\"HTTPBearer\":{\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
-    "\"The token of a workspace key or of an agent key.\"},\"SessionCookie\":{\"type\":\"apiKey\","
-    "\"in\":\"cookie\",\"name\":\"muster_session\",\"description\":\"Changes also need the header "
-    "X-CSRF-Token. Over TLS the name begins with __Host-.\"}}";
+    "\"securitySchemes\":{\"HTTPBearer\":{\"type\":\"http\",\"scheme\":\"bearer\","
+    "\"bearerFormat\":\"mst_…\",\"description\":\"The token of a key; each operation says of "
+    "which kinds.\"},"
+    "\"PersonalAccessToken\":{\"type\":\"http\",\"scheme\":\"bearer\",\"bearerFormat\":"
+    "\"mst_pat_…\",\"description\":\"Acts as its user, with at most the role of the token.\"},"
+    "\"SessionCookie\":{\"type\":\"apiKey\",\"in\":\"cookie\",\"name\":\"muster_session\","
+    "\"description\":\"Changes also need the header X-CSRF-Token. Over TLS the name begins with "
+    "__Host-.\"}}";
 
 void openapi_write(const struct route_table *table, struct buf *out)
 {

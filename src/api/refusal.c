@@ -54,6 +54,7 @@ int call_refuse_share(struct api_call *call, struct error *err, const struct bud
         [BUDGET_EXPORTS] = "running exports",
         [BUDGET_STREAMS] = "open live update streams",
         [BUDGET_CONNECTIONS] = "open connections",
+        [BUDGET_PIPELINED] = "requests sent ahead",
     };
     const struct budget_level *level = full->level;
 

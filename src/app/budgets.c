@@ -16,6 +16,9 @@ enum {
     OPEN_REPLIES_PER_ADDRESS = 4 << 20,
 };
 
+/* Of all callers: whose they are is known only when they are read. */
+enum { PIPELINED = 16 << 20, PIPELINED_PER_ADDRESS = 1 << 20 };
+
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -67,6 +70,8 @@ static void set_connections(const struct settings *settings, struct budgets *b)
 {
     b->service_level.max[BUDGET_CONNECTIONS] = settings->max_connections;
     b->address_level.max[BUDGET_CONNECTIONS] = settings->max_connections_per_address;
+    b->open_level.max[BUDGET_PIPELINED] = PIPELINED;
+    b->address_level.max[BUDGET_PIPELINED] = PIPELINED_PER_ADDRESS;
 }
 
 /* A setting of 0 means none at all. */

@@ -270,6 +270,7 @@ int serve_run(struct invocation *in)
     int signal_number;
 
     atomic_init(&s.fatal, false);
+    mem_return_large();
     mem_keep_reserve(RESERVE_BYTES);
     if (logging_start(&in->settings, &err) != 0 || start(&s, &in->arena, &err) != 0) {
         http_tls_free(s.tls);

@@ -6,10 +6,15 @@
 const char *budget_kind_name(enum budget_kind kind)
 {
     static const char *const names[BUDGET_KINDS] = {
-        [BUDGET_BODY_BYTES] = "body_bytes", [BUDGET_REPLY_BYTES] = "reply_bytes",
-        [BUDGET_EVENTS] = "queued_events",  [BUDGET_WRITER_US] = "writer_us",
-        [BUDGET_READS] = "reads",           [BUDGET_EXPORTS] = "exports",
-        [BUDGET_STREAMS] = "streams",       [BUDGET_CONNECTIONS] = "connections",
+        [BUDGET_BODY_BYTES] = "body_bytes",
+        [BUDGET_REPLY_BYTES] = "reply_bytes",
+        [BUDGET_EVENTS] = "queued_events",
+        [BUDGET_WRITER_US] = "writer_us",
+        [BUDGET_READS] = "reads",
+        [BUDGET_EXPORTS] = "exports",
+        [BUDGET_STREAMS] = "streams",
+        [BUDGET_CONNECTIONS] = "connections",
+        [BUDGET_PIPELINED] = "pipelined_bytes",
     };
 
     return names[kind];

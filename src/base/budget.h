@@ -29,8 +29,9 @@ enum budget_kind {
     BUDGET_EXPORTS,     /* running */
     BUDGET_STREAMS,     /* live ones, open */
     BUDGET_CONNECTIONS, /* open */
+    BUDGET_PIPELINED,   /* bytes that came while a request of their connection was in progress */
 };
-enum { BUDGET_KINDS = BUDGET_CONNECTIONS + 1 };
+enum { BUDGET_KINDS = BUDGET_PIPELINED + 1 };
 
 /* As in metrics and in the answer of /api/v1/limits: "body_bytes", "reads". */
 const char *budget_kind_name(enum budget_kind kind);

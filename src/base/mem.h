@@ -24,6 +24,11 @@ void *mem_resize(void *memory, size_t size) MUST_CHECK;
 /* A copy of a C string; free() it. */
 char *mem_strdup(const char *text) MUST_CHECK;
 
+/* From now on the heap returns to the system what is freed of large blocks, and what is free at its
+ * end. By itself it keeps more the larger the blocks have been, up to 64 MiB for each thread: for
+ * ever what was needed once. Before there are other threads. */
+void mem_return_large(void);
+
 /* Sets this much address space aside; it takes no memory until it is used. Before there are other
  * threads. */
 void mem_keep_reserve(size_t bytes);

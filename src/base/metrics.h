@@ -45,7 +45,10 @@
     X(METRIC_ALERTS_FAILED,     "muster_alerts_opened_total", "type=\"run.failed\"", "")                                              \
     X(METRIC_ALERTS_STUCK,      "muster_alerts_opened_total", "type=\"run.stuck\"", "")                                               \
     X(METRIC_ALERTS_KPI,        "muster_alerts_opened_total", "type=\"kpi.crossed\"", "")                                             \
-    X(METRIC_ALERTS_BUDGET,     "muster_alerts_opened_total", "type=\"budget.exceeded\"", "")
+    X(METRIC_ALERTS_BUDGET,     "muster_alerts_opened_total", "type=\"budget.exceeded\"", "")  \
+    X(METRIC_ALERTS_FAILING,    "muster_alerts_opened_total", "type=\"agent.failing\"", "")    \
+    X(METRIC_ALERTS_RATE,       "muster_alerts_opened_total", "type=\"failure_rate.exceeded\"", "") \
+    X(METRIC_ALERTS_DURATION,   "muster_alerts_opened_total", "type=\"duration.exceeded\"", "")
 
 #define HISTOGRAM_MAP(X)                                                                                                               \
     X(HISTOGRAM_INGEST,  "muster_request_seconds", "class=\"ingest\"", HISTOGRAM_US,  "Request duration by route class")                \

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/datadir.h"
+#include "cli/login_file.h"
 #include "cli/remote_settings.h"
 #include "cli/settings.h"
 
@@ -48,8 +49,8 @@ static int find_way(struct client *c, const struct settings *settings, struct er
     }
 }
 
-int client_new(const struct settings *settings, const struct client_local *local,
-               struct client **ret, struct error *err)
+int client_new(const struct settings *settings, const struct login *login,
+               const struct client_local *local, struct client **ret, struct error *err)
 {
     struct client *c = NEW(struct client);
     int r;
@@ -58,7 +59,10 @@ int client_new(const struct settings *settings, const struct client_local *local
     arena_init(&c->arena);
     datadir_init(&c->datadir, settings->data, &c->arena);
     c->remote = (struct remote){ .socket = c->datadir.socket, .server = "http://localhost" };
-    if (settings->server[0] != '\0') {
+    if (login != NULL) {
+        c->remote = login_remote(login);
+        r = 0;
+    } else if (settings->server[0] != '\0') {
         r = remote_read(settings, &c->arena, &c->remote, err);
     } else if (settings->database[0] != '\0') {
         r = local->open(settings, settings->database, &c->api, err);

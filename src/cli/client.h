@@ -24,7 +24,8 @@ struct client_request {
 
 struct client_reply {
     int status;
-    struct str body; /* in the arena */
+    struct str body;   /* in the arena */
+    struct str cookie; /* "name=value" that a server over the network has set; STR_NULL: none */
 };
 
 /* Receives the body of a good reply as it arrives, on some thread. */
@@ -41,9 +42,12 @@ struct client_local {
     void (*close)(struct api *api);
 };
 
-/* Borrows both until client_free(). The caller owns *ret. */
-int client_new(const struct settings *settings, const struct client_local *local,
-               struct client **ret, struct error *err) MUST_CHECK;
+struct login;
+
+/* Borrows all until client_free(). With a login it sends there, whatever the settings say. The
+ * caller owns *ret. */
+int client_new(const struct settings *settings, const struct login *login,
+               const struct client_local *local, struct client **ret, struct error *err) MUST_CHECK;
 
 /* NULL is fine. */
 void client_free(struct client *c);
@@ -56,10 +60,11 @@ int client_call(struct client *c, const struct client_request *request,
 
 /* Where a request goes to. */
 struct remote {
-    const char *socket;      /* NULL: over the network */
-    const char *server;      /* scheme, host and port */
-    const char *ca;          /* file of certificates; NULL: the system's */
-    struct str bearer_token; /* STR_NULL: none */
+    const char *socket;            /* NULL: over the network */
+    const char *server;            /* scheme, host and port */
+    const char *ca;                /* file of certificates; NULL: the system's */
+    struct str bearer_token;       /* STR_NULL: none */
+    struct str cookie, csrf_token; /* of a session, instead; STR_NULL: none */
 };
 
 /* The two ways; `sink` may be NULL. local_call() runs one call as the operator, with the same

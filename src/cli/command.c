@@ -247,7 +247,7 @@ static int parse_and_run(struct invocation *in, int argc, char **argv)
         return command_fail(&err);
     if (in->command->local_only && in->settings.server[0] != '\0') {
         (void)err_set(&err, ERR_INVALID,
-                      "'%s' works on the service's own machine: run it there, "
+                      "'%s' works on the service's own files or database: run it on its machine, "
                       "without server",
                       in->command->noun);
         return command_fail(&err);

@@ -19,6 +19,7 @@ struct client;
 struct client_local;
 struct feature;
 struct invocation;
+struct login;
 struct shape;
 
 enum { COMMAND_ARGS_MAX = 2, COMMAND_GIVEN_MAX = 32 };
@@ -79,7 +80,7 @@ struct command {
     const char *help;
     const char *examples; /* one or two command lines that work, a line each */
     bool shows_settings;  /* its help lists all settings */
-    bool local_only;      /* works on files of the service's machine: refused with `server` */
+    bool local_only;      /* works on the service's own files or database: refused with `server` */
 
     /* What it sends. The path is a template (see template.h) of arguments and options; their other
      * values go into the body by its shape, or without one into the query. */
@@ -132,7 +133,8 @@ struct invocation {
     bool json;
     struct settings settings;
     struct arena arena;
-    struct client *client; /* NULL until something is sent */
+    struct client *client;     /* NULL until something is sent */
+    const struct login *login; /* that the client uses; NULL: none */
 };
 
 /* Parses the command line and runs the command it names; returns the exit status. */

@@ -128,10 +128,11 @@ void help_command(FILE *out, const struct command *c)
         (void)fputs("\nSettings:\n", out);
         print_settings(out);
     }
-    (void)fputs("\nEvery command also takes --json (output for programs), --help and the settings, "
-                "of which\n--data, --database and --config say which service it is about; "
-                "`muster help serve` lists them.\n",
-                out);
+    (void)fputs(
+        "\nEvery command also takes --json (output for programs), --help and the settings, "
+        "of which\n--server, --data, --database and --config say which service it is about; "
+        "`muster help serve` lists them.\n",
+        out);
 }
 
 bool help_noun(FILE *out, const struct command **list, const char *noun)
@@ -165,7 +166,7 @@ void help_all(FILE *out, const struct command **list)
     }
     (void)fputs("\n`muster NOUN` and `muster NOUN VERB --help` show options and examples.\n"
                 "Every command takes --json (output for programs), --help and the settings, which\n"
-                "`muster help serve` lists; --data, --database and --config say which service "
-                "it is about.\n",
+                "`muster help serve` lists; --server, --data, --database and --config say which "
+                "service it is about.\n",
                 out);
 }

@@ -132,6 +132,7 @@ int local_call(struct api *api, const struct client_request *request,
         app.on_request(app.ctx, &local.exchange);
     wait_reply(&local);
     ret->status = local.status;
+    ret->cookie = STR_NULL;
     ret->body = arena_copy(arena, buf_str(&local.body));
     buf_done(&local.body);
     cond_done(&local.answered);

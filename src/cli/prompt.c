@@ -6,7 +6,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { PASSWORD_MAX_BYTES = 4096 };
+enum { PASSWORD_MAX_BYTES = 4096, LINE_MAX_BYTES = 4096 };
+
+#define NO_TERMINAL "no terminal to ask for the password: use --password-stdin"
 
 /* Up to the end of the line, or up to the end. */
 static size_t read_bytes(int fd, char *bytes, size_t bytes_max, bool one_line)
@@ -113,6 +115,40 @@ static int read_password(int fd, const char *question, struct arena *arena, stru
     return 0;
 }
 
+int prompt_terminal(const char *question, struct arena *arena, struct str *ret, struct error *err)
+{
+    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    char *bytes = arena_alloc(arena, LINE_MAX_BYTES);
+    size_t n;
+
+    if (terminal < 0)
+        return err_set(err, ERR_INVALID, "no terminal to ask for '%s': give it as an option",
+                       question);
+    (void)dprintf(terminal, "%s: ", question);
+    n = read_bytes(terminal, bytes, LINE_MAX_BYTES, true);
+    (void)close(terminal);
+    *ret = str_trim(trim_newline(bytes, n));
+    return ret->len > 0 && n < LINE_MAX_BYTES ? 0 : err_set(err, ERR_INVALID, "nothing given");
+}
+
+int prompt_current_password(bool from_stdin, struct arena *arena, struct str *ret,
+                            struct error *err)
+{
+    struct termios shown;
+    int terminal, r;
+
+    if (from_stdin)
+        return read_password(-1, NULL, arena, ret, err);
+    terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal < 0)
+        return err_set(err, ERR_INVALID, NO_TERMINAL);
+    shown = hide_input(terminal);
+    r = read_password(terminal, "Password", arena, ret, err);
+    (void)tcsetattr(terminal, TCSAFLUSH, &shown);
+    (void)close(terminal);
+    return r;
+}
+
 int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struct error *err)
 {
     struct str first = STR_NULL, again = STR_NULL;
@@ -123,8 +159,7 @@ int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struc
         return read_password(-1, NULL, arena, ret, err);
     terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0)
-        return err_set(err, ERR_INVALID,
-                       "no terminal to ask for the password: use --password-stdin");
+        return err_set(err, ERR_INVALID, NO_TERMINAL);
     shown = hide_input(terminal); /* once for both: the second may have been typed already */
     if (read_password(terminal, "New password", arena, &first, err) == 0 &&
         read_password(terminal, "Again", arena, &again, err) == 0)

@@ -15,6 +15,15 @@ int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, s
 int prompt_line(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
                 struct error *err) MUST_CHECK;
 
+/* A line that may be seen, always from the terminal of the process. In the arena. ERR_INVALID. */
+int prompt_terminal(const char *question, struct arena *arena, struct str *ret,
+                    struct error *err) MUST_CHECK;
+
+/* The password that a user has: the first line of standard input, or asked for once, without echo,
+ * on the terminal of the process. In the arena. ERR_INVALID. */
+int prompt_current_password(bool from_stdin, struct arena *arena, struct str *ret,
+                            struct error *err) MUST_CHECK;
+
 /* A new password: the first line of standard input, or asked for twice on the terminal of the
  * process. In the arena. ERR_INVALID. */
 int prompt_password(bool from_stdin, struct arena *arena, struct str *ret,

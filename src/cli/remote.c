@@ -9,6 +9,8 @@ enum { TIMEOUT_S = 60 };
 
 struct answer {
     CURL *curl;
+    struct arena *arena;
+    struct str cookie;
     const struct client_sink *sink; /* NULL: none */
     struct buf body;                /* without a sink, or of an error */
 };
@@ -24,6 +26,17 @@ static size_t remote_take(char *bytes, size_t size, size_t n, void *ctx)
         return answer->sink->take(answer->sink->ctx, taken) ? taken.len : 0;
     buf_add(&answer->body, taken);
     return answer->body.overflown ? 0 : taken.len;
+}
+
+/* Keeps "name=value" of a cookie that is set. */
+static size_t remote_take_header(char *bytes, size_t size, size_t n, void *ctx)
+{
+    struct answer *answer = ctx;
+    struct str value = str_from(bytes, size * n), name = str_split(&value, ':');
+
+    if (str_eq_nocase(name, STR_LIT("set-cookie")))
+        answer->cookie = arena_copy(answer->arena, str_trim(str_split(&value, ';')));
+    return size * n;
 }
 
 /* A streamed reply has no deadline, but it must not stall. */
@@ -48,15 +61,21 @@ static void set_target(CURL *curl, const struct remote *to)
     curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 }
 
+static struct curl_slist *add_header(struct curl_slist *headers, const char *name, struct str value,
+                                     struct arena *arena)
+{
+    if (headers == NULL || str_is_null(value))
+        return headers;
+    return curl_slist_append(headers, arena_printf(arena, "%s%.*s", name, STR_ARG(value)).data);
+}
+
 static struct curl_slist *make_headers(const struct remote *to, struct arena *arena)
 {
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
-    struct str line;
 
-    if (headers == NULL || str_is_null(to->bearer_token))
-        return headers;
-    line = arena_printf(arena, "Authorization: Bearer %.*s", STR_ARG(to->bearer_token));
-    return curl_slist_append(headers, line.data);
+    headers = add_header(headers, "Authorization: Bearer ", to->bearer_token, arena);
+    headers = add_header(headers, "Cookie: ", to->cookie, arena);
+    return add_header(headers, "X-CSRF-Token: ", to->csrf_token, arena);
 }
 
 static void set_request(CURL *curl, const char *url, const struct client_request *request)
@@ -78,7 +97,7 @@ int remote_call(const struct remote *to, const struct client_request *request,
     struct str url = arena_printf(arena, "%s%.*s", to->server, STR_ARG(request->path));
     struct curl_slist *headers = make_headers(to, arena);
     CURL *curl = curl_easy_init();
-    struct answer answer = { .curl = curl, .sink = sink };
+    struct answer answer = { .curl = curl, .arena = arena, .cookie = STR_NULL, .sink = sink };
     long status = 0;
     CURLcode code;
 
@@ -91,11 +110,14 @@ int remote_call(const struct remote *to, const struct client_request *request,
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, remote_take);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, remote_take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &answer);
     code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_slist_free_all(headers);
     curl_easy_cleanup(curl);
     ret->status = (int)status;
+    ret->cookie = answer.cookie;
     ret->body = arena_copy(arena, buf_str(&answer.body));
     buf_done(&answer.body);
     if (code == CURLE_OK)

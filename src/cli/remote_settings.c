@@ -76,20 +76,25 @@ static int read_token(const char *path, struct arena *arena, struct str *ret, st
     return 0;
 }
 
-int remote_read(const struct settings *settings, struct arena *arena, struct remote *ret,
-                struct error *err)
+int remote_url(struct str url, struct arena *arena, const char **ret, struct error *err)
 {
-    struct str url = str_of(settings->server);
-
     if (url.len > 0 && url.data[url.len - 1] == '/')
         url.len--;
     if (check_url(url, err) != 0)
         return -1;
+    *ret = arena_cstr(arena, url);
+    return 0;
+}
+
+int remote_read(const struct settings *settings, struct arena *arena, struct remote *ret,
+                struct error *err)
+{
+    *ret = (struct remote){ .ca = settings->server_ca[0] == '\0' ? NULL : settings->server_ca };
+    if (remote_url(str_of(settings->server), arena, &ret->server, err) != 0)
+        return -1;
     if (settings->token_file[0] == '\0')
         return err_set(err, ERR_INVALID,
                        "token_file: server needs a file with a personal access token, which "
-                       "`muster token add` prints there");
-    *ret = (struct remote){ .server = arena_cstr(arena, url),
-                            .ca = settings->server_ca[0] == '\0' ? NULL : settings->server_ca };
+                       "`muster token add` prints there; or sign in with `muster login`");
     return read_token(settings->token_file, arena, &ret->bearer_token, err);
 }

@@ -1,6 +1,7 @@
 /* reply.c - sending a request, and its reply: the answer, or a sentence of what is wrong. */
 #include "api/answers.h"
 #include "cli/command.h"
+#include "cli/login_file.h"
 #include "cli/request.h"
 #include "shape/problems.h"
 #include "shape/table.h"
@@ -71,8 +72,8 @@ static int problem_error(const struct problem_item *problem, struct arena *arena
     return err_set(err, ERR_FORBIDDEN, "%.*s: %.*s", STR_ARG(place), STR_ARG(msg));
 }
 
-/* Turns an error body into `err`, as ERR_FORBIDDEN. */
-static int check_status(const struct client_reply *reply, struct arena *arena, struct error *err)
+/* An error body is ERR_FORBIDDEN. */
+int request_check(const struct client_reply *reply, struct arena *arena, struct error *err)
 {
     struct error_answer answer;
     struct problem_list list;
@@ -87,14 +88,49 @@ static int check_status(const struct client_reply *reply, struct arena *arena, s
     return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(answer.detail));
 }
 
+/* The login that the command uses, or NULL: it counts when the command names no service, or names
+ * the login's server without a token. */
+static int find_login(struct invocation *in, const struct login **ret, struct error *err)
+{
+    const bool named = settings_name_service(in->settings_given, in->n_settings_given);
+    const struct settings *s = &in->settings;
+    struct login *login = ARENA_NEW(&in->arena, struct login);
+    bool found;
+
+    *ret = NULL;
+    if (named && (s->server[0] == '\0' || s->token_file[0] != '\0'))
+        return 0;
+    if (login_file_read(&in->arena, login, &found, err) != 0)
+        return -1;
+    if (found && (!named || str_eq_c(str_of(login->server), s->server)))
+        *ret = login;
+    if (*ret != NULL && named && s->server_ca[0] != '\0')
+        login->server_ca = s->server_ca;
+    return 0;
+}
+
+static int connect_client(struct invocation *in, struct error *err)
+{
+    if (in->client != NULL)
+        return 0;
+    if (find_login(in, &in->login, err) != 0)
+        return -1;
+    return client_new(&in->settings, in->login, in->program->local, &in->client, err);
+}
+
 static int transfer(struct invocation *in, const struct client_request *request,
                     const struct client_sink *sink, struct client_reply *ret, struct error *err)
 {
-    if (in->client == NULL && client_new(&in->settings, in->program->local, &in->client, err) != 0)
+    if (connect_client(in, err) != 0 ||
+        client_call(in->client, request, sink, &in->arena, ret, err) != 0)
         return -1;
-    if (client_call(in->client, request, sink, &in->arena, ret, err) != 0)
-        return -1;
-    return check_status(ret, &in->arena, err);
+    if (request_check(ret, &in->arena, err) == 0)
+        return 0;
+    if (ret->status == 401 && in->login != NULL)
+        return err_set(err, ERR_FORBIDDEN,
+                       "the login at %s has expired or was ended: run `muster login` again",
+                       in->login->server);
+    return -1;
 }
 
 int request_send(struct invocation *in, const struct client_request *request,

@@ -27,6 +27,10 @@ int request_pour(struct invocation *in, const struct client_request *request,
 int request_get(struct invocation *in, const char *path, const struct shape *shape, void *ret,
                 struct error *err) MUST_CHECK;
 
+/* Turns anything but success into `err`. */
+int request_check(const struct client_reply *reply, struct arena *arena,
+                  struct error *err) MUST_CHECK;
+
 /* Closes what sending has opened, before the command waits for a person. */
 void request_hang_up(struct invocation *in);
 

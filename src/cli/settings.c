@@ -260,6 +260,24 @@ static int read_flags(const struct setting_flag *flags, size_t n, struct arena *
     return 0;
 }
 
+bool settings_name_service(const struct setting_flag *flags, size_t n)
+{
+    static const char *const names[] = { "server", "database", "data", "config" };
+    static const char *const variables[] = { "MUSTER_SERVER", "MUSTER_DATABASE", "MUSTER_DATA",
+                                             "MUSTER_CONFIG" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value != NULL && value[0] != '\0')
+            return true;
+        for (size_t f = 0; f < n; f++)
+            if (strcmp(flags[f].name, names[i]) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Is there a file to read? One that was named must be there. */
 static bool has_file(const char *path)
 {

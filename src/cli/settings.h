@@ -74,6 +74,9 @@ const struct setting *settings_find_flag(const char *flag);
 int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena *arena,
                   struct settings *ret, struct error *err) MUST_CHECK;
 
+/* Does a flag or a variable name a service or its data: server, database, data or config? */
+bool settings_name_service(const struct setting_flag *flags, size_t n);
+
 /* One line per setting, for help. */
 void settings_print(struct buf *out);
 

@@ -69,6 +69,22 @@ int db_commit(struct db *db, struct error *err)
     return end_use(db, db->driver->commit(db, err));
 }
 
+bool db_may_defer_sync(const struct db *db)
+{
+    return db->driver->defer_sync != NULL;
+}
+
+int db_defer_sync(struct db *db, struct error *err)
+{
+    begin_use(db);
+    return end_use(db, db->driver->defer_sync(db, err));
+}
+
+int db_sync(struct db *db, struct error *err)
+{
+    return db->driver->sync(db, err);
+}
+
 void db_rollback(struct db *db)
 {
     begin_use(db);

@@ -129,6 +129,15 @@ int db_begin(struct db *db, struct error *err) MUST_CHECK;
  * roll back. */
 int db_commit(struct db *db, struct error *err) MUST_CHECK;
 
+/* From now on a commit is durable only when a db_sync() that began after it has returned 0, so that
+ * the next transaction need not wait for it. Readers see it before. False: this database's commits
+ * are always durable. */
+bool db_may_defer_sync(const struct db *db);
+int db_defer_sync(struct db *db, struct error *err) MUST_CHECK;
+
+/* Any thread, while another uses the connection. ERR_IO: it is unknown what is stored. */
+int db_sync(struct db *db, struct error *err) MUST_CHECK;
+
 /* Cannot fail usefully; without a transaction it does nothing. */
 void db_rollback(struct db *db);
 

@@ -22,7 +22,7 @@ const struct table_place table_places[] = {
 
     SPLIT("agents", "none"),
     OF_TENANT("agent_signs"), OF_TENANT("agent_documents"),
-    OF_TENANT("alerts"), OF_TENANT("audit_heads"), OF_TENANT("audit_log"),
+    OF_TENANT("alerts"), OF_TENANT("alert_history"), OF_TENANT("audit_heads"), OF_TENANT("audit_log"),
     OF_TENANT("business_breakdowns"), OF_TENANT("business_rollups"), OF_TENANT("business_runs"),
     OF_TENANT("business_series"), OF_TENANT("business_values"), OF_TENANT("config_values"),
     OF_TENANT("data_keys"), OF_TENANT("deliveries"), OF_TENANT("events"), OF_TENANT("gone_runs"),

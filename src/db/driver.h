@@ -22,6 +22,8 @@ struct db_driver {
     int (*hear)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
     void (*set_patience)(struct db *db, int64_t until_us); /* may be NULL */
     void (*set_log_max)(struct db *db, int64_t bytes);     /* may be NULL */
+    int (*defer_sync)(struct db *db, struct error *err);   /* may be NULL, and sync with it */
+    int (*sync)(struct db *db, struct error *err);         /* any thread */
 };
 
 /* Columns of a row, one set per driver. */

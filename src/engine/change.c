@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "base/thread.h"
 #include "engine/engine.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
@@ -43,7 +42,6 @@ static void change_committed(struct writer_job *job, const struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
-    assert(thread_may_be("muster-writer"));
     if (err != NULL && err->code == ERR_FULL && !change->retried) {
         change->retried = true; /* the reserve, if there is one, is for this */
         engine_note_full(change->engine);

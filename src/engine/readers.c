@@ -117,11 +117,11 @@ static size_t count_running(const struct readers *r, const struct budget *tenant
     return n;
 }
 
-/* May a tenant that has `running` connections in use have another? If there are several, one is
- * left for others. */
+/* May a tenant that has `running` connections in use have another? Half of them are left to others,
+ * and the memory that large reads take meanwhile is that of half of them. */
 static bool may_run(const struct readers *r, size_t running) REQUIRES(r->lock)
 {
-    return running == 0 || running < r->n_connections - 1 || r->stopping;
+    return running == 0 || running < r->n_connections / 2 || r->stopping;
 }
 
 static struct connection *pop(struct readers *r, const struct budget *tenant) REQUIRES(r->lock)

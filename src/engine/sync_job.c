@@ -56,7 +56,8 @@ int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct er
     };
 
     assert(!thread_is("muster-writer")); /* it would deadlock */
-    assert(!thread_is("muster-loop"));   /* a loop must not block */
+    assert(!thread_is("muster-sync"));
+    assert(!thread_is("muster-loop")); /* a loop must not block */
     lock_init(&e.lock);
     cond_init(&e.changed);
     if (writer_submit(writer, &e.job, &e.err) == 0)

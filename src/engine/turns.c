@@ -36,6 +36,18 @@ void job_list_add(struct job_list *list, struct writer_job *job)
     list->us += job->cost_us;
 }
 
+void job_list_move(struct job_list *list, struct job_list *from)
+{
+    if (from->first != NULL) {
+        *list->last = from->first;
+        list->last = from->last;
+        list->events += from->events;
+        list->bytes += from->bytes;
+        list->us += from->us;
+    }
+    job_list_init(from);
+}
+
 struct writer_job *job_list_take(struct job_list *list)
 {
     struct writer_job *job = list->first;

@@ -31,6 +31,9 @@ struct job_list {
 void job_list_init(struct job_list *list);
 void job_list_add(struct job_list *list, struct writer_job *job);
 
+/* Appends all of `from`, which is empty after it. */
+void job_list_move(struct job_list *list, struct job_list *from);
+
 /* The first; the list is not empty. */
 struct writer_job *job_list_take(struct job_list *list);
 

@@ -25,7 +25,7 @@ enum txn_state {
     TXN_IDLE,        /* between transactions */
     TXN_OPEN,        /* begun; jobs are being applied */
     TXN_APPLIED,     /* all jobs applied and every feature prepared; the commit is next */
-    TXN_COMMITTED,   /* durable; each job's done(NULL) is called */
+    TXN_COMMITTED,   /* durable now or after a sync; then each job's done(NULL) is called */
     TXN_ROLLED_BACK, /* all changes are discarded */
 };
 

@@ -1,14 +1,14 @@
 /* writer.h - group commit: many jobs, one transaction.
  * Any thread submits jobs; a writer thread takes queued jobs, with tenants taking
- * turns (turns.h), applies them in one transaction, and calls each job's done()
- * only when that is durable.
+ * turns (turns.h), applies them in one transaction, and has each job's done()
+ * called only when that is durable: at once, or by the syncer (syncer.h).
  * SQLite has one writer thread, since only one connection may write; PostgreSQL
  * may have several, each with its own connection.
  *
  * Invariants:
- *  1. done(NULL) is called only after the commit that contains the job returned.
+ *  1. done(NULL) is called only when the commit that contains the job is durable.
  *  2. Each accepted job's done() is called exactly once, whatever happens.
- *  3. After ERR_IO on a commit it is unknown what is stored: every waiting and
+ *  3. After ERR_IO on a commit or a sync it is unknown what is stored: every waiting and
  *     later job fails, on_fatal is called once, and the process must end.
  */
 #pragma once
@@ -39,10 +39,12 @@ struct writer_job {
      * for the same job, after a rollback. */
     int (*apply)(struct writer_job *job, struct txn *txn, struct error *err);
 
-    /* Writer thread, outside a transaction. `err` is NULL when durable, and borrowed otherwise.
-     * First stored(), for the module that applied it (may be NULL); then done(), for the submitter.
-     */
-    void (*stored)(struct writer_job *job, const struct error *err);
+    /* Writer thread, after the commit and before the next transaction, for the module that applied
+     * it; may be NULL. The sync may still fail: then the process ends. */
+    void (*committed)(struct writer_job *job);
+
+    /* A thread of the writer's, for the submitter. `err` is NULL when durable, and borrowed
+     * otherwise. */
     void (*done)(struct writer_job *job, const struct error *err);
     void *owner; /* for the submitter */
 

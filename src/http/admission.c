@@ -71,6 +71,7 @@ void http_admission_release(struct http_admission *a, struct http_address *addre
         assert(budget_used(&address->budget, BUDGET_CONNECTIONS) == 0);
         assert(budget_used(&address->budget, BUDGET_BODY_BYTES) == 0);
         assert(budget_used(&address->budget, BUDGET_REPLY_BYTES) == 0);
+        assert(budget_used(&address->budget, BUDGET_PIPELINED) == 0);
         (void)map_remove(&a->addresses, address_bytes(&address->network));
         free(address);
     }
@@ -80,6 +81,22 @@ void http_admission_release(struct http_admission *a, struct http_address *addre
 static struct budget *node_of(struct http_admission *a, struct http_address *address)
 {
     return address != NULL ? &address->budget : &a->budgets->open;
+}
+
+bool http_admission_keep(struct http_admission *a, struct http_address *address, size_t n,
+                         bool must)
+{
+    struct budget *node = node_of(a, address);
+
+    if (!must)
+        return budget_take(node, BUDGET_PIPELINED, (int64_t)n);
+    budget_force(node, BUDGET_PIPELINED, (int64_t)n);
+    return true;
+}
+
+void http_admission_kept(struct http_admission *a, struct http_address *address, size_t n)
+{
+    budget_give(node_of(a, address), BUDGET_PIPELINED, (int64_t)n);
 }
 
 bool http_admission_enter(struct http_admission *a, const struct address *from, enum http_peer kind,

@@ -41,6 +41,12 @@ bool http_admission_enter(struct http_admission *a, const struct address *from, 
                           struct http_address **ret);
 
 /* Gives back what http_admission_enter() gave. */
+/* Counts bytes that the connection keeps for later, by its address. False when there is no room,
+ * and they do not have to be kept. */
+bool http_admission_keep(struct http_admission *a, struct http_address *address, size_t n,
+                         bool must) MUST_CHECK;
+void http_admission_kept(struct http_admission *a, struct http_address *address, size_t n);
+
 void http_admission_leave(struct http_admission *a, struct http_address *address,
                           enum http_peer kind);
 

@@ -145,7 +145,13 @@ enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, s
     return BODY_FINE;
 }
 
-enum http_body_verdict http_body_end(const struct http_body *body)
+size_t http_body_overhead(const struct http_body *body)
 {
+    return body->gzip && body->inflater == NULL ? HTTP_INFLATER_BYTES : 0;
+}
+
+enum http_body_verdict http_body_end(struct http_body *body)
+{
+    drop_inflater(body);
     return body->gzip && !body->ended ? BODY_CORRUPT : BODY_FINE;
 }

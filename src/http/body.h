@@ -37,5 +37,9 @@ enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, s
 /* Counts bytes, which are not kept, against `max`. */
 enum http_body_verdict http_body_count(struct http_body *body, struct str bytes, size_t max);
 
-/* The body has ended: is it complete? */
-enum http_body_verdict http_body_end(const struct http_body *body);
+/* The bytes that adding to it would hold besides its own: of gzip, until the body has ended. */
+size_t http_body_overhead(const struct http_body *body);
+enum { HTTP_INFLATER_BYTES = 40 * 1024 }; /* zlib's state and its window */
+
+/* The body has ended: is it complete? Frees what only its end needed. */
+enum http_body_verdict http_body_end(struct http_body *body);

@@ -172,6 +172,28 @@ bool http_charge_body(struct http_charge *c, size_t n)
     return taken;
 }
 
+static void shrink(struct http_charge *c, int64_t n)
+{
+    assert(c->body >= n);
+    budget_give(c->budget, BUDGET_BODY_BYTES, n);
+    c->body -= n;
+    c->step = c->step < c->body ? c->step : c->body;
+}
+
+void http_charge_shrink_body(struct http_charge *c, size_t n)
+{
+    if (c->budget == NULL || n == 0)
+        return;
+    if (!c->listed) {
+        shrink(c, (int64_t)n);
+        return;
+    }
+    lock_acquire(&c->bodies->lock);
+    if (!c->evicted) /* else it holds nothing */
+        shrink(c, (int64_t)n);
+    lock_release(&c->bodies->lock);
+}
+
 void http_charge_list(struct http_charge *c, int64_t now_us)
 {
     if (c->listed || c->body == 0 || c->bodies == NULL)

@@ -53,6 +53,9 @@ void http_bodies_done(struct http_bodies *bodies);
 /* Counts `n` more bytes of the body. False when there is no room, or it was evicted. */
 bool http_charge_body(struct http_charge *c, size_t n) MUST_CHECK;
 
+/* The body holds `n` bytes less. */
+void http_charge_shrink_body(struct http_charge *c, size_t n);
+
 /* More of the body is awaited: from here on it may be evicted. */
 void http_charge_list(struct http_charge *c, int64_t now_us);
 

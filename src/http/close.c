@@ -10,6 +10,8 @@ bool http_conn_has_leftover(const struct http_conn *c)
 
 void http_conn_drop_stash(struct http_conn *c)
 {
+    if (c->stash != NULL)
+        http_admission_kept(c->loop->admission, c->address, c->stash_len);
     free(c->stash);
     c->stash = NULL;
     c->stash_at = c->stash_len = 0;

@@ -17,7 +17,8 @@
  *    from BUSY (nothing to send) to WRITE (waiting for the client) and back, and is the
  *    application's in both.
  * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What arrives in BUSY, WRITE
- *    and MOVING is stashed and reading stops, so at most one read is held.
+ *    and MOVING is stashed and reading stops, so at most one read is held. If there
+ *    is no room for it, the reply in progress is the connection's last.
  * 3. The stash is empty whenever reading resumes.
  * 4. Only the outermost pump() advances through the input: a reply inside it
  *    changes the state and returns.
@@ -212,10 +213,26 @@ static void ended(struct http_conn *c, ssize_t why)
         http_stream_stop(c->call);
 }
 
+/* The client has sent requests ahead, and more than can be kept: it has to send them again, on
+ * another connection. */
+static void forgo_rest(struct http_conn *c)
+{
+    c->refused = true;
+    if (c->state == CONN_WRITE)
+        c->after = CONN_LINGER;
+}
+
 static void stash(struct http_conn *c, struct str bytes)
 {
+    /* Part of a body will be read, and count for its caller, at once. */
+    bool must = c->state == CONN_MOVING || c->peer.kind == PEER_OPERATOR;
+
     assert(c->stash == NULL); /* 3: else bytes would be lost */
     stop_reading(c);
+    if (!http_admission_keep(c->loop->admission, c->address, bytes.len, must)) {
+        forgo_rest(c);
+        return;
+    }
     c->stash = mem_new(bytes.len);
     memcpy(c->stash, bytes.data, bytes.len);
     c->stash_at = 0;

@@ -86,21 +86,36 @@ static bool gap_is_bounded(struct http_parser *p, const char *at)
     return p->gap <= GAP_MAX;
 }
 
-/* Adds bytes to the body and counts them, as inflated, for the caller. */
+static enum http_body_verdict charge(struct http_parser *p, size_t n)
+{
+    if (http_charge_body(&p->x->charge, n))
+        return BODY_FINE;
+    p->x->no_room = true;
+    return BODY_TOO_LARGE;
+}
+
+/* Adds bytes to the body and counts them, as inflated, for the caller, and what inflates them. */
 static enum http_body_verdict add_body(struct http_parser *p, struct str bytes)
 {
-    size_t before = p->body->bytes.len;
+    size_t before = p->body->bytes.len, overhead = http_body_overhead(p->body);
     enum http_body_verdict verdict;
 
     if (p->x->drops_body)
         return http_body_count(p->body, bytes, p->x->body_max);
+    if (overhead > 0 && charge(p, overhead) != BODY_FINE)
+        return BODY_TOO_LARGE;
     verdict = http_body_add(p->body, bytes, p->x->body_max);
     assert(verdict != BODY_FINE || p->body->bytes.len <= p->x->body_max);
-    if (verdict == BODY_FINE && !http_charge_body(&p->x->charge, p->body->bytes.len - before)) {
-        p->x->no_room = true;
-        return BODY_TOO_LARGE;
-    }
-    return verdict;
+    return verdict == BODY_FINE ? charge(p, p->body->bytes.len - before) : verdict;
+}
+
+/* The body has ended, and is kept without what inflated it. */
+static enum http_body_verdict end_body(struct http_parser *p)
+{
+    const size_t overhead = p->body->inflater == NULL ? 0 : HTTP_INFLATER_BYTES;
+
+    http_charge_shrink_body(&p->x->charge, overhead);
+    return http_body_end(p->body);
 }
 
 static int on_body(llhttp_t *llhttp, const char *at, size_t len)
@@ -356,7 +371,7 @@ static enum http_parse complete(struct http_parser *p)
     p->stage = STAGE_OVER;
     if (p->discard)
         return PARSE_COMPLETE;
-    if (p->x->request.has_body && !p->x->drops_body && http_body_end(p->body) != BODY_FINE)
+    if (p->x->request.has_body && !p->x->drops_body && end_body(p) != BODY_FINE)
         return body_refused(p, BODY_CORRUPT);
     p->x->request.body = buf_str(&p->body->bytes);
     return PARSE_COMPLETE;

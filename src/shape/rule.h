@@ -14,8 +14,16 @@ void rule_refuse_text(struct problems *problems, struct arena *arena, const char
  * "now", so it stays text until a handler parses it. */
 void rule_check_range(struct problems *problems, struct arena *arena, struct str text);
 
+/* Patterns say what a regular expression can: not that a span has at most 100 years, or how many
+ * days a month has. */
+#define SPAN_PATTERN "[0-9]+[mhdw]"
+#define DATE_TIME_PATTERN                                                                          \
+    "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt _]([01][0-9]|2[0-3]):[0-5][0-9]"         \
+    "(:[0-5][0-9]([.,][0-9]+)?)?([Zz]|([+-]|\u2212)([01][0-9]|2[0-3]):?[0-5][0-9])?"
 #define TIME_RANGE_PATTERN                                                                         \
-    "^([0-9]+[mhdw]|today|yesterday|this_month|last_month|all|[0-9].*/[0-9].*)$"
+    "^(" SPAN_PATTERN "|today|yesterday|this_month|last_month|all|" DATE_TIME_PATTERN              \
+    "/" DATE_TIME_PATTERN ")$"
+#define MOMENT_PATTERN "^(" SPAN_PATTERN "|" DATE_TIME_PATTERN ")$"
 #define TIME_RANGE_DOC                                                                             \
     "A span such as 24h, 7d, 30d; today, yesterday, this_month, last_month, all; or "              \
     "<date-time>/<date-time>."

@@ -36,8 +36,18 @@ describe("alerts", () => {
         clock.advance(2 * HOUR); // no reload from here on
         await rows(page).getByText("Silent agent").waitFor();
         await page.getByRole("link", { name: "Alerts 1" }).waitFor(); // in the navigation
-        await page.getByRole("button", { name: "Acknowledge" }).click();
-        await page.getByText("Acknowledged by admin@acme.example").waitFor();
+        await page.getByRole("button", { name: "Acknowledge", exact: true }).click();
+        await rows(page).getByText("Acknowledged by admin@acme.example").waitFor();
+        await page.getByText("1 open, 0 not acknowledged").waitFor();
+        await page.getByRole("link", { name: "Alerts", exact: true }).waitFor(); // no badge
+        await page.getByRole("button", { name: "Note for poller" }).click();
+        await page.getByRole("dialog").getByLabel("Note").fill("The cable is out");
+        await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+        await rows(page).getByText("The cable is out").waitFor();
+        await page.getByRole("button", { name: "Take back" }).click();
+        await page.getByText("1 open, 1 not acknowledged").waitFor();
+        await page.getByRole("button", { name: "History of poller" }).click();
+        await rows(page).getByText("Acknowledgement taken back by admin@acme.example").waitFor();
         await shot(page, "alerts");
         await sendRuns(server, tenant, runsOf("poller", 1));
         await page.getByText("No open alerts").waitFor();
@@ -97,14 +107,71 @@ describe("alerts", () => {
             metrics: { invoices: 12 },
         });
         clock.advance(120); // rules are evaluated once a minute
-        await page.getByRole("link", { name: "Open" }).click();
+        await page.getByRole("link", { name: "Open", exact: true }).click();
         await page.getByText("last 24 h: 12 (limit 10)").waitFor();
+        await rows(page).getByText(/1 of the last 4 runs .25.%./).waitFor();
         await page.getByRole("link", { name: "History" }).click();
         await page.getByText("UpstreamTimeout").waitFor();
         await page.goto(`${server.url}/#/t/acme/alerts?tab=rules`);
         await page.getByRole("button", { name: "Remove invoices" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
         await page.getByText("No KPI rules yet").waitFor();
+        await close(page);
+    });
+
+    test("rules for runs are added, changed, paused and resumed, and reminders set", async () => {
+        const page = await open("/t/acme/alerts?tab=rules");
+        const dialog = page.getByRole("dialog");
+        await page.getByRole("button", { name: "Watch failures" }).click();
+        await dialog.getByLabel("Agent").fill("poller");
+        await dialog.getByLabel("Alert above").fill("a third");
+        await dialog.getByRole("button", { name: "Add" }).click();
+        await dialog.locator('[aria-invalid="true"]').waitFor();
+        await dialog.getByLabel("Alert above").fill("25");
+        await dialog.getByRole("button", { name: "Add" }).click();
+        await page.getByText("of the last 20 runs failed, agent poller").waitFor();
+        await page.getByRole("button", { name: "Watch durations" }).click();
+        await dialog.getByLabel("Alert above").fill("300");
+        await dialog.getByRole("button", { name: "Add" }).click();
+        await page.getByText("95th percentile of the last 20 runs, all agents").waitFor();
+        await page.getByRole("button", { name: "Pause Above 25 %" }).click();
+        await page.getByText("Paused", { exact: true }).waitFor();
+        await page.getByRole("button", { name: "Change Above 25 %" }).click();
+        await dialog.getByLabel("Alert above").fill("30");
+        await dialog.getByRole("button", { name: "Save" }).click();
+        await page.getByRole("button", { name: "Resume Above 30 %" }).click();
+        await page.getByText("Paused", { exact: true }).waitFor({ state: "detached" });
+        await page.getByLabel("Reminders").selectOption("Every 6 hours");
+        const person = await Person.signIn(server, tenant.email);
+        const saved = async () => (await person.ask("GET", "/api/v1/tenants/acme/rules")).reminder_hours;
+        while ((await saved()) !== 6) await page.waitForTimeout(50);
+        await close(page);
+    });
+
+    test("alerts of many agents are grouped, filtered, and acknowledged together", async () => {
+        const names = Array.from({ length: 8 }, (_, i) => `fleet-${i}`);
+        for (const agent_name of names) {
+            await server.send(tenant, "/api/v1/agents/register", { agent_name, interval_seconds: HOUR });
+            await sendRuns(server, tenant, runsOf(agent_name, 1, clock.now()));
+        }
+        clock.advance(2 * HOUR);
+        const page = await open("/t/acme/alerts?type=agent.silent");
+        const group = page.locator(".alert-group");
+        await group.getByRole("button", { name: /^Show all/ }).click();
+        for (const name of names) await group.getByRole("link", { name, exact: true }).waitFor();
+        await shot(page, "alerts-grouped");
+        await page.getByLabel("Agent", { exact: true }).fill("fleet-3");
+        await page.waitForFunction(() => document.querySelectorAll(".alert").length === 1);
+        await page.getByRole("button", { name: "Clear Agent" }).click();
+        await page.getByRole("button", { name: /^Acknowledge all/ }).click();
+        await page.getByRole("dialog").getByLabel("Note").fill("Power cut");
+        await page.getByRole("dialog").getByRole("button", { name: "Acknowledge" }).click();
+        await page.getByLabel("Acknowledged").selectOption("Not acknowledged");
+        await page.getByText("No alerts match these filters").waitFor();
+        await page.getByLabel("Acknowledged").selectOption("Acknowledged");
+        await rows(page).getByText("Power cut").first().waitFor();
+        await page.getByLabel("Groups").selectOption("By agent");
+        await group.getByRole("heading", { name: "fleet-3 1" }).waitFor();
         await close(page);
     });
 

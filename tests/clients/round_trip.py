@@ -7,7 +7,8 @@ import uuid
 
 from muster_client import AuthenticatedClient
 from muster_client.api.events import get_run_events, list_runs, report_event
-from muster_client.models import HTTPValidationError, RunNarrative, TelemetryEvent
+from muster_client.api.otlp import export_traces
+from muster_client.models import ExportTracesJsonBody, HTTPValidationError, RunNarrative, TelemetryEvent
 from muster_client.models.telemetry_event_event import TelemetryEventEvent
 
 url, token, slug = sys.argv[1:]
@@ -28,4 +29,17 @@ assert isinstance(read, RunNarrative), read
 assert read.run.status == "in_progress", read
 assert len(read.events) == 1, read
 assert isinstance(list_runs.sync(slug, client=client, limit=0), HTTPValidationError)
+
+traced = uuid.UUID("0af76519-16cd-43dd-8448-eb211c80319c")
+span = {
+    "traceId": traced.hex, "spanId": "b7ad6b7169203331", "name": "traced",
+    "startTimeUnixNano": "1768469400000000000", "endTimeUnixNano": "1768469401000000000",
+}  # fmt: skip
+resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "python-client"}}]}
+spans = {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}
+sent = export_traces.sync_detailed(client=client, body=ExportTracesJsonBody.from_dict(spans))
+assert sent.status_code == 200, sent
+read = get_run_events.sync(slug, traced, client=client)
+assert isinstance(read, RunNarrative), read
+assert read.run.status == "completed", read
 print("ok")

@@ -5,9 +5,17 @@
 #include "features/retention/expiry_store.h"
 #include "suite.h"
 
+/* Whether an index also has all columns that are read is left out: versions of SQLite differ. */
 static bool add_detail(void *ctx, const struct db_row *row)
 {
-    buf_add(ctx, db_get_text(row, 3));
+    static const struct str covering = STR_INIT(" COVERING");
+    struct str detail = db_get_text(row, 3);
+    const char *found = memmem(detail.data, detail.len, covering.data, covering.len);
+    size_t before = found == NULL ? detail.len : (size_t)(found - detail.data);
+
+    buf_add(ctx, str_from(detail.data, before));
+    if (found != NULL)
+        buf_add(ctx, str_from(found + covering.len, detail.len - before - covering.len));
     buf_add_char(ctx, '\n');
     return true;
 }
@@ -19,24 +27,35 @@ TEST(every_statement_goes_by_an_index_and_within_bounds)
     static const struct {
         const struct db_query *query;
         const char *plan;
+        const char *newer; /* that of SQLite 3.46; NULL: the same */
     } rows[] = {
         { &expiry_mark_runs,
           "SEARCH r USING INDEX runs_start (tenant_id=? AND (start_at,run_id)>(?,?)"
           " AND start_at<?)\nCORRELATED SCALAR SUBQUERY 2\nCO-ROUTINE newer\n"
           "SEARCH f USING INDEX runs_failed (tenant_id=? AND agent_id=? AND start_at>?)\n"
-          "SCAN newer\n" },
-        { &expiry_delete_runs, "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)\n" SUBQUERY
-                               "SEARCH gone_runs USING PRIMARY KEY (tenant_id=?)\n" },
-        { &expiry_delete_events, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)\n" SUBQUERY
-                                 "SEARCH g USING PRIMARY KEY (tenant_id=?)\n"
-                                 "SEARCH x USING PRIMARY KEY (run_no=?)\n"
-                                 "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n" },
-        { &expiry_select_business, "SEARCH business_runs USING COVERING INDEX business_runs_time"
-                                   " (tenant_id=? AND timestamp<?)\n" },
+          "SCAN newer\n",
+          NULL },
+        { &expiry_delete_runs,
+          "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)\n" SUBQUERY
+          "SEARCH gone_runs USING PRIMARY KEY (tenant_id=?)\n",
+          NULL },
+        { &expiry_delete_events,
+          "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)\n" SUBQUERY
+          "SEARCH g USING PRIMARY KEY (tenant_id=?)\n"
+          "SEARCH x USING PRIMARY KEY (run_no=?)\n"
+          "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n",
+          NULL },
+        { &expiry_select_business,
+          "SEARCH business_runs USING INDEX business_runs_time"
+          " (tenant_id=? AND timestamp<?)\n",
+          NULL },
         { &expiry_delete_llm,
           "SEARCH llm_usage USING PRIMARY KEY (tenant_id=? AND timestamp=? AND "
           "agent_id=?)\n" SUBQUERY
           "SEARCH llm_usage USING PRIMARY KEY (tenant_id=? AND timestamp<?)\n" SUBQUERY
+          "SEARCH llm_usage USING PRIMARY KEY (tenant_id=? AND timestamp<?)\n",
+          "SEARCH llm_usage USING PRIMARY KEY (tenant_id=? AND timestamp=? AND agent_id=? AND "
+          "run_id=? AND model=?)\n" SUBQUERY
           "SEARCH llm_usage USING PRIMARY KEY (tenant_id=? AND timestamp<?)\n" },
     };
     static struct db_query explain[COUNT_OF(rows)];
@@ -56,7 +75,8 @@ TEST(every_statement_goes_by_an_index_and_within_bounds)
         };
         buf_clear(&plan);
         CHECK(db_exec(db, &explain[i], args, add_detail, &plan, &err) == 0);
-        CHECK_STR(buf_str(&plan), rows[i].plan);
+        if (rows[i].newer == NULL || !str_eq_c(buf_str(&plan), rows[i].newer))
+            CHECK_STR(buf_str(&plan), rows[i].plan);
     }
     buf_done(&plan);
     db_close(db);

@@ -15,7 +15,8 @@ from waiting import always, until
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 KEYS = [
     "alert_id", "type", "state", "agent_name", "run_id", "since_at", "opened_at", "closed_at",
-    "closed_by", "away_seconds", "acknowledged_at", "acknowledged_by", "muted", "detail",
+    "closed_by", "away_seconds", "acknowledged_at", "acknowledged_by", "note", "reminded_at",
+    "muted", "detail",
 ]  # fmt: skip
 HOUR, DAY = 3600, 86400
 ALLOWED = HOUR + HOUR // 2  # of an agent with an interval of an hour

@@ -17,6 +17,8 @@ ARGUMENTS = {
     "openapi": None,
     "settings": "",
     "version": "",
+    "login": None,  # test_login_command.py
+    "logout": None,
     "backup": None,  # test_backup.py
     "restore": None,
     "check": None,  # test_checks.py

@@ -8,12 +8,14 @@ import sqlite3
 import subprocess
 import threading
 import time
+import uuid
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
 from disk import small_disk
 from muster import BINARY, ROOT, Server
+from otlp import Json, Protobuf, span
 from strace import injected
 from waiting import until
 
@@ -28,6 +30,19 @@ def check_503(answer):
     assert answer.status == 503
     assert answer.json()["detail"] in (STORAGE, LOW)
     assert 1 <= int(answer.headers["Retry-After"]) <= 5
+
+
+def check_otlp_503(answer, encoding):
+    """As the protocol says: a status in the encoding of the request, and when to come again."""
+    assert (answer.status, answer.headers["Content-Type"]) == (503, encoding.media)
+    code, message = encoding.status(answer)
+    assert code == 14 and message in (STORAGE, LOW)  # UNAVAILABLE
+    assert 1 <= int(answer.headers["Retry-After"]) <= 5
+
+
+def send_spans(client, encoding, trace):
+    body = encoding.spans([span(trace, 1), span(trace, 2, parent=1)], {"service.name": "traced"})
+    return client.post("/v1/traces", body, headers={"Content-Type": encoding.media})
 
 
 def stored(tenant, event):
@@ -104,6 +119,20 @@ def test_a_failed_sync_is_a_503_and_the_end(embedded, when):
     for event in events:
         assert tenant.client.post(TELEMETRY, event).status == 202  # in doubt: either word is true
         assert stored(tenant, event)
+    embedded.stop()
+
+
+def test_spans_whose_commit_fails_are_503_and_can_be_sent_again(embedded):
+    tenant, trace = embedded.add_tenant(), uuid.uuid4()
+    with injected(embedded, "fdatasync:error=EIO:when=1"):
+        check_otlp_503(send_spans(tenant.client, Protobuf, trace.hex), Protobuf)
+        assert await_end(embedded) not in (0, None)
+    embedded.start()
+    tenant.client = embedded.client(tenant.token)
+    for _ in range(2):  # in doubt, and then again
+        assert send_spans(tenant.client, Protobuf, trace.hex).status == 200
+    found = tenant.client.get(tenant.path(f"runs/{trace}/events")).json()
+    assert (found["run"]["status"], len(found["events"])) == ("completed", 3)
     embedded.stop()
 
 
@@ -382,6 +411,8 @@ def test_a_database_that_crashes_is_503_and_health_says_so(cluster, on_cluster):
     assert "database" in answer.json()["reason"]
     assert tenant.client.get("/livez").json() == {"status": "ok"}
     check_503(tenant.client.post(TELEMETRY, tenant.event()))
+    for encoding in (Protobuf, Json):
+        check_otlp_503(send_spans(tenant.client, encoding, uuid.uuid4().hex), encoding)
     before = load.count(202)
     cluster.start_again()
     load.wait_for(202, before + 100)

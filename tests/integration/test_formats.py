@@ -3,6 +3,8 @@
 One server per store with a clock; a failed run with hostile texts, a silence and its end.
 """
 
+import email
+import email.policy
 import json
 import re
 import uuid
@@ -12,6 +14,7 @@ from datetime import datetime
 import pytest
 from conftest import running
 from hooks import LOCAL, Hook, alerts, cli, fall_silent, report
+from mail_server import mail_server
 from muster import Clock
 from people import tenant_person
 from receiver import receiving
@@ -24,10 +27,17 @@ FORMATS = ["standard", "slack", "teams", "discord", "pagerduty", "alertmanager"]
 
 
 @pytest.fixture(scope="module")
-def sender(store, tmp_path_factory):
+def mails():
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def sender(store, mails, tmp_path_factory):
     folder = tmp_path_factory.mktemp("formats")
     clock = Clock(folder)
-    arguments = [*LOCAL, "--public-url", PORTAL]
+    mailing = ["--smtp-url", mails.url, "--smtp-from", "muster@example.com"]
+    arguments = [*LOCAL, "--public-url", PORTAL, *mailing]
     with running(store, folder, arguments=arguments, environment=clock.environment) as server:
         server.clock = clock
         yield server
@@ -79,6 +89,30 @@ def texts(value):
     if isinstance(value, list):
         return [text for each in value for text in texts(each)]
     return [value] if isinstance(value, str) else []
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_form_has_workspace_agent_link_error_and_next_step(failed, form):
+    said, link = body(failed, form)
+    # Slack and Discord escape what agents wrote, so only plain parts of it are looked for
+    shown = "\n".join(texts(said))
+    for part in (failed[2].slug, link, "Timeout", "boom", "evil", "Open the run"):
+        assert part in shown, (part, shown)
+
+
+def test_a_mail_has_workspace_agent_link_error_and_next_step(sender, mails):
+    tenant, run = sender.add_tenant(), str(uuid.uuid4())
+    admin = tenant_person(tenant, "admin")
+    assert admin.request("PUT", tenant.path("rules"), {"run_failed": True}).status == 200
+    hook = Hook(tenant, "mailto:ops@example.com")
+    report(tenant, "invoices", run_id=run, event="failed", error_type="Timeout", error_message="no answer")
+    mail = email.message_from_bytes(mails.mails.get(timeout=60).data, policy=email.policy.default)
+    cli(tenant, "delete", hook.id)
+    lines = mail.get_content().splitlines()
+    assert mail["Subject"] == lines[0] and "invoices" in lines[0]
+    assert {f"Workspace: {tenant.slug}", "Agent: invoices", f"Run: {run}", "Error: Timeout: no answer"} <= set(lines)
+    assert any(line.startswith("Next step: Open the run") for line in lines), lines
+    assert f"{PORTAL}/#/t/{tenant.slug}/runs/{run}" in lines
 
 
 def test_the_standard_form_has_workspace_link_error_and_next_step(failed):

@@ -1,6 +1,8 @@
 """Personal access tokens: they act as their user, with at most their role, until they end."""
 
 import re
+from urllib.parse import quote, urlencode
+from uuid import uuid4
 
 import pytest
 from muster import Server
@@ -61,7 +63,7 @@ def test_a_token_makes_no_token_reports_nothing_and_ends_no_session(server, tena
     own = f"/api/v1/platform/users/{person.email}/tokens"
     assert client.post(own, {"name": "x"}).status == 403
     assert person.post(own, {"name": "x"}).status == 201
-    assert client.request("DELETE", f"{TOKENS}/{made['token_id']}").status == 403
+    assert client.request("DELETE", f"{TOKENS}/{make(person)['token_id']}").status == 403
     assert client.post("/api/v1/auth/logout").status == 403
     change = {"current_password": PASSWORD, "new_password": OTHER_PASSWORD}
     assert client.post("/api/v1/auth/password", change).status == 403
@@ -104,6 +106,55 @@ def test_a_patch_that_changes_nothing_ends_nothing_and_a_new_password_ends_all(s
     assert client.get(ME).status == 200 and client.get("/api/v1/platform/users").status == 403
     assert admin.request("PATCH", path, {"password": OTHER_PASSWORD}).status == 200
     assert client.get(ME).status == 401
+
+
+def test_a_token_may_end_itself_and_no_other(server, tenant):
+    person, stranger = tenant_person(tenant, "admin"), tenant_person(tenant, "admin")
+    first, second, third = make(person, "admin"), make(person), make(stranger)
+    client = bearer(server, first)
+    for other in (second, third):
+        assert client.request("DELETE", f"{TOKENS}/{other['token_id']}").status == 403
+    left = client.request("DELETE", f"{TOKENS}/{first['token_id']}")
+    assert [token["token_id"] for token in left.json()["tokens"]] == [second["token_id"]]
+    assert client.get(ME).status == 401
+    assert bearer(server, second).get(ME).status == bearer(server, third).get(ME).status == 200
+
+
+@pytest.mark.parametrize("keep", [None, False, True])
+def test_a_new_password_deletes_the_tokens_unless_they_are_kept(server, tenant, keep):
+    person, other = tenant_person(tenant, "member"), tenant_person(tenant, "member")
+    client, stranger = bearer(server, make(person)), bearer(server, make(other))
+    change = {"current_password": PASSWORD, "new_password": OTHER_PASSWORD}
+    wrong = {**change, "current_password": OTHER_PASSWORD}
+    assert person.post("/api/v1/auth/password", wrong).status == 403
+    assert client.get(ME).status == 200, "what is refused deletes nothing"
+    body = change if keep is None else {**change, "keep_tokens": keep}
+    assert person.post("/api/v1/auth/password", body).status == 200
+    assert client.get(ME).status == (200 if keep else 401)
+    assert stranger.get(ME).status == 200 and person.is_in()
+
+
+def test_the_audit_log_tells_a_tokens_acts_from_its_users(server, tenant):
+    person = tenant_person(tenant, "admin")
+    made = make(person, "admin")
+    assert person.post(tenant.path("keys"), {"label": "by hand"}).status == 201
+    assert bearer(server, made).post(tenant.path("keys"), {"label": "by token"}).status == 201
+    whole = f"person:{person.email} token:{made['token_id']}"
+
+    def actors(actor):
+        answer = person.get(tenant.path(f"audit?action=key.add&actor={quote(actor)}"))
+        return [entry["actor"] for entry in answer.json()["entries"]]
+
+    assert actors(f"person:{person.email}") == [whole, f"person:{person.email}"]
+    assert actors(whole) == [whole]
+    assert actors(f"person:{person.email[:-1]}") == [] == actors("")
+
+
+def test_a_token_on_mcp_is_told_what_to_use(server, tenant):
+    client = bearer(server, make(tenant_person(tenant, "admin")))
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    refused = client.post("/mcp", body)
+    assert refused.status == 403 and "use a read-only key" in refused.body.decode(), refused.body
 
 
 def test_a_token_ends_with_its_user(server):
@@ -176,3 +227,35 @@ def test_a_deleted_token_ends_on_every_node(own_server, tmp_path):
         assert later.get(ME).status == 200
     finally:
         other.stop()
+
+
+def operations(document):
+    """Every declared operation, as a request about a tenant that does not exist."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            values = {p["name"]: p["example"] for p in operation.get("parameters", []) if p["required"]}
+            where = path.format(**{**values, "slug": "no-such-tenant", "run_id": str(uuid4())})
+            query = {p["name"]: values[p["name"]] for p in operation.get("parameters", [])
+                     if p["in"] == "query" and p["required"]}  # fmt: skip
+            body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+            schemes = {name for one in operation["security"] for name in one}
+            yield method.upper(), f"{where}?{urlencode(query)}", body.get("example"), schemes
+
+
+REFUSALS = {
+    "PersonalAccessToken": (b"cannot report or pull; use a key", b"Not allowed with a personal access token"),
+    "HTTPBearer": (b"Not allowed with a key",),
+}
+
+
+def test_the_document_says_where_keys_and_tokens_are_accepted(server, tenant):
+    person = tenant_person(server.add_tenant(), "member")
+    holders = {"PersonalAccessToken": bearer(server, make(person)), "HTTPBearer": tenant.client}
+    seen = set()
+    for method, path, body, schemes in operations(tenant.client.get("/openapi.json").json()):
+        for scheme, client in holders.items() if schemes else ():
+            answer = client.request(method, path, body)
+            refused = answer.status == 403 and any(said in answer.body for said in REFUSALS[scheme])
+            assert refused == (scheme not in schemes), (method, path, scheme, answer.status, answer.body[:200])
+            seen.add((scheme, refused))
+    assert len(seen) == 4

@@ -10,7 +10,7 @@ import pytest
 from muster import BINARY
 
 
-EVERYWHERE = {"--json", "--help", "--data", "--database", "--config"}
+EVERYWHERE = {"--json", "--help", "--data", "--database", "--config", "--server"}
 
 
 def muster(*arguments):

@@ -8,8 +8,11 @@
  * the log grows, and the writer tries again later.
  */
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "db/sqlite/sqlite.h"
@@ -130,4 +133,33 @@ int db_sqlite_before_write(struct sqlite *s, struct error *err)
     s->log_pages = s->checkpointed_at = 0; /* the next commit is the first in it */
     s->restart_at = mark_of(s);
     return 0;
+}
+
+/* Commits are written in order, and each frame's checksum covers those before it: whatever a sync
+ * that began later has not reached, what is before it stays readable. SQLite itself still syncs the
+ * log before it moves pages, the file after, and the head of a restarted log. */
+int db_sqlite_defer_sync(struct db *db, struct error *err)
+{
+    struct sqlite *s = (struct sqlite *)db;
+    const char *path = sqlite3_filename_wal(sqlite3_db_filename(s->handle, "main"));
+
+    assert(s->mode == DB_WRITER && s->log_fd < 0);
+    s->log_fd = open(path, O_RDWR | O_CLOEXEC);
+    if (s->log_fd < 0)
+        return err_set(err, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    if (sqlite3_exec(s->handle, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    (void)close(s->log_fd);
+    s->log_fd = -1;
+    return db_sqlite_fail(s, sqlite3_errcode(s->handle), err);
+}
+
+int db_sqlite_sync(struct db *db, struct error *err)
+{
+    const struct sqlite *s = (const struct sqlite *)db;
+
+    assert(s->log_fd >= 0);
+    if (fdatasync(s->log_fd) == 0)
+        return 0;
+    return err_set(err, ERR_IO, "cannot sync the write-ahead log: %s", strerror(errno));
 }

@@ -3,7 +3,8 @@
  * 1. One connection writes and checkpoints. SQLite before 3.51.3 can corrupt a
  *    file when two do so at once, so readers are read-only, and there is no
  *    checkpoint on close and no automatic one.
- * 2. A commit is synced (WAL, synchronous=FULL) before it returns.
+ * 2. A commit is synced (WAL, synchronous=FULL) before it returns; after db_defer_sync() it is
+ *    written when it returns, and synced by db_sync().
  * 3. After an I/O error the writer refuses everything: Linux forgets that pages
  *    were not written, so a second try would succeed without being durable.
  */
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -52,6 +54,8 @@ static void sqlite_close(struct db *db)
     code = sqlite3_close(s->handle);
     assert(code == SQLITE_OK); /* else a statement is still open, and the handle leaks */
     (void)code;
+    if (s->log_fd >= 0)
+        (void)close(s->log_fd); /* the log has no locks that this could drop */
     free(s);
 }
 
@@ -73,6 +77,8 @@ static int sqlite_begin(struct db *db, struct error *err)
     const bool outside = sqlite3_get_autocommit(s->handle);
 
     if (s->mode == DB_WRITER) {
+        if (!s->broken && s->log_grew && db_sqlite_after_commit(s, err) != 0)
+            return -1;
         if (!s->broken && db_sqlite_before_write(s, err) != 0)
             return -1;
         return db_sqlite_exec(db, &write, DB_NO_ARGS, NULL, NULL, err);
@@ -116,7 +122,7 @@ static int run_script(struct sqlite *s, const char *sql, struct error *err)
     code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return db_sqlite_fail(s, code, err);
-    return s->log_grew ? db_sqlite_after_commit(s, err) : 0;
+    return s->log_grew && s->log_fd < 0 ? db_sqlite_after_commit(s, err) : 0;
 }
 
 static int sqlite_script(struct db *db, const char *sql, struct error *err)
@@ -193,6 +199,8 @@ static const struct db_driver driver = {
     .watch = sqlite_watch,
     .set_deadline = sqlite_set_deadline,
     .set_log_max = sqlite_set_log_max,
+    .defer_sync = db_sqlite_defer_sync,
+    .sync = db_sqlite_sync,
 };
 
 /* Smallest attack surface: what our own SQL does not need is off, and sizes are bounded. */
@@ -284,7 +292,7 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
                        "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = "
                        "67108864"), /* JOURNAL_SIZE_LIMIT
                                      */
-        [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -16384",
+        [DB_READER] = "PRAGMA query_only = ON; PRAGMA cache_size = -8192",
         [DB_MAINTENANCE] = "PRAGMA cache_size = -16384", /* opened read-only; VACUUM
                                                             INTO writes a file */
     };
@@ -343,6 +351,7 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     s = NEW(struct sqlite);
     s->base.driver = &driver;
     s->mode = mode;
+    s->log_fd = -1;
     assert(mode == DB_WRITER || mode == DB_READER || mode == DB_MAINTENANCE);
     if (mode == DB_WRITER && create_file(file, err) != 0)
         goto out;

@@ -25,6 +25,7 @@ struct sqlite {
     int restart_at;           /* its length at which it is restarted */
     int64_t restart_until_us; /* how long the writer waits for readers, monotonic */
     bool log_grew;            /* a commit happened since the last check */
+    int log_fd;               /* for db_sync(); -1: each commit is synced */
     bool broken;              /* an I/O error hit the writer: nothing may be tried again */
 };
 
@@ -65,3 +66,7 @@ int db_sqlite_before_write(struct sqlite *s, struct error *err);
 /* Call after anything that may have committed: checkpoints when the log has grown long. An I/O
  * error here fails the caller, since a sync failed. */
 int db_sqlite_after_commit(struct sqlite *s, struct error *err);
+
+/* See db_defer_sync() and db_sync(). */
+int db_sqlite_defer_sync(struct db *db, struct error *err);
+int db_sqlite_sync(struct db *db, struct error *err);

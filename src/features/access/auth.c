@@ -110,6 +110,14 @@ static int authorize_operator(struct api_call *call, struct str slug, struct err
     return 0;
 }
 
+/* A token may end itself, and nothing else of its user's account. */
+static bool deletes_itself(const struct api_call *call)
+{
+    return call->exchange->request.method == METHOD_DELETE && call->values.n == 1 &&
+           str_eq(call->values.names[0], STR_LIT("token_id")) &&
+           str_eq(call->values.values[0], call->user->token_id);
+}
+
 /* A signed-in platform admin may do what the operator may. Other users get the same answer for a
  * tenant they have no role in and for one that does not exist. */
 static int authorize_user(struct api_call *call, struct str slug, struct error *err)
@@ -117,11 +125,15 @@ static int authorize_user(struct api_call *call, struct str slug, struct error *
     struct tenant_entry *tenant;
     enum tenant_role role;
 
+    if (call->route->auth == AUTH_READ_KEY)
+        return call_refuse(call, err, 403,
+                           "A personal access token does not work here; use a read-only key or a "
+                           "workspace key");
     if (call->route->auth < AUTH_USER)
         return call_refuse(call, err, 403,
                            "A personal access token cannot report or pull; use a key");
     if (call->route->auth == AUTH_USER && call->personal &&
-        call->exchange->request.method != METHOD_GET)
+        call->exchange->request.method != METHOD_GET && !deletes_itself(call))
         return call_refuse(call, err, 403,
                            "Not allowed with a personal access token; sign in as the user");
     if (call->route->auth == AUTH_USER)
@@ -212,6 +224,9 @@ bool auth_is_admin(const struct api_call *call)
 
 struct str auth_actor(const struct api_call *call)
 {
+    if (call->user != NULL && call->personal)
+        return arena_printf(call->arena, "person:%.*s token:%.*s", STR_ARG(call->user->email),
+                            STR_ARG(call->user->token_id));
     if (call->user != NULL)
         return arena_printf(call->arena, "person:%.*s", STR_ARG(call->user->email));
     if (call->key == NULL && call->exchange->request.peer == PEER_OPERATOR)

@@ -5,3 +5,4 @@
 extern const struct command access_commands[];
 extern const struct command link_commands[];
 extern const struct command user_commands[];
+extern const struct command login_commands[];

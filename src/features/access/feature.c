@@ -198,7 +198,7 @@ const struct feature access_feature = {
     .about = "Tenants and their plans, keys, users, sessions and sign-in.",
     .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
                 tenant_user_routes, personal_routes, session_routes, link_routes, accept_routes },
-    .commands = { access_commands, user_commands, link_commands },
+    .commands = { access_commands, user_commands, login_commands, link_commands },
     .open = access_open,
     .tick = access_tick,
     .stop = access_stop,

@@ -99,7 +99,6 @@ static void first_use_done(struct writer_job *job, const struct error *err)
 {
     struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
 
-    assert(thread_may_be("muster-writer"));
     if (err == NULL && use->good)
         atomic_store_explicit(&use->key->use->noted, true, memory_order_release);
     use->done(use, err);

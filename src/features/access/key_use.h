@@ -24,7 +24,8 @@ struct key_first_use {
     const struct key_entry *key;
     bool good; /* set before done(): the key was not revoked */
 
-    /* Writer thread, exactly once. `err` is NULL when durable, and borrowed otherwise. */
+    /* As a writer job's done(), exactly once. `err` is NULL when durable, and borrowed otherwise.
+     */
     void (*done)(struct key_first_use *use, const struct error *err);
 };
 

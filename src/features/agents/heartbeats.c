@@ -23,18 +23,18 @@ static int heartbeat_apply(struct writer_job *job, struct txn *txn, struct error
     return admit_sighting(txn, &agent, err);
 }
 
-static void heartbeat_stored(struct writer_job *job, const struct error *err)
+static void heartbeat_committed(struct writer_job *job)
 {
     struct heartbeat_request *request = CONTAINER_OF(job, struct heartbeat_request, job);
 
-    if (err == NULL && !str_is_null(request->agent_name))
+    if (!str_is_null(request->agent_name))
         feed_note_agent(job->txn->feed, request->beat.tenant_id, request->agent_name);
 }
 
 void heartbeats_prepare(struct heartbeat_request *request)
 {
     request->job = (struct writer_job){ .apply = heartbeat_apply,
-                                        .stored = heartbeat_stored,
+                                        .committed = heartbeat_committed,
                                         .tenant_id = request->beat.tenant_id,
                                         .agent_name = request->agent_name,
                                         .cost = &heartbeat_cost,

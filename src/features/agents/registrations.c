@@ -56,11 +56,11 @@ static int registration_apply(struct writer_job *job, struct txn *txn, struct er
     return store_catalog_enter(txn->db, key.tenant_id, request->catalog, key.received_at, err);
 }
 
-static void registration_stored(struct writer_job *job, const struct error *err)
+static void registration_committed(struct writer_job *job)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
 
-    if (err == NULL && job->txn->admit != NULL && request->is_other)
+    if (job->txn->admit != NULL && request->is_other)
         admit_changed(job->txn->admit);
 }
 
@@ -84,7 +84,7 @@ void registrations_prepare(struct registration_request *request)
         params == 0 ? STR_NULL : catalog_of(&body->config_schema->params, request->arena);
     request->job = (struct writer_job){
         .apply = registration_apply,
-        .stored = registration_stored,
+        .committed = registration_committed,
         .tenant_id = request->tenant->id,
         .agent_name = body->agent_name,
         .cost = &registration_cost,

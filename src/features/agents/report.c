@@ -63,9 +63,9 @@ int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
     return 0;
 }
 
-void report_count(const struct report *report, enum metric metric, const struct error *err)
+void report_count(const struct report *report, enum metric metric)
 {
-    if (err != NULL || report->verdict != VERDICT_ACCEPTED)
+    if (report->verdict != VERDICT_ACCEPTED)
         return;
     metric_add(metric, 1);
     feed_note_agent(report->job.txn->feed, report->tenant->id, report->agent_name);

@@ -38,5 +38,5 @@ int report_begin(struct api_call *call, struct str client_id, struct str agent_n
 int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
                  struct error *err) MUST_CHECK;
 
-/* In the job's stored(): counts an accepted report, and publishes that the agent was seen. */
-void report_count(const struct report *report, enum metric metric, const struct error *err);
+/* In the job's committed(): counts an accepted report, and publishes that the agent was seen. */
+void report_count(const struct report *report, enum metric metric);

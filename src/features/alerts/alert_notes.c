@@ -47,7 +47,7 @@ void alert_notes_free(struct alert_notes *notes)
     free(notes);
 }
 
-void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)
+static void add_note(struct alert_notes *notes, const struct alert_row *row, bool opened)
 {
     const struct alert alert = alerts_answer(row);
     struct alert_note *note;
@@ -61,8 +61,7 @@ void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)
         note = ARENA_NEW(&notes->arena, struct alert_note);
         note->tenant_id = row->tenant_id;
         note->type = arena_copy(&notes->arena, row->type);
-        /* a run.failed alert is closed from the start */
-        note->opened = row->open || row->closed_at == row->opened_at;
+        note->opened = opened;
         note->json = arena_copy(&notes->arena, buf_str(&json));
         *notes->end = note;
         notes->end = &note->next;
@@ -71,15 +70,31 @@ void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)
     buf_done(&json);
 }
 
+void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)
+{
+    /* a run.failed alert is closed from the start */
+    add_note(notes, row, row->open || row->closed_at == row->opened_at);
+}
+
+void alert_notes_add_change(struct alert_notes *notes, const struct alert_row *row)
+{
+    add_note(notes, row, false);
+}
+
 static void count_opened(struct str type)
 {
     static const struct {
         const char *type;
         enum metric metric;
     } metrics[] = {
-        { "agent.silent", METRIC_ALERTS_SILENT },    { "run.failed", METRIC_ALERTS_FAILED },
-        { "run.stuck", METRIC_ALERTS_STUCK },        { "kpi.crossed", METRIC_ALERTS_KPI },
+        { "agent.silent", METRIC_ALERTS_SILENT },
+        { "run.failed", METRIC_ALERTS_FAILED },
+        { "run.stuck", METRIC_ALERTS_STUCK },
+        { "kpi.crossed", METRIC_ALERTS_KPI },
         { "budget.exceeded", METRIC_ALERTS_BUDGET },
+        { "agent.failing", METRIC_ALERTS_FAILING },
+        { "failure_rate.exceeded", METRIC_ALERTS_RATE },
+        { "duration.exceeded", METRIC_ALERTS_DURATION },
     };
 
     for (size_t i = 0; i < COUNT_OF(metrics); i++)

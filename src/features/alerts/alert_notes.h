@@ -15,8 +15,11 @@ struct alert_notes *alert_notes_new(void);
 /* NULL is fine. */
 void alert_notes_free(struct alert_notes *notes);
 
-/* Copies the row's current state. Does nothing when `notes` is NULL. */
+/* The row was opened or closed: copies its current state. Does nothing when `notes` is NULL. */
 void alert_notes_add(struct alert_notes *notes, const struct alert_row *row);
+
+/* The same for a row that stays as it is, open or closed, but says something else. */
+void alert_notes_add_change(struct alert_notes *notes, const struct alert_row *row);
 
 /* After the commit: counts the opened alerts and publishes all notes to live updates. */
 void alert_notes_publish(struct alert_notes *notes, struct feed *feed);

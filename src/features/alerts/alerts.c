@@ -25,13 +25,13 @@ enum {
 };
 
 /* Ids sort by time, so that a page is read newest first by id. */
-static struct str make_id(struct arena *arena, int64_t at)
+struct str alerts_make_id(struct arena *arena, const char *prefix, int64_t at)
 {
     char digits[TIME_DIGITS + RANDOM_DIGITS];
 
     digest_base62((uint64_t)at, digits, TIME_DIGITS);
     digest_random_base62(digits + TIME_DIGITS, RANDOM_DIGITS);
-    return arena_printf(arena, "alt_%.*s", (int)sizeof(digits), digits);
+    return arena_printf(arena, "%s%.*s", prefix, (int)sizeof(digits), digits);
 }
 
 static void add_member(struct buf *out, const char *name, struct str value)
@@ -65,6 +65,7 @@ static void add_data(struct buf *out, const struct alert_notice *notice, struct 
     add_time(out, "since_at", row->since_at);
     add_time(out, "opened_at", row->opened_at);
     add_time(out, "closed_at", row->closed_at);
+    add_time(out, "reminded_at", row->reminded_at);
     add_member(out, "closed_by", row->closed_by);
     if (row->away_seconds.has)
         buf_printf(out, ",\"away_seconds\":%lld", (long long)row->away_seconds.value);
@@ -109,8 +110,8 @@ int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_open
 
     arena_init(&arena);
     set_state(row, ALERT_OPEN);
-    row->alert_id = make_id(&arena, row->opened_at);
-    row->closed_at = row->acknowledged_at = TIME_NULL;
+    row->alert_id = alerts_make_id(&arena, "alt_", row->opened_at);
+    row->closed_at = row->acknowledged_at = row->reminded_at = TIME_NULL;
     r = store_alert_open(db, row, ret_opened, err);
     if (r == 0 && *ret_opened && row->notified)
         r = enqueue_message(db, notice, row->opened_at, err);
@@ -142,7 +143,7 @@ int alerts_failed(struct db *db, const struct alert_notice *notice, bool *ret_fi
     int r = -1;
 
     arena_init(&arena);
-    notice->row->alert_id = make_id(&arena, notice->row->opened_at);
+    notice->row->alert_id = alerts_make_id(&arena, "alt_", notice->row->opened_at);
     if (store_alert_failed(db, notice->row, ret_first, err) != 0)
         goto out;
     r = 0;
@@ -181,6 +182,12 @@ int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int6
     if (store_alert_notified(db, notice->row, &first, err) != 0)
         return -1;
     return first ? enqueue_message(db, notice, at, err) : 0;
+}
+
+int alerts_remind(struct db *db, const struct alert_notice *notice, int64_t at, struct error *err)
+{
+    assert(notice->row->open && notice->row->notified);
+    return enqueue_message(db, notice, at, err);
 }
 
 struct opt_int alerts_away(const struct alert_row *row, int64_t seen_at)
@@ -244,6 +251,8 @@ struct alert alerts_answer(const struct alert_row *row)
                            .away_seconds = row->away_seconds,
                            .acknowledged_at = row->acknowledged_at,
                            .acknowledged_by = row->acknowledged_by,
+                           .note = row->note,
+                           .reminded_at = row->reminded_at,
                            .muted = !row->notified,
                            .detail = row->detail };
 }
@@ -251,6 +260,8 @@ struct alert alerts_answer(const struct alert_row *row)
 static bool matches(const struct alerts_query *query, const struct alert_row *row)
 {
     if (query->state >= 0 && row->open != (query->state == ALERT_OPEN))
+        return false;
+    if (query->acknowledged.has && query->acknowledged.value != (row->acknowledged_at != TIME_NULL))
         return false;
     return str_is_null(query->type) || str_eq(query->type, row->type);
 }
@@ -295,18 +306,6 @@ int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct a
         room = add_matching(query, &rows, &filter, ret);
     }
     ret->next = room && rows.n < SCAN_STEP ? STR_NULL : filter.before;
-    return 0;
-}
-
-int alerts_acknowledge(struct db *db, const struct alert_row *row, struct arena *arena,
-                       struct alert *ret, struct error *err)
-{
-    struct alert_row now;
-
-    if (store_alert_acknowledge(db, row, err) != 0 ||
-        store_alert(db, row->tenant_id, row->alert_id, arena, &now, err) != 0)
-        return -1;
-    *ret = alerts_answer(&now);
     return 0;
 }
 

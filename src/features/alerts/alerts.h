@@ -51,6 +51,13 @@ int alerts_failed(struct db *db, const struct alert_notice *notice, bool *ret_fi
 int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int64_t at,
                           struct error *err) MUST_CHECK;
 
+/* Sends the message of an open alert once more. */
+int alerts_remind(struct db *db, const struct alert_notice *notice, int64_t at,
+                  struct error *err) MUST_CHECK;
+
+/* An id that sorts by time, with this prefix; in the arena. */
+struct str alerts_make_id(struct arena *arena, const char *prefix, int64_t at);
+
 /* How long the agent was silent, when it is seen again at `seen_at`. */
 struct opt_int alerts_away(const struct alert_row *row, int64_t seen_at);
 
@@ -69,10 +76,6 @@ struct alert alerts_answer(const struct alert_row *row);
  * fewer than `limit`; a null `next` marks the last page. */
 int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct alerts_query *query,
                 struct arena *arena, struct alert_list *ret, struct error *err) MUST_CHECK;
-
-/* Does nothing when it is acknowledged already. *ret is the alert as stored. ERR_NOT_FOUND. */
-int alerts_acknowledge(struct db *db, const struct alert_row *row, struct arena *arena,
-                       struct alert *ret, struct error *err) MUST_CHECK;
 
 /* Mutes an agent until muted_until; TIME_NULL unmutes. ERR_NOT_FOUND. */
 int alerts_mute(struct db *db, int64_t tenant_id, struct mute_state *mute,

@@ -7,8 +7,13 @@
 #define RULES_LINE                                                                                 \
     "run_failed {run_failed?on|off}\nrun_stuck  {run_stuck?on|off}"                                \
     "{kpis*\nkpi        {key} over {range}{agent_name? of agent '{agent_name}'}"                   \
-    "{below?, below {below}}{above?, above {above}}}"                                              \
-    "{budgets*\nbudget     {amount} USD per {per}}"
+    "{below?, below {below}}{above?, above {above}}{paused? (paused)}}"                            \
+    "{budgets*\nbudget     {amount} USD per {per}{paused? (paused)}}"                              \
+    "{failure_rates*\nfailures   above {percent} % of {runs} runs"                                 \
+    "{agent_name? of agent '{agent_name}'}{paused? (paused)}}"                                     \
+    "{durations*\nduration   p{percentile} of {runs} runs"                                         \
+    "{agent_name? of agent '{agent_name}'} above {seconds} s{paused? (paused)}}"                   \
+    "{reminder_hours?\nreminder   after {reminder_hours} h}"
 
 /* clang-format off */
 const struct command alert_commands[] = {
@@ -16,7 +21,7 @@ const struct command alert_commands[] = {
       .help = "show a tenant's alert rules",
       .examples = "muster rule show --tenant acme",
       .method = METHOD_GET, .path = RULES, .answer = &alert_rules_shape, .line = RULES_LINE },
-    { "rule", "set", .args = { { "file", OPTION_BODY, "FILE.json", .help = "{\"run_failed\":...,\"run_stuck\":...,\"kpis\":[...],\"budgets\":[...]}" } },
+    { "rule", "set", .args = { { "file", OPTION_BODY, "FILE.json", .help = "{\"run_failed\":...,\"run_stuck\":...,\"kpis\":[...],\"budgets\":[...],...}" } },
       .options = OPTIONS(TENANT_OPTION),
       .help = "replace a tenant's alert rules",
       .examples = "muster rule set rules.json --tenant acme",

@@ -1,15 +1,21 @@
-/* failures.c - an alert for each failed run, stored with the event that says so. */
+/* failures.c - an alert for each failed run, and one for its agent, stored with the event that says
+ * so. */
 #include "features/alerts/failures.h"
 
 #include "base/buf.h"
 #include "engine/txn.h"
 #include "features/alerts/alerts.h"
+#include "features/alerts/failing.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "shape/utf8.h"
 
-enum { TEXT_BYTES = 1000, NAME_BYTES = 200 }; /* of an error or a name in a message */
+enum {
+    TEXT_BYTES = 1000, /* of an error in a message */
+    NAME_BYTES = 200,  /* of a name */
+    LOOK_BACK_MAX = 1000
+};
 
 /* The event's error fields, each truncated. */
 static struct str detail_of(const struct telemetry_event *event, struct arena *arena)
@@ -61,6 +67,21 @@ static int open_failed_alert(struct db *db, const struct event_item *item,
     return alerts_failed(db, &notice, &first, err);
 }
 
+static bool is_failure(const struct event_item *item)
+{
+    return item->watched && !item->duplicate && item->run_status == RUN_FAILED;
+}
+
+/* Does one of the items before it speak of the same agent? Then its runs are counted already. */
+static bool is_agent_done(const struct event_item *items, size_t i)
+{
+    for (size_t k = i; k-- > 0 && i - k <= LOOK_BACK_MAX;)
+        if (items[k].agent_id == items[i].agent_id && items[k].tenant_id == items[i].tenant_id &&
+            is_failure(&items[k]))
+            return true;
+    return false;
+}
+
 int failures_alert(struct txn *txn, struct error *err)
 {
     const struct event_item *items;
@@ -73,9 +94,11 @@ int failures_alert(struct txn *txn, struct error *err)
     items = event_batch_items(txn->events, &n);
     arena_init(&arena);
     for (size_t i = 0; r == 0 && i < n; i++) {
-        if (!items[i].watched || items[i].duplicate || items[i].run_status != RUN_FAILED)
+        if (!is_failure(&items[i]))
             continue;
         r = open_failed_alert(txn->db, &items[i], txn->notes, &arena, err);
+        if (r == 0 && !is_agent_done(items, i))
+            r = failing_note(txn, &items[i], &arena, err);
         arena_reset(&arena);
     }
     arena_done(&arena);

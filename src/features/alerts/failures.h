@@ -5,5 +5,6 @@
 struct txn;
 
 /* Stores one alert and one message for each run that the transaction's watched events mark as
- * failed; at most one per run. Call after the events are stored. */
+ * failed, at most one per run, and one open alert for its agent. Call after the events are stored.
+ */
 int failures_alert(struct txn *txn, struct error *err) MUST_CHECK;

@@ -15,8 +15,10 @@
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/commands.h"
+#include "features/alerts/failing.h"
 #include "features/alerts/failures.h"
 #include "features/alerts/mutes.h"
+#include "features/alerts/reminders.h"
 #include "features/alerts/routes.h"
 #include "features/alerts/silence.h"
 #include "features/alerts/stuck.h"
@@ -27,10 +29,12 @@
 enum { COUNT_PERIOD_TICKS = 10 };
 
 struct alerts {
-    struct silence *silence; /* NULL, like the next three: this engine serves no agents */
+    struct silence *silence; /* NULL, like the next five: this engine serves no agents */
     struct stuck *stuck;
     struct threshold_watch *thresholds;
     struct mutes *mutes;
+    struct failing_watch *failing;
+    struct reminders *reminders;
     unsigned ticks;       /* only the tick uses it */
     _Atomic int64_t open; /* when last counted */
 };
@@ -81,7 +85,9 @@ static int evaluate(struct engine *e, const struct tick *tick, struct error *err
     if (stuck_tick(alerts->stuck, tick->wall_us, tick->mono_us, epoch_us, err) != 0 ||
         threshold_watch_tick(alerts->thresholds, tick->wall_us, tick->mono_us, epoch_us, err) !=
             0 ||
-        mutes_tick(alerts->mutes, tick->wall_us, tick->raw_us, err) != 0)
+        mutes_tick(alerts->mutes, tick->wall_us, tick->raw_us, err) != 0 ||
+        failing_watch_tick(alerts->failing, tick->raw_us, err) != 0 ||
+        reminders_tick(alerts->reminders, tick->wall_us, tick->raw_us, err) != 0)
         return -1;
     metric_add(METRIC_WATCH_LOOKS, 1);
     return 0;
@@ -106,6 +112,8 @@ static int alerts_start(struct engine *e, struct error *err)
     const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
                                                         cost_prices(e) };
     const struct mutes_options mutes = { engine_watch_db(e), engine_writer(e) };
+    const struct failing_options failing = { engine_watch_db(e), engine_writer(e) };
+    const struct reminders_options reminders = { engine_watch_db(e), engine_writer(e) };
     const struct silence_now began = silence_now_of(e, &now);
     struct error failure = { 0 };
 
@@ -117,6 +125,8 @@ static int alerts_start(struct engine *e, struct error *err)
     alerts->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
     alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
     alerts->mutes = mutes_new(&mutes);
+    alerts->failing = failing_watch_new(&failing);
+    alerts->reminders = reminders_new(&reminders);
     /* Before the first report arrives: reports must find the agents whose silence they end. A
      * failure is no reason not to start: the next tick tries again. */
     if (evaluate(e, &now, &failure) != 0)
@@ -134,6 +144,8 @@ static void alerts_feature_close(void *state)
     stuck_free(alerts->stuck);
     threshold_watch_free(alerts->thresholds);
     mutes_free(alerts->mutes);
+    failing_watch_free(alerts->failing);
+    reminders_free(alerts->reminders);
     free(alerts);
 }
 
@@ -162,7 +174,7 @@ static void alerts_txn_rolled_back(struct txn *txn)
 const struct feature alerts_feature = {
     .name = "alerts",
     .about = "Alerts, the rules that raise them, and mutes.",
-    .routes = { alert_routes, rule_routes },
+    .routes = { alert_routes, handling_routes, rule_routes },
     .commands = { alert_commands },
     .open = alerts_feature_open,
     .start = alerts_start,

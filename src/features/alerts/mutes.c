@@ -5,18 +5,16 @@
 
 #include "base/busy.h"
 #include "base/clock.h"
-#include "base/datetime.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
-#include "shape/utf8.h"
+#include "features/alerts/still_open.h"
 
 enum {
     PERIOD_S = 5,
-    NOTIFY_MAX = 100, /* alerts per transaction */
-    NAME_BYTES = 200  /* of a name in a sentence */
+    NOTIFY_MAX = 100 /* alerts per transaction */
 };
 
 struct mutes {
@@ -41,22 +39,6 @@ void mutes_free(struct mutes *m)
     free(m);
 }
 
-static struct str summary_of(const struct alert_row *row, struct arena *arena)
-{
-    struct str name = utf8_cut(row->agent_name, NAME_BYTES);
-    char since[DATETIME_TEXT_MAX];
-
-    (void)datetime_format(row->since_at, since);
-    if (str_eq_c(row->type, "agent.silent"))
-        return arena_printf(arena, "Agent '%.*s' is still silent: last seen %s", STR_ARG(name),
-                            since);
-    if (str_eq_c(row->type, "run.stuck"))
-        return arena_printf(arena, "Run %.*s of agent '%.*s' is still open: started %s",
-                            STR_ARG(row->subject), STR_ARG(name), since);
-    return arena_printf(arena, "A KPI of agent '%.*s' is still beyond its limit since %s",
-                        STR_ARG(name), since);
-}
-
 /* Reads the alerts again: they may have changed since the tick. */
 static int mutes_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
@@ -71,7 +53,7 @@ static int mutes_apply(struct writer_job *job, struct txn *txn, struct error *er
         struct alert_row *row = &((struct alert_row *)list.items)[i];
         const struct alert_notice notice = { .row = row,
                                              .message = row->type,
-                                             .summary = summary_of(row, &arena) };
+                                             .summary = still_open_text(row, &arena) };
 
         r = alerts_notify_unmuted(txn->db, &notice, m->now_us, err);
     }

@@ -1,9 +1,7 @@
-/* routes.c - alerts as users read and acknowledge them, and muting of agents. */
+/* routes.c - alerts as users read them, and muting of agents. */
 #include "features/alerts/alerts.h"
 
 #include "api/call.h"
-#include "base/clock.h"
-#include "features/access/auth.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
 #include "features/alerts/routes.h"
@@ -12,18 +10,6 @@
 static int list_alerts(struct api_call *call, struct db *db, struct error *err)
 {
     return alerts_list(db, call->tenant, call->query, call->arena, call->answer, err);
-}
-
-static int acknowledge_alert(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct alert_path *path = call->params;
-    const struct alert_row row = { .tenant_id = call->tenant_id,
-                                   .alert_id = path->alert_id,
-                                   .acknowledged_at = clock_wall_us(),
-                                   .acknowledged_by = auth_actor(call) };
-
-    call->audit_target = path->alert_id;
-    return alerts_acknowledge(db, &row, call->arena, call->answer, err);
 }
 
 /* Without a body (DELETE) it unmutes. */
@@ -43,9 +29,6 @@ const struct route alert_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/alerts", READ, 200), .read = list_alerts, .params = &tenant_path_shape, .query = &alerts_query_shape, .answer = &alert_list_shape, .tagged = true,
       .id = "list_alerts", .summary = "List alerts, newest first",
       .description = "Silent agents, failed and stuck runs, KPIs beyond a threshold and exceeded budgets. Pass `next` as `cursor` to read on; only a null `next` is the end." },
-    { ROUTE(POST, "/api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge", MEMBER, 200), .change = acknowledge_alert, .topic = CHANGE_NOTHING, .params = &alert_path_shape, .answer = &alert_shape, .audit = "alert.acknowledge",
-      .id = "acknowledge_alert", .summary = "Acknowledge an alert",
-      .description = "Records who takes care of it. The first acknowledgement stands and changes nothing else." },
     { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/mute", MEMBER, 200), .change = mute_agent, .topic = CHANGE_NOTHING, .params = &agent_path_shape, .body = &mute_set_shape, .answer = &mute_state_shape, .audit = "agent.mute",
       .id = "mute_agent", .summary = "Mute an agent's alerts",
       .description = "Until `until`, alerts of the agent are listed but not sent to webhooks. One that is still open then is sent." },

@@ -4,3 +4,4 @@
 
 extern const struct route alert_routes[];
 extern const struct route rule_routes[];
+extern const struct route handling_routes[];

@@ -6,46 +6,16 @@
 #include "base/buf.h"
 #include "features/access/registry.h"
 #include "features/agents/store.h"
+#include "features/alerts/rule_detail.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
 #include "features/cost/money.h"
 #include "features/cost/usage.h"
 #include "features/cost/usage_shapes.h"
 #include "features/kpis/kpis.h"
-#include "shape/json_write.h"
 #include "shape/utf8.h"
 
 enum { NAME_BYTES = 200 }; /* of a name in a sentence */
-
-/* The rule as a JSON object with one more member, whose value is JSON. */
-static struct str detail_of(const struct shape *shape, const void *rule, const char *name,
-                            struct str value, struct arena *arena)
-{
-    struct str detail;
-    struct buf out;
-
-    buf_init(&out, SIZE_MAX); /* bounded: rules have maximum lengths */
-    shape_write_json(shape, rule, &out);
-    detail = arena_printf(arena, "%.*s,\"%s\":%.*s}", (int)(out.len - 1), out.data, name,
-                          STR_ARG(value)); /* without the closing brace */
-    buf_done(&out);
-    return detail;
-}
-
-static struct str number_text(double value, struct arena *arena)
-{
-    struct str text;
-    struct buf out;
-
-    buf_init(&out, KIB(1));
-    if (value == floor(value) && fabs(value) < 1e15)
-        buf_add_int(&out, (int64_t)value);
-    else
-        json_add_real(&out, value);
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
-}
 
 static int has_completed(const struct rule_eval_reader *reader, const struct kpi_question *question,
                          int64_t agent_id, bool *ret, struct error *err)
@@ -91,13 +61,13 @@ static struct str kpi_verdict(const struct kpi_rule *rule, double value, struct 
 
     if (!below && !(value > rule->above))
         return STR_LIT("within its limits again");
-    limit = number_text(below ? rule->below : rule->above, arena);
+    limit = rule_number_text(below ? rule->below : rule->above, arena);
     return arena_printf(arena, "%s %.*s", below ? "below" : "above", STR_ARG(limit));
 }
 
 static struct str kpi_summary(const struct kpi_rule *rule, double value, struct arena *arena)
 {
-    const struct str key = utf8_cut(rule->key, NAME_BYTES), number = number_text(value, arena);
+    const struct str key = utf8_cut(rule->key, NAME_BYTES), number = rule_number_text(value, arena);
     const struct str verdict = kpi_verdict(rule, value, arena);
     const struct str name = utf8_cut(rule->agent_name, NAME_BYTES);
     struct str whose = STR_LIT("");
@@ -140,8 +110,8 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
     ret->crossed = figure.value < rule->below || figure.value > rule->above;
     ret->agent_id = figure.agent_id;
     ret->summary = kpi_summary(rule, figure.value, reader->arena);
-    ret->detail = detail_of(&kpi_rule_shape, rule, "value",
-                            number_text(figure.value, reader->arena), reader->arena);
+    ret->detail = rule_detail(&kpi_rule_identity, rule, "value",
+                              rule_number_text(figure.value, reader->arena), reader->arena);
     return 0;
 }
 
@@ -199,7 +169,7 @@ int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_
                               budget_period_names[rule->per], STR_ARG(rule->amount));
     buf_init(&quoted, KIB(1));
     buf_add_json(&quoted, cost);
-    ret->detail = detail_of(&budget_rule_shape, rule, "cost", buf_str(&quoted), reader->arena);
+    ret->detail = rule_detail(&budget_rule_identity, rule, "cost", buf_str(&quoted), reader->arena);
     buf_done(&quoted);
     return 0;
 }

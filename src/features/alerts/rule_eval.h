@@ -1,8 +1,9 @@
-/* rule_eval.h - evaluates KPI limits and budgets.
+/* rule_eval.h - evaluates limits: of KPIs, budgets, failure rates and durations.
  *
  * A KPI without values in its range is unknown: no alert opens and an open one
  * stays open. Except for a sum, which counts as zero if only `above` is set, or
- * if runs completed in the range.
+ * if runs completed in the range. So is a failure rate or a duration before
+ * enough runs have ended.
  *
  * One thread at a time.
  */
@@ -31,8 +32,8 @@ struct rule_eval {
     struct str type, recovered; /* message types */
     struct str subject;
     int64_t agent_id;   /* 0: not about one agent */
-    int64_t since_at;   /* start of the evaluated period; for a KPI, the time of evaluation */
-    int64_t until_at;   /* end of the period; TIME_NULL: a KPI has no period */
+    int64_t since_at;   /* start of the evaluated period; without one, the time of evaluation */
+    int64_t until_at;   /* end of the period; TIME_NULL: only a budget has one */
     struct str summary; /* a sentence for people */
     struct str ended;   /* summary when the alert of an earlier period closes */
     struct str detail;  /* a JSON object */
@@ -42,3 +43,8 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
                   struct rule_eval *ret, struct error *err) MUST_CHECK;
 int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_rule *rule,
                      struct rule_eval *ret, struct error *err) MUST_CHECK;
+int rule_eval_failure_rate(const struct rule_eval_reader *reader,
+                           const struct failure_rate_rule *rule, struct rule_eval *ret,
+                           struct error *err) MUST_CHECK;
+int rule_eval_duration(const struct rule_eval_reader *reader, const struct duration_rule *rule,
+                       struct rule_eval *ret, struct error *err) MUST_CHECK;

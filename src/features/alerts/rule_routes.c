@@ -15,10 +15,12 @@ static int set_rules(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_rules *rules = call->body;
 
-    call->audit_detail = arena_printf(
-        call->arena, "{\"run_failed\":%s,\"run_stuck\":%s,\"kpis\":%zu,\"budgets\":%zu}",
-        rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false", rules->kpis.n,
-        rules->budgets.n);
+    call->audit_detail =
+        arena_printf(call->arena,
+                     "{\"run_failed\":%s,\"run_stuck\":%s,\"kpis\":%zu,\"budgets\":%zu,"
+                     "\"failure_rates\":%zu,\"durations\":%zu}",
+                     rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false",
+                     rules->kpis.n, rules->budgets.n, rules->failure_rates.n, rules->durations.n);
     if (alert_rules_set(db, call->tenant_id, rules, call->change.write.txn->notes, call->arena,
                         err) != 0)
         return -1;

@@ -12,6 +12,12 @@
 /* Every rule reads the totals of all days in its range once per minute. */
 #define RANGE_MAX_US ((int64_t)92 * 86400 * USEC_PER_SEC)
 
+enum {
+    RUNS_MAX = 500,            /* that a rule looks at */
+    SECONDS_MAX = 366 * 86400, /* of a duration */
+    REMINDER_HOURS_MAX = 720
+};
+
 const char *const budget_period_names[] = { "day", "month", NULL };
 
 /* A span ends in the letter of its unit, which an accepted date-time never does except for z. */
@@ -48,7 +54,29 @@ static void check_budget(void *value, struct arena *arena, struct problems *prob
                          "most six decimals");
 }
 
+static void check_failure_rate(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct failure_rate_rule *rule = value;
+
+    if (!(rule->percent >= 0 && rule->percent < 100))
+        rule_refuse_text(problems, arena, "percent", STR_NULL,
+                         "Should be at least 0 and below 100");
+}
+
+static void check_duration(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct duration_rule *rule = value;
+
+    if (!(rule->seconds >= 0 && rule->seconds <= (double)SECONDS_MAX))
+        rule_refuse_text(problems, arena, "seconds", STR_NULL,
+                         "Should be at least 0 and at most a year");
+}
+
 /* clang-format off */
+#define PAUSED_DOC "The rule raises no alerts; its open alert is closed."
+#define AGENT_DOC "Null: the runs of all agents together."
+#define RUNS_DOC "How many of the last runs that ended are looked at; before there are as many, there is no verdict."
+
 #define OWNER struct kpi_rule
 SHAPE_BEGIN(kpi_rule_shape)
     { STR(key),        .max = 256, .flags = F_REQUIRED, .doc = "Key of the KPI." },
@@ -56,6 +84,7 @@ SHAPE_BEGIN(kpi_rule_shape)
     { STR(range),      .max = 16,  .pattern = "^[0-9]+[mhdw]$", .absent = "\"24h\"", .doc = "Span before now that is totalled." },
     { NUMBER(below),   .flags = F_NULL, .doc = "Alert while the total is less than this." },
     { NUMBER(above),   .flags = F_NULL, .doc = "Alert while the total is more than this." },
+    { BOOL(paused),    .absent = "false", .doc = PAUSED_DOC },
 SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi,
           .example = EXAMPLE({"key": "invoices", "agent_name": "invoice-reader", "range": "24h", "below": 10}));
 #undef OWNER
@@ -63,18 +92,68 @@ SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least 
 #define OWNER struct budget_rule
 SHAPE_BEGIN(budget_rule_shape)
     { STR(amount), .max = 32, .pattern = "^([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$", .flags = F_REQUIRED, .doc = "USD, as a decimal." },
-    { ENUM(per),   .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC." },
+    { ENUM(per),    .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC." },
+    { BOOL(paused), .absent = "false", .doc = PAUSED_DOC },
 SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month.", .rules = check_budget,
           .example = EXAMPLE({"amount": "25.00", "per": "day"}));
 #undef OWNER
 
+#define OWNER struct failure_rate_rule
+SHAPE_BEGIN(failure_rate_rule_shape)
+    { STR(agent_name), .max = 256, .flags = F_NULL, .doc = AGENT_DOC },
+    { INT(runs),       .absent = "20", .least = 1, .most = RUNS_MAX, .doc = RUNS_DOC },
+    { NUMBER(percent), .flags = F_REQUIRED, .doc = "Alert while more than this share of them failed. 0: while any failed." },
+    { BOOL(paused),    .absent = "false", .doc = PAUSED_DOC },
+SHAPE_END(failure_rate_rule_shape, "FailureRateRule", .doc = "Limit for the share of runs that fail.", .rules = check_failure_rate,
+          .example = EXAMPLE({"agent_name": "invoice-reader", "runs": 20, "percent": 25}));
+#undef OWNER
+
+#define OWNER struct duration_rule
+SHAPE_BEGIN(duration_rule_shape)
+    { STR(agent_name), .max = 256, .flags = F_NULL, .doc = AGENT_DOC },
+    { INT(runs),       .absent = "20", .least = 1, .most = RUNS_MAX, .doc = RUNS_DOC },
+    { INT(percentile), .absent = "95", .least = 1, .most = 100, .doc = "Which percentile of their durations is compared: 50 is the median, 100 the longest." },
+    { NUMBER(seconds), .flags = F_REQUIRED, .doc = "Alert while it is more than this." },
+    { BOOL(paused),    .absent = "false", .doc = PAUSED_DOC },
+SHAPE_END(duration_rule_shape, "DurationRule", .doc = "Limit for how long runs take.", .rules = check_duration,
+          .example = EXAMPLE({"agent_name": "invoice-reader", "runs": 20, "percentile": 95, "seconds": 300}));
+#undef OWNER
+
 #define OWNER struct alert_rules
 SHAPE_BEGIN(alert_rules_shape)
-    { BOOL(run_failed),                 .absent = "false", .doc = "Alert once per failed run." },
+    { BOOL(run_failed),                 .absent = "false", .doc = "Alert once per failed run, and once per agent while its runs fail." },
     { BOOL(run_stuck),                  .absent = "true", .doc = "Alert on runs that stay open too long." },
     { LIST(kpis, kpi_rule_shape),       .max = KPI_RULES_MAX, .absent = "[]", .doc = "Limits for KPIs." },
     { LIST(budgets, budget_rule_shape), .max = BUDGET_RULES_MAX, .absent = "[]", .doc = "Budgets for LLM cost." },
+    { LIST(failure_rates, failure_rate_rule_shape), .max = RUN_RULES_MAX, .absent = "[]", .doc = "Limits for the share of runs that fail." },
+    { LIST(durations, duration_rule_shape),         .max = RUN_RULES_MAX, .absent = "[]", .doc = "Limits for how long runs take." },
+    { OPT_INT(reminder_hours),          .flags = F_NULL, .least = 1, .most = REMINDER_HOURS_MAX, .doc = "Repeat the message of an alert that is open and not acknowledged, each time this number of hours has passed. Null: never." },
 SHAPE_END(alert_rules_shape, "AlertRules", .doc = "Alert rules of a tenant, in addition to silent agents.",
-          .example = EXAMPLE({"run_failed": true, "run_stuck": true}));
+          .example = EXAMPLE({"run_failed": true, "run_stuck": true, "reminder_hours": 6}));
+#undef OWNER
+
+/* Alerts that are open at an upgrade are found by these members, in this order: add none to them. */
+#define OWNER struct kpi_rule
+SHAPE_BEGIN(kpi_rule_identity)
+    { STR(key) }, { STR(agent_name) }, { STR(range) }, { NUMBER(below) }, { NUMBER(above) },
+SHAPE_END(kpi_rule_identity, "KpiRuleIdentity");
+#undef OWNER
+
+#define OWNER struct budget_rule
+SHAPE_BEGIN(budget_rule_identity)
+    { STR(amount) }, { ENUM(per), .choices = budget_period_names },
+SHAPE_END(budget_rule_identity, "BudgetRuleIdentity");
+#undef OWNER
+
+#define OWNER struct failure_rate_rule
+SHAPE_BEGIN(failure_rate_rule_identity)
+    { STR(agent_name) }, { INT(runs) }, { NUMBER(percent) },
+SHAPE_END(failure_rate_rule_identity, "FailureRateRuleIdentity");
+#undef OWNER
+
+#define OWNER struct duration_rule
+SHAPE_BEGIN(duration_rule_identity)
+    { STR(agent_name) }, { INT(runs) }, { INT(percentile) }, { NUMBER(seconds) },
+SHAPE_END(duration_rule_identity, "DurationRuleIdentity");
 #undef OWNER
 /* clang-format on */

@@ -5,7 +5,7 @@
 #pragma once
 #include "shape/shape.h"
 
-enum { KPI_RULES_MAX = 50, BUDGET_RULES_MAX = 10 };
+enum { KPI_RULES_MAX = 50, BUDGET_RULES_MAX = 10, RUN_RULES_MAX = 50 };
 
 /* Amounts of a budget are whole microdollars. */
 enum { BUDGET_DECIMALS = 6 };
@@ -20,20 +20,49 @@ struct kpi_rule {
     struct str agent_name; /* null: all agents */
     struct str range;      /* a span, such as 24h */
     double below, above;   /* NaN: null */
+    bool paused;
 };
 
 /* LLM budget per day or month, UTC. */
 struct budget_rule {
     struct str amount; /* USD, a decimal */
     int per;           /* enum budget_period */
+    bool paused;
+};
+
+/* Alerts when more than `percent` of the last `runs` runs failed. */
+struct failure_rate_rule {
+    struct str agent_name; /* null: the runs of all agents together */
+    int64_t runs;
+    double percent;
+    bool paused;
+};
+
+/* Alerts when this percentile of the durations of the last `runs` runs is more than `seconds`. */
+struct duration_rule {
+    struct str agent_name; /* null: the runs of all agents together */
+    int64_t runs, percentile;
+    double seconds;
+    bool paused;
 };
 
 struct alert_rules {
     bool run_failed, run_stuck;
-    struct list kpis;    /* of struct kpi_rule */
-    struct list budgets; /* of struct budget_rule */
+    struct list kpis;              /* of struct kpi_rule */
+    struct list budgets;           /* of struct budget_rule */
+    struct list failure_rates;     /* of struct failure_rate_rule */
+    struct list durations;         /* of struct duration_rule */
+    struct opt_int reminder_hours; /* without a value: messages are not repeated */
 };
 
-extern const struct shape kpi_rule_shape;    /* "KpiRule" */
-extern const struct shape budget_rule_shape; /* "BudgetRule" */
-extern const struct shape alert_rules_shape; /* "AlertRules" */
+extern const struct shape kpi_rule_shape;          /* "KpiRule" */
+extern const struct shape budget_rule_shape;       /* "BudgetRule" */
+extern const struct shape failure_rate_rule_shape; /* "FailureRateRule" */
+extern const struct shape duration_rule_shape;     /* "DurationRule" */
+extern const struct shape alert_rules_shape;       /* "AlertRules" */
+
+/* What identifies a rule: the same members as its shape, without `paused`. */
+extern const struct shape kpi_rule_identity;
+extern const struct shape budget_rule_identity;
+extern const struct shape failure_rate_rule_identity;
+extern const struct shape duration_rule_identity;

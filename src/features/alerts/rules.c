@@ -32,12 +32,23 @@ static struct str subject_of(const struct shape *shape, const void *rule, struct
 
 struct str alert_rules_kpi_subject(const struct kpi_rule *rule, struct arena *arena)
 {
-    return subject_of(&kpi_rule_shape, rule, arena);
+    return subject_of(&kpi_rule_identity, rule, arena);
 }
 
 struct str alert_rules_budget_subject(const struct budget_rule *rule, struct arena *arena)
 {
-    return subject_of(&budget_rule_shape, rule, arena);
+    return subject_of(&budget_rule_identity, rule, arena);
+}
+
+struct str alert_rules_failure_rate_subject(const struct failure_rate_rule *rule,
+                                            struct arena *arena)
+{
+    return subject_of(&failure_rate_rule_identity, rule, arena);
+}
+
+struct str alert_rules_duration_subject(const struct duration_rule *rule, struct arena *arena)
+{
+    return subject_of(&duration_rule_identity, rule, arena);
 }
 
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
@@ -61,56 +72,105 @@ int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, stru
     return alert_rules_read(&row, arena, ret, err);
 }
 
-static bool has_subject(const struct alert_rules *rules, struct str subject, struct arena *arena)
+/* The subjects of the rules that are evaluated: an array of struct str. */
+static struct list active_subjects(const struct alert_rules *rules, struct arena *arena)
 {
     const struct kpi_rule *kpis = rules->kpis.items;
     const struct budget_rule *budgets = rules->budgets.items;
+    const struct failure_rate_rule *rates = rules->failure_rates.items;
+    const struct duration_rule *durations = rules->durations.items;
+    struct str *subjects = ARENA_ARRAY(arena, struct str,
+                                       rules->kpis.n + rules->budgets.n + rules->failure_rates.n +
+                                           rules->durations.n + 1);
+    size_t n = 0;
 
     for (size_t i = 0; i < rules->kpis.n; i++)
-        if (str_eq(subject, alert_rules_kpi_subject(&kpis[i], arena)))
-            return true;
+        if (!kpis[i].paused)
+            subjects[n++] = alert_rules_kpi_subject(&kpis[i], arena);
     for (size_t i = 0; i < rules->budgets.n; i++)
-        if (str_eq(subject, alert_rules_budget_subject(&budgets[i], arena)))
+        if (!budgets[i].paused)
+            subjects[n++] = alert_rules_budget_subject(&budgets[i], arena);
+    for (size_t i = 0; i < rules->failure_rates.n; i++)
+        if (!rates[i].paused)
+            subjects[n++] = alert_rules_failure_rate_subject(&rates[i], arena);
+    for (size_t i = 0; i < rules->durations.n; i++)
+        if (!durations[i].paused)
+            subjects[n++] = alert_rules_duration_subject(&durations[i], arena);
+    return (struct list){ subjects, n };
+}
+
+static bool has_subject(const struct list *active, struct str subject)
+{
+    const struct str *subjects = active->items;
+
+    for (size_t i = 0; i < active->n; i++)
+        if (str_eq(subject, subjects[i]))
             return true;
     return false;
 }
 
+static int close_by_rule(struct db *db, struct alert_row *alert, struct alert_notes *notes,
+                         struct error *err)
+{
+    bool closed;
+
+    alert->closed_at = clock_wall_us();
+    alert->closed_by = STR_LIT("rule");
+    if (store_alert_close(db, alert, &closed, err) != 0)
+        return -1;
+    alert->open = false;
+    if (closed)
+        alert_notes_add(notes, alert);
+    return 0;
+}
+
 static int close_alerts_of_removed_rules(struct db *db, int64_t tenant_id,
-                                         const struct alert_rules *rules, struct alert_notes *notes,
+                                         const struct list *active, struct alert_notes *notes,
                                          struct arena *arena, struct error *err)
 {
     struct alert_row *alerts;
     struct list list;
-    bool closed;
 
     if (store_alerts_of_thresholds(db, tenant_id, arena, &list, err) != 0)
         return -1;
     alerts = list.items;
-    for (size_t i = 0; i < list.n; i++) {
-        if (has_subject(rules, alerts[i].subject, arena))
-            continue;
-        alerts[i].closed_at = clock_wall_us();
-        alerts[i].closed_by = STR_LIT("rule");
-        if (store_alert_close(db, &alerts[i], &closed, err) != 0)
+    for (size_t i = 0; i < list.n; i++)
+        if (!has_subject(active, alerts[i].subject) &&
+            close_by_rule(db, &alerts[i], notes, err) != 0)
             return -1;
-        alerts[i].open = false;
-        if (closed)
-            alert_notes_add(notes, &alerts[i]);
-    }
+    return 0;
+}
+
+/* Alerts on failed runs were switched off. At most one is open per agent. */
+static int close_failing(struct db *db, int64_t tenant_id, struct alert_notes *notes,
+                         struct arena *arena, struct error *err)
+{
+    struct alert_row *alerts;
+    struct list list;
+
+    if (store_alerts_of_failing(db, tenant_id, arena, &list, err) != 0)
+        return -1;
+    alerts = list.items;
+    for (size_t i = 0; i < list.n; i++)
+        if (close_by_rule(db, &alerts[i], notes, err) != 0)
+            return -1;
     return 0;
 }
 
 int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
                     struct alert_notes *notes, struct arena *arena, struct error *err)
 {
+    const struct list active = active_subjects(rules, arena);
     const struct alert_rules_row row = { .tenant_id = tenant_id,
                                          .run_failed = rules->run_failed,
                                          .run_stuck = rules->run_stuck,
-                                         .thresholds = (int64_t)(rules->kpis.n + rules->budgets.n),
+                                         .thresholds = (int64_t)active.n,
+                                         .remind_hours = rules->reminder_hours,
                                          .updated_at = clock_wall_us(),
                                          .rules = json_of(&alert_rules_shape, rules, arena) };
 
-    if (store_alert_rules_set(db, &row, err) != 0)
+    if (store_alert_rules_set(db, &row, err) != 0 ||
+        (!rules->run_failed && close_failing(db, tenant_id, notes, arena, err) != 0))
         return -1;
-    return close_alerts_of_removed_rules(db, tenant_id, rules, notes, arena, err);
+    return close_alerts_of_removed_rules(db, tenant_id, &active, notes, arena, err);
 }

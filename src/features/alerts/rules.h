@@ -22,6 +22,9 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
                      struct alert_rules *ret, struct error *err) MUST_CHECK;
 
-/* The alert subject that identifies a KPI rule or a budget: the same for the same rule. */
+/* The alert subject that identifies a rule: the same for the same rule, paused or not. */
 struct str alert_rules_kpi_subject(const struct kpi_rule *rule, struct arena *arena);
 struct str alert_rules_budget_subject(const struct budget_rule *rule, struct arena *arena);
+struct str alert_rules_failure_rate_subject(const struct failure_rate_rule *rule,
+                                            struct arena *arena);
+struct str alert_rules_duration_subject(const struct duration_rule *rule, struct arena *arena);

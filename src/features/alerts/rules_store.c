@@ -7,21 +7,21 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define COLUMNS "tenant_id, run_failed, run_stuck, bounds, version, updated_at, rules"
+#define COLUMNS "tenant_id, run_failed, run_stuck, bounds, version, updated_at, rules, remind_hours"
 
 #define OWNER struct alert_rules_row
 SHAPE_BEGIN(alert_rules_row)
     { INT(tenant_id) }, { BOOL(run_failed) }, { BOOL(run_stuck) }, { INT(version) }, { TIME(updated_at) },
-    { STR(rules) }, { FIELD_AT("bounds", thresholds, int64_t, T_INT) },
+    { STR(rules) }, { FIELD_AT("bounds", thresholds, int64_t, T_INT) }, { OPT_INT(remind_hours) },
 ROW_END(alert_rules_row);
 #undef OWNER
 
 static const struct db_query set_rules = {
-    .sql = "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6)"
+    .sql = "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6, $7)"
            " ON CONFLICT (tenant_id) DO UPDATE SET run_failed = excluded.run_failed,"
            " run_stuck = excluded.run_stuck, bounds = excluded.bounds,"
            " version = alert_rules.version + 1, updated_at = excluded.updated_at,"
-           " rules = excluded.rules",
+           " rules = excluded.rules, remind_hours = excluded.remind_hours",
 };
 /* The registry knows whether alerts on failed runs are enabled. */
 static const struct db_query touch_tenant = {
@@ -55,7 +55,8 @@ int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, stru
 {
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_int(row->run_failed), db_int(row->run_stuck),
-                db_int(row->thresholds), db_int(row->updated_at), db_text(row->rules));
+                db_int(row->thresholds), db_int(row->updated_at), db_text(row->rules),
+                rows_opt_int_value(row->remind_hours));
 
     if (db_run(db, &set_rules, args, err) != 0)
         return -1;

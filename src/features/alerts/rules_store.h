@@ -15,8 +15,9 @@ struct db;
 struct alert_rules_row {
     int64_t tenant_id;
     bool run_failed, run_stuck;
-    int64_t thresholds; /* how many KPIs and budgets are watched */
-    int64_t version;    /* incremented by each change; 0: never set */
+    int64_t thresholds; /* how many rules with a limit are evaluated */
+    struct opt_int remind_hours;
+    int64_t version; /* incremented by each change; 0: never set */
     int64_t updated_at;
     struct str rules; /* a JSON object; STR_NULL: never set */
 };

@@ -13,6 +13,7 @@ SHAPE_BEGIN(alerts_query_shape)
     { ENUM(state),     .flags = F_NULL, .choices = alert_state_names, .doc = "Only alerts in this state." },
     { STR(type),       .max = 64, .flags = F_NULL, .doc = "Such as agent.silent or run.stuck." },
     { STR(agent_name), .flags = F_NULL, .doc = "Only alerts of this agent." },
+    { OPT_BOOL(acknowledged), .flags = F_NULL, .doc = "Only alerts that are acknowledged, or only those that are not." },
 SHAPE_END(alerts_query_shape, "AlertsQuery");
 #undef OWNER
 
@@ -30,10 +31,12 @@ SHAPE_BEGIN(alert_shape)
     { OPT_INT(away_seconds), .flags = F_REQUIRED | F_NULL, .doc = "How long the agent was silent, once it is back." },
     { TIME(acknowledged_at), .flags = F_REQUIRED | F_NULL, .doc = "When a person acknowledged it. Null: not yet." },
     { STR(acknowledged_by),  .flags = F_REQUIRED | F_NULL, .doc = "Who acknowledged it. Null: not yet acknowledged." },
+    { STR(note),             .flags = F_REQUIRED | F_NULL, .doc = "The newest note of a person. Null: no notes." },
+    { TIME(reminded_at),     .flags = F_REQUIRED | F_NULL, .doc = "When its message was last repeated. Null: never." },
     { BOOL(muted),           .flags = F_REQUIRED, .doc = "No notification was sent because the agent has been muted since the alert opened." },
     { OBJECT(detail),        .flags = F_REQUIRED, .doc = "Details, which depend on the type." },
 SHAPE_END(alert_shape, "Alert", .doc = "A condition that needs attention.",
-          .example = EXAMPLE({"alert_id": "71", "type": "agent.silent", "state": "open", "agent_name": "invoice-reader", "detail": {"interval_seconds": 3600}}));
+          .example = EXAMPLE({"alert_id": "71", "type": "agent.silent", "state": "open", "agent_name": "invoice-reader", "note": "The server is being replaced", "detail": {"interval_seconds": 3600}}));
 #undef OWNER
 
 #define OWNER struct alert_list

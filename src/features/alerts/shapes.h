@@ -15,6 +15,7 @@ struct alerts_query {
     int state;             /* enum alert_state; -1: any */
     struct str type;       /* null: any */
     struct str agent_name; /* null: any */
+    struct opt_bool acknowledged;
 };
 
 struct alert {
@@ -28,6 +29,8 @@ struct alert {
     struct opt_int away_seconds;
     int64_t acknowledged_at;    /* TIME_NULL */
     struct str acknowledged_by; /* null */
+    struct str note;            /* null */
+    int64_t reminded_at;        /* TIME_NULL */
     bool muted;
     struct str detail; /* JSON object */
 };

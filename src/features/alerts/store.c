@@ -11,7 +11,8 @@
 #define ALERT_COLUMNS                                                                              \
     "l.tenant_id, l.alert_id, l.type, l.agent_id, l.subject,"                                      \
     " COALESCE(a.full_name, a.agent_name) AS agent_name, l.run_no, l.open, l.told, l.since_at, l.opened_at, l.closed_at, l.closed_by,"                \
-    " l.away_seconds, l.acknowledged_at, l.acknowledged_by, l.detail, l.limit_seconds"
+    " l.away_seconds, l.acknowledged_at, l.acknowledged_by, l.detail, l.limit_seconds, l.note,"                       \
+    " l.reminded_at"
 #define WITH_AGENT                                                                                 \
     " LEFT JOIN agents a ON a.tenant_id = l.tenant_id AND a.agent_id = l.agent_id"
 #define ALERTS "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.tenant_id = $1"
@@ -22,7 +23,8 @@ SHAPE_BEGIN(alert_row)
     { INT(tenant_id) }, { STR(alert_id) }, { STR(type) }, { INT(agent_id) }, { STR(agent_name) },
     { STR(subject) }, { OPT_INT(run_no) }, { BOOL(open) }, { FIELD_AT("told", notified, bool, T_BOOL) }, { TIME(since_at) },
     { TIME(opened_at) }, { TIME(closed_at) }, { STR(closed_by) }, { OPT_INT(away_seconds) },
-    { TIME(acknowledged_at) }, { STR(acknowledged_by) }, { STR(detail) }, { OPT_INT(limit_seconds) },
+    { TIME(acknowledged_at) }, { STR(acknowledged_by) }, { STR(detail) }, { OPT_INT(limit_seconds) }, { STR(note) },
+    { TIME(reminded_at) },
 ROW_END(alert_row);
 #undef OWNER
 
@@ -47,6 +49,9 @@ static const struct db_query close_alert = {
     .sql = "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
 };
+static const struct db_query set_detail = {
+    .sql = "UPDATE alerts SET detail = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
+};
 static const struct db_query mark_notified = {
     .sql = "UPDATE alerts SET told = 1"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
@@ -58,10 +63,15 @@ static const struct db_query unnotified_alerts = {
            " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
            " ORDER BY l.tenant_id, l.alert_id LIMIT $2",
 };
-static const struct db_query acknowledge_alert = {
-    .sql = "UPDATE alerts SET acknowledged_at = COALESCE(acknowledged_at, $3),"
-           " acknowledged_by = COALESCE(acknowledged_by, $4)"
-           " WHERE tenant_id = $1 AND alert_id = $2",
+/* Not acknowledged, and its message was sent or repeated as long ago as the tenant's rules say. */
+static const struct db_query alerts_to_remind = {
+    .row = &alert_row,
+    .sql = "SELECT " ALERT_COLUMNS " FROM alert_rules r JOIN alerts l ON l.tenant_id = r.tenant_id"
+           " AND l.open = 1" WITH_AGENT " WHERE r.remind_hours > 0 AND l.told = 1"
+           " AND l.acknowledged_at IS NULL AND COALESCE(l.reminded_at, l.opened_at)"
+           " <= CAST($1 AS BIGINT) - r.remind_hours * 3600000000"
+           " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
+           " ORDER BY l.tenant_id, l.alert_id LIMIT $2",
 };
 static const struct db_query select_alert = { .row = &alert_row, .sql = ALERTS " AND l.alert_id = $2" };
 static const struct db_query all_alerts = { .row = &alert_row, .sql = ALERTS NEWEST_FIRST };
@@ -78,7 +88,12 @@ static const struct db_query count_open = {
 };
 static const struct db_query alerts_of_thresholds = {
     .row = &alert_row,
-    .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded')",
+    .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded',"
+           " 'failure_rate.exceeded', 'duration.exceeded')",
+};
+static const struct db_query alerts_of_failing = {
+    .row = &alert_row,
+    .sql = ALERTS " AND l.open = 1 AND l.type = 'agent.failing'",
 };
 static const struct db_query select_over = {
     .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
@@ -143,6 +158,13 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
     return 0;
 }
 
+int store_alert_detail(struct db *db, const struct alert_row *row, struct error *err)
+{
+    return db_run(db, &set_detail,
+                  DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_text(row->detail)),
+                  err);
+}
+
 int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
                          struct error *err)
 {
@@ -151,19 +173,6 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
     if (db_run(db, &mark_notified, args, err) != 0)
         return -1;
     *ret_first = db_changes(db) > 0;
-    return 0;
-}
-
-int store_alert_acknowledge(struct db *db, const struct alert_row *row, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->acknowledged_at),
-                db_text(row->acknowledged_by));
-
-    if (db_run(db, &acknowledge_alert, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "There is no alert '%.*s'", STR_ARG(row->alert_id));
     return 0;
 }
 
@@ -190,6 +199,12 @@ int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct ar
     return rows_list(db, &unnotified_alerts, DB_ARGS(db_int(now), db_int(limit)), arena, ret, err);
 }
 
+int store_alerts_to_remind(struct db *db, int64_t now, int64_t limit, struct arena *arena,
+                           struct list *ret, struct error *err)
+{
+    return rows_list(db, &alerts_to_remind, DB_ARGS(db_int(now), db_int(limit)), arena, ret, err);
+}
+
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
 {
     *ret = 0;
@@ -200,6 +215,12 @@ int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *a
                                struct list *ret, struct error *err)
 {
     return rows_list(db, &alerts_of_thresholds, DB_ARGS(db_int(tenant_id)), arena, ret, err);
+}
+
+int store_alerts_of_failing(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                            struct error *err)
+{
+    return rows_list(db, &alerts_of_failing, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,

@@ -28,7 +28,9 @@ struct alert_row {
     struct opt_int limit_seconds; /* the limit that was exceeded */
     int64_t acknowledged_at;
     struct str acknowledged_by;
-    struct str detail; /* a JSON object */
+    struct str note;     /* the newest one; STR_NULL */
+    int64_t reminded_at; /* when its message was last repeated; TIME_NULL */
+    struct str detail;   /* a JSON object */
 };
 
 /* Opens the alert; *ret_opened is false when one of the same type, agent and subject is open.
@@ -41,6 +43,9 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
 int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
                        struct error *err) MUST_CHECK;
 
+/* Replaces what an open alert says. */
+int store_alert_detail(struct db *db, const struct alert_row *row, struct error *err) MUST_CHECK;
+
 /* Marks the alert as notified; *ret_first is false when it already was, or is closed. */
 int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
                          struct error *err) MUST_CHECK;
@@ -50,13 +55,14 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
 int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
                             struct list *ret, struct error *err) MUST_CHECK;
 
+/* Open alerts of all tenants that were not acknowledged and whose message is due again by the
+ * tenant's rules, their agents not muted: a list of struct alert_row. */
+int store_alerts_to_remind(struct db *db, int64_t now, int64_t limit, struct arena *arena,
+                           struct list *ret, struct error *err) MUST_CHECK;
+
 /* Stores closed_at, closed_by and away_seconds; *ret_closed is false when it was closed already. */
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
                       struct error *err) MUST_CHECK;
-
-/* Keeps the first acknowledgement. ERR_NOT_FOUND. */
-int store_alert_acknowledge(struct db *db, const struct alert_row *row,
-                            struct error *err) MUST_CHECK;
 
 struct alert_filter {
     struct str before; /* an alert_id, exclusive; STR_NULL: start at the newest */
@@ -72,9 +78,13 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
 /* How many alerts are open in all tenants. */
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* Open alerts of KPIs and budgets: a list of struct alert_row. */
+/* Open alerts of KPIs, budgets, failure rates and durations: a list of struct alert_row. */
 int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
                                struct list *ret, struct error *err) MUST_CHECK;
+
+/* Open alerts about failing agents: a list of struct alert_row. */
+int store_alerts_of_failing(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                            struct error *err) MUST_CHECK;
 
 /* Was an alert of this type, agent, subject and since_at closed at that time or later? */
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,

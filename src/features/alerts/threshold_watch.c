@@ -1,4 +1,4 @@
-/* threshold_watch.c - evaluates KPI limits and budgets in rounds, and the job that opens and closes
+/* threshold_watch.c - evaluates rules with a limit in rounds, and the job that opens and closes
  * their alerts.
  *
  * Invariants:
@@ -24,6 +24,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/store.h"
+#include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/rule_eval.h"
 #include "features/alerts/rules.h"
@@ -44,13 +45,14 @@ struct unfinished {
 };
 
 /* A request to the writer: close the open alert, open one, or both, when the new period is over its
- * budget as the last one was. */
+ * budget as the last one was; or bring the open alert's value up to date. */
 struct threshold_transition {
     struct threshold_transition *next;
     int64_t tenant_id, version; /* of the rules that were evaluated */
     struct rule_eval rule_eval;
     struct str agent_name; /* STR_NULL: not about one agent */
     struct str alert_id;   /* of the open alert; STR_NULL: no alert is open */
+    bool updates;          /* it stays open, with another value */
 };
 
 struct threshold_watch {
@@ -126,20 +128,24 @@ static void add_transition(struct threshold_watch *b, const struct alert_rules_r
                            const struct list *open)
 {
     const struct alert_row *alert = find_open(open, rule_eval);
+    const bool updates = alert != NULL && rule_eval->known && rule_eval->crossed &&
+                         is_unchanged(alert, rule_eval) &&
+                         !str_eq(alert->detail, rule_eval->detail);
     struct threshold_transition *transition;
 
-    if (!rule_eval->known || is_unchanged(alert, rule_eval))
+    if (!rule_eval->known || (is_unchanged(alert, rule_eval) && !updates))
         return;
     transition = ARENA_NEW(&b->arena, struct threshold_transition);
     *transition =
         (struct threshold_transition){ b->transitions, row->tenant_id,
                                        row->version,   *rule_eval,
-                                       agent_name,     alert == NULL ? STR_NULL : alert->alert_id };
+                                       agent_name,     alert == NULL ? STR_NULL : alert->alert_id,
+                                       updates };
     b->transitions = transition;
     b->n_transitions++;
 }
 
-/* A tenant's turn: its rules, the KPIs first and then the budgets, and their open alerts. */
+/* A tenant's turn: its rules, one list after the other, and their open alerts. */
 struct turn {
     const struct alert_rules_row *row;
     struct rule_eval_reader reader;
@@ -147,18 +153,50 @@ struct turn {
     struct list open;
 };
 
+static size_t count_rules(const struct alert_rules *rules)
+{
+    return rules->kpis.n + rules->budgets.n + rules->failure_rates.n + rules->durations.n;
+}
+
+/* The rule at this place of all four lists, if it is not paused: known is false then. The name is
+ * of the agent that it is about. */
+static int eval_rule_at(const struct turn *t, size_t i, struct rule_eval *ret, struct str *ret_name,
+                        struct error *err)
+{
+    const struct alert_rules *rules = &t->rules;
+    const struct kpi_rule *kpis = rules->kpis.items;
+    const struct budget_rule *budgets = rules->budgets.items;
+    const struct failure_rate_rule *rates = rules->failure_rates.items;
+    const struct duration_rule *durations = rules->durations.items;
+
+    *ret = (struct rule_eval){ .known = false };
+    *ret_name = STR_NULL;
+    if (i < rules->kpis.n) {
+        *ret_name = kpis[i].agent_name;
+        return kpis[i].paused ? 0 : rule_eval_kpi(&t->reader, &kpis[i], ret, err);
+    }
+    i -= rules->kpis.n;
+    if (i < rules->budgets.n)
+        return budgets[i].paused ? 0 : rule_eval_budget(&t->reader, &budgets[i], ret, err);
+    i -= rules->budgets.n;
+    if (i < rules->failure_rates.n) {
+        *ret_name = rates[i].agent_name;
+        return rates[i].paused ? 0 : rule_eval_failure_rate(&t->reader, &rates[i], ret, err);
+    }
+    i -= rules->failure_rates.n;
+    *ret_name = durations[i].agent_name;
+    return durations[i].paused ? 0 : rule_eval_duration(&t->reader, &durations[i], ret, err);
+}
+
 static int eval_rule(struct threshold_watch *b, const struct turn *t, size_t i, struct error *err)
 {
-    const struct budget_rule *budgets = t->rules.budgets.items;
-    const struct kpi_rule *kpis = t->rules.kpis.items;
-    bool is_kpi = i < t->rules.kpis.n;
     struct rule_eval rule_eval;
-    int r = is_kpi ? rule_eval_kpi(&t->reader, &kpis[i], &rule_eval, err)
-                   : rule_eval_budget(&t->reader, &budgets[i - t->rules.kpis.n], &rule_eval, err);
+    struct str agent_name;
 
-    if (r == 0)
-        add_transition(b, t->row, &rule_eval, is_kpi ? kpis[i].agent_name : STR_NULL, &t->open);
-    return r;
+    if (eval_rule_at(t, i, &rule_eval, &agent_name, err) != 0)
+        return -1;
+    add_transition(b, t->row, &rule_eval, agent_name, &t->open);
+    return 0;
 }
 
 /* From rule `*rule` on, which is then the next one; 0: all were evaluated, or one failed, and the
@@ -175,7 +213,7 @@ static int take_turn(struct threshold_watch *b, struct db *db, const struct aler
     if (alert_rules_read(row, &b->arena, &t.rules, err) != 0 ||
         store_alerts_of_thresholds(db, row->tenant_id, &b->arena, &t.open, err) != 0)
         return -1;
-    for (size_t i = first; i < t.rules.kpis.n + t.rules.budgets.n; i++) {
+    for (size_t i = first; i < count_rules(&t.rules); i++) {
         if (i > first && clock_raw_us() >= until_us) { /* a turn has one rule at least */
             *rule = i;
             return 0;
@@ -317,6 +355,36 @@ static int close_alert(struct threshold_watch *b, struct db *db,
     return r;
 }
 
+static int update_alert(struct db *db, const struct threshold_transition *transition,
+                        struct alert_notes *notes, struct error *err)
+{
+    struct arena arena;
+    struct alert_row alert;
+    int r;
+
+    arena_init(&arena);
+    r = store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err);
+    if (r == 0 && alert.open) {
+        alert.detail = transition->rule_eval.detail;
+        r = store_alert_detail(db, &alert, err);
+        if (r == 0)
+            alert_notes_add_change(notes, &alert);
+    }
+    arena_done(&arena);
+    return r;
+}
+
+static int change_alerts(struct threshold_watch *b, struct db *db,
+                         const struct threshold_transition *transition, struct alert_notes *notes,
+                         struct error *err)
+{
+    if (transition->updates)
+        return update_alert(db, transition, notes, err);
+    if (!str_is_null(transition->alert_id) && close_alert(b, db, transition, notes, err) != 0)
+        return -1;
+    return transition->rule_eval.crossed ? open_alert(b, db, transition, notes, err) : 0;
+}
+
 static int threshold_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, write);
@@ -330,9 +398,7 @@ static int threshold_apply(struct writer_job *job, struct txn *txn, struct error
             return -1;
         if (version != transition->version)
             continue; /* the rules have changed: the next round evaluates the new ones */
-        if ((!str_is_null(transition->alert_id) &&
-             close_alert(b, txn->db, transition, notes, err) != 0) ||
-            (transition->rule_eval.crossed && open_alert(b, txn->db, transition, notes, err) != 0))
+        if (change_alerts(b, txn->db, transition, notes, err) != 0)
             return -1;
     }
     return 0;
@@ -352,8 +418,7 @@ static void threshold_eval_done(struct reader_job *job, const struct error *err)
     if (err == NULL && b->failure.code != ERR_NONE)
         err = &b->failure;
     if (err != NULL)
-        log_write(LOG_WARNING, "alerts", "evaluation of a KPI rule or budget failed: %s",
-                  err->text);
+        log_write(LOG_WARNING, "alerts", "evaluation of a rule failed: %s", err->text);
     b->in_round = err != NULL && err != &b->failure ? false : !b->is_last;
     b->after = b->reached;
     b->write = (struct writer_job){ .apply = threshold_apply,

@@ -174,7 +174,7 @@ const struct command audit_commands[] = {
     { "audit", "list",
       .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "the tenant's log; without it the platform's" },
                          { "action", OPTION_TEXT, "NOUN.VERB", .help = "only this action, such as key.add" },
-                         { "actor", OPTION_TEXT, "ACTOR", .help = "only this actor: operator, person:EMAIL or key:KEY_ID" },
+                         { "actor", OPTION_TEXT, "ACTOR", .help = "only this actor: operator, person:EMAIL (their tokens too) or key:KEY_ID" },
                          { "since", OPTION_TEXT, "TIME", .help = "date-time, or a span back from now such as 7d" },
                          { "until", OPTION_TEXT, "TIME", .help = "date-time, or a span back from now such as 1h" },
                          { "limit", OPTION_TEXT, "N", .help = "at most this many entries; 50 unless given" }),

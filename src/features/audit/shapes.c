@@ -30,9 +30,9 @@ SHAPE_BEGIN(audit_query_shape)
     { INT(limit),  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
     { STR(cursor), .pattern = "^0*[1-9][0-9]*$", .flags = F_NULL, .doc = "The next of the previous page." },
     { STR(action), .flags = F_NULL, .doc = "A noun and a verb, such as key.add." },
-    { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> or key:<key_id>." },
-    { STR(since),  .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
-    { STR(until),  .flags = F_NULL, .doc = "Entries before this: a date-time, or a span back from now." },
+    { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> (with a session or a personal access token), person:<e-mail> token:<token_id>, or key:<key_id>." },
+    { STR(since),  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until),  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries before this: a date-time, or a span back from now." },
 SHAPE_END(audit_query_shape, "AuditQuery", .rules = check_audit);
 #undef OWNER
 
@@ -40,7 +40,7 @@ SHAPE_END(audit_query_shape, "AuditQuery", .rules = check_audit);
 SHAPE_BEGIN(audit_item_shape)
     { INT(seq),       .flags = F_REQUIRED, .doc = "1, 2, 3 … without gaps." },
     { TIME(at),       .flags = F_REQUIRED, .doc = "When it happened." },
-    { STR(actor),     .flags = F_REQUIRED, .doc = "operator, person:<e-mail> or key:<key_id>." },
+    { STR(actor),     .flags = F_REQUIRED, .doc = "operator, person:<e-mail>, the same with token:<token_id> after it for a personal access token, or key:<key_id>." },
     { STR(action),    .flags = F_REQUIRED, .doc = "A noun and a verb, such as key.add." },
     { STR(target),    .flags = F_REQUIRED, .doc = "What was changed." },
     { STR(origin),    .flags = F_REQUIRED, .doc = "Address that the request came from." },
@@ -72,7 +72,7 @@ SHAPE_END(audit_verdict_shape, "AuditVerdict", .doc = "Result of checking the ha
 
 #define OWNER struct audit_verify_query
 SHAPE_BEGIN(audit_verify_query_shape)
-    { STR(head), .flags = F_NULL, .doc = "A head that was kept: the log must still contain it." },
+    { STR(head), .pattern = "^mh1[.][0-9]+[.][0-9]+[.][0-9a-f]{64}[.]-?[0-9]+[.].{86}$", .flags = F_NULL, .doc = "A head that was kept: the log must still contain it." },
 SHAPE_END(audit_verify_query_shape, "AuditVerifyQuery", .rules = check_verify);
 #undef OWNER
 

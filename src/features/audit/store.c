@@ -57,7 +57,8 @@ static const struct db_query select_newest = {
 #define IN_PAGE                                                                                    \
     " FROM audit_log WHERE tenant_id = $1 AND seq < $2 AND seq >= $3"                              \
     " AND at >= $4 AND at < $5 AND (CAST($6 AS TEXT) IS NULL OR action = $6)"                      \
-    " AND (CAST($7 AS TEXT) IS NULL OR actor = $7) ORDER BY seq DESC LIMIT $8"
+    " AND (CAST($7 AS TEXT) IS NULL OR actor = $7"                                                  \
+    " OR SUBSTR(actor, 1, LENGTH($7) + 1) = $7 || ' ') ORDER BY seq DESC LIMIT $8"
 static const struct db_query select_page = {
     .row = &audit_item_shape,
     .sqlite = "SELECT " ENTRY_COLUMNS ", lower(hex(hash)) AS hash" IN_PAGE,

@@ -16,7 +16,7 @@ enum { AUDIT_PLATFORM = 0 }; /* the tenant_id of the platform's chain */
 struct audit_entry {
     int64_t tenant_id;
     int64_t at;
-    struct str actor;  /* "operator", "person:<e-mail>", "key:<key_id>" */
+    struct str actor;  /* as auth_actor() names callers */
     struct str action; /* "key.add": a noun and a verb */
     struct str target;
     struct str origin; /* an address, or "unix" */

@@ -167,11 +167,11 @@ static int cluster_status_run(struct invocation *in)
 
 /* clang-format off */
 const struct command cluster_commands[] = {
-    { "cluster", "enable",
+    { "cluster", "enable", .local_only = true,
       .help = "distribute the tables over the servers of a Citus cluster; may be run again",
       .examples = "muster cluster enable --database postgresql://muster@coordinator/muster",
       .run = cluster_enable_run },
-    { "cluster", "status",
+    { "cluster", "status", .local_only = true,
       .help = "show the servers of a Citus cluster, their shards, and whether to rebalance",
       .examples = "muster cluster status --database postgresql://muster@coordinator/muster",
       .run = cluster_status_run },

@@ -20,15 +20,15 @@ static int llm_report_apply(struct writer_job *job, struct txn *txn, struct erro
     return store_llm_put(txn->db, &key, llm->body, txn->totals, &llm->replaced, err);
 }
 
-static void llm_report_stored(struct writer_job *job, const struct error *err)
+static void llm_report_committed(struct writer_job *job)
 {
-    report_count(CONTAINER_OF(job, struct report, job), METRIC_REPORTS_LLM, err);
+    report_count(CONTAINER_OF(job, struct report, job), METRIC_REPORTS_LLM);
 }
 
 void llm_report_prepare(struct llm_report *llm)
 {
     llm->report.job = (struct writer_job){ .apply = llm_report_apply,
-                                           .stored = llm_report_stored,
+                                           .committed = llm_report_committed,
                                            .tenant_id = llm->report.tenant->id,
                                            .agent_name = llm->report.agent_name,
                                            .cost = &llm_cost,

@@ -59,18 +59,15 @@ static int ingest_apply(struct writer_job *job, struct txn *txn, struct error *e
     return ingest_add(CONTAINER_OF(job, struct ingest_request, job), txn, err);
 }
 
-static void events_stored(struct writer_job *job, const struct error *err)
+static void events_committed(struct writer_job *job)
 {
-    struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
-
-    if (err == NULL)
-        ingest_count(request);
+    ingest_count(CONTAINER_OF(job, struct ingest_request, job));
 }
 
 void ingest_prepare(struct ingest_request *request)
 {
     request->job = (struct writer_job){ .apply = ingest_apply,
-                                        .stored = events_stored,
+                                        .committed = events_committed,
                                         .tenant_id = request->tenant->id,
                                         .cost = &event_cost,
                                         .events = request->n,

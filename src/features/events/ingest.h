@@ -31,7 +31,6 @@ void ingest_prepare(struct ingest_request *request);
 /* The name of each event's agent; in the arena. */
 struct str *ingest_names(const struct telemetry_event *events, size_t n, struct arena *arena);
 
-/* For a job that stores more than events: what that job does in apply(), and in stored() without an
- * error. */
+/* For a job that stores more than events: what that job does in apply(), and in committed(). */
 int ingest_add(struct ingest_request *request, struct txn *txn, struct error *err) MUST_CHECK;
 void ingest_count(const struct ingest_request *request);

@@ -187,10 +187,10 @@ SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or 
 #define OWNER struct runs_query
 SHAPE_BEGIN(runs_query_shape)
     { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
-    { STR(since),           .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
-    { STR(until),           .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
+    { STR(since),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
     { INT(limit),           .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
-    { STR(cursor),          .flags = F_NULL, .doc = "The next of the previous page." },
+    { STR(cursor),          .pattern = "^[0-9A-Za-z]{11}[0-9a-f-]{36}[0-9A-Za-z]{6}$", .flags = F_NULL, .doc = "The next of the previous page." },
     { STR(agent_name),      .flags = F_NULL, .doc = "Only runs of this agent." },
     { ENUM(status),         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status." },
     { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
@@ -206,7 +206,7 @@ SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs,
 #define OWNER struct narrative_query
 SHAPE_BEGIN(narrative_query_shape)
     { OPT_INT(limit), .flags = F_NULL, .least = 1, .most = 10000, .doc = "Events per page. Left out: all that fit in 16 MiB." },
-    { STR(cursor),    .flags = F_NULL, .doc = "The next of the previous page." },
+    { STR(cursor),    .pattern = "^[0-9A-Za-z]{39}$", .flags = F_NULL, .doc = "The next of the previous page." },
 SHAPE_END(narrative_query_shape, "NarrativeQuery", .rules = check_narrative);
 #undef OWNER
 

@@ -25,9 +25,9 @@ static int business_report_apply(struct writer_job *job, struct txn *txn, struct
                                  &business->undeclared, err);
 }
 
-static void business_report_stored(struct writer_job *job, const struct error *err)
+static void business_report_committed(struct writer_job *job)
 {
-    report_count(CONTAINER_OF(job, struct report, job), METRIC_REPORTS_BUSINESS, err);
+    report_count(CONTAINER_OF(job, struct report, job), METRIC_REPORTS_BUSINESS);
 }
 
 void business_report_prepare(struct business_report *business)
@@ -36,7 +36,7 @@ void business_report_prepare(struct business_report *business)
     business->undeclared = (struct list){ 0 };
     business->report.job = (struct writer_job){
         .apply = business_report_apply,
-        .stored = business_report_stored,
+        .committed = business_report_committed,
         .tenant_id = business->report.tenant->id,
         .agent_name = business->report.agent_name,
         .cost = &business_cost,

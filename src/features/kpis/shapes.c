@@ -136,7 +136,7 @@ SHAPE_END(series_query_shape, "SeriesQuery", .rules = check_series,
 #define OWNER struct breakdown_query
 SHAPE_BEGIN(breakdown_query_shape)
     { STR(metric),     .flags = F_REQUIRED, .doc = "Key of the KPI." },
-    { STR(by),         .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows." },
+    { STR(by),         .pattern = "^[^,]+(,[^,]+){0,31}$", .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows." },
     { STR(agent_name), .flags = F_NULL, .doc = "Only this agent. If omitted: all agents." },
     { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
 SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown,

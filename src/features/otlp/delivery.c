@@ -116,14 +116,12 @@ static int delivery_apply(struct writer_job *job, struct txn *txn, struct error 
     return note_usages(d, txn, err);
 }
 
-static void delivery_stored(struct writer_job *job, const struct error *err)
+static void delivery_committed(struct writer_job *job)
 {
     const struct delivery *d = delivery_of(job);
     const struct intake_origin *origins = d->intake->origins.items;
     const struct intake_usage *usages = d->intake->usages.items;
 
-    if (err != NULL)
-        return;
     ingest_count(&d->request);
     for (size_t i = 0; i < d->intake->usages.n; i++)
         if (delivery_verdict(d, &origins[usages[i].origin]) == VERDICT_ACCEPTED)
@@ -133,7 +131,7 @@ static void delivery_stored(struct writer_job *job, const struct error *err)
 void delivery_prepare(struct delivery *d)
 {
     d->request.job = (struct writer_job){ .apply = delivery_apply,
-                                          .stored = delivery_stored,
+                                          .committed = delivery_committed,
                                           .cost = &span_cost,
                                           .events = d->request.n,
                                           .bytes = d->request.bytes };

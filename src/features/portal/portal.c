@@ -50,8 +50,8 @@ static int send_page(struct api_call *call, struct error *err)
 {
     static const struct call_file none = {
         .type = "text/plain; charset=utf-8",
-        .bytes = STR_INIT("This is muster. This build has no portal because Node.js was missing "
-                          "when it was built.\nThe API is at /api/v1, its description at "
+        .bytes = STR_INIT("This is muster. This build has no portal: it was made with PORTAL=0 or "
+                          "without Node.js.\nThe API is at /api/v1, its description at "
                           "/openapi.json.\n"),
     };
     const struct portal_file *page = find_file(call->exchange->request.path);

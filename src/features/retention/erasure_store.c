@@ -34,6 +34,7 @@ static const struct db_query tables[] = {
     BY_TENANT("deliveries", "delivery_id"),
     BY_TENANT("messages", "message_id"),
     BY_TENANT("webhooks", "webhook_id"),
+    BY_TENANT("alert_history", "alert_id, entry_id"),
     BY_TENANT("alerts", "alert_id"),
     ONE_ROW("alert_rules"),
     ONE_ROW("stuck_marks"),

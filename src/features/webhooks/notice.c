@@ -34,6 +34,15 @@ static const struct meaning meanings[] = {
     { "budget.exceeded", "BudgetExceeded", "warning",
       "See which agents and models cost most; choose a cheaper model or raise the budget.", true },
     { "budget.recovered", "BudgetExceeded", "warning", nothing, false },
+    { "agent.failing", "AgentFailing", "error",
+      "Open the agent's failed runs: what they have in common is the cause.", true },
+    { "agent.healthy", "AgentFailing", "error", "Nothing to do: its runs complete again.", false },
+    { "failure_rate.exceeded", "FailureRateExceeded", "error",
+      "See which agents and errors make up most of the failed runs.", true },
+    { "failure_rate.recovered", "FailureRateExceeded", "error", nothing, false },
+    { "duration.exceeded", "DurationExceeded", "warning",
+      "Compare a slow run with an earlier one, step by step.", true },
+    { "duration.recovered", "DurationExceeded", "warning", nothing, false },
 };
 static const struct meaning other = { "test", "Test", "info", "Nothing to do: this is a test.",
                                       false };

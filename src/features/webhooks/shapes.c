@@ -13,8 +13,10 @@ const char *const webhook_format_names[] = { "standard", "slack",     "email",  
                                              "discord",  "pagerduty", "alertmanager", NULL };
 const char *const delivery_state_names[] = { "waiting", "delivered", "dead", NULL };
 const char *const message_types[] = {
-    "agent.silent", "agent.recovered", "run.failed",      "run.stuck",        "run.recovered",
-    "kpi.crossed",  "kpi.recovered",   "budget.exceeded", "budget.recovered", NULL
+    "agent.silent",           "agent.recovered",   "run.failed",         "run.stuck",
+    "run.recovered",          "kpi.crossed",       "kpi.recovered",      "budget.exceeded",
+    "budget.recovered",       "agent.failing",     "agent.healthy",      "failure_rate.exceeded",
+    "failure_rate.recovered", "duration.exceeded", "duration.recovered", NULL
 };
 
 static bool is_type(struct str s)
@@ -35,6 +37,34 @@ static void check_types(const struct list *types, struct arena *arena, struct pr
                              "Should be known message types; leave the list empty for all");
 }
 
+/* What webhooks_check_url() says of the rest depends on settings. */
+#define URL_PATTERN "^([Hh][Tt][Tt][Pp][Ss]?://|mailto:)[!-~]+$"
+
+/* The length of the URL's scheme; 0: one that cannot be sent to. */
+static size_t scheme_len(struct str url)
+{
+    static const struct str schemes[] = { STR_INIT("https://"), STR_INIT("http://") };
+    static const struct str mail = STR_INIT("mailto:");
+
+    for (size_t i = 0; i < COUNT_OF(schemes); i++)
+        if (url.len >= schemes[i].len &&
+            str_eq_nocase(str_from(url.data, schemes[i].len), schemes[i]))
+            return schemes[i].len;
+    return str_starts(url, mail) ? mail.len : 0;
+}
+
+static const char *check_url(struct str url)
+{
+    size_t scheme = scheme_len(url);
+
+    if (scheme == 0 || scheme == url.len)
+        return "Should begin with https:// and a host, or for e-mail with mailto: and an address";
+    for (size_t i = 0; i < url.len; i++)
+        if ((unsigned char)url.data[i] <= ' ' || (unsigned char)url.data[i] >= 0x7f)
+            return "Should be plain ASCII without spaces";
+    return NULL;
+}
+
 const char *webhook_check_form(int format, struct str url)
 {
     if (str_starts(url, STR_LIT("mailto:")) != (format == WEBHOOK_EMAIL))
@@ -48,8 +78,10 @@ const char *webhook_check_form(int format, struct str url)
 static void check_create(void *value, struct arena *arena, struct problems *problems)
 {
     const struct webhook_create *w = value;
-    const char *sentence = webhook_check_form(w->format, w->url);
+    const char *sentence = check_url(w->url);
 
+    if (sentence == NULL)
+        sentence = webhook_check_form(w->format, w->url);
     check_types(&w->types, arena, problems);
     if (sentence != NULL)
         rule_refuse_text(problems, arena, "url", w->url, sentence);
@@ -58,14 +90,17 @@ static void check_create(void *value, struct arena *arena, struct problems *prob
 static void check_patch(void *value, struct arena *arena, struct problems *problems)
 {
     const struct webhook_patch *w = value;
+    const char *sentence = str_is_null(w->url) ? NULL : check_url(w->url);
 
     check_types(&w->types, arena, problems);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "url", w->url, sentence);
 }
 
 /* clang-format off */
 #define OWNER struct webhook_create
 SHAPE_BEGIN(webhook_create_shape)
-    { STR(url),        .max = URL_MAX,   .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…" },
+    { STR(url),        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…" },
     { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts." },
     { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .absent = "[]", .doc = "Message types to send. Empty: all." },
     { STR(label),      .max = LABEL_MAX, .absent = "\"\"", .doc = "What the webhook is for." },
@@ -75,7 +110,7 @@ SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", 
 
 #define OWNER struct webhook_patch
 SHAPE_BEGIN(webhook_patch_shape)
-    { STR(url),        .max = URL_MAX,   .flags = F_NULL, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
+    { STR(url),        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_NULL, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
     { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .flags = F_NULL, .doc = "Message types to send. Empty: all." },
     { STR(label),      .max = LABEL_MAX, .flags = F_NULL, .doc = "What the webhook is for." },
     { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries." },

@@ -9,6 +9,10 @@
 #include "shape/problems.h"
 #include "test.h"
 
+#define HEAD_OF_A_LOG                                                                              \
+    "mh1.3.17.9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b9b.0."                 \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
 static struct str example_of(const struct shape *shape, struct arena *arena)
 {
     struct buf text;
@@ -122,6 +126,14 @@ static struct str as_json(const char *text, struct arena *arena)
     return json;
 }
 
+/* Fits the pattern, but not what the example has at another member. */
+static bool depends_on_others(const struct field *field, const char *candidate,
+                              const struct shape *shape)
+{
+    return strcmp(shape->name, "WebhookCreate") == 0 && strcmp(field->name, "url") == 0 &&
+           strcmp(candidate, "mailto:a@b.c") == 0; /* for the format email only */
+}
+
 static void compare_pattern(const struct shape *shape, const struct field *field,
                             struct arena *arena)
 {
@@ -159,6 +171,37 @@ static void compare_pattern(const struct shape *shape, const struct field *field
         "https://example.com",
         "http://example.com",
         "mailto:a@b.c",
+        "HTTPS://example.com",
+        "https://",
+        "mailto:",
+        "ftp://example.com",
+        "https://example.com/a b",
+        "https://example.com/\u00e9",
+        "a,b",
+        "a,",
+        ",",
+        "7x",
+        "4w",
+        "1/2",
+        "2026-01-15",
+        "2026-01-15T09:30",
+        "2026-01-15T09:30Z",
+        "2026-01-15 09:30:00.123456+02:00",
+        "2026-01-15t09:30:00,5z",
+        "2026-01-15_09:30:00-0530",
+        "2026-01-15T09:30:00\u221205:30",
+        "2026-01-15T09:30:00+5",
+        "2026-01-15T24:00:00Z",
+        "2026-01-15T09:60:00Z",
+        "2026-13-15T09:30:00Z",
+        "2026-01-00T09:30:00Z",
+        "2026-01-15T09:30:00.Z",
+        "2026-01-15T09:30:00Z/2026-01-16T09:30Z",
+        "2026-01-15T09:30:00Z/",
+        "2026-01-15/2026-01-16",
+        "0086AtWLjM03f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b06xuaQ", /* a cursor of runs */
+        "000000000070086AtWLjM00000000000g2AeUHr",               /* of events */
+        HEAD_OF_A_LOG,
         "$",
         "^a$",
         "(a)",
@@ -174,7 +217,7 @@ static void compare_pattern(const struct shape *shape, const struct field *field
         bool fits = regexec(&pattern, candidates[i], 0, NULL, 0) == 0 &&
                     (field->max == 0 || strlen(candidates[i]) <= field->max);
 
-        if (fits != (said.len == 0))
+        if (fits != (said.len == 0) && !depends_on_others(field, candidates[i], shape))
             fail_msg("%s.%s: the pattern %s '%s', the rules say: %.*s", shape->name, field->name,
                      fits ? "allows" : "forbids", candidates[i], STR_ARG(said));
     }
@@ -195,7 +238,7 @@ TEST(a_pattern_allows_what_the_rules_of_its_shape_allow)
                 compare_pattern(requests.items[i], &requests.items[i]->fields[f], &arena);
                 compared++;
             }
-    CHECK(compared >= 14);
+    CHECK(compared >= 24);
     arena_done(&arena);
 }
 

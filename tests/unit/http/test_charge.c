@@ -1,5 +1,6 @@
 /* test_charge.c - bodies and replies count for their callers; the slowest body makes room. */
 #include "hooks/clock_hook.h"
+#include "http/body.h"
 #include "wire.h"
 
 #define HOST "Host: x\r\n"
@@ -212,5 +213,92 @@ TEST(a_body_of_a_request_whose_client_has_gone_counts_until_it_is_answered)
     CHECK_INT(budget_used(&budgets.service, BUDGET_BODY_BYTES), 1000);
     wire_echo(wire_held(&w, 0));
     wait_for(&budgets, 0);
+    wire_stop(&w);
+}
+
+/* "hello" as gzip. */
+static const unsigned char hello[] = { 0x1f, 0x8b, 8,    0,    0,    0,    0,    0, 2,
+                                       3,    0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0, 0x86,
+                                       0xa6, 0x10, 0x36, 5,    0,    0,    0 };
+
+TEST(what_inflates_a_body_counts_until_the_body_is_complete)
+{
+    const char *const gzip = (const char *)hello;
+    struct budgets budgets;
+    struct wire w;
+    int fd;
+
+    start(&w, &budgets);
+    fd = wire_connect(&w);
+    CHECK(wire_say(fd, "POST /held HTTP/1.1\r\n" HOST "Content-Encoding: gzip\r\n"
+                       "Content-Length: 25\r\n\r\n"));
+    CHECK(wire_send(fd, str_from(gzip, 10)));
+    wait_for(&budgets, HTTP_INFLATER_BYTES);
+    CHECK(wire_send(fd, str_from(gzip + 10, sizeof(hello) - 10)));
+    (void)wire_held(&w, 0);
+    wait_for(&budgets, 5);
+    wire_echo(wire_held(&w, 0));
+    check_reply(fd, 200, "[hello]");
+    wait_for(&budgets, 0);
+    close(fd);
+    wire_stop(&w);
+}
+
+/* Sends a request that is held and, once it is, another; the bytes of the second. */
+static size_t send_ahead(struct wire *w, int fd, unsigned held)
+{
+    static const char next[] = "GET /next HTTP/1.1\r\n" HOST "\r\n";
+
+    CHECK(wire_say(fd, "GET /held HTTP/1.1\r\n" HOST "\r\n"));
+    (void)wire_held(w, held);
+    CHECK(wire_say(fd, next));
+    return strlen(next);
+}
+
+static void wait_for_ahead(const struct budgets *budgets, int64_t n)
+{
+    while (budget_used(&budgets->open, BUDGET_PIPELINED) != n)
+        usleep(1000);
+}
+
+/* Reads replies until one has this text. */
+static void read_until(int fd, const char *text)
+{
+    struct buf replies;
+    ssize_t n = 1;
+
+    buf_init(&replies, KIB(16));
+    while (n > 0 && !wire_has(&replies, text)) {
+        n = read(fd, buf_reserve(&replies, KIB(1)), KIB(1));
+        if (n > 0)
+            buf_added(&replies, (size_t)n);
+    }
+    CHECK(n > 0);
+    buf_done(&replies);
+}
+
+TEST(requests_sent_ahead_count_and_end_the_connection_where_there_is_no_room)
+{
+    struct budgets budgets;
+    struct wire w;
+    size_t n;
+    int fd;
+
+    start(&w, &budgets);
+    fd = wire_connect(&w);
+    n = send_ahead(&w, fd, 0);
+    wait_for_ahead(&budgets, (int64_t)n);
+    wire_echo(wire_held(&w, 0));
+    read_until(fd, "GET /next");
+    wait_for_ahead(&budgets, 0);
+    budgets.address_level.max[BUDGET_PIPELINED] = (int64_t)n - 1;
+    (void)send_ahead(&w, fd, 1);
+    while (budgets.address_level.refused[BUDGET_PIPELINED] == 0)
+        usleep(1000);
+    wire_echo(wire_held(&w, 1));
+    check_reply(fd, 200, "Connection: close");
+    CHECK_INT(read(fd, bytes, 1), 0);
+    wait_for_ahead(&budgets, 0);
+    close(fd);
     wire_stop(&w);
 }

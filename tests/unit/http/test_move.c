@@ -139,7 +139,7 @@ TEST(who_waits_for_100_is_told_on_the_way)
     buf_init(&body, MIB(1));
     wire_say(fd,
              "POST /who HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 40960\r\n\r\n");
-    CHECK_INT(recv(fd, got, sizeof(hello) - 1, MSG_WAITALL), sizeof(hello) - 1);
+    CHECK_INT(wire_recv(fd, got, sizeof(hello) - 1, MSG_WAITALL), sizeof(hello) - 1);
     CHECK_STR(str_of(got), hello);
     CHECK(wire_send(fd, body_of(&body, LARGE)));
     check_who(fd, LARGE);
@@ -449,7 +449,7 @@ TEST(a_loop_does_not_end_while_somebody_is_on_the_way_to_it)
     CHECK(wire_send(idle, body_of(&body, LARGE)));
     check_who(idle, LARGE);
     CHECK_INT(pthread_create(&thread, NULL, stop, &b), 0);
-    CHECK_INT(recv(idle, &byte, 1, 0), 0); /* the loop for large ones has begun to stop */
+    CHECK_INT(wire_recv(idle, &byte, 1, 0), 0); /* the loop for large ones has begun to stop */
     CHECK(wire_send(blocks, body_of(&body, LARGE)));
     wire_wait(&b.w, &b.inside, 1);
     wire_say(moves, "Content-Length: 40960\r\n\r\n");
@@ -461,7 +461,7 @@ TEST(a_loop_does_not_end_while_somebody_is_on_the_way_to_it)
     pthread_cond_broadcast(&b.w.changed);
     pthread_mutex_unlock(&b.w.mutex);
     check_who(blocks, LARGE);
-    CHECK_INT(recv(blocks, &byte, 1, 0),
+    CHECK_INT(wire_recv(blocks, &byte, 1, 0),
               0); /* closed: the loop has none left but the one to come */
     CHECK(wire_send(moves, body_of(&body, LARGE)));
     check_who(moves, LARGE);
@@ -485,7 +485,7 @@ TEST(a_large_body_that_does_not_end_is_cut_by_the_deadline)
     wire_say(fd, "POST /a HTTP/1.1\r\n" HOST "Content-Length: 40960\r\n\r\nsome");
     wire_wait(&w, &w.n_heads, 1);
     CHECK_INT(http_server_stop(w.server, 100), 1);
-    CHECK(recv(fd, &byte, 1, 0) <= 0);
+    CHECK(wire_recv(fd, &byte, 1, 0) <= 0);
     close(fd);
     wire_stop(&w);
 }

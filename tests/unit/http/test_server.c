@@ -27,7 +27,7 @@ static void check_end(int fd)
 {
     char byte;
 
-    CHECK_INT(recv(fd, &byte, 1, 0), 0);
+    CHECK_INT(wire_recv(fd, &byte, 1, 0), 0);
     close(fd);
 }
 
@@ -402,7 +402,7 @@ static int visit_as_stranger(const char *path)
     if (fd < 0)
         return 2;
     (void)send(fd, "GET / HTTP/1.0\r\n\r\n", 18, MSG_NOSIGNAL);
-    return recv(fd, &byte, 1, 0) > 0;
+    return wire_recv(fd, &byte, 1, 0) > 0;
 }
 
 TEST(the_unix_socket_is_for_its_own_user_alone)

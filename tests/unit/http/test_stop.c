@@ -40,7 +40,7 @@ static void check_last_reply(int fd, int status)
     buf_init(&out, KIB(4));
     CHECK_INT(wire_read_reply(fd, &out, false), status);
     CHECK(wire_has(&out, "Connection: close\r\n"));
-    CHECK_INT(recv(fd, &byte, 1, 0), 0);
+    CHECK_INT(wire_recv(fd, &byte, 1, 0), 0);
     close(fd);
     buf_done(&out);
 }
@@ -60,7 +60,7 @@ TEST(what_the_application_has_is_answered_and_idle_connections_are_closed)
     }
     (void)wire_held(&w, CLIENTS - 1);
     begin_stop(&s, &w, 20000);
-    CHECK_INT(recv(idle, &byte, 1, 0), 0); /* so the stop has begun */
+    CHECK_INT(wire_recv(idle, &byte, 1, 0), 0); /* so the stop has begun */
     for (unsigned i = CLIENTS; i-- > 0;)
         wire_echo(wire_held(&w, i));
     for (unsigned i = 0; i < CLIENTS; i++)
@@ -167,11 +167,11 @@ TEST(a_request_half_received_may_finish_and_one_that_does_not_is_cut)
     wire_say(idle, REQUEST); /* answered after the others have been read */
     CHECK_INT(wire_read_reply(idle, &out, false), 200);
     begin_stop(&s, &w, 300);
-    CHECK_INT(recv(idle, &byte, 1, 0), 0);
+    CHECK_INT(wire_recv(idle, &byte, 1, 0), 0);
     wire_say(half, "cd");
     check_last_reply(half, 200);
     CHECK_INT(finish_stop(&s), 1);
-    CHECK(recv(never, &byte, 1, 0) <= 0);
+    CHECK(wire_recv(never, &byte, 1, 0) <= 0);
     close(never);
     close(idle);
     buf_done(&out);
@@ -232,7 +232,7 @@ TEST(an_answer_after_the_end_is_dropped)
     wire_say(fd, "GET /held HTTP/1.1\r\n" HOST "\r\n");
     (void)wire_held(&w, 0);
     CHECK_INT(http_server_stop(w.server, 0), 1);
-    CHECK(recv(fd, &byte, 1, 0) <= 0);
+    CHECK(wire_recv(fd, &byte, 1, 0) <= 0);
     wire_echo(wire_held(&w, 0));
     CHECK_INT(wire_count(&w, &w.n_done), 0);
     close(fd);
@@ -253,9 +253,9 @@ TEST(a_reply_that_is_being_written_is_finished)
     fd = wire_connect(&w);
     idle = wire_connect(&w);
     wire_say(fd, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-    CHECK_INT(recv(fd, &byte, 1, MSG_PEEK), 1);
+    CHECK_INT(wire_recv(fd, &byte, 1, MSG_PEEK), 1);
     begin_stop(&s, &w, 20000);
-    CHECK_INT(recv(idle, &byte, 1, 0), 0);
+    CHECK_INT(wire_recv(idle, &byte, 1, 0), 0);
     CHECK_INT(wire_read_reply(fd, &out, false), 200);
     CHECK(out.len > MIB(24));
     CHECK_INT(finish_stop(&s), 0);

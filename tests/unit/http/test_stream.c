@@ -71,7 +71,7 @@ static void read_chunked(int fd, struct buf *raw, struct buf *body)
 
     buf_clear(raw);
     while (raw->len == 0 || !unchunk(raw, body)) {
-        if (recv(fd, &byte, 1, 0) != 1)
+        if (wire_recv(fd, &byte, 1, 0) != 1)
             fail_msg("ended at %.*s", STR_ARG(*raw));
         buf_add_char(raw, byte);
     }
@@ -246,7 +246,7 @@ static size_t drain(int fd)
     size_t total = 0;
     ssize_t n;
 
-    while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
+    while ((n = wire_recv(fd, bytes, sizeof(bytes), 0)) > 0)
         total += (size_t)n;
     return total;
 }
@@ -284,7 +284,7 @@ TEST(a_producer_is_told_when_the_client_has_gone)
     fd = wire_connect(&w);
     wire_say(fd, GET);
     start_producer(&p, wire_held(&w, 0));
-    CHECK_INT(recv(fd, &(char){ 0 }, 1, 0), 1);
+    CHECK_INT(wire_recv(fd, &(char){ 0 }, 1, 0), 1);
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     close(fd);
     pthread_join(p.thread, NULL);
@@ -403,7 +403,7 @@ TEST(a_stop_ends_endless_streams_and_waits_for_the_others)
     begin(endless, STREAM_ENDLESS);
     begin(finite, STREAM_FINITE);
     CHECK(offer(endless, "on and on"));
-    CHECK_INT(recv(fds[1], &(char){ 0 }, 1, 0), 1); /* the loop has begun both */
+    CHECK_INT(wire_recv(fds[1], &(char){ 0 }, 1, 0), 1); /* the loop has begun both */
     CHECK_INT(pthread_create(&s.thread, NULL, stop, &s), 0);
     CHECK(wire_read_all(fds[0], &raw));
     CHECK(unchunk(&raw, &body));

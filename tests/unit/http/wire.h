@@ -260,12 +260,24 @@ static inline bool wire_say(int fd, const char *text)
     return wire_send(fd, str_of(text));
 }
 
+/* Sockets have a time limit, so the kernel does not resume a recv() that it interrupted. libuv's
+ * io_uring interrupts the thread that made the loop, without a signal. */
+static inline ssize_t wire_recv(int fd, void *bytes, size_t n, int flags)
+{
+    ssize_t got;
+
+    do
+        got = recv(fd, bytes, n, flags);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
 /* Everything until the server closes; false when it did so by a reset, or not at all. */
 static inline bool wire_read_all(int fd, struct buf *out)
 {
     for (;;) {
         char bytes[4096];
-        ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+        ssize_t n = wire_recv(fd, bytes, sizeof(bytes), 0);
 
         if (n <= 0)
             return n == 0;
@@ -321,12 +333,12 @@ static inline int wire_read_reply(int fd, struct buf *out, bool is_head)
             want = reply.head_len + reply.length - out->len;
         }
         if (want == 1) {
-            if (recv(fd, &byte, 1, 0) != 1)
+            if (wire_recv(fd, &byte, 1, 0) != 1)
                 return 0;
             buf_add_char(out, byte);
         } else {
             char *at = buf_reserve(out, want);
-            ssize_t n = recv(fd, at, want, 0);
+            ssize_t n = wire_recv(fd, at, want, 0);
 
             if (n <= 0)
                 return 0;

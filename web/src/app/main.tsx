@@ -9,6 +9,7 @@ import "../style/charts.css";
 import "../style/run.css";
 import "../style/spans.css";
 import "../style/forms.css";
+import "../style/alerts.css";
 
 import { render } from "preact";
 

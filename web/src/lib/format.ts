@@ -201,7 +201,7 @@ export function slugOf(name: string): string {
         .slice(0, 63);
 }
 
-/** "person:ada@example.org" without its prefix. */
+/** "person:ada@example.org" without its prefix, and whether a token acted for them. */
 export function actorName(actor: string): string {
-    return actor.replace(/^person:/, "");
+    return actor.replace(/^person:/, "").replace(/ token:\S+$/, " (token)");
 }

@@ -18,16 +18,15 @@ const ADMIN_TABS = [...TABS, { value: "webhooks", label: "Webhooks" }];
 
 function Tab({ tab, slug, query }: Omit<PageProps, "params"> & { tab: string }) {
     const { admin } = useRoles(slug);
-    const cursor = query.get("cursor");
     switch (tab) {
         case "webhooks":
             return <Webhooks slug={slug} log={query.get("log")} />;
         case "rules":
             return <Rules slug={slug} canEdit={admin} />;
         case "history":
-            return <AlertList key="closed" slug={slug} state="closed" cursor={cursor} />;
+            return <AlertList key="closed" slug={slug} state="closed" query={query} />;
         default:
-            return <AlertList key="open" slug={slug} state="open" cursor={cursor} />;
+            return <AlertList key="open" slug={slug} state="open" query={query} />;
     }
 }
 

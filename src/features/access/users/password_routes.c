@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "features/access/routes.h"
 #include "features/access/users/accounts.h"
+#include "features/access/users/personal_store.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
@@ -30,10 +31,12 @@ static int check_and_hash(struct api_call *call, struct db *db, struct error *er
 
 static int set_password(struct api_call *call, struct db *db, struct error *err)
 {
+    const struct password_change *change = call->body;
     const struct session_user *user = call->user;
     const struct password_step *step = call->own;
 
     if (sign_in_set_password(db, &step->check, &user->session, err) != 0 ||
+        (!change->keep_tokens && store_personal_end(db, user->user_id, INT64_MAX, err) != 0) ||
         accounts_answer_me(call, db, err) != 0)
         return -1;
     call->audit_target = user->email;
@@ -96,7 +99,7 @@ static int change_password(struct api_call *call, struct error *err)
 const struct route password_routes[] = {
     { ROUTE(POST, "/api/v1/auth/password", USER, 200), .handler = change_password, .also = ALSO_CONFLICT, .body = &password_change_shape, .answer = &session_answer_shape,
       .id = "change_password", .summary = "Change one's own password",
-      .description = "Ends all other sessions of the user. One at a time: 429 while another change of the same user is under way." },
+      .description = "Ends all other sessions of the user and deletes the user's personal access tokens, unless `keep_tokens` is true. One at a time: 429 while another change of the same user is under way." },
     { 0 },
 };
 /* clang-format on */

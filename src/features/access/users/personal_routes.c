@@ -159,7 +159,7 @@ const struct route personal_routes[] = {
       .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one." },
     { ROUTE(DELETE, "/api/v1/auth/tokens/{token_id}", USER, 200), .change = remove_own, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_own_token", .summary = "Delete one of one's own personal access tokens",
-      .description = "In effect at once." },
+      .description = "In effect at once. A token may delete itself, but no other." },
     { ROUTE(GET, "/api/v1/platform/users/{email}/tokens", PLATFORM, 200), .read = list_of_user, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &personal_list_shape,
       .id = "list_user_tokens", .summary = "List a user's personal access tokens",
       .description = "Oldest first, without the tokens themselves." },

@@ -140,6 +140,7 @@ SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform a
 SHAPE_BEGIN(password_change_shape)
     { STR(current_password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password that is to be replaced." },
     { STR(new_password),     .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
+    { BOOL(keep_tokens),     .absent = "false", .doc = "Whether the user's personal access tokens stay; otherwise they are deleted." },
 SHAPE_END(password_change_shape, "PasswordChange", .doc = "A change of the user's own password.", .secret = true,
           .example = EXAMPLE({"current_password": "seven green teapots", "new_password": "nine yellow lanterns"}));
 #undef OWNER

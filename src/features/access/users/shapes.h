@@ -43,6 +43,7 @@ struct set_up_state {
 
 struct password_change {
     struct str current_password, new_password;
+    bool keep_tokens;
 };
 
 struct tenant_membership {

@@ -40,7 +40,7 @@ SHAPE_BEGIN(config_value_shape)
     { BOOL(secret),     .flags = F_REQUIRED, .doc = "The value must refer to a secret." },
     { STR(edit),        .flags = F_REQUIRED, .choices = catalog_edit_names, .doc = "Who may set it." },
     { TIME(updated_at), .flags = F_REQUIRED | F_NULL, .doc = "When the value was last set. Null: never." },
-    { STR(author),      .flags = F_REQUIRED | F_NULL, .doc = "Who set the value: operator, person:<e-mail> or key:<key_id>. Null: it was not set." },
+    { STR(author),      .flags = F_REQUIRED | F_NULL, .doc = "Who set the value: operator, person:<e-mail>, the same with token:<token_id> after it, or key:<key_id>. Null: it was not set." },
 SHAPE_END(config_value_shape, "ConfigValue", .doc = "A parameter and its value in effect.",
           .example = EXAMPLE({"key": "mailbox", "value": "billing@example.com", "source": "agent", "declared": true, "value_type": "string", "required": true, "updated_at": "2026-01-10T12:00:00Z", "author": "person:ada@example.com"}));
 #undef OWNER

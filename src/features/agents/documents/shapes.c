@@ -32,7 +32,7 @@ SHAPE_BEGIN(document_shape)
     { STR(document),    .flags = F_REQUIRED, .doc = "The text." },
     { INT(version),     .flags = F_REQUIRED, .doc = "Incremented with each edit." },
     { TIME(updated_at), .flags = F_REQUIRED, .doc = "When it was last changed." },
-    { STR(author),      .flags = F_REQUIRED, .doc = "Who made the change: operator, person:<e-mail> or key:<key_id>." },
+    { STR(author),      .flags = F_REQUIRED, .doc = "Who made the change: operator, person:<e-mail>, the same with token:<token_id> after it, or key:<key_id>." },
 SHAPE_END(document_shape, "Document", .doc = "One version of an agent's document.",
           .example = EXAMPLE({"agent_name": "invoice-reader", "format": "markdown", "document": "# Suppliers\nAsk before paying new ones.", "version": 7, "author": "person:ada@example.com"}));
 #undef OWNER
@@ -43,7 +43,7 @@ SHAPE_BEGIN(document_version_shape)
     { STR(format),      .flags = F_REQUIRED, .choices = document_format_names, .doc = "Format." },
     { INT(bytes),       .flags = F_REQUIRED, .doc = "Length of the text in bytes." },
     { TIME(updated_at), .flags = F_REQUIRED, .doc = "When it was last changed." },
-    { STR(author),      .flags = F_REQUIRED, .doc = "Who made the change: operator, person:<e-mail> or key:<key_id>." },
+    { STR(author),      .flags = F_REQUIRED, .doc = "Who made the change: operator, person:<e-mail>, the same with token:<token_id> after it, or key:<key_id>." },
 SHAPE_END(document_version_shape, "DocumentVersion", .doc = "One version of an agent's document, without its text.",
           .example = EXAMPLE({"version": 7, "format": "markdown", "bytes": 39, "author": "person:ada@example.com"}));
 #undef OWNER

@@ -1,146 +1,228 @@
-// Alerts as a list: what is wrong, since when, and who acknowledged it.
+// Alerts as a list: filtered, grouped by kind or by agent, acknowledged together.
 
 import type { Alert } from "api";
+import { useState } from "preact/hooks";
 
-import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { actorName, duration } from "../../lib/format";
+import { type Choice, chosen } from "../../lib/choices";
+import { count, plural } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
-import { Chip, Empty, ErrorNote, LoadState, Pager, Time } from "../../ui";
-import { AlertText, titleOf } from "./alert_text";
-import { MuteByName } from "./mute";
+import { setQuery } from "../../lib/route";
+import { Empty, Icon, LoadState, Pager, SearchField, Select } from "../../ui";
+import { AlertRow } from "./alert_row";
+import { KINDS, titleOf } from "./alert_text";
+import { AcknowledgeDialog } from "./handling";
+import { useAlertCounts } from "./open_count";
 
 const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
-const ACKNOWLEDGE = "POST /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge";
-const PAGE = 100;
+const PAGE = 200;
+const SHOWN = 5; // of a group, at first
 
-const NONE = { open: "No open alerts", closed: "No alerts yet" };
-
-const REASONS: Record<string, string> = {
-    seen: "it reported again",
-    closed: "the run ended",
-    disabled: "the agent was disabled",
-    deleted: "the agent was removed",
-    interval: "the agent declared another interval",
-    rule: "the rule was removed",
-    retention: "the run was deleted",
-    recovered: "the value is within its limits again",
-};
+const GROUPS: Choice[] = [
+    { value: "kind", label: "By kind" },
+    { value: "agent", label: "By agent" },
+    { value: "none", label: "Not grouped" },
+];
+const CARE: Choice[] = [
+    { value: "", label: "Acknowledged or not" },
+    { value: "false", label: "Not acknowledged" },
+    { value: "true", label: "Acknowledged" },
+];
 
 interface Props {
     slug: string;
-    alert: Alert;
+    state: Alert["state"];
+    query: URLSearchParams;
 }
 
-function Closed({ alert }: { alert: Alert }) {
-    if (alert.closed_at === null || alert.closed_by === "event") return null;
-    const reason = REASONS[alert.closed_by ?? ""] ?? alert.closed_by;
+function Filters({ state, query, agents }: Props & { agents: string[] }) {
+    const set = (changes: Record<string, string | null>, typed = false) =>
+        setQuery({ ...changes, cursor: null }, { typed });
     return (
-        <span>
-            Closed <Time at={alert.closed_at} />
-            {reason && `: ${reason}`}
-            {alert.away_seconds !== null && ` after ${duration(alert.away_seconds * 1000)}`}
-        </span>
-    );
-}
-
-interface ButtonsProps extends Props {
-    busy: boolean;
-    onAcknowledge: () => void;
-}
-
-function Buttons({ slug, alert, busy, onAcknowledge }: ButtonsProps) {
-    const open = alert.state === "open";
-    return (
-        <div class="buttons">
-            {open && alert.agent_name !== null && (
-                <MuteByName slug={slug} agent_name={alert.agent_name} />
+        <div class="filters">
+            <Select
+                label="Kind"
+                choices={[{ value: "", label: "All kinds" }, ...KINDS]}
+                value={chosen(KINDS, query.get("type"), "")}
+                onChange={(type) => set({ type })}
+            />
+            {state === "open" && (
+                <Select
+                    label="Acknowledged"
+                    choices={CARE}
+                    value={chosen(CARE, query.get("acknowledged"), "")}
+                    onChange={(acknowledged) => set({ acknowledged })}
+                />
             )}
-            {(open || alert.closed_by === "event") && alert.acknowledged_at === null && (
-                <button type="button" disabled={busy} onClick={onAcknowledge}>
-                    Acknowledge
-                </button>
-            )}
+            <SearchField
+                label="Agent"
+                placeholder="Agent"
+                value={query.get("agent") ?? ""}
+                known={agents}
+                onChange={(agent) => set({ agent }, true)}
+            />
+            <Select
+                label="Groups"
+                choices={GROUPS}
+                value={chosen(GROUPS, query.get("group"), "kind")}
+                onChange={(group) => set({ group: group === "kind" ? null : group })}
+            />
         </div>
     );
 }
 
-const lookOf = (alert: Alert) =>
-    alert.state !== "open" ? "closed" : alert.acknowledged_at === null ? "new" : "acknowledged";
+interface Group {
+    title: string; // empty: not grouped
+    alerts: Alert[];
+}
 
-function AlertRow({ slug, alert, onChange }: Props & { onChange: () => void }) {
-    const { busy, error, perform } = useAction();
-    const acknowledge = async () => {
-        await call(ACKNOWLEDGE, { path: { slug, alert_id: alert.alert_id } });
-        onChange();
-    };
+function groupsOf(alerts: Alert[], by: string): Group[] {
+    if (by === "none") return [{ title: "", alerts }];
+    const groups = new Map<string, Alert[]>();
+    for (const alert of alerts) {
+        const title = by === "agent" ? (alert.agent_name ?? "Whole workspace") : titleOf(alert);
+        groups.set(title, [...(groups.get(title) ?? []), alert]);
+    }
+    return [...groups].map(([title, some]) => ({ title, alerts: some }));
+}
+
+const waiting = (alerts: Alert[]) =>
+    alerts
+        .filter((one) => one.acknowledged_at === null && one.state === "open")
+        .map((one) => one.alert_id);
+
+interface GroupProps {
+    slug: string;
+    group: Group;
+    onChange: () => void;
+    onAcknowledge: (ids: string[]) => void;
+}
+
+function AlertGroup({ slug, group, onChange, onAcknowledge }: GroupProps) {
+    const [all, setAll] = useState(false);
+    const { title, alerts } = group;
+    const shown = all || title === "" ? alerts : alerts.slice(0, SHOWN);
+    const ids = waiting(alerts);
     return (
-        <li class={`alert ${lookOf(alert)}`}>
-            <div class="what">
-                <p class="text">
-                    <Chip tone={alert.state === "open" ? "bad" : "quiet"}>{titleOf(alert)}</Chip>
-                    <span>
-                        <AlertText slug={slug} alert={alert} />
-                    </span>
-                </p>
-                {error && <ErrorNote error={error} />}
-                <p class="muted notes">
-                    <span>
-                        Opened <Time at={alert.opened_at} />
-                    </span>
-                    <Closed alert={alert} />
-                    {alert.acknowledged_by !== null && (
-                        <span>
-                            Acknowledged by {actorName(alert.acknowledged_by)}{" "}
-                            <Time at={alert.acknowledged_at} />
-                        </span>
+        <section class="alert-group">
+            {title !== "" && (
+                <header>
+                    <h2 dir="auto">
+                        {title} <span class="count">{count(alerts.length)}</span>
+                    </h2>
+                    {ids.length > 1 && (
+                        <button
+                            type="button"
+                            aria-label={`Acknowledge ${ids.length} of ${title}`}
+                            onClick={() => onAcknowledge(ids)}
+                        >
+                            Acknowledge {count(ids.length)}
+                        </button>
                     )}
-                    {alert.muted && <span>Muted: no notification was sent</span>}
-                </p>
-            </div>
-            <Buttons
-                slug={slug}
-                alert={alert}
-                busy={busy}
-                onAcknowledge={() => void perform(acknowledge)}
-            />
-        </li>
+                </header>
+            )}
+            <ul class="alerts">
+                {shown.map((one) => (
+                    <AlertRow key={one.alert_id} slug={slug} alert={one} onChange={onChange} />
+                ))}
+            </ul>
+            {shown.length < alerts.length && (
+                <button type="button" class="plain" onClick={() => setAll(true)}>
+                    <Icon name="plus" /> Show all {count(alerts.length)} of {title}
+                </button>
+            )}
+        </section>
     );
 }
 
-interface ListProps {
-    slug: string;
-    state: Alert["state"];
-    cursor: string | null;
+/** "12 open, 3 not acknowledged" */
+function Totals({ slug, state }: { slug: string; state: Alert["state"] }) {
+    const counts = useAlertCounts(slug);
+    if (state !== "open" || counts === undefined || counts.open === 0) return null;
+    const more = counts.complete ? "" : "+";
+    return (
+        <p class="muted" role="status">
+            {count(counts.open)}
+            {more} open, {count(counts.unacknowledged)} not acknowledged
+        </p>
+    );
 }
 
-export function AlertList({ slug, state, cursor }: ListProps) {
-    const alerts = useLiveQuery(
+function Nothing({ state, filtered }: { state: Alert["state"]; filtered: boolean }) {
+    if (filtered) return <Empty title="No alerts match these filters" />;
+    return (
+        <Empty title={state === "open" ? "No open alerts" : "No alerts yet"}>
+            <p>
+                An alert opens when an agent with a declared interval falls silent, when a run stays
+                open for a day, and as the rules say.
+            </p>
+        </Empty>
+    );
+}
+
+function useAlerts({ slug, state, query }: Props) {
+    const type = query.get("type");
+    const agent_name = query.get("agent");
+    const care = query.get("acknowledged");
+    const acknowledged = state !== "open" || !care ? null : care === "true";
+    const cursor = query.get("cursor");
+    const filtered = Boolean(type || agent_name || acknowledged !== null);
+    const loaded = useLiveQuery(
         slug,
-        `${ALERTS} ${slug} ${state} ${cursor}`,
-        (signal) => call(ALERTS, { path: { slug }, query: { state, limit: PAGE, cursor }, signal }),
+        `${ALERTS} ${slug} ${state} ${type} ${agent_name} ${acknowledged} ${cursor}`,
+        (signal) =>
+            call(ALERTS, {
+                path: { slug },
+                query: { state, limit: PAGE, cursor, type, agent_name, acknowledged },
+                signal,
+            }),
         (change) => change.kind === "alert",
     );
-    const { data, reload } = alerts;
+    return { loaded, filtered };
+}
+
+export function AlertList(props: Props) {
+    const { slug, state, query } = props;
+    const { loaded, filtered } = useAlerts(props);
+    const [chosenIds, setChosenIds] = useState<string[]>([]);
+    const { data, reload } = loaded;
+    const alerts = data?.alerts ?? [];
+    const agents = [...new Set(alerts.flatMap((one) => one.agent_name ?? []))].sort();
+    const ids = waiting(alerts);
     return (
         <>
-            <LoadState of={alerts} rows={4} />
-            {data && data.alerts.length === 0 && (
-                <Empty title={NONE[state]}>
-                    <p>
-                        An alert opens when an agent with a declared interval falls silent, when a
-                        run stays open for a day, and as the rules say.
-                    </p>
-                </Empty>
-            )}
-            {data && data.alerts.length > 0 && (
-                <ul class="alerts">
-                    {data.alerts.map((one) => (
-                        <AlertRow key={one.alert_id} slug={slug} alert={one} onChange={reload} />
-                    ))}
-                </ul>
+            <Filters {...props} agents={agents} />
+            <div class="alerts-head">
+                <Totals slug={slug} state={state} />
+                {ids.length > 1 && (
+                    <button type="button" onClick={() => setChosenIds(ids)}>
+                        Acknowledge all {plural(ids.length, "listed alert")}
+                    </button>
+                )}
+            </div>
+            <LoadState of={loaded} rows={4} />
+            {data && alerts.length === 0 && <Nothing state={state} filtered={filtered} />}
+            {groupsOf(alerts, chosen(GROUPS, query.get("group"), "kind")).map(
+                (group) =>
+                    group.alerts.length > 0 && (
+                        <AlertGroup
+                            key={group.title}
+                            slug={slug}
+                            group={group}
+                            onChange={reload}
+                            onAcknowledge={setChosenIds}
+                        />
+                    ),
             )}
             <Pager next={data?.next} />
+            {chosenIds.length > 0 && (
+                <AcknowledgeDialog
+                    slug={slug}
+                    ids={chosenIds}
+                    onClose={() => setChosenIds([])}
+                    onChange={reload}
+                />
+            )}
         </>
     );
 }

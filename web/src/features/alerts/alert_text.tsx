@@ -3,7 +3,8 @@
 import type { Alert } from "api";
 import type { ComponentChildren } from "preact";
 
-import { cost, interval, number } from "../../lib/format";
+import type { Choice } from "../../lib/choices";
+import { cost, duration, interval, number, percent } from "../../lib/format";
 import { agentPage, runPage } from "../../lib/paths";
 import { href, pathOf } from "../../lib/route";
 import { Time } from "../../ui";
@@ -14,7 +15,13 @@ const TITLES: Record<string, string> = {
     "run.failed": "Failed run",
     "kpi.crossed": "KPI out of limits",
     "budget.exceeded": "Budget exceeded",
+    "agent.failing": "Failing agent",
+    "failure_rate.exceeded": "Failure rate",
+    "duration.exceeded": "Slow runs",
 };
+
+/** To choose from. */
+export const KINDS: Choice[] = Object.entries(TITLES).map(([value, label]) => ({ value, label }));
 
 export const titleOf = (alert: Alert) => TITLES[alert.type] ?? alert.type;
 
@@ -48,6 +55,26 @@ interface Props {
     alert: Alert;
 }
 
+const numberOf = (alert: Alert, name: string) => Number(alert.detail[name] ?? 0);
+
+const secondsOf = (alert: Alert, name: string) => duration(numberOf(alert, name) * 1000);
+
+/** "9 of the last 20 runs (45 %)", which leads to them. */
+function FailedRuns({ slug, alert }: Props) {
+    const [failed, runs] = [numberOf(alert, "failed"), numberOf(alert, "runs")];
+    return (
+        <a
+            href={href(pathOf("t", slug, "runs"), {
+                agent_name: alert.agent_name,
+                status: "failed",
+                since: "all",
+            })}
+        >
+            {failed} of the last {runs} runs ({percent(runs === 0 ? 0 : failed / runs)})
+        </a>
+    );
+}
+
 function RunLink({ slug, alert }: Props) {
     return <a href={runPage(slug, alert.run_id ?? "")}>A run</a>;
 }
@@ -79,6 +106,35 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                     <RunLink slug={slug} alert={alert} /> of {agent} failed:{" "}
                     {detailOf(alert, "error_type") || detailOf(alert, "message")}{" "}
                     <span class="muted">{detailOf(alert, "error_message")}</span>
+                </>
+            );
+        case "agent.failing":
+            return (
+                <>
+                    {agent}: <FailedRuns slug={slug} alert={alert} /> failed
+                    {detailOf(alert, "error_type") !== "" && (
+                        <>
+                            , last with{" "}
+                            <a href={runPage(slug, detailOf(alert, "run_id"))}>
+                                {detailOf(alert, "error_type")}
+                            </a>
+                        </>
+                    )}
+                </>
+            );
+        case "failure_rate.exceeded":
+            return (
+                <>
+                    {agent || "All agents"}: <FailedRuns slug={slug} alert={alert} /> failed (limit{" "}
+                    {detailOf(alert, "percent")} %)
+                </>
+            );
+        case "duration.exceeded":
+            return (
+                <>
+                    {agent || "All agents"}: p{detailOf(alert, "percentile")} of the last{" "}
+                    {detailOf(alert, "runs")} runs took {secondsOf(alert, "value")} (limit{" "}
+                    {secondsOf(alert, "seconds")})
                 </>
             );
         case "kpi.crossed":

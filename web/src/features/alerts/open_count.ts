@@ -1,24 +1,25 @@
-// The number of open alerts, for the navigation.
+// How many alerts are open, and how many of them are not acknowledged.
+
+import type { AlertCounts } from "api";
 
 import { call } from "../../lib/api";
 import { useLiveQuery } from "../../lib/query";
 
-const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
-const COUNTED_MAX = 99;
+const COUNTS = "GET /api/v1/tenants/{slug}/alerts/counts";
+const WRITTEN_MAX = 999;
 
-/** "3", "99+"; empty when there are none. */
-export function useOpenAlertCount(slug: string): string {
+export function useAlertCounts(slug: string): AlertCounts | undefined {
     const { data } = useLiveQuery(
         slug,
-        slug === "" ? null : `${ALERTS} ${slug} open`,
-        (signal) =>
-            call(ALERTS, {
-                path: { slug },
-                query: { state: "open", limit: COUNTED_MAX },
-                signal,
-            }),
+        slug === "" ? null : `${COUNTS} ${slug}`,
+        (signal) => call(COUNTS, { path: { slug }, signal }),
         (change) => change.kind === "alert",
     );
-    const n = data?.alerts.length ?? 0;
-    return n === 0 ? "" : data?.next ? `${n}+` : String(n);
+    return data;
+}
+
+/** For the navigation, of those that are not acknowledged: "3", "999+"; empty when there are none. */
+export function useOpenAlertCount(slug: string): string {
+    const n = useAlertCounts(slug)?.unacknowledged ?? 0;
+    return n === 0 ? "" : n > WRITTEN_MAX ? `${WRITTEN_MAX}+` : String(n);
 }

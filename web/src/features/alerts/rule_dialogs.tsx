@@ -43,14 +43,14 @@ export function useKnownKpis(slug: string): KnownKpi[] {
     }));
 }
 
-interface Props<Rule> {
+export interface RuleDialogProps<Rule> {
     rule: Rule | null; // null: a new one
     onSave: (rule: Rule) => Promise<unknown>;
     onClose: () => void;
 }
 
 /** The number in a field; null: empty. */
-function boundOf(name: string, text: string): number | null {
+export function boundOf(name: string, text: string): number | null {
     const typed = text.trim().replace(/,/g, "");
     if (typed === "") return null;
     if (!Number.isFinite(Number(typed))) throw fieldError(name, "Enter a number, such as 12.5");
@@ -62,7 +62,12 @@ const asText = (bound: number | null | undefined) => (bound == null ? "" : Strin
 /** "percent", "EUR": beside the bounds, so that it is clear what is compared. */
 const unitText = (unit: string) => (unit === "duration" ? "seconds" : unit.replace(/^money:/, ""));
 
-export function KpiRuleDialog({ slug, rule, onSave, onClose }: Props<KpiRule> & { slug: string }) {
+export function KpiRuleDialog({
+    slug,
+    rule,
+    onSave,
+    onClose,
+}: RuleDialogProps<KpiRule> & { slug: string }) {
     const [key, setKey] = useState(rule?.key ?? "");
     const [agent, setAgent] = useState(rule?.agent_name ?? "");
     const [range, setRange] = useState(rule?.range ?? "24h");
@@ -77,7 +82,8 @@ export function KpiRuleDialog({ slug, rule, onSave, onClose }: Props<KpiRule> & 
         const bounds = { below: boundOf("below", below), above: boundOf("above", above) };
         if (bounds.below === null && bounds.above === null)
             throw fieldError("below", "Enter at least one of the two limits");
-        return onSave({ key: key.trim(), agent_name: agent.trim() || null, range, ...bounds });
+        const paused = rule?.paused ?? false;
+        return onSave({ key: key.trim(), agent_name: agent.trim() || null, range, ...bounds, paused });
     };
     const named = (text: string) => (unit === "" || unit === "count" ? text : `${text} (${unit})`);
     return (
@@ -131,7 +137,7 @@ export function KpiRuleDialog({ slug, rule, onSave, onClose }: Props<KpiRule> & 
     );
 }
 
-export function BudgetDialog({ rule, onSave, onClose }: Props<BudgetRule>) {
+export function BudgetDialog({ rule, onSave, onClose }: RuleDialogProps<BudgetRule>) {
     const [amount, setAmount] = useState(rule?.amount ?? "");
     const [per, setPer] = useState<Per>(rule?.per ?? "day");
     const action = useAction();
@@ -140,7 +146,13 @@ export function BudgetDialog({ rule, onSave, onClose }: Props<BudgetRule>) {
             <Form
                 action={action}
                 submit={rule === null ? "Add" : "Save"}
-                onSubmit={() => onSave({ amount: amount.trim().replace(/^\$/, ""), per })}
+                onSubmit={() =>
+                    onSave({
+                        amount: amount.trim().replace(/^\$/, ""),
+                        per,
+                        paused: rule?.paused ?? false,
+                    })
+                }
                 onCancel={onClose}
             >
                 <TextField

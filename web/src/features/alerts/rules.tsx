@@ -1,17 +1,28 @@
-// Alert rules beside silence: failed and stuck runs, KPIs, budgets.
+// Alert rules beside silence: failed, slow and stuck runs, KPIs, budgets, and reminders.
 
-import type { AlertRules, KpiRule } from "api";
+import type { AlertRules, DurationRule, FailureRateRule, KpiRule } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { labelOf } from "../../lib/choices";
-import { inUnit } from "../../lib/format";
+import { duration, inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
-import { Card, ConfirmButton, ErrorNote, Icon, LoadState, Switch } from "../../ui";
+import { Card, ErrorNote, LoadState, Select, Switch } from "../../ui";
+import { useAgentNames } from "../agents/names";
+import { RuleCard } from "./rule_card";
 import { BudgetDialog, KpiRuleDialog, type KnownKpi, RULE_RANGES, useKnownKpis } from "./rule_dialogs";
+import { DurationDialog, FailureRateDialog, PERCENTILES } from "./run_rule_dialogs";
 
 const RULES = "GET /api/v1/tenants/{slug}/rules";
+
+const REMINDERS = [
+    { value: "", label: "Never" },
+    { value: "1", label: "Every hour" },
+    { value: "6", label: "Every 6 hours" },
+    { value: "24", label: "Every day" },
+    { value: "168", label: "Every week" },
+];
 
 interface ToggleProps {
     label: string;
@@ -32,70 +43,50 @@ function Toggle({ label, hint, value, canEdit, onChange }: ToggleProps) {
     );
 }
 
-function textOf(rule: KpiRule, known: KnownKpi | undefined): string {
+function Reminders({ rules, canEdit, set }: SectionProps) {
+    const hours = rules.reminder_hours == null ? "" : String(rules.reminder_hours);
+    const known = REMINDERS.some((one) => one.value === hours);
+    const choices = known ? REMINDERS : [...REMINDERS, { value: hours, label: `Every ${hours} hours` }];
+    return (
+        <li>
+            <span>
+                <b>Reminders</b>{" "}
+                <span class="muted">
+                    the notification is repeated while an alert is open and not acknowledged
+                </span>
+            </span>
+            {canEdit ? (
+                <Select
+                    label="Reminders"
+                    choices={choices}
+                    value={hours}
+                    onChange={(to) => set({ reminder_hours: to === "" ? null : Number(to) })}
+                />
+            ) : (
+                labelOf(choices, hours)
+            )}
+        </li>
+    );
+}
+
+const agentsText = (name: string | null | undefined) => (name ? `agent ${name}` : "all agents");
+
+function kpiText(rule: KpiRule, known: KnownKpi | undefined): string {
     const written = (bound: number) => inUnit(bound, known?.unit);
     const bounds = [
         rule.below == null ? "" : `below ${written(rule.below)}`,
         rule.above == null ? "" : `above ${written(rule.above)}`,
     ].filter(Boolean);
-    const agents = rule.agent_name ? `agent ${rule.agent_name}` : "all agents";
-    return `${bounds.join(" or ")} over ${labelOf(RULE_RANGES, rule.range ?? "24h")}, ${agents}`;
+    const range = labelOf(RULE_RANGES, rule.range ?? "24h");
+    return `${bounds.join(" or ")} over ${range}, ${agentsText(rule.agent_name)}`;
 }
 
-interface RuleCardProps {
-    title: string;
-    add: string; // label of the button
-    none: string;
-    rules: { name: string; text: string }[];
-    canEdit: boolean;
-    onOpen: (index: number | null) => void; // null: a new one
-    onRemove: (index: number) => Promise<unknown>;
-}
+const rateText = (rule: FailureRateRule) =>
+    `of the last ${rule.runs ?? 20} runs failed, ${agentsText(rule.agent_name)}`;
 
-function RuleCard({ title, add, none, rules, canEdit, onOpen, onRemove }: RuleCardProps) {
-    return (
-        <Card
-            title={title}
-            aside={
-                canEdit && (
-                    <button type="button" onClick={() => onOpen(null)}>
-                        <Icon name="plus" /> {add}
-                    </button>
-                )
-            }
-        >
-            {rules.length === 0 && <p class="muted">{none}</p>}
-            <ul class="rules">
-                {rules.map(({ name, text }, i) => (
-                    <li key={i}>
-                        <span>
-                            <b>{name}</b> {text}
-                        </span>
-                        {canEdit && (
-                            <span class="row-buttons">
-                                <button
-                                    type="button"
-                                    aria-label={`Change ${name}`}
-                                    onClick={() => onOpen(i)}
-                                >
-                                    Change
-                                </button>
-                                <ConfirmButton
-                                    label="Remove"
-                                    name={`Remove ${name}`}
-                                    title={`Remove the rule for ${name}?`}
-                                    text="Its open alert is closed, and it raises no alerts from now on."
-                                    verb="Remove"
-                                    onConfirm={() => onRemove(i)}
-                                />
-                            </span>
-                        )}
-                    </li>
-                ))}
-            </ul>
-        </Card>
-    );
-}
+const durationText = (rule: DurationRule) =>
+    `${labelOf(PERCENTILES, String(rule.percentile ?? 95)).toLowerCase()} of the last ` +
+    `${rule.runs ?? 20} runs, ${agentsText(rule.agent_name)}`;
 
 const without = <T,>(list: T[], index: number) => list.filter((_, i) => i !== index);
 
@@ -103,85 +94,200 @@ const without = <T,>(list: T[], index: number) => list.filter((_, i) => i !== in
 const withRule = <T,>(list: T[], index: number | null, rule: T) =>
     index === null ? [...list, rule] : list.map((one, i) => (i === index ? rule : one));
 
-export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
-    const [opened, setOpened] = useState<{ kind: "kpi" | "budget"; index: number | null } | null>(null);
-    const { error, perform } = useAction();
-    const rules = useQuery(`${RULES} ${slug}`, (signal) =>
-        call(RULES, { path: { slug }, signal }),
-    );
-    const { data } = rules;
-    const kpis = data?.kpis ?? [];
-    const budgets = data?.budgets ?? [];
-    const close = () => setOpened(null);
+interface SectionProps {
+    slug: string;
+    rules: AlertRules;
+    canEdit: boolean;
+    set: (changes: AlertRules) => void;
+    save: (changes: AlertRules) => Promise<unknown>;
+}
+
+/** What the cards of all kinds have in common; undefined: no dialog is open. */
+function useOpened() {
+    const [index, setIndex] = useState<number | null | undefined>(undefined);
+    return { index, open: setIndex, close: () => setIndex(undefined) };
+}
+
+const toggled = <T extends { paused?: boolean }>(list: T[], index: number, paused: boolean) =>
+    list.map((one, i) => (i === index ? { ...one, paused } : one));
+
+function KpiRules({ slug, rules, canEdit, save }: SectionProps) {
+    const { index, open, close } = useOpened();
     const known = useKnownKpis(slug);
-    const save = async (changes: AlertRules) => {
-        const body = { ...data, ...changes };
-        await call("PUT /api/v1/tenants/{slug}/rules", { path: { slug }, body });
-        close();
-        rules.reload();
-    };
-    const set = (changes: AlertRules) => void perform(() => save(changes));
-    if (rules.error || !data) return <LoadState of={rules} rows={4} />;
+    const kpis = rules.kpis ?? [];
     return (
         <>
-            {error && <ErrorNote error={error} />}
-            <Card title="Runs">
-                <ul class="rules">
-                    <Toggle
-                        label="Failed runs"
-                        hint="one alert per failed run"
-                        value={data.run_failed ?? false}
-                        canEdit={canEdit}
-                        onChange={(run_failed) => set({ run_failed })}
-                    />
-                    <Toggle
-                        label="Stuck runs"
-                        hint="open for a day, or five times the usual duration if that is longer"
-                        value={data.run_stuck ?? true}
-                        canEdit={canEdit}
-                        onChange={(run_stuck) => set({ run_stuck })}
-                    />
-                </ul>
-            </Card>
             <RuleCard
                 title="KPIs"
                 add="Watch a KPI"
                 none="No KPI rules yet."
                 rules={kpis.map((rule) => {
                     const of = known.find((one) => one.key === rule.key);
-                    return { name: of?.label ?? rule.key, text: textOf(rule, of) };
+                    const name = of?.label ?? rule.key;
+                    return { name, text: kpiText(rule, of), paused: rule.paused ?? false };
                 })}
                 canEdit={canEdit}
-                onOpen={(index) => setOpened({ kind: "kpi", index })}
+                onOpen={open}
+                onPause={(i, to) => save({ kpis: toggled(kpis, i, to) })}
                 onRemove={(i) => save({ kpis: without(kpis, i) })}
             />
+            {index !== undefined && (
+                <KpiRuleDialog
+                    slug={slug}
+                    rule={kpis[index ?? -1] ?? null}
+                    onClose={close}
+                    onSave={(rule) => save({ kpis: withRule(kpis, index, rule) }).then(close)}
+                />
+            )}
+        </>
+    );
+}
+
+function BudgetRules({ rules, canEdit, save }: SectionProps) {
+    const { index, open, close } = useOpened();
+    const budgets = rules.budgets ?? [];
+    return (
+        <>
             <RuleCard
                 title="Budgets"
                 add="Set a budget"
                 none="No budgets yet."
-                rules={budgets.map(({ amount, per }) => ({
+                rules={budgets.map(({ amount, per, paused = false }) => ({
                     name: `$${amount}`,
                     text: `per ${per}`,
+                    paused,
                 }))}
                 canEdit={canEdit}
-                onOpen={(index) => setOpened({ kind: "budget", index })}
+                onOpen={open}
+                onPause={(i, to) => save({ budgets: toggled(budgets, i, to) })}
                 onRemove={(i) => save({ budgets: without(budgets, i) })}
             />
-            {opened?.kind === "kpi" && (
-                <KpiRuleDialog
-                    slug={slug}
-                    rule={kpis[opened.index ?? -1] ?? null}
-                    onClose={close}
-                    onSave={(rule) => save({ kpis: withRule(kpis, opened.index, rule) })}
-                />
-            )}
-            {opened?.kind === "budget" && (
+            {index !== undefined && (
                 <BudgetDialog
-                    rule={budgets[opened.index ?? -1] ?? null}
+                    rule={budgets[index ?? -1] ?? null}
                     onClose={close}
-                    onSave={(rule) => save({ budgets: withRule(budgets, opened.index, rule) })}
+                    onSave={(rule) => save({ budgets: withRule(budgets, index, rule) }).then(close)}
                 />
             )}
+        </>
+    );
+}
+
+function FailureRules({ slug, rules, canEdit, save }: SectionProps) {
+    const { index, open, close } = useOpened();
+    const agents = useAgentNames(slug);
+    const rates = rules.failure_rates ?? [];
+    return (
+        <>
+            <RuleCard
+                title="Failure rates"
+                add="Watch failures"
+                none="No failure rates are watched yet."
+                rules={rates.map((rule) => ({
+                    name: `Above ${rule.percent} %`,
+                    text: rateText(rule),
+                    paused: rule.paused ?? false,
+                }))}
+                canEdit={canEdit}
+                onOpen={open}
+                onPause={(i, to) => save({ failure_rates: toggled(rates, i, to) })}
+                onRemove={(i) => save({ failure_rates: without(rates, i) })}
+            />
+            {index !== undefined && (
+                <FailureRateDialog
+                    agents={agents}
+                    rule={rates[index ?? -1] ?? null}
+                    onClose={close}
+                    onSave={(rule) =>
+                        save({ failure_rates: withRule(rates, index, rule) }).then(close)
+                    }
+                />
+            )}
+        </>
+    );
+}
+
+function DurationRules({ slug, rules, canEdit, save }: SectionProps) {
+    const { index, open, close } = useOpened();
+    const agents = useAgentNames(slug);
+    const durations = rules.durations ?? [];
+    return (
+        <>
+            <RuleCard
+                title="Durations"
+                add="Watch durations"
+                none="No durations are watched yet."
+                rules={durations.map((rule) => ({
+                    name: `Above ${duration(rule.seconds * 1000)}`,
+                    text: durationText(rule),
+                    paused: rule.paused ?? false,
+                }))}
+                canEdit={canEdit}
+                onOpen={open}
+                onPause={(i, to) => save({ durations: toggled(durations, i, to) })}
+                onRemove={(i) => save({ durations: without(durations, i) })}
+            />
+            {index !== undefined && (
+                <DurationDialog
+                    agents={agents}
+                    rule={durations[index ?? -1] ?? null}
+                    onClose={close}
+                    onSave={(rule) =>
+                        save({ durations: withRule(durations, index, rule) }).then(close)
+                    }
+                />
+            )}
+        </>
+    );
+}
+
+function RunSwitches(props: SectionProps) {
+    const { rules, canEdit, set } = props;
+    return (
+        <Card title="Runs and reminders">
+            <ul class="rules">
+                <Toggle
+                    label="Failed runs"
+                    hint="one open alert per agent while its runs fail, and one entry per failed run"
+                    value={rules.run_failed ?? false}
+                    canEdit={canEdit}
+                    onChange={(run_failed) => set({ run_failed })}
+                />
+                <Toggle
+                    label="Stuck runs"
+                    hint="open for a day, or five times the usual duration if that is longer"
+                    value={rules.run_stuck ?? true}
+                    canEdit={canEdit}
+                    onChange={(run_stuck) => set({ run_stuck })}
+                />
+                <Reminders {...props} />
+            </ul>
+        </Card>
+    );
+}
+
+export function Rules({ slug, canEdit }: { slug: string; canEdit: boolean }) {
+    const { error, perform } = useAction();
+    const rules = useQuery(`${RULES} ${slug}`, (signal) =>
+        call(RULES, { path: { slug }, signal }),
+    );
+    const { data } = rules;
+    if (rules.error || !data) return <LoadState of={rules} rows={4} />;
+    const save = async (changes: AlertRules) => {
+        const body = { ...data, ...changes };
+        await call("PUT /api/v1/tenants/{slug}/rules", { path: { slug }, body });
+        rules.reload();
+    };
+    const set = (changes: AlertRules) => void perform(() => save(changes));
+    const shared = { slug, rules: data, canEdit, set, save };
+    return (
+        <>
+            {error && <ErrorNote error={error} />}
+            <RunSwitches {...shared} />
+            <FailureRules {...shared} />
+            <DurationRules {...shared} />
+            <KpiRules {...shared} />
+            <BudgetRules {...shared} />
         </>
     );
 }

@@ -1,0 +1,55 @@
+/* writer_state.h - what writer.c and writer_thread.c share; private to the two. */
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "engine/job_queue.h"
+#include "engine/syncer.h"
+#include "engine/writer.h"
+
+enum { WRITER_STALL_S = 5 }; /* for one group: the disk or the database hangs */
+
+struct writer_thread {
+    struct writer *writer;
+    struct txn *txn;
+    pthread_t id;
+    bool lost;                /* the connection was lost: reconnect before using it */
+    _Atomic int64_t group_us; /* raw clock, when it took the group it works on; 0: none */
+};
+
+struct writer {
+    struct writer_options options;
+    struct writer_thread *threads;
+    size_t n_threads;
+    struct syncer *syncer; /* NULL: a commit is durable by itself */
+
+    struct lock lock;
+    struct cond filled;
+    struct job_queue queue GUARDED_BY(lock);
+    uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
+    int64_t wanted_us GUARDED_BY(lock);  /* cost of queued jobs for which the writer is woken */
+    int64_t linger_us GUARDED_BY(lock);  /* the same, while it lingers after a sync */
+    int64_t linger_until_us GUARDED_BY(lock); /* raw clock */
+    bool lingers GUARDED_BY(lock);
+    bool stopping GUARDED_BY(lock);
+    bool fatal GUARDED_BY(lock);
+    atomic_uint n_lost;         /* threads without a connection */
+    _Atomic int64_t part_us;    /* raw clock: when a job last failed with its tenant's server; 0 */
+    _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
+};
+
+/* Tells the jobs, which are not in the queue any more. */
+void writer_finish(struct job_list *group, const struct error *err);
+
+/* The same for jobs that are durable: none is acknowledged before this. */
+void writer_finish_durable(struct writer *w, struct job_list *group,
+                           const struct sync_times *times);
+
+/* Invariant 3 of writer.h. */
+void writer_become_fatal(struct writer *w, const struct error *err);
+
+void writer_note_overdue(struct writer *w);
+
+/* Of each struct writer_thread. */
+void *writer_thread_main(void *arg);

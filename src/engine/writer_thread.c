@@ -1,0 +1,323 @@
+/* writer_thread.c - a writer thread: takes a group, applies and commits it, hands it over. */
+#include <assert.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/thread.h"
+#include "db/db.h"
+#include "engine/job_cost.h"
+#include "engine/job_order.h"
+#include "engine/retry.h"
+#include "engine/txn.h"
+#include "engine/writer_state.h"
+
+/* For a test build that answers before it commits: the crash test must notice. */
+#ifndef MUSTER_ACK_EARLY
+#define MUSTER_ACK_EARLY 0
+#endif
+
+enum {
+    LOST_PERIOD_S = 1, /* between two attempts to reconnect */
+
+    /* What a group takes says what a unit costs if it has this many; a small group is mostly the
+     * work of its transaction, and may only lower the average. */
+    LARGE_EVENTS = 200,
+
+    RETRIES_MAX = 3, /* of a group, after a deadlock */
+};
+
+static _Thread_local const struct writer_thread *current;
+
+/* For asserts, which a release leaves out. */
+static inline bool on_writer_thread(const struct writer_thread *t)
+{
+    return current == t;
+}
+
+static void set_lost(struct writer_thread *t, bool lost)
+{
+    if (lost != t->lost)
+        atomic_fetch_add(&t->writer->n_lost, lost ? 1U : -1U);
+    t->lost = lost;
+}
+
+/* Is it time for a transaction? While the group before is synced, when what is queued takes about
+ * as long as the rest of the sync. After the sync, when those who were told have sent again or have
+ * had the time for it: else connections fall into two halves that pay for a sync each. */
+static bool is_ready(struct writer *w) REQUIRES(w->lock)
+{
+    enum syncer_state state = w->syncer == NULL ? SYNCER_IDLE : syncer_state(w->syncer);
+
+    w->wanted_us = 0;
+    w->lingers = false;
+    if (job_queue_is_empty(&w->queue))
+        return false;
+    if (state == SYNCER_FULL)
+        w->wanted_us = INT64_MAX;
+    else if (state == SYNCER_SYNCING)
+        w->wanted_us = w->queue.sync_us / 2;
+    else if (clock_raw_us() < w->linger_until_us)
+        w->wanted_us = w->linger_us;
+    w->lingers = state == SYNCER_IDLE && w->wanted_us > 0;
+    return w->queue.turns.us >= w->wanted_us;
+}
+
+/* By the monotonic clock, which conditions wait by: `us` microseconds from now. */
+static struct timespec in_us(int64_t us)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    us += t.tv_nsec / 1000;
+    t.tv_sec += us / USEC_PER_SEC;
+    t.tv_nsec = us % USEC_PER_SEC * 1000;
+    return t;
+}
+
+/* Waits until a group may be taken. Without a connection it tries to reconnect meanwhile, so that
+ * the service becomes healthy again without any request. */
+static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w->lock)
+{
+    while (!is_ready(w) && !w->stopping) {
+        const bool lingers = w->lingers;
+        struct timespec until;
+
+        if (!t->lost && !lingers) {
+            cond_wait(&w->filled, &w->lock);
+            continue;
+        }
+        until = in_us(lingers ? w->linger_until_us - clock_raw_us()
+                              : (int64_t)LOST_PERIOD_S * USEC_PER_SEC);
+        if (cond_wait_until(&w->filled, &w->lock, &until) || lingers)
+            continue;
+        lock_release(&w->lock);
+        set_lost(t, db_ping(t->txn->db, NULL) != 0);
+        lock_acquire(&w->lock);
+    }
+}
+
+/* Empty only when stopping. */
+static void take_group(struct writer_thread *t, struct job_list *ret_group)
+{
+    struct writer *w = t->writer;
+
+    lock_acquire(&w->lock);
+    wait_for_work(w, t);
+    job_queue_take_group(&w->queue, clock_mono_us(), ret_group);
+    if (!job_queue_is_empty(&w->queue))
+        cond_signal(&w->filled); /* for the next writer thread */
+    lock_release(&w->lock);
+    if (w->options.shared)
+        job_list_sort(ret_group);
+}
+
+/* A connection lost between transactions fails no job: reconnect first. */
+static int begin(struct writer_thread *t, struct error *err)
+{
+    if (!t->lost && db_begin(t->txn->db, err) == 0)
+        return 0;
+    if (!t->lost && err->code != ERR_UNAVAILABLE)
+        return -1;
+    if (db_ping(t->txn->db, err) != 0)
+        return -1;
+    set_lost(t, false);
+    return db_begin(t->txn->db, err);
+}
+
+static int apply_all(struct writer_thread *t, const struct job_list *group, struct error *err)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    assert(on_writer_thread(t) && t->txn->state == TXN_OPEN);
+    for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+        assert(job->state == JOB_QUEUED);
+        job->txn = t->txn;
+        if (job->apply(job, t->txn, err) != 0)
+            return -1;
+    }
+    if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
+        return -1;
+    txn_set_state(t->txn, TXN_APPLIED);
+    return 0;
+}
+
+static int roll_back(struct writer_thread *t)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    db_rollback(t->txn->db);
+    txn_set_state(t->txn, TXN_ROLLED_BACK);
+    if (hooks != NULL)
+        hooks->rolled_back(t->txn);
+    return -1;
+}
+
+static void committed(struct writer_thread *t, bool changes)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    txn_set_state(t->txn, TXN_COMMITTED);
+    if (hooks == NULL)
+        return;
+    hooks->committed(t->txn);
+    if (changes)
+        hooks->changed(t->txn);
+}
+
+/* When the parts of a group's transaction ended, by the monotonic clock. */
+struct pace {
+    int64_t began_us, applied_us, committed_us;
+};
+
+/* Applies and commits the jobs of `group`. */
+static int commit_group(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
+                        struct error *err)
+{
+    const bool changes = group->first->exclusive && !group->first->keeps_caches;
+
+    assert(on_writer_thread(t));
+    ret_pace->began_us = clock_mono_us();
+    db_set_patience(t->txn->db, job_queue_patience(&t->writer->options.limits, group));
+    if (begin(t, err) != 0)
+        return -1;
+    txn_set_state(t->txn, TXN_OPEN);
+    if (apply_all(t, group, err) != 0)
+        return roll_back(t);
+    if (MUSTER_ACK_EARLY)
+        writer_finish(group, NULL);
+    ret_pace->applied_us = clock_mono_us();
+    if (db_commit(t->txn->db, err) != 0)
+        return roll_back(t);
+    ret_pace->committed_us = clock_mono_us();
+    committed(t, changes);
+    return 0;
+}
+
+/* The same, again after a deadlock. */
+static int commit_or_retry(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
+                           struct error *err)
+{
+    for (unsigned attempt = 1;; attempt++) {
+        if (commit_group(t, group, ret_pace, err) == 0)
+            return 0;
+        if (err->code != ERR_BUSY || attempt > RETRIES_MAX || !db_was_contended(t->txn->db))
+            return -1;
+        metric_add(METRIC_COMMITS_RETRIED, 1);
+        log_write(LOG_WARNING, "writer", "%s: attempt %u of a transaction of %zu events", err->text,
+                  attempt, group->events);
+        retry_pause(attempt);
+    }
+}
+
+/* Is it a failure of the database and not of one job, or of one tenant's server? */
+static bool is_general(const struct writer_thread *t, enum err_code code)
+{
+    return code == ERR_IO || code == ERR_FULL ||
+           (code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db));
+}
+
+/* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
+ * which the queue counts once per group; that of an exclusive job is its own. */
+static void learn(struct writer *w, const struct job_list *group, const struct pace *pace)
+{
+    bool exclusive = group->first->exclusive, large = group->events >= LARGE_EVENTS;
+    int64_t us =
+        (exclusive || w->syncer != NULL ? pace->committed_us : pace->applied_us) - pace->began_us;
+    double ratio = us < 0 ? 1.0 : (double)us / (double)group->us; /* < 0: a test moved the clock */
+
+    if (!exclusive && !large && ratio > 1.0)
+        return;
+    for (const struct writer_job *job = group->first; job != NULL; job = job->next)
+        job_cost_learn(job->cost, (double)job->cost_us / (double)group->us, ratio, large);
+}
+
+/* The group is committed: tells its jobs, at once or when it is synced. */
+static void hand_over(struct writer_thread *t, struct job_list *group, const struct pace *pace)
+{
+    struct writer *w = t->writer;
+
+    ASSERT_ALWAYS(t->txn->state == TXN_COMMITTED); /* invariant 1 */
+    learn(w, group, pace);
+    for (struct writer_job *job = group->first; job != NULL; job = job->next)
+        if (job->committed != NULL)
+            job->committed(job);
+    atomic_store_explicit(&w->overdue_us, 0, memory_order_relaxed);
+    if (w->syncer != NULL)
+        syncer_add(w->syncer, group, pace->began_us);
+    else
+        writer_finish_durable(w, group,
+                              &(struct sync_times){ .group_us = pace->began_us,
+                                                    .began_us = pace->applied_us,
+                                                    .ended_us = pace->committed_us });
+}
+
+static bool is_fatal(struct writer *w)
+{
+    bool fatal;
+
+    lock_acquire(&w->lock);
+    fatal = w->fatal;
+    lock_release(&w->lock);
+    return fatal;
+}
+
+/* Has the group it works on taken nearly as long as a stall? */
+static bool is_old(const struct writer_thread *t)
+{
+    return clock_raw_us() - atomic_load_explicit(&t->group_us, memory_order_relaxed) >
+           (int64_t)(WRITER_STALL_S - 1) * USEC_PER_SEC;
+}
+
+static void run_group(struct writer_thread *t, struct job_list *group)
+{
+    struct error err = { 0 };
+    struct pace pace = { 0 };
+
+    if (commit_or_retry(t, group, &pace, &err) == 0) {
+        if (group->first != NULL) /* else a test told its jobs early */
+            hand_over(t, group, &pace);
+        return;
+    }
+    metric_add(METRIC_COMMITS_FAILED, 1);
+    if (!is_general(t, err.code) && group->first != NULL && group->first->next != NULL) {
+        /* retry one by one, so that only the bad job fails */
+        while (group->first != NULL && !is_fatal(t->writer)) {
+            struct job_list single;
+
+            job_list_init(&single);
+            job_list_add(&single, job_list_take(group));
+            run_group(t, &single);
+        }
+        writer_finish(group, &err);
+        return;
+    }
+    if (db_part_is_away(t->txn->db))
+        atomic_store_explicit(&t->writer->part_us, clock_raw_us(), memory_order_relaxed);
+    set_lost(t, err.code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db));
+    if (err.code == ERR_UNAVAILABLE && is_old(t))
+        writer_note_overdue(t->writer);
+    writer_finish(group, &err);
+    if (err.code == ERR_IO)
+        writer_become_fatal(t->writer, &err);
+}
+
+void *writer_thread_main(void *arg)
+{
+    struct writer_thread *t = arg;
+    struct job_list group;
+
+    thread_begin("muster-writer", THREAD_PLAIN);
+    current = t;
+    for (;;) {
+        take_group(t, &group);
+        if (group.first == NULL)
+            return NULL;
+        atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
+        run_group(t, &group);
+        db_set_patience(t->txn->db, 0);
+        atomic_store_explicit(&t->group_us, 0, memory_order_relaxed);
+    }
+}

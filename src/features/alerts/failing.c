@@ -1,0 +1,286 @@
+/* failing.c - opens alerts about failing agents, counts their runs, and closes what is over. */
+#include "features/alerts/failing.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/busy.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "engine/txn.h"
+#include "engine/writer.h"
+#include "features/agents/store.h"
+#include "features/alerts/alert_notes.h"
+#include "features/alerts/alerts.h"
+#include "features/alerts/failing_store.h"
+#include "features/events/event_log.h"
+#include "features/events/shapes.h"
+#include "shape/utf8.h"
+
+enum {
+    PERIOD_S = 2,
+    AGENTS_MAX = 100, /* looked at per tick */
+    RUNS = 20,        /* that are counted */
+    RUNS_TO_RECOVER = 5,
+    QUIET_S = 86400, /* without a failure */
+    NAME_BYTES = 200 /* of a name in a sentence */
+};
+
+/* What an agent's last runs say. */
+struct failing_verdict {
+    int64_t failed, runs;
+    bool recovered;
+    const struct finished_run *last; /* that failed; NULL: none did */
+};
+
+static struct failing_verdict judge(const struct list *list, int64_t now)
+{
+    const struct finished_run *runs = list->items;
+    struct failing_verdict v = { .runs = (int64_t)list->n };
+    size_t completed = 0; /* since the last failure */
+
+    for (size_t i = 0; i < list->n; i++) {
+        v.failed += runs[i].failed;
+        if (v.last == NULL && !runs[i].failed)
+            completed++;
+        if (v.last == NULL && runs[i].failed)
+            v.last = &runs[i];
+    }
+    v.recovered = v.last == NULL || completed >= RUNS_TO_RECOVER ||
+                  (completed > 0 && now - v.last->ended_at >= (int64_t)QUIET_S * USEC_PER_SEC);
+    return v;
+}
+
+static struct str detail_of(const struct failing_verdict *v, struct arena *arena)
+{
+    struct str detail;
+    struct buf out;
+
+    if (v->last == NULL)
+        return STR_LIT("{}");
+    buf_init(&out, SIZE_MAX); /* bounded: an error type has a maximum length */
+    buf_printf(&out, "{\"failed\":%lld,\"runs\":%lld,\"run_id\":", (long long)v->failed,
+               (long long)v->runs);
+    buf_add_json(&out, v->last->run_id);
+    if (!str_is_null(v->last->error_type) && v->last->error_type.len > 0) {
+        buf_add_c(&out, ",\"error_type\":");
+        buf_add_json(&out, v->last->error_type);
+    }
+    buf_add_char(&out, '}');
+    detail = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return detail;
+}
+
+static int read_verdict(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                        struct failing_verdict *ret, struct error *err)
+{
+    const struct finished_runs of = { tenant_id, agent_id, RUNS };
+    struct list runs;
+
+    if (store_finished_runs(db, &of, arena, &runs, err) != 0)
+        return -1;
+    *ret = judge(&runs, clock_wall_us());
+    return 0;
+}
+
+static int update_alert(struct txn *txn, const struct failing_row *open, struct str detail,
+                        struct arena *arena, struct error *err)
+{
+    struct alert_row row;
+
+    if (str_eq(open->detail, detail))
+        return 0;
+    if (store_alert(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
+        return -1;
+    row.detail = detail;
+    if (store_alert_detail(txn->db, &row, err) != 0)
+        return -1;
+    alert_notes_add_change(txn->notes, &row);
+    return 0;
+}
+
+static int open_alert(struct txn *txn, const struct event_item *item,
+                      const struct failing_verdict *v, struct arena *arena, struct error *err)
+{
+    const struct str name = utf8_cut(item->event->agent_name, NAME_BYTES);
+    struct alert_row row = { .tenant_id = item->tenant_id,
+                             .type = STR_LIT("agent.failing"),
+                             .agent_id = item->agent_id,
+                             .agent_name = item->event->agent_name,
+                             .subject = STR_LIT(""),
+                             .since_at = item->event->timestamp,
+                             .opened_at = item->received_at,
+                             .detail = detail_of(v, arena) };
+    const struct alert_notice notice = {
+        &row, row.type,
+        arena_printf(arena, "Agent '%.*s' is failing: %lld of its last %lld runs failed",
+                     STR_ARG(name), (long long)v->failed, (long long)v->runs),
+        txn->notes
+    };
+    bool muted, opened;
+
+    if (store_agent_is_muted(txn->db, row.tenant_id, row.agent_id, row.opened_at, &muted, err) != 0)
+        return -1;
+    row.notified = !muted;
+    return alerts_open(txn->db, &notice, &opened, err);
+}
+
+int failing_note(struct txn *txn, const struct event_item *item, struct arena *arena,
+                 struct error *err)
+{
+    struct failing_verdict v;
+    struct failing_row open;
+
+    if (read_verdict(txn->db, item->tenant_id, item->agent_id, arena, &v, err) != 0 ||
+        store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) != 0)
+        return -1;
+    if (v.recovered) /* a report of long ago; an open alert is closed by the watch */
+        return 0;
+    if (str_is_null(open.alert_id))
+        return open_alert(txn, item, &v, arena, err);
+    return update_alert(txn, &open, detail_of(&v, arena), arena, err);
+}
+
+struct failing_watch {
+    struct failing_options options;
+    int64_t checked_us; /* raw */
+
+    struct writer_job job; /* belongs to the writer while `busy`, as do the rest */
+    struct arena arena;    /* holds the changed rows */
+    struct failing_row *changed;
+    size_t n_changed;
+    struct failing_row after; /* the last one looked at */
+    struct busy busy;
+};
+
+struct failing_watch *failing_watch_new(const struct failing_options *options)
+{
+    struct failing_watch *f = NEW(struct failing_watch);
+
+    f->options = *options;
+    arena_init(&f->arena);
+    return f;
+}
+
+void failing_watch_free(struct failing_watch *f)
+{
+    if (f == NULL)
+        return;
+    arena_done(&f->arena);
+    free(f);
+}
+
+static int close_alert(struct txn *txn, const struct failing_row *open,
+                       const struct failing_verdict *v, struct arena *arena, struct error *err)
+{
+    struct alert_row row;
+    struct alert_notice notice = { .row = &row,
+                                   .message = STR_LIT("agent.healthy"),
+                                   .notes = txn->notes };
+    struct str name;
+
+    if (store_alert(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
+        return -1;
+    name = utf8_cut(row.agent_name, NAME_BYTES);
+    row.closed_at = clock_wall_us();
+    row.closed_by = open->deleted    ? STR_LIT("deleted")
+                    : !open->enabled ? STR_LIT("disabled")
+                                     : STR_LIT("recovered");
+    notice.summary =
+        open->enabled
+            ? arena_printf(arena,
+                           "Agent '%.*s' is healthy again: %lld of its last %lld runs "
+                           "completed",
+                           STR_ARG(name), (long long)(v->runs - v->failed), (long long)v->runs)
+            : arena_printf(arena, "Agent '%.*s' is no longer watched: it was %.*s", STR_ARG(name),
+                           STR_ARG(row.closed_by));
+    return alerts_close(txn->db, &notice, err);
+}
+
+/* Decides again, by what is stored now. */
+static int review(struct txn *txn, const struct failing_row *seen, struct arena *arena,
+                  struct error *err)
+{
+    struct failing_verdict v;
+    struct failing_row open;
+
+    if (store_failing_of(txn->db, seen->tenant_id, seen->agent_id, arena, &open, err) != 0 ||
+        read_verdict(txn->db, seen->tenant_id, seen->agent_id, arena, &v, err) != 0)
+        return -1;
+    if (str_is_null(open.alert_id))
+        return 0;
+    if (v.recovered || !open.enabled)
+        return close_alert(txn, &open, &v, arena, err);
+    return update_alert(txn, &open, detail_of(&v, arena), arena, err);
+}
+
+static int failing_apply(struct writer_job *job, struct txn *txn, struct error *err)
+{
+    struct failing_watch *f = CONTAINER_OF(job, struct failing_watch, job);
+    struct arena arena;
+    int r = 0;
+
+    arena_init(&arena);
+    for (size_t i = 0; r == 0 && i < f->n_changed; i++) {
+        r = review(txn, &f->changed[i], &arena, err);
+        arena_reset(&arena);
+    }
+    arena_done(&arena);
+    return r;
+}
+
+/* After a failure the next round finds them again. */
+static void failing_done(struct writer_job *job, const struct error *err)
+{
+    (void)err;
+    busy_end(&CONTAINER_OF(job, struct failing_watch, job)->busy);
+}
+
+/* Those whose alert says something else than their runs, and those that are over. */
+static int find_changed(struct failing_watch *f, struct error *err)
+{
+    struct list list;
+    const struct failing_row *rows;
+
+    f->n_changed = 0;
+    arena_reset(&f->arena);
+    if (store_failing(f->options.db, &f->after, AGENTS_MAX, &f->arena, &list, err) != 0)
+        return -1;
+    rows = list.items;
+    f->changed = ARENA_ARRAY(&f->arena, struct failing_row, list.n + 1);
+    for (size_t i = 0; i < list.n; i++) {
+        struct failing_verdict v;
+
+        if (read_verdict(f->options.db, rows[i].tenant_id, rows[i].agent_id, &f->arena, &v, err) !=
+            0)
+            return -1;
+        if (v.recovered || !rows[i].enabled || !str_eq(rows[i].detail, detail_of(&v, &f->arena)))
+            f->changed[f->n_changed++] = rows[i];
+    }
+    f->after = list.n == AGENTS_MAX ? (struct failing_row){ .tenant_id = rows[list.n - 1].tenant_id,
+                                                            .agent_id = rows[list.n - 1].agent_id }
+                                    : (struct failing_row){ 0 };
+    return 0;
+}
+
+int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *err)
+{
+    int r;
+
+    if (raw_us - f->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&f->busy))
+        return 0;
+    f->checked_us = raw_us;
+    r = find_changed(f, err);
+    if (r == 0 && f->n_changed > 0) {
+        f->job = (struct writer_job){
+            .apply = failing_apply, .done = failing_done, .events = f->n_changed, .unbounded = true
+        };
+        r = writer_submit(f->options.writer, &f->job, err);
+        if (r == 0)
+            return 0;
+    }
+    busy_end(&f->busy);
+    return r;
+}

@@ -1,0 +1,36 @@
+/* failing.h - one open alert per agent whose runs fail, with how many of its last runs did.
+ *
+ * The alert opens with the event that makes a run fail, in its transaction, and
+ * every few seconds the open ones are compared with the agents' last runs: their
+ * numbers are brought up to date, and those that are over are closed. An agent
+ * has recovered when its last five runs completed, or when a day has passed
+ * since its last failure and a run completed after it.
+ *
+ * One thread at a time.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+
+struct db;
+struct event_item;
+struct failing_watch;
+struct txn;
+struct writer;
+
+/* The event, stored in this transaction, made a run fail. The arena is scratch space. */
+int failing_note(struct txn *txn, const struct event_item *item, struct arena *arena,
+                 struct error *err) MUST_CHECK;
+
+struct failing_options {
+    struct db *db;         /* a reader, borrowed for each tick only */
+    struct writer *writer; /* borrowed */
+};
+
+struct failing_watch *failing_watch_new(const struct failing_options *options);
+
+/* After the writer has stopped. NULL is fine. */
+void failing_watch_free(struct failing_watch *f);
+
+/* Once a second, while the database answers; `raw_us` is monotonic. */
+int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *err) MUST_CHECK;

@@ -1,0 +1,100 @@
+/* failing_store.c - SQL of the last runs of agents, and of the alerts about failing agents. */
+#include "features/alerts/failing_store.h"
+
+#include "base/clock.h"
+#include "db/db.h"
+#include "features/events/shapes.h"
+#include "shape/rows.h"
+#include "shape/table.h"
+
+enum { UNFINISHED_MAX = 20 }; /* runs without an end that are looked at besides */
+
+/* clang-format off */
+#define RUN_COLUMNS "run_id, error_type, closing_event, start_at, closing_at, duration_ms"
+#define NEWEST_STARTS " ORDER BY start_at DESC, run_id DESC LIMIT $2"
+
+static const struct db_query runs_of_tenant = {
+    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1" NEWEST_STARTS,
+};
+static const struct db_query runs_of_agent = {
+    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = $3" NEWEST_STARTS,
+};
+
+#define OWNER struct failing_row
+SHAPE_BEGIN(failing_row)
+    { INT(tenant_id) }, { INT(agent_id) }, { STR(alert_id) }, { STR(detail) }, { BOOL(enabled) },
+    { BOOL(deleted) },
+ROW_END(failing_row);
+#undef OWNER
+
+#define FAILING                                                                                    \
+    "SELECT l.tenant_id, l.agent_id, l.alert_id, l.detail,"                                        \
+    " CASE WHEN a.deleted_at IS NULL THEN a.enabled ELSE 0 END AS enabled,"                        \
+    " CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END AS deleted"                                 \
+    " FROM alerts l JOIN agents a ON a.tenant_id = l.tenant_id AND a.agent_id = l.agent_id"        \
+    " WHERE l.open = 1 AND l.type = 'agent.failing' AND l.subject = ''"
+
+static const struct db_query open_failing = {
+    .row = &failing_row,
+    .sql = FAILING " AND (l.tenant_id > $1 OR (l.tenant_id = $1 AND l.agent_id > $2))"
+           " ORDER BY l.tenant_id, l.agent_id LIMIT $3",
+};
+static const struct db_query failing_of_agent = {
+    .row = &failing_row,
+    .sql = FAILING " AND l.tenant_id = $1 AND l.agent_id = $2",
+};
+/* clang-format on */
+
+static bool add_finished(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct finished_run *run;
+    struct opt_int duration_ms = rows_opt_int(row, 5);
+    int64_t ended_at = rows_time(row, 4);
+
+    if (ended_at == TIME_NULL)
+        return true;
+    run = rows_add(rows);
+    run->run_id = rows_text(rows->arena, row, 0);
+    run->error_type = rows_text(rows->arena, row, 1);
+    run->failed = db_get_int(row, 2) == EVENT_FAILED;
+    run->ended_at = ended_at;
+    run->duration_ms =
+        duration_ms.has ? duration_ms.value : (ended_at - db_get_int(row, 3)) / USEC_PER_MSEC;
+    return true;
+}
+
+int store_finished_runs(struct db *db, const struct finished_runs *of, struct arena *arena,
+                        struct list *ret, struct error *err)
+{
+    const int64_t looked_at = 2 * of->limit + UNFINISHED_MAX;
+    struct rows rows = { .arena = arena, .size = sizeof(struct finished_run) };
+    const int r =
+        of->agent_id == 0
+            ? db_exec(db, &runs_of_tenant, DB_ARGS(db_int(of->tenant_id), db_int(looked_at)),
+                      add_finished, &rows, err)
+            : db_exec(db, &runs_of_agent,
+                      DB_ARGS(db_int(of->tenant_id), db_int(looked_at), db_int(of->agent_id)),
+                      add_finished, &rows, err);
+
+    if (r != 0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n < (size_t)of->limit ? rows.n : (size_t)of->limit };
+    return 0;
+}
+
+int store_failing(struct db *db, const struct failing_row *after, int64_t limit,
+                  struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(after->tenant_id), db_int(after->agent_id), db_int(limit));
+
+    return rows_list(db, &open_failing, args, arena, ret, err);
+}
+
+int store_failing_of(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                     struct failing_row *ret, struct error *err)
+{
+    return rows_one(db, &failing_of_agent, DB_ARGS(db_int(tenant_id), db_int(agent_id)), arena, ret,
+                    err);
+}

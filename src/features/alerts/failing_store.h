@@ -1,0 +1,47 @@
+/* failing_store.h - what decides whether an agent is failing: its last runs.
+ *
+ * Everything returned is in the arena.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "shape/shape.h"
+
+struct db;
+
+struct finished_run {
+    struct str run_id;
+    struct str error_type; /* STR_NULL */
+    bool failed;
+    int64_t ended_at;
+    int64_t duration_ms;
+};
+
+/* Whose runs: of one agent, or of all (agent_id 0). */
+struct finished_runs {
+    int64_t tenant_id, agent_id, limit;
+};
+
+/* The last runs that have ended, newest start first: a list of struct finished_run. Looks at twice
+ * as many runs and a few, so that runs that never end cost little. */
+int store_finished_runs(struct db *db, const struct finished_runs *of, struct arena *arena,
+                        struct list *ret, struct error *err) MUST_CHECK;
+
+/* An open agent.failing alert, and whether its agent still takes reports. */
+struct failing_row {
+    int64_t tenant_id, agent_id;
+    struct str alert_id, detail;
+    bool enabled; /* and not deleted */
+    bool deleted;
+};
+
+/* Of agents after this one, by tenant and agent: a list of struct failing_row. */
+int store_failing(struct db *db, const struct failing_row *after, int64_t limit,
+                  struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* The open alert of this agent; alert_id is STR_NULL when there is none. */
+int store_failing_of(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                     struct failing_row *ret, struct error *err) MUST_CHECK;

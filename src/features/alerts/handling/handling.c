@@ -1,0 +1,196 @@
+/* handling.c - acknowledgements, notes and reminders, and the history they make. */
+#include "features/alerts/handling/handling.h"
+
+#include "features/alerts/alert_notes.h"
+#include "features/alerts/alerts.h"
+#include "features/alerts/handling/store.h"
+#include "features/alerts/store.h"
+
+enum {
+    HISTORY_MAX = 1000, /* entries of an alert */
+    COUNTED_MAX = 100000
+};
+
+static int not_found(struct str alert_id, struct error *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "There is no alert '%.*s'", STR_ARG(alert_id));
+}
+
+static struct alert_entry_row entry_of(const struct handling *by, struct str alert_id,
+                                       struct str what)
+{
+    return (struct alert_entry_row){ by->tenant_id,
+                                     alert_id,
+                                     { alerts_make_id(by->arena, "ale_", by->at), by->at, what,
+                                       by->actor, by->note } };
+}
+
+static int is_full(const struct handling *by, struct str alert_id, bool *ret, struct error *err)
+{
+    struct list entries;
+
+    if (store_alert_history(by->db, by->tenant_id, alert_id, HISTORY_MAX, by->arena, &entries,
+                            err) != 0)
+        return -1;
+    *ret = entries.n == HISTORY_MAX;
+    return 0;
+}
+
+/* Adds the entry, and its note to the alert. A full history stays as it is. */
+static int record(const struct handling *by, struct str alert_id, struct str what,
+                  struct error *err)
+{
+    const struct alert_entry_row row = entry_of(by, alert_id, what);
+    bool full;
+
+    if (is_full(by, alert_id, &full, err) != 0)
+        return -1;
+    if (!full && store_alert_history_add(by->db, &row, err) != 0)
+        return -1;
+    if (str_is_null(by->note))
+        return 0;
+    return store_alert_note(by->db, by->tenant_id, alert_id, by->note, err);
+}
+
+/* Reads the alert again and tells those who listen. */
+static int publish(const struct handling *by, struct str alert_id, struct alert *ret,
+                   struct error *err)
+{
+    struct alert_row row;
+
+    if (store_alert(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
+        return -1;
+    alert_notes_add_change(by->notes, &row);
+    if (ret != NULL)
+        *ret = alerts_answer(&row);
+    return 0;
+}
+
+static int find(const struct handling *by, struct str alert_id, bool *ret, struct error *err)
+{
+    struct alert_row row;
+
+    if (store_alert(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
+        return -1;
+    *ret = !str_is_null(row.alert_id);
+    return 0;
+}
+
+static int acknowledge(const struct handling *by, struct str alert_id, bool *ret_first,
+                       struct error *err)
+{
+    const struct alert_entry_row row = entry_of(by, alert_id, STR_LIT("acknowledged"));
+
+    if (store_alert_acknowledge(by->db, &row, ret_first, err) != 0)
+        return -1;
+    if (*ret_first)
+        return record(by, alert_id, row.entry.what, err);
+    return str_is_null(by->note) ? 0 : record(by, alert_id, STR_LIT("note"), err);
+}
+
+int handling_acknowledge(const struct handling *by, struct str alert_id, struct alert *ret,
+                         struct error *err)
+{
+    bool found, first;
+
+    if (find(by, alert_id, &found, err) != 0)
+        return -1;
+    if (!found)
+        return not_found(alert_id, err);
+    if (acknowledge(by, alert_id, &first, err) != 0)
+        return -1;
+    return publish(by, alert_id, ret, err);
+}
+
+int handling_acknowledge_all(const struct handling *by, const struct list *alert_ids, int64_t *ret,
+                             struct error *err)
+{
+    const struct str *ids = alert_ids->items;
+
+    *ret = 0;
+    for (size_t i = 0; i < alert_ids->n; i++) {
+        bool found, first;
+
+        if (find(by, ids[i], &found, err) != 0)
+            return -1;
+        if (!found)
+            continue;
+        if (acknowledge(by, ids[i], &first, err) != 0 || publish(by, ids[i], NULL, err) != 0)
+            return -1;
+        *ret += first;
+    }
+    return 0;
+}
+
+int handling_unacknowledge(const struct handling *by, struct str alert_id, struct alert *ret,
+                           struct error *err)
+{
+    bool found, first;
+
+    if (find(by, alert_id, &found, err) != 0)
+        return -1;
+    if (!found)
+        return not_found(alert_id, err);
+    if (store_alert_unacknowledge(by->db, by->tenant_id, alert_id, &first, err) != 0 ||
+        (first && record(by, alert_id, STR_LIT("unacknowledged"), err) != 0))
+        return -1;
+    return publish(by, alert_id, ret, err);
+}
+
+int handling_note(const struct handling *by, struct str alert_id, struct alert *ret,
+                  struct error *err)
+{
+    bool found, full;
+
+    if (find(by, alert_id, &found, err) != 0)
+        return -1;
+    if (!found)
+        return not_found(alert_id, err);
+    if (is_full(by, alert_id, &full, err) != 0)
+        return -1;
+    if (full)
+        return err_set(err, ERR_CONFLICT, "The alert has %d entries already", HISTORY_MAX);
+    if (record(by, alert_id, STR_LIT("note"), err) != 0)
+        return -1;
+    return publish(by, alert_id, ret, err);
+}
+
+int handling_remind(const struct handling *by, const struct alert_row *row, bool *ret,
+                    struct error *err)
+{
+    const struct alert_entry_row entry = entry_of(by, row->alert_id, STR_LIT("reminded"));
+    const int64_t before = row->reminded_at == TIME_NULL ? row->opened_at : row->reminded_at;
+
+    if (store_alert_remind(by->db, &entry, before, ret, err) != 0)
+        return -1;
+    return *ret ? record(by, row->alert_id, entry.entry.what, err) : 0;
+}
+
+int handling_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
+                     struct alert_history *ret, struct error *err)
+{
+    struct alert_row row;
+
+    if (store_alert(db, tenant_id, alert_id, arena, &row, err) != 0)
+        return -1;
+    if (str_is_null(row.alert_id))
+        return not_found(alert_id, err);
+    return store_alert_history(db, tenant_id, alert_id, HISTORY_MAX, arena, &ret->entries, err);
+}
+
+int handling_count(struct db *db, int64_t tenant_id, struct arena *arena, struct alert_counts *ret,
+                   struct error *err)
+{
+    const struct alert_count *counts;
+
+    *ret = (struct alert_counts){ 0 };
+    if (store_alert_counts(db, tenant_id, COUNTED_MAX, arena, &ret->types, err) != 0)
+        return -1;
+    counts = ret->types.items;
+    for (size_t i = 0; i < ret->types.n; i++) {
+        ret->open += counts[i].open;
+        ret->unacknowledged += counts[i].unacknowledged;
+    }
+    ret->complete = ret->open < COUNTED_MAX;
+    return 0;
+}

@@ -1,0 +1,56 @@
+/* shapes.h - what people do about alerts: acknowledgements, notes, and their history.
+ *
+ * Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum {
+    ALERT_NOTE_MAX = 2000,    /* characters */
+    ALERTS_AT_ONCE_MAX = 1000 /* acknowledged by one request */
+};
+
+struct alert_entry {
+    struct str entry_id;
+    int64_t at;
+    struct str what;  /* one of alert_entry_names */
+    struct str actor; /* null: the service */
+    struct str note;  /* null */
+};
+
+struct alert_history {
+    struct list entries; /* of struct alert_entry, oldest first */
+};
+
+struct alerts_acknowledge {
+    struct list alert_ids; /* of struct str */
+    struct str note;       /* null: none */
+};
+
+struct alerts_acknowledged {
+    int64_t acknowledged; /* by this request */
+};
+
+struct alert_note_set {
+    struct str note;
+};
+
+/* Open alerts of one type. */
+struct alert_count {
+    struct str type;
+    int64_t open, unacknowledged;
+};
+
+struct alert_counts {
+    int64_t open, unacknowledged;
+    bool complete;
+    struct list types; /* of struct alert_count */
+};
+
+extern const struct shape alert_entry_shape;         /* "AlertEntry" */
+extern const struct shape alert_history_shape;       /* "AlertHistory" */
+extern const struct shape alerts_acknowledge_shape;  /* "AlertsAcknowledge" */
+extern const struct shape alerts_acknowledged_shape; /* "AlertsAcknowledged" */
+extern const struct shape alert_note_set_shape;      /* "AlertNoteSet" */
+extern const struct shape alert_count_shape;         /* "AlertCount" */
+extern const struct shape alert_counts_shape;        /* "AlertCounts" */

@@ -1,0 +1,104 @@
+/* store.c - SQL of acknowledgements, notes, reminders and the history of an alert. */
+#include "features/alerts/handling/store.h"
+
+#include "db/db.h"
+#include "features/alerts/store.h"
+#include "shape/rows.h"
+
+/* clang-format off */
+static const struct db_query acknowledge = {
+    .sql = "UPDATE alerts SET acknowledged_at = $3, acknowledged_by = $4"
+           " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NULL",
+};
+static const struct db_query unacknowledge = {
+    .sql = "UPDATE alerts SET acknowledged_at = NULL, acknowledged_by = NULL"
+           " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NOT NULL",
+};
+static const struct db_query set_note = {
+    .sql = "UPDATE alerts SET note = $3 WHERE tenant_id = $1 AND alert_id = $2",
+};
+static const struct db_query remind = {
+    .sql = "UPDATE alerts SET reminded_at = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1"
+           " AND acknowledged_at IS NULL AND COALESCE(reminded_at, opened_at) = $4",
+};
+static const struct db_query add_entry = {
+    .sql = "INSERT INTO alert_history (tenant_id, alert_id, entry_id, at, what, actor, note)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7)",
+};
+static const struct db_query select_entries = {
+    .row = &alert_entry_shape,
+    .sql = "SELECT entry_id, at, what, actor, note FROM alert_history"
+           " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3",
+};
+static const struct db_query count_by_type = {
+    .row = &alert_count_shape,
+    .sql = "SELECT type, COUNT(*) AS open,"
+           " CAST(SUM(CASE WHEN acknowledged_at IS NULL THEN 1 ELSE 0 END) AS BIGINT)"
+           " AS unacknowledged FROM (SELECT type, acknowledged_at FROM alerts"
+           " WHERE tenant_id = $1 AND open = 1 LIMIT $2) AS counted GROUP BY type ORDER BY type",
+};
+/* clang-format on */
+
+int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,
+                            struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
+                                        db_int(row->entry.at), db_text(row->entry.actor));
+
+    if (db_run(db, &acknowledge, args, err) != 0)
+        return -1;
+    *ret_first = db_changes(db) > 0;
+    return 0;
+}
+
+int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
+                              bool *ret_first, struct error *err)
+{
+    if (db_run(db, &unacknowledge, DB_ARGS(db_int(tenant_id), db_text(alert_id)), err) != 0)
+        return -1;
+    *ret_first = db_changes(db) > 0;
+    return 0;
+}
+
+int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
+                     struct error *err)
+{
+    return db_run(db, &set_note, DB_ARGS(db_int(tenant_id), db_text(alert_id), db_text(note)), err);
+}
+
+int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
+                       struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
+                                        db_int(row->entry.at), db_int(before));
+
+    if (db_run(db, &remind, args, err) != 0)
+        return -1;
+    *ret = db_changes(db) > 0;
+    return 0;
+}
+
+int store_alert_history_add(struct db *db, const struct alert_entry_row *row, struct error *err)
+{
+    const struct alert_entry *entry = &row->entry;
+    const struct db_args args = DB_ARGS(
+        db_int(row->tenant_id), db_text(row->alert_id), db_text(entry->entry_id), db_int(entry->at),
+        db_text(entry->what), db_text(entry->actor), db_text(entry->note));
+
+    return db_run(db, &add_entry, args, err);
+}
+
+int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
+                        struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(limit));
+
+    return rows_list(db, &select_entries, args, arena, ret, err);
+}
+
+int store_alert_counts(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
+                       struct list *ret, struct error *err)
+{
+    return rows_list(db, &count_by_type, DB_ARGS(db_int(tenant_id), db_int(limit)), arena, ret,
+                     err);
+}

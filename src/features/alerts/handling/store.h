@@ -1,0 +1,48 @@
+/* store.h - what people did about an alert, as rows.
+ *
+ * Everything returned is in the arena.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "features/alerts/handling/shapes.h"
+
+struct db;
+
+struct alert_entry_row {
+    int64_t tenant_id;
+    struct str alert_id;
+    struct alert_entry entry;
+};
+
+/* Sets acknowledged_at and _by unless they are set; *ret_first tells. */
+int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,
+                            struct error *err) MUST_CHECK;
+
+/* *ret_first is false when it was not acknowledged. */
+int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
+                              bool *ret_first, struct error *err) MUST_CHECK;
+
+/* Sets the alert's newest note. */
+int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
+                     struct error *err) MUST_CHECK;
+
+/* Was its message not repeated since `before`? Then it is now; when several processes ask, one is
+ * told so. */
+int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
+                       struct error *err) MUST_CHECK;
+
+int store_alert_history_add(struct db *db, const struct alert_entry_row *row,
+                            struct error *err) MUST_CHECK;
+
+/* The oldest `limit` entries: a list of struct alert_entry. */
+int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
+                        struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* Open alerts of a tenant by type, of at most `limit` that are looked at: a list of struct
+ * alert_count. */
+int store_alert_counts(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
+                       struct list *ret, struct error *err) MUST_CHECK;

@@ -1,0 +1,36 @@
+/* rule_detail.c - writes a rule and a value as the detail of an alert. */
+#include "features/alerts/rule_detail.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "shape/json_write.h"
+
+struct str rule_detail(const struct shape *shape, const void *rule, const char *name,
+                       struct str value, struct arena *arena)
+{
+    struct str detail;
+    struct buf out;
+
+    buf_init(&out, SIZE_MAX); /* bounded: rules have maximum lengths */
+    shape_write_json(shape, rule, &out);
+    detail = arena_printf(arena, "%.*s,\"%s\":%.*s}", (int)(out.len - 1), out.data, name,
+                          STR_ARG(value)); /* without the closing brace */
+    buf_done(&out);
+    return detail;
+}
+
+struct str rule_number_text(double value, struct arena *arena)
+{
+    struct str text;
+    struct buf out;
+
+    buf_init(&out, KIB(1));
+    if (value == floor(value) && fabs(value) < 1e15)
+        buf_add_int(&out, (int64_t)value);
+    else
+        json_add_real(&out, value);
+    text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
