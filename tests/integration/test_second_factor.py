@@ -5,11 +5,12 @@ import hashlib
 import hmac
 import json
 import struct
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from muster import Clock, running
+from muster import BINARY, COMMAND_S, Clock, running
 from people import (
     OTHER_PASSWORD, PASSWORD, Person, add_user, log_in, platform_admin, post_log_in, tenant_person,
 )  # fmt: skip
@@ -223,3 +224,21 @@ def test_keys_and_recovery_codes_are_not_readable_in_the_store(own_server):
     assert post_log_in(own_server, person.email).status == 422  # also after a restart
     own_server.cli("second-factor", "delete", person.email)
     log_in(own_server, person.email)
+
+
+def test_muster_login_sends_the_code(server, tenant, tmp_path):
+    person = tenant_person(tenant, "admin")
+    secret, _ = enrol(server, person)
+
+    def login(*more):
+        url = f"http://127.0.0.1:{server.address[1]}"
+        command = [BINARY, "login", "--server", url, "--user", person.email, "--password-stdin", *more]
+        return subprocess.run(command, capture_output=True, text=True, input=PASSWORD + "\n", check=False,
+                              timeout=COMMAND_S, cwd=tmp_path, env={"HOME": str(tmp_path)},
+                              start_new_session=True)  # fmt: skip
+
+    asked = login()
+    assert asked.returncode == 1 and "authenticator app" in asked.stderr
+    assert login("--code", "000000").returncode == 1
+    done = login("--code", now_code(server, secret))
+    assert done.returncode == 0, done.stderr
