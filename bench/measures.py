@@ -14,6 +14,7 @@ from servers import Muster, Postgres, Watch, program, scratch
 from single import latency, postgres_single, single
 from spans import spans
 from summaries import summaries
+from tls import tls
 from usage import usage
 
 def batch_rate(server, plan, **more):
@@ -147,4 +148,4 @@ def saturation(plan):
 
 
 ALL = [single, latency, batch, stored, postgres, postgres_single, disk, memory, export, start, saturation, reads,
-       reads_under_load, spans, summaries, usage]  # fmt: skip
+       reads_under_load, spans, summaries, tls, usage]  # fmt: skip

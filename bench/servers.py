@@ -59,11 +59,11 @@ def program(name, *arguments, stdin=None):
     return {**{k: float(v) for k, v in lines}, "cpu_s": cpu_s}
 
 
-def wrk(port, token, seed, seconds):
+def wrk(port, token, seed, seconds, scheme="http"):
     """Requests/s of single events over 64 connections; any other answer than 2xx is an error."""
     done = subprocess.run(
         ["wrk", "-t1", "-c64", f"-d{seconds}s", "-s", ROOT / "bench" / "single.lua",
-         f"http://127.0.0.1:{port}/api/v1/telemetry", "--", token, str(seed)],
+         f"{scheme}://127.0.0.1:{port}/api/v1/telemetry", "--", token, str(seed)],
         check=True, stdout=subprocess.PIPE, text=True, preexec_fn=end_with_parent,
     )  # fmt: skip
     if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
@@ -73,6 +73,8 @@ def wrk(port, token, seed, seconds):
 
 class Process:
     """A server that listens on `port` once it is started."""
+
+    tls = None  # a context: it is reached over TLS
 
     def __init__(self):
         self.port, self.process = free_port(), None
@@ -97,7 +99,11 @@ class Process:
 
     def is_healthy(self):
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+            if self.tls is None:
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+            else:
+                connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10,
+                                                         context=self.tls)  # fmt: skip
             connection.request("GET", "/api/v1/health")
             status = connection.getresponse().status
             connection.close()

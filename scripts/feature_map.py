@@ -17,7 +17,7 @@ COMMAND = re.compile(r'^    \{ "([a-z]+)",(?: "([a-z-]+)",)?', re.M)
 LITERALS = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z_]+)")
 READS = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)")
-TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?([a-z_]+)")
+TABLE = re.compile(r"CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?([a-z_]+)")
 
 
 def known_tables(root):

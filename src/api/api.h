@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/cors.h"
 #include "api/route.h"
 #include "base/address.h"
 #include "base/base.h"
@@ -68,6 +69,7 @@ struct api {
     bool secure;               /* reached over TLS: cookies are marked Secure */
     struct str public_host;    /* HOST[:PORT] of the portal's address; STR_NULL: not set */
     struct address_list trusted_proxies; /* whose X-Forwarded-For counts */
+    struct cors_origins cors;            /* pages whose scripts may call */
 };
 
 /* The slots of a carrier, with `api` as their context. */

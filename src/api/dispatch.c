@@ -3,6 +3,8 @@
  * The order is fixed: path and method, caller, rate, body size, media type,
  * JSON and shape, authority over names; then the handler or work (overload).
  */
+#include <assert.h>
+
 #include "api/api.h"
 #include "api/call.h"
 #include "api/request_metrics.h"
@@ -49,15 +51,13 @@ static struct api_call *call_of(struct api *api, struct http_exchange *x)
     return call;
 }
 
-/* The caller is known: checks before the body is read. */
-static int want_body(struct api_call *call, struct error *err)
+/* The caller may go on: how much of a body is read, and who pays for it. */
+static void expect_body(struct api_call *call)
 {
     struct http_exchange *x = call->exchange;
     struct budget *budget;
     struct address named;
 
-    if (call->api->hooks->check_caller(call, err) != 0)
-        return -1;
     budget = call->api->hooks->budget_of(call);
     if (budget != NULL)
         x->charge.budget = budget;
@@ -65,6 +65,15 @@ static int want_body(struct api_call *call, struct error *err)
         http_count_for(x, &named);
     x->body_max = body_limit(call->api, call->route);
     x->drops_body = call->route->body == NULL && call->route->takes == NULL;
+}
+
+/* The caller is known: checks before the body is read. */
+static int want_body(struct api_call *call, struct error *err)
+{
+    if (call->api->hooks->check_caller(call, err) != 0)
+        return -1;
+    if (!call->checks_on)
+        expect_body(call);
     return 0;
 }
 
@@ -72,13 +81,22 @@ static int read_body(struct api_call *call, struct error *err)
 {
     if (want_body(call, err) != 0)
         return -1;
-    http_read_on(call->exchange);
+    if (!call->checks_on)
+        http_read_on(call->exchange);
     return 0;
 }
 
 void call_admit(struct api_call *call)
 {
     call_run_or_reply(call, read_body);
+}
+
+void call_checked(struct api_call *call)
+{
+    assert(call->checks_on);
+    call->checks_on = false;
+    expect_body(call);
+    http_read_on(call->exchange);
 }
 
 static int refuse_path(struct api_call *call, struct error *err)
@@ -96,6 +114,8 @@ static int handle_head(struct api_call *call, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;
 
+    if (cors_preflight(call))
+        return 0;
     call->route = route_find(&call->api->routes, request->method, request->path, &call->values);
     if (call->route == NULL)
         return refuse_path(call, err);

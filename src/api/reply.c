@@ -13,7 +13,7 @@
 
 enum {
     SMALL_REPLY = 16 * 1024, /* counts only while it waits for its client */
-    HEADERS_MAX = 14,
+    HEADERS_MAX = 18,
 };
 
 /* On every reply (S16): no framing, no content sniffing. */
@@ -70,12 +70,15 @@ static struct str decimal(struct arena *arena, int64_t n)
 
 static void add_common_headers(const struct api_call *call, struct headers *h)
 {
+    struct http_header cors[CORS_HEADERS_MAX];
+
     add_headers(h, security_headers, COUNT_OF(security_headers));
     add_headers(h, data_headers, COUNT_OF(data_headers));
     if (call->api->secure)
         add_header(h, STR_LIT("Strict-Transport-Security"), STR_LIT("max-age=31536000"));
     if (!str_is_null(call->set_cookie))
         add_header(h, STR_LIT("Set-Cookie"), call->set_cookie);
+    add_headers(h, cors, cors_headers(call, cors));
     if (!call->has_rate)
         return;
     add_header(h, STR_LIT("RateLimit-Limit"), decimal(call->arena, call->rate.limit));
@@ -178,6 +181,15 @@ void call_reply_accepted(struct api_call *call)
     struct headers h = { 0 };
 
     send_reply(call, &accepted, &h);
+}
+
+void call_reply_empty(struct api_call *call, const struct http_header *headers, size_t n)
+{
+    struct http_reply empty = { .status = 204 };
+    struct headers h = { 0 };
+
+    add_headers(&h, headers, n);
+    send_reply(call, &empty, &h);
 }
 
 /* Returns the media type. */

@@ -75,7 +75,8 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     ret->api.started_at = clock_wall_us();
     ret->api.trusted_proxies = settings->trusted_proxies;
     ret->api.secure = settings->tls_cert[0] != '\0';
-    if (read_public_url(settings->public_url, &ret->api, err) != 0)
+    if (read_public_url(settings->public_url, &ret->api, err) != 0 ||
+        cors_read(settings->cors_origins, &ret->api.cors, err) != 0)
         return -1;
     if (engine_new(&engine, &ret->api.engine, err) != 0)
         return -1;

@@ -20,7 +20,9 @@
  *
  *   registry.refresh   then registry.lock, directives_cache.lock (SQL runs under it)
  *   sessions.refresh   then sessions.lock                        (SQL runs under it)
- *   sessions.lock      then rate_window.lock
+ *   sessions.lock      then rate_share.lock, rate_window.lock
+ *   registry.lock      then rate_share.lock, rate_window.lock
+ *   rate_past.lock     then rate_window.lock
  *   ids.lock           then the metrics' lock                    (SQL runs under it)
  *   exports.lock       then the metrics' lock
  */

@@ -15,22 +15,22 @@
 
 enum { LOGIN_MAX_BYTES = 16384 };
 
-/* clang-format off */
-static const struct {
-    const char *name;
-    size_t offset;
-} members[] = {
-    { "server",    offsetof(struct login, server) },
-    { "server_ca", offsetof(struct login, server_ca) },
-    { "user",      offsetof(struct login, user) },
-    { "token_id",  offsetof(struct login, token_id) },
-    { "token",     offsetof(struct login, token) },
+struct member {
+    const char *name, **value;
 };
-/* clang-format on */
 
-static const char **member_at(struct login *login, size_t i)
+enum { MEMBERS = 5 };
+
+/* The lines of the file. */
+static void list_members(struct login *login, struct member ret[static MEMBERS])
 {
-    return (const char **)(void *)((char *)login + members[i].offset);
+    const struct member members[MEMBERS] = {
+        { "server", &login->server }, { "server_ca", &login->server_ca },
+        { "user", &login->user },     { "token_id", &login->token_id },
+        { "token", &login->token },
+    };
+
+    memcpy(ret, members, sizeof(members));
 }
 
 const char *login_file_path(struct arena *arena)
@@ -61,12 +61,14 @@ static int check_owner(int fd, const char *path, struct error *err)
 static int read_line(struct str line, struct login *login, struct arena *arena)
 {
     struct str name = str_trim(str_split(&line, '='));
+    struct member members[MEMBERS];
 
     if (name.len == 0 && str_is_null(line))
         return 0;
-    for (size_t i = 0; i < COUNT_OF(members) && !str_is_null(line); i++)
+    list_members(login, members);
+    for (size_t i = 0; i < MEMBERS && !str_is_null(line); i++)
         if (str_eq_c(name, members[i].name)) {
-            *member_at(login, i) = arena_cstr(arena, str_trim(line));
+            *members[i].value = arena_cstr(arena, str_trim(line));
             return 0;
         }
     return -1;
@@ -140,20 +142,24 @@ int login_file_write(const struct login *login, struct arena *arena, struct erro
 {
     const char *path = login_file_path(arena), *draft;
     struct login values = *login;
+    struct member members[MEMBERS];
     struct buf text;
     int r;
 
     if (path == NULL)
         return err_set(err, ERR_INVALID, "HOME is not set, so there is no place for the login");
     buf_init(&text, LOGIN_MAX_BYTES);
-    for (size_t i = 0; i < COUNT_OF(members); i++)
-        buf_printf(&text, "%s = %s\n", members[i].name, *member_at(&values, i));
+    list_members(&values, members);
+    for (size_t i = 0; i < MEMBERS; i++)
+        buf_printf(&text, "%s = %s\n", members[i].name, *members[i].value);
     if (text.overflown) {
         buf_done(&text);
         return err_set(err, ERR_INVALID, "the server, the user or the path is too long");
     }
     r = make_folders(path, arena, err);
-    if (r == 0 && (r = file_draft(path, arena, &draft, err)) == 0) {
+    if (r == 0)
+        r = file_draft(path, arena, &draft, err);
+    if (r == 0) {
         r = write_text(buf_str(&text), draft, err);
         if (r == 0 && rename(draft, path) != 0)
             r = err_set(err, ERR_IO, "cannot write '%s': %s", path, strerror(errno));

@@ -34,6 +34,7 @@ const struct setting settings_table[] = {
     { TEXT(token_file), .initial = "",             .help = "file with the personal access token for server, readable by its owner alone" },
     { TEXT(master_key_file), .initial = "",        .help = "file with the master key that encrypts secrets; empty: master.key in the data directory" },
     { TEXT(public_url), .initial = "",             .help = "URL that people open, such as https://muster.example.com; with https, cookies are sent over TLS only" },
+    { TEXT(cors_origins), .initial = "",           .help = "origins of other web pages whose scripts may call the API with a key or token, such as https://app.example.com, separated by commas; cookies are never accepted from them; empty: none" },
     { TEXT(tls_cert), .initial = "",               .help = "file with the TLS certificate and its chain (PEM), with tls_key: the service speaks TLS 1.2 and 1.3 only; read again on SIGHUP" },
     { TEXT(tls_key),  .initial = "",               .help = "file with the private key of tls_cert (PEM, without a passphrase)" },
     { ADDRESSES(trusted_proxies), .initial = "",   .help = "proxies whose X-Forwarded-For names the client: addresses and networks such as 10.0.0.0/8, separated by commas" },

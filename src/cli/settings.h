@@ -21,6 +21,7 @@ struct settings {
     const char *config;             /* file; empty: none */
     const char *master_key_file;    /* empty: master.key in the data directory */
     const char *public_url;         /* empty: as it listens */
+    const char *cors_origins;       /* comma-separated; empty: none */
     const char *tls_cert, *tls_key; /* files; both empty: no TLS */
     struct address_list trusted_proxies;
     const char *log_level, *log_format;

@@ -10,6 +10,9 @@
 #define SPLIT(name, beside)                                                                        \
     { name, "SELECT create_distributed_table('" name "', 'tenant_id', colocate_with => '" beside "')", \
       CLEAR(name) }
+#define ONE_SHARD(name, column)                                                                    \
+    { name, "SELECT create_distributed_table('" name "', '" column "', colocate_with => 'none', shard_count => 1)", \
+      CLEAR(name) }
 #define OF_TENANT(name) SPLIT(name, "agents")
 
 const struct table_place table_places[] = {
@@ -19,6 +22,10 @@ const struct table_place table_places[] = {
     WHOLE("recovery_codes"),
     WHOLE("keys"), WHOLE("agent_models"),
     WHOLE("command_policies"), WHOLE("alert_rules"),
+
+    /* What is written often, and belongs to no tenant: on one server. */
+    ONE_SHARD("rate_windows", "name"), ONE_SHARD("nodes", "node"),
+    ONE_SHARD("sign_in_failures", "about"),
 
     SPLIT("agents", "none"),
     OF_TENANT("agent_signs"), OF_TENANT("agent_documents"),

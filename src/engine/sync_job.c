@@ -47,13 +47,15 @@ static void wait_until_done(struct sync_job *e)
     lock_release(&e->lock);
 }
 
-int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
+int writer_run_sync_for(struct writer *writer, struct budget *budget, sync_job_fn *fn, void *ctx,
+                        struct error *err)
 {
-    struct sync_job e = {
-        .job = { .apply = sync_job_apply, .done = sync_job_done, .unbounded = true },
-        .fn = fn,
-        .ctx = ctx
-    };
+    struct sync_job e = { .job = { .apply = sync_job_apply,
+                                   .done = sync_job_done,
+                                   .budget = budget,
+                                   .unbounded = true },
+                          .fn = fn,
+                          .ctx = ctx };
 
     assert(!thread_is("muster-writer")); /* it would deadlock */
     assert(!thread_is("muster-sync"));
@@ -67,4 +69,9 @@ int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct er
     if (e.err.code != ERR_NONE && err != NULL)
         *err = e.err;
     return e.err.code == ERR_NONE ? 0 : -1;
+}
+
+int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
+{
+    return writer_run_sync_for(writer, NULL, fn, ctx, err);
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "base/err.h"
 
+struct budget;
 struct db;
 struct writer;
 
@@ -12,3 +13,8 @@ typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
  * a loop thread or the writer's. */
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
                     struct error *err) MUST_CHECK;
+
+/* The same for a caller who must be answered: it fails with ERR_BUSY when it has waited for too
+ * long. `budget` is the caller's, as in struct writer_job. */
+int writer_run_sync_for(struct writer *writer, struct budget *budget, sync_job_fn *fn, void *ctx,
+                        struct error *err) MUST_CHECK;

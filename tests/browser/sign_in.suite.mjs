@@ -159,7 +159,7 @@ describe("set-up and sign-in", () => {
         const email = "admin@zeta.example";
         const page = await openAs(browser, server, email, "/account", {});
         const askPassword = async (button) => {
-            await page.getByRole("button", { name: button }).click();
+            await page.getByRole("button", { name: button, exact: true }).click();
             await page.getByRole("dialog").getByLabel("Current password").fill(PASSWORD);
             await page.getByRole("button", { name: "Continue" }).click();
         };
@@ -188,6 +188,48 @@ describe("set-up and sign-in", () => {
         await askPassword("Remove");
         await page.getByRole("button", { name: "Add a second factor" }).waitFor();
         await close(page);
+    });
+
+    test("a person creates a token, sees it once, and deletes it", async () => {
+        const page = await openAs(browser, server, "admin@zeta.example", "/account", {});
+        await page.getByRole("button", { name: "New token" }).click();
+        const dialog = page.getByRole("dialog");
+        await dialog.getByRole("button", { name: "Create token" }).click(); // it needs a name
+        await dialog.getByLabel("Name").fill("laptop");
+        assert.equal(await dialog.getByRole("option", { name: /All that you/ }).count(), 0);
+        await dialog.getByLabel("It may").selectOption("admin");
+        await dialog.getByLabel("Expires after").selectOption("7");
+        await dialog.getByRole("button", { name: "Create token" }).click();
+        const secret = page.getByText(/^mst_pat_\w{36}$/);
+        await secret.waitFor();
+        const token = await secret.innerText();
+        const headers = { Authorization: `Bearer ${token}` };
+        const asToken = () => fetch(`${server.url}/api/v1/auth/me`, { headers });
+        assert.equal((await (await asToken()).json()).email, "admin@zeta.example");
+        await page.reload();
+        await page.getByRole("row", { name: /laptop.*change settings and keys/ }).waitFor();
+        assert.equal(await secret.count(), 0);
+        await shot(page, "tokens");
+        await page.getByRole("button", { name: "Delete token laptop" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+        await page.getByText("No tokens").waitFor();
+        assert.equal((await asToken()).status, 401);
+        await close(page);
+    });
+
+    test("an admin of the platform sees a user's tokens and deletes one", async () => {
+        const own = await openAs(browser, server, "admin@zeta.example", "/account", {});
+        await own.getByRole("button", { name: "New token" }).click();
+        await own.getByRole("dialog").getByLabel("Name").fill("forgotten");
+        await own.getByRole("button", { name: "Create token" }).click();
+        await own.getByText(/^mst_pat_/).waitFor();
+        const page = await openAs(browser, server, "ada@example.org", "/platform?tab=users", {});
+        await page.getByRole("button", { name: "Tokens of admin@zeta.example" }).click();
+        await page.getByRole("button", { name: "Delete token forgotten" }).click();
+        await page.getByRole("dialog", { name: "Delete forgotten?" }).getByRole("button", { name: "Delete" }).click();
+        await page.getByRole("dialog").getByText("No tokens").waitFor();
+        await close(page);
+        await close(own);
     });
 
     test("a workspace is closed to members of another", async () => {

@@ -1,4 +1,4 @@
-"""`muster login`: commands of this machine reach a service with a token that nobody sees."""
+"""`muster login`: commands of this machine reach a service with a token that is never shown."""
 
 import json
 import os

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -54,7 +54,8 @@ def stopped(node):
         yield
     finally:
         for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+            with suppress(ProcessLookupError):  # it was about to end as it was stopped
+                os.kill(pid, signal.SIGCONT)
 
 
 def sql(node, statement):

@@ -10,6 +10,7 @@
 #include "features/access/commands.h"
 #include "features/access/key_use.h"
 #include "features/access/mailer.h"
+#include "features/access/rates/rate_share.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/stored_bytes.h"
@@ -25,6 +26,7 @@ enum { KEY_USES_PERIOD_S = 60, SESSIONS_PERIOD_S = 60, STORED_PERIOD_S = 60 };
 
 struct access {
     struct registry *registry;
+    struct rate_share *rates;
     struct sessions *sessions;
     struct throttle *throttle;
     struct token_guess_limiter *token_guesses;
@@ -41,6 +43,11 @@ static const struct access *access_of(const struct engine *e)
 struct registry *access_registry(const struct engine *e)
 {
     return access_of(e)->registry;
+}
+
+struct rate_share *access_rates(const struct engine *e)
+{
+    return access_of(e)->rates;
 }
 
 struct sessions *access_sessions(const struct engine *e)
@@ -107,7 +114,7 @@ static int access_open(struct engine *e, void **ret_state, struct error *err)
 {
     struct access *access = NEW(struct access);
 
-    (void)err;
+    *ret_state = access;
     access->registry = registry_new(engine_budgets(e));
     access->sessions = sessions_new();
     access->throttle = throttle_new();
@@ -116,8 +123,15 @@ static int access_open(struct engine *e, void **ret_state, struct error *err)
         clock_mono_us();
     engine_set_cache(e, CHANGE_REGISTRY, &registry_cache);
     engine_set_cache(e, CHANGE_USERS, &users_cache);
-    *ret_state = access;
-    return 0;
+    access->rates = rate_share_new(engine_budgets(e), engine_is_shared(e));
+    return rate_share_load(access->rates, engine_open_db(e), err);
+}
+
+static int access_start(struct engine *e, struct error *err)
+{
+    if (!engine_serves(e)) /* commands count nothing */
+        return 0;
+    return rate_share_start(access_rates(e), engine_writer(e), err);
 }
 
 static void save_sessions(struct engine *e)
@@ -144,6 +158,8 @@ static int access_tick(struct engine *e, const struct tick *tick, struct error *
     }
     if (is_due(&access->sessions_saved_us, tick->mono_us, SESSIONS_PERIOD_S))
         save_sessions(e);
+    if (engine_serves(e))
+        rate_share_tick(access->rates, tick->mono_us);
     return stored_bytes_refresh(access->registry, engine_watch_db(e),
                                 is_due(&access->stored_read_us, tick->mono_us, STORED_PERIOD_S),
                                 err);
@@ -174,8 +190,16 @@ static void access_txn_rolled_back(struct txn *txn)
     stored_bytes_forget(txn->bytes);
 }
 
+static void keep_rate(void *ctx, struct rate_window *w)
+{
+    rate_share_keep(ctx, w);
+}
+
 static void access_stop(struct engine *e)
 {
+    registry_each_rate(access_registry(e), keep_rate, access_rates(e));
+    sessions_each_rate(access_sessions(e), keep_rate, access_rates(e));
+    rate_share_stop(access_rates(e));
     key_use_flush(access_registry(e), engine_writer(e));
     save_sessions(e);
 }
@@ -186,6 +210,7 @@ static void access_close(void *state)
 
     if (access == NULL)
         return;
+    rate_share_free(access->rates);
     registry_free(access->registry);
     token_guess_limiter_free(access->token_guesses);
     sessions_free(access->sessions);
@@ -200,6 +225,7 @@ const struct feature access_feature = {
                 tenant_user_routes, personal_routes, session_routes, link_routes, accept_routes },
     .commands = { access_commands, user_commands, login_commands, link_commands },
     .open = access_open,
+    .start = access_start,
     .tick = access_tick,
     .stop = access_stop,
     .close = access_close,

@@ -8,6 +8,7 @@
 #include "features/access/auth.h"
 #include "features/access/key_check.h"
 #include "features/access/rate.h"
+#include "features/access/rates/rate_share.h"
 #include "features/access/registry.h"
 #include "features/access/users/cookies.h"
 #include "features/access/users/sessions.h"
@@ -19,27 +20,105 @@ static int identify_caller(struct api_call *call, struct error *err)
     return key_check_needed(call) ? key_check(call, err) : 0;
 }
 
+static void free_window(void *window)
+{
+    rate_window_free(window);
+}
+
+/* The window in which the caller counts, valid as long as the call; NULL: in none. */
+static struct rate_window *window_of(struct api_call *call, int64_t *ret_limit)
+{
+    struct rate_window *window;
+
+    if (call->user == NULL) {
+        if (call->key == NULL)
+            return NULL;
+        *ret_limit = atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed);
+        return key_rate(call->key);
+    }
+    *ret_limit = USER_RATE_LIMIT;
+    window = sessions_rate(access_sessions(call->api->engine), &call->user->session);
+    if (window != NULL)
+        arena_defer(call->arena, free_window, window);
+    return window;
+}
+
+static void note_rate(struct api_call *call, const struct rate_verdict *verdict)
+{
+    call->has_rate = true;
+    call->rate = (struct call_rate){ verdict->limit, verdict->remaining, verdict->reset_s };
+}
+
+static int refuse_rate(struct api_call *call, const struct rate_verdict *verdict, struct error *err)
+{
+    return call_refuse(call, err, 429, "Rate limit exceeded: %lld requests in %d seconds per %s",
+                       (long long)verdict->limit, RATE_WINDOW_S,
+                       call->user != NULL && !call->personal ? "session" : "token");
+}
+
+/* A call that waits for what other nodes let through. */
+struct waiting_call {
+    struct rate_waiter waiter;
+    struct api_call *call;
+    struct rate_window *window;
+    int64_t limit;
+};
+
+static int refuse_waiting(struct api_call *call, struct error *err)
+{
+    const struct waiting_call *waiting = call->own;
+    const struct rate_verdict verdict = rate_look(waiting->window, waiting->limit, clock_mono_us());
+
+    note_rate(call, &verdict);
+    return refuse_rate(call, &verdict, err);
+}
+
+static void rate_decided(struct api_call *call)
+{
+    const struct waiting_call *waiting = call->own;
+
+    if (waiting->waiter.denied) {
+        call_run_or_reply(call, refuse_waiting);
+        return;
+    }
+    call->own = NULL;
+    call_checked(call);
+}
+
+static void wait_done(struct rate_waiter *waiter, const struct error *err)
+{
+    call_resume(CONTAINER_OF(waiter, struct waiting_call, waiter)->call, err, rate_decided);
+}
+
+static void wait_for_others(struct api_call *call, struct rate_window *window, int64_t limit)
+{
+    struct waiting_call *waiting = ARENA_NEW(call->arena, struct waiting_call);
+
+    *waiting = (struct waiting_call){
+        .waiter = { .done = wait_done }, .call = call, .window = window, .limit = limit
+    };
+    call->own = waiting;
+    call->checks_on = true;
+    call->exchange->waits = true;
+    rate_share_wait(access_rates(call->api->engine), window, limit, &waiting->waiter);
+}
+
 static int check_rate(struct api_call *call, struct error *err)
 {
+    int64_t limit = 0;
+    struct rate_window *window = window_of(call, &limit);
     struct rate_verdict verdict;
+    bool waits;
 
-    if (call->user != NULL)
-        verdict = sessions_rate(access_sessions(call->api->engine), &call->user->session,
-                                clock_mono_us());
-    else if (call->key != NULL)
-        verdict =
-            rate_take(call->key->rate,
-                      atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed),
-                      clock_mono_us());
-    else
+    if (window == NULL)
         return 0;
-    call->has_rate = true;
-    call->rate = (struct call_rate){ verdict.limit, verdict.remaining, verdict.reset_s };
-    if (verdict.allowed)
-        return 0;
-    return call_refuse(call, err, 429, "Rate limit exceeded: %lld requests in %d seconds per %s",
-                       (long long)verdict.limit, RATE_WINDOW_S,
-                       call->user != NULL && !call->personal ? "session" : "token");
+    verdict = rate_share_take(access_rates(call->api->engine), window, limit, &waits);
+    note_rate(call, &verdict);
+    if (!verdict.allowed)
+        return refuse_rate(call, &verdict, err);
+    if (waits)
+        wait_for_others(call, window, limit);
+    return 0;
 }
 
 static int check_caller(struct api_call *call, struct error *err)

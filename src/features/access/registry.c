@@ -11,20 +11,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "features/access/key_line.h"
 #include "features/access/keys_store.h"
-#include "features/access/rate.h"
 #include "features/access/tenants_store.h"
 
 /* After this long without the database all is loaded: rows of keys that ended may be gone. */
 static const int64_t away_max_us = KEY_DEAD_US / 2;
-
-/* The keys made from one another by rotation: all count in one rate window. */
-struct key_line {
-    struct rate_window *rate;
-    size_t n_keys; /* in memory, gone ones too */
-    struct str id;
-    char text[];
-};
 
 struct registry {
     struct budgets *budgets;
@@ -91,10 +83,7 @@ static struct key_line *line_of(struct registry *r, struct str id) REQUIRES(r->l
     struct key_line *line = map_get(&r->lines, id);
 
     if (line == NULL) {
-        line = mem_new(sizeof(*line) + id.len);
-        line->rate = rate_window_new();
-        line->id = str_from(line->text, id.len);
-        memcpy(line->text, id.data, id.len);
+        line = key_line_new(id);
         map_put(&r->lines, line->id, line);
     }
     line->n_keys++;
@@ -108,8 +97,7 @@ static void free_key(struct registry *r, struct key_entry *key) REQUIRES(r->lock
     assert(line->n_keys > 0);
     if (--line->n_keys == 0) {
         (void)map_remove(&r->lines, line->id);
-        rate_window_free(line->rate);
-        free(line);
+        key_line_free(line);
     }
     free(key->use);
     free(key);
@@ -141,7 +129,6 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row) 
     key->tenant = map_get(&r->tenants_by_id, id_str(&row->tenant_id));
     assert(key->tenant != NULL); /* loaded from the same snapshot, or before */
     key->line = line_of(r, row->line);
-    key->rate = key->line->rate;
     atomic_store(&key->grace_until, INT64_MAX);
     budget_init(&key->budget, &r->budgets->key_level, &key->tenant->budget);
     map_put(&r->keys, digest_str(&key->digest), key);
@@ -337,6 +324,21 @@ const struct key_entry *registry_key(struct registry *r, const struct sha256 *di
     return key;
 }
 
+void registry_each_rate(struct registry *r, rate_window_fn *fn, void *ctx)
+{
+    const struct key_line *line;
+    size_t at = 0;
+
+    rwlock_read(&r->lock);
+    while ((line = map_next(&r->lines, &at)) != NULL) {
+        struct rate_window *rate = atomic_load(&line->rate);
+
+        if (rate != NULL)
+            fn(ctx, rate);
+    }
+    rwlock_release(&r->lock);
+}
+
 bool registry_knew_key(struct registry *r, const struct sha256 *digest)
 {
     bool known;
@@ -372,15 +374,6 @@ static bool is_over(const struct key_entry *key)
              atomic_load(&key->expires_at) < clock_wall_us() - KEY_DEAD_US));
 }
 
-static bool is_idle(const struct key_entry *key)
-{
-    bool idle = atomic_load_explicit(&key->use->holds, memory_order_acquire) == 0;
-
-    for (int kind = 0; kind < BUDGET_KINDS; kind++)
-        idle &= budget_used(&key->budget, (enum budget_kind)kind) == 0;
-    return idle;
-}
-
 static void free_gone(struct registry *r) REQUIRES(r->lock)
 {
     struct key_entry **at = &r->gone;
@@ -388,7 +381,7 @@ static void free_gone(struct registry *r) REQUIRES(r->lock)
     while (*at != NULL) {
         struct key_entry *key = *at;
 
-        if (is_idle(key)) {
+        if (key_is_idle(key)) {
             *at = key->next_gone;
             free_key(r, key);
         } else {

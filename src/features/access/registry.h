@@ -26,11 +26,11 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/access/rate.h"
 #include "features/access/token.h"
 
 struct db;
 struct key_line;
-struct rate_window;
 struct registry;
 struct tenant_row;
 
@@ -59,8 +59,7 @@ struct key_entry {
     enum token_kind kind;
     struct str agent_name; /* STR_NULL unless the key is bound to an agent */
     struct sha256 digest;
-    struct rate_window *rate; /* a successor shares its predecessor's window */
-    struct budget budget;     /* what its callers hold; counts for the tenant too */
+    struct budget budget; /* what its callers hold; counts for the tenant too */
     struct key_use *use;
     _Atomic int64_t expires_at;  /* wall clock, INT64_MAX: never */
     _Atomic int64_t grace_until; /* monotonic clock, INT64_MAX: it was not rotated */
@@ -101,9 +100,18 @@ int64_t registry_number(const struct registry *r);
 /* Not revoked, not expired at `now_us` (wall clock), and not past its grace period. */
 bool key_is_good(const struct key_entry *key, int64_t now_us);
 
+/* No one holds it, and nothing is counted in its budget. */
+bool key_is_idle(const struct key_entry *key);
+
 /* The key with this digest if it is valid at `now_us`, held; else NULL. */
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
                                      int64_t now_us);
+
+/* The window in which a key counts; a successor shares its predecessor's. Valid as the key is. */
+struct rate_window *key_rate(const struct key_entry *key);
+
+/* Calls `fn` for each window that was used, with the registry locked. */
+void registry_each_rate(struct registry *r, rate_window_fn *fn, void *ctx);
 
 /* Ends a hold; `use` is the `use` of the key. Any thread. */
 void key_unhold(void *use);

@@ -1,6 +1,7 @@
 /* registry_entry.c - what is known of tenants and keys that were found. */
 #include <assert.h>
 
+#include "features/access/key_line.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
 
@@ -109,4 +110,18 @@ int64_t registry_over_quota(struct registry *r)
 
     registry_each_tenant(r, count_over_quota, &n);
     return n;
+}
+
+struct rate_window *key_rate(const struct key_entry *key)
+{
+    return key_line_rate(key->line);
+}
+
+bool key_is_idle(const struct key_entry *key)
+{
+    bool idle = atomic_load_explicit(&key->use->holds, memory_order_acquire) == 0;
+
+    for (int kind = 0; kind < BUDGET_KINDS; kind++)
+        idle &= budget_used(&key->budget, (enum budget_kind)kind) == 0;
+    return idle;
 }

@@ -75,8 +75,10 @@ static bool is_failure(const struct event_item *item)
 /* Does one of the items before it speak of the same agent? Then its runs are counted already. */
 static bool is_agent_done(const struct event_item *items, size_t i)
 {
-    for (size_t k = i; k-- > 0 && i - k <= LOOK_BACK_MAX;)
-        if (items[k].agent_id == items[i].agent_id && items[k].tenant_id == items[i].tenant_id &&
+    const struct event_item *item = &items[i];
+
+    for (size_t k = i > LOOK_BACK_MAX ? i - LOOK_BACK_MAX : 0; k < i; k++)
+        if (items[k].agent_id == item->agent_id && items[k].tenant_id == item->tenant_id &&
             is_failure(&items[k]))
             return true;
     return false;

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/space.h"
 #include "features/access/access.h"
+#include "features/access/rates/rate_share.h"
 #include "features/access/registry.h"
 #include "features/alerts/alerts.h"
 #include "features/export/exports.h"
@@ -107,6 +108,8 @@ static void print_engine(struct api *api, struct buf *out)
     engine_stats(api->engine, &s);
     engine_space(api->engine, &space);
     print_number(out, "muster_healthy", "gauge", "1 while reports can be stored", s.healthy);
+    print_number(out, "muster_nodes", "gauge", "Processes that share the database and its limits",
+                 (double)rate_share_nodes(access_rates(api->engine)));
     print_number(out, "muster_tenants_over_quota", "gauge",
                  "Tenants whose plan has no room for further reports",
                  (double)registry_over_quota(access_registry(api->engine)));

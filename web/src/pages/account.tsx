@@ -1,8 +1,10 @@
-// The person who is signed in: password, second factor, sessions, and how times and colours are shown.
+// The person who is signed in: password, second factor, sessions, tokens, and how times and colours are
+// shown.
 
 import { PasswordCard } from "../features/access/password";
 import { SecondFactorCard } from "../features/access/second_factor";
 import { SessionsCard } from "../features/access/sessions";
+import { TokensCard } from "../features/access/tokens";
 import { useStore } from "../lib/store";
 import { setTheme, theme, type Theme } from "../lib/theme";
 import { exactTimes, setExactTimes, setZone, zone, type Zone, zoneName } from "../lib/zone";
@@ -26,6 +28,7 @@ export default function Account() {
             <PasswordCard />
             <SecondFactorCard />
             <SessionsCard />
+            <TokensCard />
             <Card title="Display" class="narrow">
                 <div class="stack">
                     <ChoiceField

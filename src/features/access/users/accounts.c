@@ -5,6 +5,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/sync_job.h"
 #include "features/access/access.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
@@ -14,8 +15,11 @@
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/throttle.h"
+#include "features/access/users/throttle_store.h"
 #include "features/access/users/users.h"
 #include "http/exchange.h"
+
+static const int64_t throttle_window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
 
 int accounts_check_password(struct api_call *call, const char *name, struct str password,
                             struct str email, struct error *err)
@@ -23,6 +27,11 @@ int accounts_check_password(struct api_call *call, const char *name, struct str 
     const char *sentence = password_problem(password, email);
 
     return sentence == NULL ? 0 : call_refuse_body(call, err, name, STR_NULL, sentence);
+}
+
+static int refuse_attempt(struct api_call *call, struct error *err)
+{
+    return call_refuse(call, err, 429, "Too many failed sign-ins; wait before the next attempt");
 }
 
 int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attempt,
@@ -35,7 +44,91 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
     if (wait_s == 0)
         return 0;
     call->rate.reset_s = wait_s;
-    return call_refuse(call, err, 429, "Too many failed sign-ins; wait before the next attempt");
+    return refuse_attempt(call, err);
+}
+
+static int add_failure(void *ctx, struct db *db, struct error *err)
+{
+    const struct throttle_row *row = ctx;
+
+    return store_failure_add(db, row, row->at - throttle_window_us, err);
+}
+
+static int remove_failure(void *ctx, struct db *db, struct error *err)
+{
+    return store_failure_remove(db, ctx, err);
+}
+
+static int clear_failures(void *ctx, struct db *db, struct error *err)
+{
+    return store_failures_clear(db, ctx, err);
+}
+
+/* In the database, where all processes count. */
+static int store_attempt(struct api_call *call, sync_job_fn *fn, struct throttle_row *row,
+                         struct error *err)
+{
+    return writer_run_sync_for(engine_writer(call->api->engine), call->exchange->charge.budget, fn,
+                               row, err);
+}
+
+/* Refuses the attempt if too many failed before it, at any process. */
+static int check_rank(struct api_call *call, struct db *db, const struct throttle_row *row,
+                      struct error *err)
+{
+    const struct sha256 *const abouts[] = { &row->who, &row->where };
+
+    for (size_t i = 0; i < COUNT_OF(abouts); i++) {
+        struct throttle_rank rank = { 0 };
+
+        if (store_failure_rank(db, abouts[i], row, row->at - throttle_window_us, &rank, err) != 0)
+            return -1;
+        if (rank.n <= THROTTLE_FAILURES)
+            continue;
+        call->rate.reset_s =
+            (rank.oldest_at + throttle_window_us - row->at + USEC_PER_SEC - 1) / USEC_PER_SEC;
+        return refuse_attempt(call, err);
+    }
+    return 0;
+}
+
+/* The password, and at sign-in also the code of a second factor: those who are signed in gave one.
+ */
+static int judge(struct api_call *call, struct db *db, const struct sign_in *claim,
+                 struct sign_in_check *ret, struct error *err)
+{
+    const struct second_factor *factor = access_second_factor(call->api->engine);
+
+    if (sign_in_check(db, claim, call->arena, ret, err) != 0)
+        return -1;
+    if (!ret->good || factor == NULL || call->user != NULL)
+        return 0;
+    return factor->check(call->api->engine, db, ret->user.user_id, claim->code, &ret->factor, err);
+}
+
+int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
+                   const struct sign_in *claim, struct sign_in_check *ret, struct error *err)
+{
+    enum { ATTEMPT_CHARS = 16 };
+    char id[ATTEMPT_CHARS + 1] = "";
+    struct throttle_row row = { .who = throttle_who(attempt),
+                                .where = throttle_where(attempt),
+                                .at = clock_wall_us() };
+    int r;
+
+    digest_random_base62(id, ATTEMPT_CHARS);
+    row.attempt = str_of(id);
+    if (store_attempt(call, add_failure, &row, err) != 0)
+        return -1;
+    r = check_rank(call, db, &row, err);
+    if (r == 0)
+        r = judge(call, db, claim, ret, err);
+    /* what cannot be taken out again counts as a failure for 15 minutes */
+    if (r != 0 || (ret->good && ret->factor.verdict == FACTOR_NEEDED))
+        (void)store_attempt(call, remove_failure, &row, NULL);
+    else if (ret->good && ret->factor.verdict != FACTOR_WRONG)
+        (void)store_attempt(call, clear_failures, &row, NULL);
+    return r;
 }
 
 void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *attempt,

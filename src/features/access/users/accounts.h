@@ -8,6 +8,8 @@
 struct api_call;
 struct db;
 struct session_user;
+struct sign_in;
+struct sign_in_check;
 struct sign_in_session;
 struct throttle_attempt;
 
@@ -21,6 +23,13 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
                            struct error *err) MUST_CHECK;
 void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *attempt,
                           bool decided, bool good);
+
+/* sign_in_check() of an attempt that has begun, on the hashing thread: counted with those at other
+ * processes and before a restart. At sign-in it also judges the code of a second factor: a missing
+ * one is neither a failure nor a success. Fails with 429. */
+int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
+                   const struct sign_in *claim, struct sign_in_check *ret,
+                   struct error *err) MUST_CHECK;
 
 /* From where a session is being opened: its address and its user agent, bounded and printable. */
 void accounts_note_origin(struct api_call *call, struct sign_in_session *session);

@@ -20,9 +20,10 @@ static int check_and_hash(struct api_call *call, struct db *db, struct error *er
     const struct password_change *change = call->body;
     const struct sign_in claim = { .email = call->user->email,
                                    .password = change->current_password };
-    struct sign_in_check *check = &((struct password_step *)call->own)->check;
+    struct password_step *step = call->own;
+    struct sign_in_check *check = &step->check;
 
-    if (sign_in_check(db, &claim, call->arena, check, err) != 0)
+    if (accounts_check(call, db, &step->attempt, &claim, check, err) != 0)
         return -1;
     if (!check->good)
         return 0;

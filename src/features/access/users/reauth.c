@@ -18,7 +18,7 @@ static int reauth_check(struct api_call *call, struct db *db, struct error *err)
 {
     struct reauth *r = call->own;
 
-    return sign_in_check(db, &r->claim, call->arena, &r->check, err);
+    return accounts_check(call, db, &r->attempt, &r->claim, &r->check, err);
 }
 
 static int enter_reauth_refusal(struct api_call *call, struct db *db, struct error *err)

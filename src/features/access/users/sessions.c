@@ -142,7 +142,7 @@ static struct session_entry *put_entry(struct sessions *p, const struct sha256 *
     if (session == NULL) {
         session = NEW(struct session_entry);
         session->digest = *digest;
-        session->rate = rate_window_new();
+        session->rate = rate_window_new(session_key(&session->digest));
         map_put(&p->sessions, session_key(&session->digest), session);
     }
     session->user = user;
@@ -327,17 +327,28 @@ int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest)
     return at;
 }
 
-struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *digest, int64_t now_us)
+struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *digest)
 {
-    struct rate_verdict verdict = { true, USER_RATE_LIMIT, USER_RATE_LIMIT, 0 };
+    struct rate_window *rate = NULL;
     struct session_entry *session;
 
     rwlock_read(&p->lock);
     session = map_get(&p->sessions, session_key(digest));
-    if (session != NULL) /* else the session has just ended, and this is its last request */
-        verdict = rate_take(session->rate, USER_RATE_LIMIT, now_us);
+    if (session != NULL)
+        rate = rate_window_hold(session->rate);
     rwlock_release(&p->lock);
-    return verdict;
+    return rate;
+}
+
+void sessions_each_rate(struct sessions *p, rate_window_fn *fn, void *ctx)
+{
+    const struct session_entry *session;
+    size_t at = 0;
+
+    rwlock_read(&p->lock);
+    while ((session = map_next(&p->sessions, &at)) != NULL)
+        fn(ctx, session->rate);
+    rwlock_release(&p->lock);
 }
 
 bool sessions_has_no_user(const struct sessions *p)

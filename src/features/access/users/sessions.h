@@ -70,8 +70,12 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
 /* When it was last used, as far as this process knows; 0: it does not know the session. */
 int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest);
 
-/* Counts a request of this session at `now_us` (monotonic). */
-struct rate_verdict sessions_rate(struct sessions *p, const struct sha256 *digest, int64_t now_us);
+/* The window in which requests of this session count, held for the caller; NULL: it has just
+ * ended, and this is its last request. */
+struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *digest);
+
+/* Calls `fn` for each session's window, with the sessions locked. */
+void sessions_each_rate(struct sessions *p, rate_window_fn *fn, void *ctx);
 
 /* The role in a tenant; ROLE_NONE. */
 enum tenant_role user_role(const struct session_user *user, int64_t tenant_id);

@@ -24,7 +24,6 @@
 struct session_opening {
     struct throttle_attempt attempt;
     struct sign_in_check check;
-    struct factor_check factor;
     struct sign_in_session session;
     struct sha256 before; /* digest of the browser's previous session */
     struct str hash;      /* of the first user's password */
@@ -62,17 +61,9 @@ static int finish_opening(struct api_call *call, struct db *db, const char *acti
 
 static int check_password(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct second_factor *factor = access_second_factor(call->api->engine);
-    const struct sign_in *sign_in = call->body;
     struct session_opening *o = call->own;
 
-    o->factor = (struct factor_check){ .verdict = FACTOR_NONE };
-    if (sign_in_check(db, sign_in, call->arena, &o->check, err) != 0)
-        return -1;
-    if (!o->check.good || factor == NULL)
-        return 0;
-    return factor->check(call->api->engine, db, o->check.user.user_id, sign_in->code, &o->factor,
-                         err);
+    return accounts_check(call, db, &o->attempt, call->body, &o->check, err);
 }
 
 static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct error *err)
@@ -112,10 +103,10 @@ static int use_code(struct api_call *call, struct db *db, struct error *err)
     const struct session_opening *o = call->own;
     bool used = false;
 
-    if (o->factor.verdict == FACTOR_NONE)
+    if (o->check.factor.verdict == FACTOR_NONE)
         return 0;
     if (access_second_factor(call->api->engine)
-            ->use(db, o->check.user.user_id, &o->factor, &used, err) != 0)
+            ->use(db, o->check.user.user_id, &o->check.factor, &used, err) != 0)
         return -1;
     return used ? 0 : refuse_sign_in(call, err);
 }
@@ -149,8 +140,8 @@ static int ask_for_code(struct api_call *call, struct error *err)
 static void sign_in_checked(struct api_call *call, const struct error *err)
 {
     struct session_opening *o = call->own;
-    const bool needs_code = o->check.good && o->factor.verdict == FACTOR_NEEDED;
-    const bool good = o->check.good && o->factor.verdict != FACTOR_WRONG;
+    const bool needs_code = o->check.good && o->check.factor.verdict == FACTOR_NEEDED;
+    const bool good = o->check.good && o->check.factor.verdict != FACTOR_WRONG;
 
     accounts_end_attempt(call, &o->attempt, err == NULL && !needs_code, good);
     if (err != NULL) {

@@ -123,6 +123,16 @@ static struct attempt_keys keys_of(const struct throttle_attempt *attempt)
     return keys;
 }
 
+struct sha256 throttle_who(const struct throttle_attempt *attempt)
+{
+    return keys_of(attempt).who;
+}
+
+struct sha256 throttle_where(const struct throttle_attempt *attempt)
+{
+    return keys_of(attempt).where;
+}
+
 static bool is_known(const struct throttle *t, const struct sha256 *at_address) REQUIRES(t->lock)
 {
     for (size_t i = 0; i < KNOWN_MAX; i++)

@@ -9,9 +9,10 @@
  * of the account, is known. Its failures count per account and address, apart
  * from the strangers', and against the same limit.
  *
- * All of an IPv6 /64 is one address. Known to this process only, and bounded:
+ * All of an IPv6 /64 is one address. This is what one process knows, bounded:
  * when there are too many accounts and addresses, those that failed longest ago
- * are forgotten. Monotonic time only.
+ * are forgotten. Failures at other processes, and before this one started, are in
+ * the database (throttle_store.h). Monotonic time only.
  *
  * Thread-safe.
  */
@@ -19,6 +20,7 @@
 #include <stdbool.h>
 
 #include "base/address.h"
+#include "base/digest.h"
 #include "base/str.h"
 
 struct throttle;
@@ -47,6 +49,10 @@ int64_t throttle_begin(struct throttle *t, struct throttle_attempt *attempt, int
 
 void throttle_end(struct throttle *t, const struct throttle_attempt *attempt, int64_t now_us,
                   enum throttle_outcome outcome);
+
+/* What an attempt is counted for, the same in every process; after throttle_begin(). */
+struct sha256 throttle_who(const struct throttle_attempt *attempt);
+struct sha256 throttle_where(const struct throttle_attempt *attempt);
 
 /* A user who is signed in has a password hashed: one at a time, since all share one thread. False
  * while another one is under way; else throttle_end_hash() must follow. */

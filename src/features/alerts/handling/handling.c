@@ -6,10 +6,7 @@
 #include "features/alerts/handling/store.h"
 #include "features/alerts/store.h"
 
-enum {
-    HISTORY_MAX = 1000, /* entries of an alert */
-    COUNTED_MAX = 100000
-};
+enum { COUNTED_MAX = 100000 };
 
 static int not_found(struct str alert_id, struct error *err)
 {
@@ -29,10 +26,9 @@ static int is_full(const struct handling *by, struct str alert_id, bool *ret, st
 {
     struct list entries;
 
-    if (store_alert_history(by->db, by->tenant_id, alert_id, HISTORY_MAX, by->arena, &entries,
-                            err) != 0)
+    if (store_alert_history(by->db, by->tenant_id, alert_id, by->arena, &entries, err) != 0)
         return -1;
-    *ret = entries.n == HISTORY_MAX;
+    *ret = entries.n == ALERT_HISTORY_MAX;
     return 0;
 }
 
@@ -149,7 +145,7 @@ int handling_note(const struct handling *by, struct str alert_id, struct alert *
     if (is_full(by, alert_id, &full, err) != 0)
         return -1;
     if (full)
-        return err_set(err, ERR_CONFLICT, "The alert has %d entries already", HISTORY_MAX);
+        return err_set(err, ERR_CONFLICT, "The alert has %d entries already", ALERT_HISTORY_MAX);
     if (record(by, alert_id, STR_LIT("note"), err) != 0)
         return -1;
     return publish(by, alert_id, ret, err);
@@ -175,7 +171,7 @@ int handling_history(struct db *db, int64_t tenant_id, struct str alert_id, stru
         return -1;
     if (str_is_null(row.alert_id))
         return not_found(alert_id, err);
-    return store_alert_history(db, tenant_id, alert_id, HISTORY_MAX, arena, &ret->entries, err);
+    return store_alert_history(db, tenant_id, alert_id, arena, &ret->entries, err);
 }
 
 int handling_count(struct db *db, int64_t tenant_id, struct arena *arena, struct alert_counts *ret,

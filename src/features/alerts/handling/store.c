@@ -88,10 +88,11 @@ int store_alert_history_add(struct db *db, const struct alert_entry_row *row, st
     return db_run(db, &add_entry, args, err);
 }
 
-int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
-                        struct arena *arena, struct list *ret, struct error *err)
+int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
+                        struct list *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(limit));
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(ALERT_HISTORY_MAX));
 
     return rows_list(db, &select_entries, args, arena, ret, err);
 }

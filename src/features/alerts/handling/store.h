@@ -38,9 +38,11 @@ int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t
 int store_alert_history_add(struct db *db, const struct alert_entry_row *row,
                             struct error *err) MUST_CHECK;
 
-/* The oldest `limit` entries: a list of struct alert_entry. */
-int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
-                        struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+enum { ALERT_HISTORY_MAX = 1000 }; /* entries of an alert */
+
+/* The oldest of them: a list of struct alert_entry. */
+int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
+                        struct list *ret, struct error *err) MUST_CHECK;
 
 /* Open alerts of a tenant by type, of at most `limit` that are looked at: a list of struct
  * alert_count. */

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -69,7 +70,7 @@ static int64_t random_gap(void)
 
 static void check_exact(const int64_t *limits, size_t n_limits)
 {
-    struct rate_window *w = rate_window_new();
+    struct rate_window *w = rate_window_new(STR_LIT("test"));
     int64_t now = 1000, limit = limits[0];
     int refused = 0;
 
@@ -108,7 +109,7 @@ TEST(exactly_the_limit_passes_and_the_next_one_when_the_first_has_left)
     static const int64_t limits[] = { 1, 2, 100, 9999, RATE_EXACT_MAX };
 
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
-        struct rate_window *w = rate_window_new();
+        struct rate_window *w = rate_window_new(STR_LIT("test"));
         int64_t now = 5;
 
         for (int64_t n = 0; n < limits[i]; n++) {
@@ -126,7 +127,7 @@ TEST(exactly_the_limit_passes_and_the_next_one_when_the_first_has_left)
 /* In every 60 s that end with a request let through there are at most as many as it was allowed. */
 static void check_never_more(const int64_t *limits, size_t n_limits)
 {
-    struct rate_window *w = rate_window_new();
+    struct rate_window *w = rate_window_new(STR_LIT("test"));
     int64_t now = 77, limit = limits[0];
     int refused = 0, told_wrong = 0;
 
@@ -175,7 +176,7 @@ TEST(between_both_ways_of_counting_never_more_than_the_limit_pass)
 
 TEST(counting_gives_all_of_the_limit_in_a_fresh_window)
 {
-    struct rate_window *w = rate_window_new();
+    struct rate_window *w = rate_window_new(STR_LIT("test"));
     int64_t limit = 20000, passed = 0;
 
     for (int i = 0; i < 30000; i++)
@@ -190,7 +191,7 @@ TEST(who_comes_back_when_told_is_let_in)
     static const int64_t limits[] = { 1, 3, 100, RATE_EXACT_MAX, RATE_EXACT_MAX + 1, 30000 };
 
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
-        struct rate_window *w = rate_window_new();
+        struct rate_window *w = rate_window_new(STR_LIT("test"));
         int64_t now = 123456;
         int times = 0;
 
@@ -227,7 +228,7 @@ static void *take_many(void *arg)
 TEST(threads_share_one_limit)
 {
     atomic_int passed = 0;
-    struct taker taker = { rate_window_new(), &passed };
+    struct taker taker = { rate_window_new(STR_LIT("test")), &passed };
     pthread_t threads[4];
 
     for (size_t i = 0; i < COUNT_OF(threads); i++)
@@ -236,4 +237,79 @@ TEST(threads_share_one_limit)
         pthread_join(threads[i], NULL);
     CHECK_INT(atomic_load(&passed), 500);
     rate_window_free(taker.window);
+}
+
+/* Two processes whose monotonic clocks have nothing in common: `ahead` is the second's. */
+static void hear_of(struct rate_window *hearer, struct rate_window *teller, int64_t now,
+                    int64_t ahead)
+{
+    const int64_t wall = 1790000000 * (int64_t)USEC_PER_SEC + now;
+    struct buf text;
+    struct str told;
+
+    buf_init(&text, 4096);
+    (void)rate_tell(teller, (struct rate_moment){ .mono_us = now, .wall_us = wall }, &text);
+    told = buf_str(&text);
+    rate_hear(hearer, (struct rate_moment){ .mono_us = now + ahead, .wall_us = wall }, &told, 1);
+    buf_done(&text);
+}
+
+TEST(what_another_let_through_counts_until_its_second_has_left)
+{
+    static const int64_t limits[] = { 100, 20000 }; /* both methods */
+    const int64_t ahead = 777 * (int64_t)USEC_PER_SEC + 123456;
+
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        struct rate_window *a = rate_window_new(STR_LIT("a")), *b = rate_window_new(STR_LIT("a"));
+        const int64_t part = limits[i] / 4, now = 90 * (int64_t)USEC_PER_SEC + 1;
+        int64_t passed = 0, leaves_s;
+
+        CHECK(str_eq(rate_window_name(a), rate_window_name(b)));
+        for (int64_t n = 0; n < part; n++)
+            CHECK(rate_take(a, limits[i], now).allowed);
+        hear_of(b, a, now + 10, ahead);
+        hear_of(b, a, now + 20, ahead); /* again: all of it replaces what was heard before */
+        for (int64_t n = 0; n < limits[i]; n++)
+            passed += rate_take(b, limits[i], now + ahead + 30).allowed;
+        CHECK_INT(passed, limits[i] - part);
+        leaves_s = rate_take(b, limits[i], now + ahead + 30).reset_s; /* or with its sub-window */
+        CHECK(leaves_s >= RATE_WINDOW_S && leaves_s <= RATE_WINDOW_S + 1);
+        CHECK(!rate_take(b, limits[i], now + ahead + window_us - USEC_PER_SEC).allowed);
+        CHECK(rate_take(b, limits[i], now + ahead + window_us + 2 * USEC_PER_SEC).allowed);
+        rate_window_free(a);
+        rate_window_free(b);
+    }
+}
+
+TEST(what_is_given_back_was_not_let_through)
+{
+    struct rate_window *w = rate_window_new(STR_LIT("w"));
+
+    CHECK_INT(rate_take(w, 2, 10).untold, 1);
+    CHECK_INT(rate_take(w, 2, 20).untold, 2);
+    CHECK(!rate_take(w, 2, 30).allowed);
+    rate_give_back(w);
+    CHECK_INT(rate_excess(w, 1, 40), 0);
+    CHECK(rate_take(w, 2, 50).allowed);
+    CHECK_INT(rate_excess(w, 1, 60), 1);
+    rate_told(w, 1);
+    CHECK_INT(rate_look(w, 2, 70).untold, 1);
+    CHECK(!rate_look(w, 3, 70).allowed); /* it only looks */
+    rate_window_free(w);
+}
+
+TEST(a_text_of_something_else_is_ignored)
+{
+    static const char *const texts[] = { "",     ",",   "x", "1790000000", "1790000000,x,7",
+                                         "-1,5", "5,-5" };
+    struct rate_window *w = rate_window_new(STR_LIT("w"));
+    const int64_t wall = 1790000000 * (int64_t)USEC_PER_SEC;
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        const struct str text = str_of(texts[i]);
+
+        rate_hear(w, (struct rate_moment){ .mono_us = 5, .wall_us = wall }, &text, 1);
+        CHECK_INT(rate_look(w, 9, 5).remaining, 9);
+    }
+    rate_window_free(w);
 }

@@ -192,13 +192,13 @@ TEST(a_changed_plan_is_seen_and_the_rate_window_survives)
     world_init(&w);
     add_key(&w, w.tenant_id, "one", NULL, TIME_NULL);
     refresh(&w);
-    rate = find(&w, "one", NOW)->rate;
+    rate = key_rate(find(&w, "one", NOW));
     changed(&w);
     CHECK(store_tenant_set(w.db, &row, NULL) == 0);
     refresh(&w);
     CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->max_agents), 70);
     CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->rate_limit), 110);
-    CHECK(find(&w, "one", NOW)->rate == rate);
+    CHECK(key_rate(find(&w, "one", NOW)) == rate);
     world_done(&w);
 }
 
@@ -362,9 +362,9 @@ TEST(successors_count_in_the_window_of_the_first_key_however_they_are_loaded)
         refresh(&w);
         c = find(&w, "c", NOW);
         assert_non_null(c);
-        CHECK(c->rate == find(&w, "a", NOW)->rate);
-        CHECK(c->rate == find(&w, "b", NOW)->rate);
-        CHECK(c->rate != find(&w, "other", NOW)->rate);
+        CHECK(key_rate(c) == key_rate(find(&w, "a", NOW)));
+        CHECK(key_rate(c) == key_rate(find(&w, "b", NOW)));
+        CHECK(key_rate(c) != key_rate(find(&w, "other", NOW)));
         world_done(&w);
     }
 }
@@ -431,7 +431,7 @@ TEST(the_grace_of_a_rotated_key_over_it_leaves_and_the_window_of_its_line_stays)
     world_init(&w);
     add_key(&w, w.tenant_id, "old", NULL, TIME_NULL);
     refresh(&w);
-    rate = find(&w, "old", NOW)->rate;
+    rate = key_rate(find(&w, "old", NOW));
     key_unhold(find(&w, "old", NOW)->use);
     rotate(&w, "old", "new");
     refresh(&w);
@@ -439,7 +439,7 @@ TEST(the_grace_of_a_rotated_key_over_it_leaves_and_the_window_of_its_line_stays)
     registry_sweep(w.registry);
     CHECK(!knows(&w, "old"));
     registry_sweep(w.registry);
-    CHECK(find(&w, "new", NOW)->rate == rate);
+    CHECK(key_rate(find(&w, "new", NOW)) == rate);
     world_done(&w);
 }
 

@@ -4,16 +4,23 @@ import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { ApiError, call, fieldError } from "../../lib/api";
+import { invalidate } from "../../lib/query";
 import { useStore } from "../../lib/store";
-import { Card, Form, TextField } from "../../ui";
+import { Card, ChoiceField, Form, TextField } from "../../ui";
 import { session, setSignedIn } from "./session";
+import { OWN_TOKENS } from "./tokens";
 
 export const PASSWORD_MIN = 12;
 
-async function change(current_password: string, new_password: string) {
+const TOKENS = [
+    { value: "delete", label: "Delete them" },
+    { value: "keep", label: "Keep them" },
+];
+
+async function change(current_password: string, new_password: string, keep_tokens: boolean) {
     try {
         return await call("POST /api/v1/auth/password", {
-            body: { current_password, new_password },
+            body: { current_password, new_password, keep_tokens },
         });
     } catch (problem) {
         if (problem instanceof ApiError && problem.status === 403)
@@ -26,15 +33,17 @@ export function PasswordCard() {
     const now = useStore(session);
     const [current, setCurrent] = useState("");
     const [wanted, setWanted] = useState("");
+    const [tokens, setTokens] = useState("delete");
     const [message, setMessage] = useState("");
     const action = useAction();
     const save = async () => {
         setMessage("");
-        const me = await change(current, wanted);
+        const me = await change(current, wanted, tokens === "keep");
         setSignedIn(me);
         setCurrent("");
         setWanted("");
         setMessage("Password changed. Your other sessions have ended.");
+        invalidate(OWN_TOKENS);
     };
     return (
         <Card title="Your password" class="narrow">
@@ -59,6 +68,13 @@ export function PasswordCard() {
                     hint={`At least ${PASSWORD_MIN} characters.`}
                     value={wanted}
                     onInput={setWanted}
+                />
+                <ChoiceField
+                    label="Your personal access tokens"
+                    hint="Delete them if someone else may have used your account."
+                    choices={TOKENS}
+                    value={tokens}
+                    onInput={setTokens}
                 />
                 <p role="status">{message}</p>
             </Form>

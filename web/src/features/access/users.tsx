@@ -8,6 +8,7 @@ import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Chip, ConfirmButton, Dialog, Form, Icon, ListCard, TextField, Time } from "../../ui";
 import { InviteDialog, Invitations, LinkOutcome } from "./invitations";
+import { UserTokens } from "./tokens";
 import { EmailField, PasswordField, RoleField } from "./user_fields";
 
 const USERS = "GET /api/v1/platform/users";
@@ -156,6 +157,7 @@ function Roles({ user }: { user: User }) {
 export function Users() {
     const [edited, setEdited] = useState<User | null | undefined>(undefined); // null: a new one
     const [inviting, setInviting] = useState(false);
+    const [tokensOf, setTokensOf] = useState<string | null>(null); // an e-mail address
     const [made, setMade] = useState<LinkCreated | null>(null);
     const [version, setVersion] = useState(0); // of the invitations
     const users = useQuery(USERS, (signal) => call(USERS, { signal }));
@@ -198,6 +200,13 @@ export function Users() {
                         >
                             Change
                         </button>
+                        <button
+                            type="button"
+                            aria-label={`Tokens of ${user.email}`}
+                            onClick={() => setTokensOf(user.email)}
+                        >
+                            Tokens
+                        </button>
                         <ResetUser email={user.email} onMade={setMade} />
                         <RemoveUser email={user.email} onRemoved={users.reload} />
                     </>
@@ -212,6 +221,9 @@ export function Users() {
                             users.reload();
                         }}
                     />
+                )}
+                {tokensOf !== null && (
+                    <UserTokens email={tokensOf} onClose={() => setTokensOf(null)} />
                 )}
                 {inviting && (
                     <InviteDialog
