@@ -3,6 +3,8 @@
 Both describe the same steps, and one client sends both: bodies that were written before.
 """
 
+import contextlib
+import functools
 import http.client
 import json
 import sys
@@ -11,7 +13,7 @@ import time
 import uuid
 
 from common import BATCH, compared
-from servers import ROOT, Muster
+from servers import ROOT, Muster, Postgres
 
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 import otlp  # noqa: E402
@@ -61,34 +63,52 @@ def send(server, path, media, bodies):
     connection.close()
 
 
-def rate(plan, path, media, write):
-    n, size = plan.events, BATCH["batch"]
-    bodies = [write(first, size) for first in range(0, n, size)]
-    with Muster() as server:
-        shares = [bodies[i :: BATCH["connections"]] for i in range(BATCH["connections"])]
-        failures = []
+@functools.cache
+def bodies_of(write, n):
+    """Written once, for all rounds: that takes longer than a round."""
+    return [write(first, BATCH["batch"]) for first in range(0, n, BATCH["batch"])]
 
-        def run(share):
-            try:
-                send(server, path, media, share)
-            except Exception as error:
-                failures.append(error)
 
-        threads = [threading.Thread(target=run, args=(share,)) for share in shares]
-        began = time.monotonic()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        took = time.monotonic() - began
+def send_all(server, path, media, bodies):
+    """Seconds that it took over all connections."""
+    shares = [bodies[i :: BATCH["connections"]] for i in range(BATCH["connections"])]
+    failures = []
+
+    def run(share):
+        try:
+            send(server, path, media, share)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(share,)) for share in shares]
+    began = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    took = time.monotonic() - began
     if failures:
         raise RuntimeError(str(failures[0]))
-    return len(bodies) * size / took
+    return took
+
+
+def rate(n, with_postgres, path, media, write):
+    bodies = bodies_of(write, n)
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(Postgres()).url if with_postgres else None
+        server = stack.enter_context(Muster(database=database))
+        return len(bodies) * BATCH["batch"] / send_all(server, path, media, bodies)
+
+
+def measured(plan, name, n, with_postgres):
+    return compared(
+        plan, name, "spans/s", 0.7,
+        lambda _: rate(n, with_postgres, "/v1/traces", "application/x-protobuf", spans_body),
+        lambda _: rate(n, with_postgres, "/api/v1/telemetry/batch", "application/json", events_body),
+    )  # fmt: skip
 
 
 def spans(plan):
-    yield compared(
-        plan, "spans by OTLP against events in batches", "spans/s", 0.7,
-        lambda _: rate(plan, "/v1/traces", "application/x-protobuf", spans_body),
-        lambda _: rate(plan, "/api/v1/telemetry/batch", "application/json", events_body),
-    )  # fmt: skip
+    name = "spans by OTLP against events in batches"
+    yield measured(plan, f"{name}, SQLite", plan.events, False)
+    yield measured(plan, f"{name}, PostgreSQL", plan.postgres_events, True)

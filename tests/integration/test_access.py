@@ -34,6 +34,7 @@ LEVELS = {
     "platform":   "1 1  3 3 3 3 3  3 3 3 +  +",
 }  # fmt: skip
 
+# Links are last: wrong ones count as failed sign-ins of their address.
 OPERATIONS = """
     open      GET    /openapi.json
     open      GET    /api/v1/openapi.json
@@ -66,11 +67,15 @@ OPERATIONS = """
     person    GET    /api/v1/auth/tokens
     person    POST   /api/v1/auth/tokens
     person    DELETE /api/v1/auth/tokens/{token_id}
+    person    GET    /api/v1/auth/sessions
+    person    DELETE /api/v1/auth/sessions
+    person    DELETE /api/v1/auth/sessions/{session_id}
 
     read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
     read      GET    /api/v1/tenants/{slug}/dashboard/totals
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
+    read      GET    /api/v1/tenants/{slug}/runs/{run_id}/business
     read      GET    /api/v1/tenants/{slug}/agents
     read      GET    /api/v1/tenants/{slug}/agents/{agent_name}
     read      GET    /api/v1/tenants/{slug}/workflows/{workflow_run_id}
@@ -87,7 +92,12 @@ OPERATIONS = """
     read      GET    /api/v1/tenants/{slug}/export/llm
 
     read      GET    /api/v1/tenants/{slug}/alerts
+    read      GET    /api/v1/tenants/{slug}/alerts/counts
+    read      GET    /api/v1/tenants/{slug}/alerts/{alert_id}/history
+    member    POST   /api/v1/tenants/{slug}/alerts/acknowledge
     member    POST   /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge
+    member    DELETE /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge
+    member    POST   /api/v1/tenants/{slug}/alerts/{alert_id}/notes
     member    PUT    /api/v1/tenants/{slug}/agents/{agent_name}/mute
     member    DELETE /api/v1/tenants/{slug}/agents/{agent_name}/mute
     member    GET    /api/v1/tenants/{slug}/model
@@ -145,6 +155,9 @@ OPERATIONS = """
     admin     POST   /api/v1/tenants/{slug}/users
     admin     PATCH  /api/v1/tenants/{slug}/users/{email}
     admin     DELETE /api/v1/tenants/{slug}/users/{email}
+    admin     GET    /api/v1/tenants/{slug}/invitations
+    admin     POST   /api/v1/tenants/{slug}/invitations
+    admin     DELETE /api/v1/tenants/{slug}/invitations/{link_id}
 
     platform  GET    /api/v1/tenants
     platform  POST   /api/v1/tenants
@@ -165,6 +178,13 @@ OPERATIONS = """
     platform  POST   /api/v1/platform/users
     platform  PATCH  /api/v1/platform/users/{email}
     platform  DELETE /api/v1/platform/users/{email}
+    platform  GET    /api/v1/platform/users/{email}/sessions
+    platform  DELETE /api/v1/platform/users/{email}/sessions
+    platform  DELETE /api/v1/platform/users/{email}/sessions/{session_id}
+    platform  POST   /api/v1/platform/users/{email}/reset-link
+    platform  GET    /api/v1/platform/invitations
+    platform  POST   /api/v1/platform/invitations
+    platform  DELETE /api/v1/platform/invitations/{link_id}
     platform  GET    /api/v1/platform/users/{email}/tokens
     platform  POST   /api/v1/platform/users/{email}/tokens
     platform  DELETE /api/v1/platform/users/{email}/tokens/{token_id}
@@ -173,6 +193,9 @@ OPERATIONS = """
     platform  GET    /api/v1/platform/audit/head
     platform  POST   /api/v1/platform/vault/rotate
     platform  POST   /api/v1/platform/vault/data-keys/rotate
+
+    open      POST   /api/v1/auth/link
+    open      POST   /api/v1/auth/link/accept
 """
 
 ROWS = [line.split() for line in OPERATIONS.splitlines() if line.strip()]
@@ -191,6 +214,11 @@ BODIES = {
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
     "POST /api/v1/auth/password": {"current_password": "x", "new_password": "aaaaaaaaaaaaaaa"},
     "POST /api/v1/auth/tokens": {"name": "x"},
+    "POST /api/v1/auth/link": {"token": "x"},
+    "POST /api/v1/auth/link/accept": {"token": "x", "password": PASSWORD},
+    "POST /api/v1/tenants/{slug}/invitations": {"email": "invited@example.com", "role": "member"},
+    "POST /api/v1/platform/invitations": {"email": "asked@example.com", "role": "platform_admin"},
+    "POST /api/v1/platform/users/{email}/reset-link": {},
     "POST /api/v1/agents/register": {"agent_name": AGENT},
     "POST /api/v1/telemetry": {**REPORT, "client_id": "", "event": "started"},
     "POST /api/v1/telemetry/batch": {"events": [{**REPORT, "client_id": "", "event": "started"}]},
@@ -215,6 +243,8 @@ BODIES = {
     "PATCH /api/v1/tenants/{slug}/catalog/{key}": {},
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute": {"until": "2030-01-01T00:00:00Z"},
     "PUT /api/v1/tenants/{slug}/rules": {"run_failed": True},
+    "POST /api/v1/tenants/{slug}/alerts/acknowledge": {"alert_ids": []},
+    "POST /api/v1/tenants/{slug}/alerts/{alert_id}/notes": {"note": "x"},
     "PUT /api/v1/tenants/{slug}/retention": {"events_days": 36500},
     "POST /api/v1/tenants/{slug}/webhooks": {"url": "https://hooks.example.com/x"},
     "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}": {"enabled": True},
@@ -242,7 +272,7 @@ VALUES = {
     "agent_name": "access%20agent", "run_id": RUN_ID, "workflow_run_id": "w", "key_id": "key_none",
     "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
     "webhook_id": "none", "delivery_id": "none", "key": "none", "alert_id": "none",
-    "token_id": "pat_none",
+    "token_id": "pat_none", "session_id": "none", "link_id": "none",
 }  # fmt: skip
 
 

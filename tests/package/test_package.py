@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -20,13 +19,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from roots import SUITES, make_root
+from roots import ENVIRONMENT, SUITES, Root, free_port, make_root
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build/packages"
 BEFORE, NOW = os.environ["MUSTER_TEST_PACKAGES"].split()  # versions, of which both were built
 PATIENCE_S = 120
-ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
 EXPOSURE = "20"  # of 100: systemd-analyze's 2.0
 
 
@@ -37,22 +35,7 @@ def fresh_root(request, tmp_path_factory):
     return path
 
 
-class Root:
-    """A Debian root in which commands run, with processes of its own and the machine's network."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def command(self, *words, user=None):
-        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={self.path}/proc",
-                "chroot", str(self.path), *as_user, *words]  # fmt: skip
-
-    def run(self, *words, check=True):
-        done = subprocess.run(self.command(*words), capture_output=True, text=True, env=ENVIRONMENT)
-        assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        return done
-
+class PackageRoot(Root):
     def install(self, version):
         package = next(PACKAGES.glob(f"muster_{version}_*.deb"))
         shutil.copy(package, self.path / "tmp")
@@ -63,16 +46,10 @@ class Root:
 def root(fresh_root, tmp_path):
     path = tmp_path / "root"
     subprocess.run(["cp", "-a", "--reflink=auto", str(fresh_root), str(path)], check=True)
-    made = Root(path)
+    made = PackageRoot(path)
     made.run("apt-get", "update", "-q")
     yield made
     shutil.rmtree(path)
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def listen_on(root, port):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import time
 
 import muster
@@ -128,6 +129,26 @@ def test_an_outage_is_said_once_and_everything_arrives_after_it(
     assert len(own_workspace.events(run.id)) == 252 and own_workspace.kpis() == {"k": 2}
     said = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     assert len([text for text in said if "sent later" in text]) == 1
+
+
+def test_a_service_that_never_answers_does_not_hold_up_the_agent(make_agent):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        agent = make_agent({"url": url, "token": "mst_ws_x", "tenant": "acme"}, timeout=300)
+        began = time.monotonic()
+        for number in range(3):
+            with agent.run() as run:
+                for _ in range(200):
+                    run.step("on its way")
+                run.kpi("k", number)
+                run.llm("m", input_tokens=1)
+        took = time.monotonic() - began
+        asked = silent.accept()[0]
+        assert asked.recv(4) == b"POST"  # it waits for an answer, and the agent does not
+        assert took < agent.transport.timeout / 2
+        assert agent.stats["sent"] == 0 and agent.stats["waiting"] >= 606
+        asked.close()
 
 
 def test_a_key_that_another_process_rotated_is_picked_up(scripted, make_agent, tmp_path):

@@ -1,0 +1,91 @@
+"""The README's commands do all set-up on a bare Debian 12 and 13 (`make test-package`).
+
+A root that mmdebstrap made gets what the README asks for, a clone of this tree's last commit, and
+nothing else. Packages come from the machine's Debian source and npm's registry.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from roots import ENVIRONMENT, SUITES, Root, free_port, make_root, until
+
+ROOT = Path(__file__).resolve().parents[2]
+TREE = "/srv/muster"
+BUILD_S = 3600  # a build from nothing on a busy machine
+
+
+class BareRoot(Root):
+    """The README's machine. The npm registry may be known to this machine by a certificate of its own."""
+
+    def command(self, *words, user=None):
+        # Some tests want shared memory and the kernel's files. Both mounts end with the command.
+        mounted = f'mount --rbind /dev "{self.path}/dev"; mount --rbind /sys "{self.path}/sys"; exec "$@"'
+        inside = super().command(*words, user=user)
+        return ["unshare", "--mount", "sh", "-ec", mounted, "sh", *inside]
+
+    def in_tree(self, script):
+        return self.command("bash", "-c", f"cd {TREE} && NODE_EXTRA_CA_CERTS=/etc/machine.crt {script}")
+
+    def finish(self, script):
+        done = subprocess.run(self.in_tree(script), capture_output=True, text=True, env=ENVIRONMENT, timeout=BUILD_S)
+        assert done.returncode == 0, f"{script}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        return done.stdout
+
+
+@pytest.fixture(scope="module", params=SUITES)
+def bare(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp(f"bare{request.param}") / "root"
+    make_root(request.param, path)
+    root = BareRoot(path)
+    root.run("apt-get", "update", "-q")
+    root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", "git", "make", "curl")
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", "--depth=1", f"file://{ROOT}", f"{path}{TREE}"], check=True)
+    shutil.copy("/etc/ssl/certs/ca-certificates.crt", path / "etc/machine.crt")
+    yield root
+    shutil.rmtree(path)
+
+
+@contextmanager
+def running(root, script, log):
+    with log.open("w") as said:
+        process = subprocess.Popen(root.in_tree(script), stdout=said, stderr=subprocess.STDOUT,
+                                   env=ENVIRONMENT, start_new_session=True)  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=BUILD_S)
+
+
+def body_of(url):
+    """What a GET answers; None: nothing listens there yet."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.read().decode()
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return None
+
+
+def test_make_run_serves_the_first_event_of_the_readme(bare, tmp_path):
+    address, log = f"127.0.0.1:{free_port()}", tmp_path / "run.log"
+    text = (ROOT / "README.md").read_text().split("## A first event")[1]
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
+    with running(bare, f"MUSTER_LISTEN={address} make run", log) as process:
+        until(lambda: body_of(f"http://{address}/livez"), BUILD_S,
+              lambda: process.poll() is None, lambda: log.read_text()[-4000:])  # fmt: skip
+        assert "<script" in body_of(f"http://{address}/")  # the portal is in it
+        said = bare.finish(blocks[1].replace("127.0.0.1:8080", address))
+    assert '"status":"accepted"' in said and "Reading the inbox" in said, said
+
+
+def test_make_check_sets_up_the_tests(bare):
+    bare.finish("make check")
