@@ -72,7 +72,7 @@ def tls(plan):
 
     with Muster() as plain, SecureMuster(pair) as secure:
         yield compared(
-            plan, "single events over TLS against without", "requests/s", 0.7,
+            plan, "single events over TLS against without", "requests/s", 0.5,
             lambda i: rate(secure, "ours", 2 * i + 1, "https"),
             lambda i: rate(plain, "theirs", 2 * i + 2, "http"),
         )  # fmt: skip

@@ -57,6 +57,41 @@ describe("one agent", () => {
         await close(page);
     });
 
+    test("its activity is drawn: runs, durations, cost and KPIs, each with its numbers", async () => {
+        const [run] = runsOf("invoice-reader", 1);
+        await sendRuns(server, tenant, [run]);
+        const report = { agent_name: "invoice-reader", run_id: run.id };
+        const timestamp = new Date(run.from).toISOString();
+        await server.send(tenant, "/api/v1/telemetry/business", {
+            ...report,
+            timestamp,
+            metrics: { read: 17 },
+        });
+        await server.send(tenant, "/api/v1/telemetry/llm", {
+            ...report,
+            timestamp,
+            model: "unpriced-model",
+            input_tokens: 1000,
+            output_tokens: 10,
+        });
+        const page = await open("activity");
+        const numbers = async (name, value) => {
+            const figure = page.getByRole("figure", { name });
+            await figure.locator("summary").click();
+            await figure.locator("tbody").getByText(value).first().waitFor();
+        };
+        await page.getByText("1 of 7 failed").waitFor();
+        await numbers("Runs per day by status", /^[1-7]$/);
+        await numbers("Duration of runs per day", / s$/);
+        await numbers("Invoices read by", "17");
+        await page.getByText("Its models have no price").waitFor();
+        await shot(page, "agent-activity");
+        await page.goto(`${server.url}/#/t/acme/runs/${run.id}`);
+        const values = page.locator("section", { hasText: "Business values" });
+        await values.getByRole("link", { name: "17" }).waitFor();
+        await close(page);
+    });
+
     test("disabled, its reports are rejected; enabled, they are accepted", async () => {
         const page = await open();
         const report = async () => {
@@ -259,6 +294,19 @@ describe("one agent", () => {
         await page.getByRole("link", { name: "Document" }).click();
         await page.getByText("by one").waitFor();
         assert.equal(await page.locator("textarea").count(), 0);
+        await close(page);
+    });
+
+    test("its alerts are listed, with its uptime per month", async () => {
+        const page = await open("alerts");
+        await page.getByRole("heading", { name: "Uptime per month" }).waitFor();
+        await page.getByText("100.00 %").first().waitFor();
+        await page.getByText("No alerts yet").waitFor();
+        clock.advance(2 * 3600);
+        await page.locator(".alert").getByText("Silent agent").waitFor();
+        await sendRuns(server, tenant, runsOf("invoice-reader", 1, clock.now()));
+        await page.locator(".alert").getByText("it reported again").waitFor();
+        await shot(page, "agent-alerts");
         await close(page);
     });
 

@@ -227,12 +227,17 @@ export class Person {
 
 let browser;
 
+/** A browser of one's own, with further flags; the caller closes it. */
+export function launchBrowser(more = []) {
+    return chromium.launch({
+        executablePath: process.env.MUSTER_TEST_CHROMIUM ?? "/usr/bin/chromium",
+        args: [...FLAGS, ...more],
+    });
+}
+
 /** One browser for all suites; each page has its own context. */
 export async function openBrowser() {
-    browser ??= await chromium.launch({
-        executablePath: process.env.MUSTER_TEST_CHROMIUM ?? "/usr/bin/chromium",
-        args: FLAGS,
-    });
+    browser ??= await launchBrowser();
     return browser;
 }
 

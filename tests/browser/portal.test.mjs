@@ -19,3 +19,4 @@ import "./large.suite.mjs";
 import "./light.suite.mjs";
 import "./time.suite.mjs";
 import "./fields.suite.mjs";
+import "./tls.suite.mjs";

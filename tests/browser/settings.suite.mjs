@@ -250,7 +250,7 @@ describe("settings and platform", () => {
         const page = await platform("users");
         await button(page, "New user").click();
         await page.getByLabel("E-mail").fill("eve@example.org");
-        await page.getByLabel("Password").fill(PASSWORD);
+        await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
         await inDialog(page, "Save").click();
         await button(page, "Change eve@example.org").click();
         await page.getByLabel("Role").selectOption("platform_admin");

@@ -71,6 +71,7 @@ OPERATIONS = """
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
     read      GET    /api/v1/tenants/{slug}/dashboard/totals
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
+    read      GET    /api/v1/tenants/{slug}/runs/{run_id}/business
     read      GET    /api/v1/tenants/{slug}/agents
     read      GET    /api/v1/tenants/{slug}/agents/{agent_name}
     read      GET    /api/v1/tenants/{slug}/workflows/{workflow_run_id}
@@ -87,7 +88,12 @@ OPERATIONS = """
     read      GET    /api/v1/tenants/{slug}/export/llm
 
     read      GET    /api/v1/tenants/{slug}/alerts
+    read      GET    /api/v1/tenants/{slug}/alerts/counts
+    read      GET    /api/v1/tenants/{slug}/alerts/{alert_id}/history
+    member    POST   /api/v1/tenants/{slug}/alerts/acknowledge
     member    POST   /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge
+    member    DELETE /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge
+    member    POST   /api/v1/tenants/{slug}/alerts/{alert_id}/notes
     member    PUT    /api/v1/tenants/{slug}/agents/{agent_name}/mute
     member    DELETE /api/v1/tenants/{slug}/agents/{agent_name}/mute
     member    GET    /api/v1/tenants/{slug}/model
@@ -215,6 +221,8 @@ BODIES = {
     "PATCH /api/v1/tenants/{slug}/catalog/{key}": {},
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute": {"until": "2030-01-01T00:00:00Z"},
     "PUT /api/v1/tenants/{slug}/rules": {"run_failed": True},
+    "POST /api/v1/tenants/{slug}/alerts/acknowledge": {"alert_ids": []},
+    "POST /api/v1/tenants/{slug}/alerts/{alert_id}/notes": {"note": "x"},
     "PUT /api/v1/tenants/{slug}/retention": {"events_days": 36500},
     "POST /api/v1/tenants/{slug}/webhooks": {"url": "https://hooks.example.com/x"},
     "PATCH /api/v1/tenants/{slug}/webhooks/{webhook_id}": {"enabled": True},

@@ -418,3 +418,28 @@ def test_the_largest_report_takes_little_memory_and_its_points_come_in_order(own
     values_of = dict(zip(names, (n % 10 for n in range(1200))))
     sent = [values_of[name] for name in json.loads(row["names"])]
     assert json.loads(row["cells"]) == [[*sent, n] for n in range(1000)]
+
+
+def test_a_run_shows_the_values_that_it_reported(tenant):
+    kpis = [{"key": "leads", "label": "Leads", "unit": "count", "agg": "sum"}]
+    body = {"agent_name": "seller", "business_kpis": kpis}
+    assert tenant.client.post("/api/v1/agents/register", body).status == 200
+    run, other = str(uuid.uuid4()), str(uuid.uuid4())
+    for run_id, metrics in ((run, {"leads": 3, "mood": "good", "rate": 0.5}), (other, {"leads": 9})):
+        body = {"agent_name": "seller", "run_id": run_id, "timestamp": "2026-01-02T03:04:05Z",
+                "metrics": metrics}  # fmt: skip
+        assert tenant.client.post("/api/v1/telemetry/business", body).status == 202
+    answer = tenant.client.get(tenant.path(f"runs/{run}/business")).json()
+    row = lambda key, value, label=None, unit=None: {  # noqa: E731
+        "agent_name": "seller", "key": key, "label": label, "unit": unit, "value": value,
+        "at": "2026-01-02T03:04:05Z",
+    }  # fmt: skip
+    assert answer == {"kpis": [row("leads", 3, "Leads", "count"), row("mood", "good"),
+                               row("rate", 0.5)]}  # fmt: skip
+    unknown = tenant.client.get(tenant.path(f"runs/{uuid.uuid4()}/business"))
+    assert (unknown.status, unknown.json()) == (200, {"kpis": []})
+    assert tenant.client.get(tenant.path("runs/odd/business")).status == 422
+    stranger = tenant.server.add_tenant()
+    assert stranger.client.get(tenant.path(f"runs/{run}/business")).status == 403
+    assert stranger.client.get(stranger.path(f"runs/{run}/business")).json() == {"kpis": []}
+    stranger.client.close()

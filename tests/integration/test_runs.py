@@ -378,6 +378,32 @@ def test_runs_and_failures_are_counted_over_time(tenant):
     day = totals("24h")
     assert (day["bucket"], len(day["periods"])) == ("hour", 25)
     assert sum(p["failed"] for p in totals("60d")["periods"]) == 5
+    assert {p["p50_ms"] for p in week["periods"]} == {None}  # only of one agent
     for bad in ("all", "500d", "x"):
         answer = tenant.client.get(tenant.path(f"dashboard/totals?time_range={bad}"))
         assert (answer.status, answer.json()["detail"][0]["loc"]) == (422, ["query", "time_range"])
+
+
+def test_runs_of_one_agent_are_counted_with_their_durations(tenant):
+    now = datetime.now(timezone.utc)
+    stamp = now.isoformat().replace("+00:00", "Z")
+    for number, ms in enumerate(range(100, 2100, 100)):  # twenty runs
+        send(tenant, {"run_id": run_id(number), "timestamp": stamp, "event": "completed",
+                      "duration_ms": ms, "agent_name": "swift"})  # fmt: skip
+    send(tenant, {"run_id": run_id(50), "timestamp": stamp, "event": "started",
+                  "agent_name": "swift"},
+         {"run_id": run_id(51), "timestamp": stamp, "event": "failed", "duration_ms": 9000,
+          "error_type": "Other", "agent_name": "slow"})  # fmt: skip
+
+    def totals(agent_name):
+        path = f"dashboard/totals?time_range=24h&agent_name={agent_name}"
+        answer = tenant.client.get(tenant.path(path)).json()
+        periods = [p for p in answer["periods"] if p["completed"] + p["failed"] + p["in_progress"]]
+        return [e["error_type"] for e in answer["errors"]], periods
+
+    errors, (period,) = totals("swift")
+    assert (errors, period["completed"], period["in_progress"]) == ([], 20, 1)
+    assert (period["p50_ms"], period["p95_ms"]) == (1000, 1900)
+    errors, (period,) = totals("slow")
+    assert (errors, period["failed"], period["p50_ms"]) == (["Other"], 1, 9000)
+    assert totals("nobody") == ([], [])

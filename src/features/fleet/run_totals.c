@@ -1,8 +1,11 @@
 /* run_totals.c - runs and failures over time, and the most frequent errors. */
 #include "features/fleet/run_totals.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "db/db.h"
+#include "features/agents/store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/run_totals_store.h"
 #include "features/fleet/shapes.h"
@@ -10,7 +13,8 @@
 static const int64_t hour_us = 3600LL * USEC_PER_SEC, day_us = 24 * 3600LL * USEC_PER_SEC;
 
 enum {
-    RUNS_MAX = 100000, /* counted */
+    RUNS_MAX = 100000,      /* counted */
+    AGENT_RUNS_MAX = 20000, /* of one agent: their durations are sorted */
     HOURS_UP_TO_DAYS = 2
 };
 
@@ -25,27 +29,115 @@ static struct run_totals_span span_of(int64_t tenant_id, const struct time_range
                                      .width_us = bucket == BUCKET_HOUR ? hour_us : day_us };
 }
 
-/* Adds the counts to their periods, and returns how many runs there are. */
-static int64_t fill_periods(const struct list *totals, struct run_period *periods, size_t n)
+static void count_runs(struct run_period *period, int64_t event, int64_t runs)
 {
-    const struct run_total *rows = totals->items;
-    int64_t runs = 0;
+    if (event == EVENT_FAILED)
+        period->failed += runs;
+    else if (event == EVENT_COMPLETED)
+        period->completed += runs;
+    else
+        period->in_progress += runs;
+}
 
-    for (size_t i = 0; i < totals->n; i++) {
-        struct run_period *period;
+static int read_all(struct db *db, const struct run_totals_span *span, struct list *periods,
+                    struct arena *arena, int64_t *ret_runs, struct error *err)
+{
+    struct run_period *all = periods->items;
+    const struct run_total *rows;
+    struct list totals;
 
-        if (rows[i].period < 0 || (size_t)rows[i].period >= n)
+    *ret_runs = 0;
+    if (store_run_totals(db, span, arena, &totals, err) != 0)
+        return -1;
+    rows = totals.items;
+    for (size_t i = 0; i < totals.n; i++) {
+        if (rows[i].period < 0 || (size_t)rows[i].period >= periods->n)
             continue;
-        period = &periods[rows[i].period];
-        if (rows[i].event == EVENT_FAILED)
-            period->failed += rows[i].runs;
-        else if (rows[i].event == EVENT_COMPLETED)
-            period->completed += rows[i].runs;
-        else
-            period->in_progress += rows[i].runs;
-        runs += rows[i].runs;
+        count_runs(&all[rows[i].period], rows[i].event, rows[i].runs);
+        *ret_runs += rows[i].runs;
     }
-    return runs;
+    return 0;
+}
+
+/* By period, then by duration; runs without one come first in their period. */
+static int compare_runs(const void *a, const void *b)
+{
+    const struct agent_run_total *left = a, *right = b;
+
+    if (left->period != right->period)
+        return left->period < right->period ? -1 : 1;
+    if (left->duration_ms.has != right->duration_ms.has)
+        return left->duration_ms.has ? 1 : -1;
+    if (left->duration_ms.value != right->duration_ms.value)
+        return left->duration_ms.value < right->duration_ms.value ? -1 : 1;
+    return 0;
+}
+
+/* By nearest rank, of `n` runs that are sorted and have a duration. */
+static struct opt_int percentile_of(const struct agent_run_total *runs, size_t n, size_t percent)
+{
+    return n == 0 ? (struct opt_int){ 0 } : runs[(n * percent + 99) / 100 - 1].duration_ms;
+}
+
+/* One period's runs, sorted. */
+static void fill_period(struct run_period *period, const struct agent_run_total *runs, size_t n)
+{
+    size_t open = 0; /* without a duration */
+
+    for (size_t i = 0; i < n; i++) {
+        count_runs(period, runs[i].event, 1);
+        open += !runs[i].duration_ms.has;
+    }
+    period->p50_ms = percentile_of(runs + open, n - open, 50);
+    period->p95_ms = percentile_of(runs + open, n - open, 95);
+}
+
+static int read_agent(struct db *db, const struct run_totals_span *span, struct list *periods,
+                      struct arena *arena, int64_t *ret_runs, struct error *err)
+{
+    struct run_period *all = periods->items;
+    struct agent_run_total *runs;
+    struct list list;
+
+    if (store_agent_runs(db, span, arena, &list, err) != 0)
+        return -1;
+    runs = list.items;
+    *ret_runs = (int64_t)list.n;
+    if (list.n > 0)
+        qsort(runs, list.n, sizeof(*runs), compare_runs);
+    for (size_t begin = 0, end; begin < list.n; begin = end) {
+        for (end = begin + 1; end < list.n && runs[end].period == runs[begin].period;)
+            end++;
+        if (runs[begin].period >= 0 && (size_t)runs[begin].period < periods->n)
+            fill_period(&all[runs[begin].period], runs + begin, end - begin);
+    }
+    return 0;
+}
+
+/* Zeroes, one for each hour or day. */
+static struct list make_periods(const struct time_range *range, enum bucket bucket,
+                                const struct run_totals_span *span, struct arena *arena)
+{
+    const size_t n = (size_t)timerange_count_buckets(range, bucket);
+    struct run_period *periods = ARENA_ARRAY(arena, struct run_period, n);
+
+    for (size_t i = 0; i < n; i++)
+        periods[i].t = span->first + (int64_t)i * span->width_us;
+    return (struct list){ periods, n };
+}
+
+/* The named agent; an unknown one is -1 and has no runs. */
+static int find_agent(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
+                      struct error *err)
+{
+    *ret = 0;
+    if (str_is_null(agent_name))
+        return 0;
+    if (store_agent_id(db, tenant_id, agent_name, ret, err) != 0)
+        return -1;
+    if (*ret == 0)
+        *ret = -1;
+    return 0;
 }
 
 int run_totals_read(struct db *db, int64_t tenant_id, const struct run_totals_query *query,
@@ -54,18 +146,19 @@ int run_totals_read(struct db *db, int64_t tenant_id, const struct run_totals_qu
     const struct time_range *range = &query->range;
     enum bucket bucket =
         range->until - range->since <= HOURS_UP_TO_DAYS * day_us ? BUCKET_HOUR : BUCKET_DAY;
-    const struct run_totals_span span = span_of(tenant_id, range, bucket);
-    size_t n = (size_t)timerange_count_buckets(range, bucket);
-    struct run_period *periods = ARENA_ARRAY(arena, struct run_period, n);
-    struct list totals;
+    struct run_totals_span span = span_of(tenant_id, range, bucket);
+    int64_t runs;
 
-    if (store_run_totals(db, &span, arena, &totals, err) != 0 ||
+    if (find_agent(db, tenant_id, query->agent_name, &span.agent_id, err) != 0)
+        return -1;
+    if (span.agent_id != 0)
+        span.limit = AGENT_RUNS_MAX;
+    ret->periods = make_periods(range, bucket, &span, arena);
+    if ((span.agent_id == 0 ? read_all : read_agent)(db, &span, &ret->periods, arena, &runs, err) !=
+            0 ||
         store_error_totals(db, &span, arena, &ret->errors, err) != 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        periods[i].t = span.first + (int64_t)i * span.width_us;
-    ret->truncated = fill_periods(&totals, periods, n) == RUNS_MAX;
+    ret->truncated = runs == span.limit;
     ret->bucket = str_of(bucket_names[bucket]);
-    ret->periods = (struct list){ periods, n };
     return 0;
 }

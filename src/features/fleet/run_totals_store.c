@@ -1,4 +1,5 @@
-/* run_totals_store.c - SQL of counts of runs. Both scan the same range of the index runs_start. */
+/* run_totals_store.c - SQL of counts of runs. All scan one range of the index runs_start, or of
+ * runs_agent. */
 #include "features/fleet/run_totals_store.h"
 
 #include "db/db.h"
@@ -7,9 +8,11 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define NEWEST                                                                                     \
-    " FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"                         \
+#define NEWEST_OF(agent)                                                                           \
+    " FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3" agent                   \
     " ORDER BY start_at DESC LIMIT $4"
+#define NEWEST NEWEST_OF("")
+#define NEWEST_OF_AGENT NEWEST_OF(" AND agent_id = $5")
 
 #define OWNER struct run_total
 SHAPE_BEGIN(run_total)
@@ -30,16 +33,35 @@ SHAPE_BEGIN(error_row)
 ROW_END(error_row);
 #undef OWNER
 
+#define OWNER struct agent_run_total
+SHAPE_BEGIN(agent_run_total)
+    { INT(period) }, { INT(event) }, { OPT_INT(duration_ms) },
+ROW_END(agent_run_total);
+#undef OWNER
+
+static const struct db_query agent_runs = {
+    .row = &agent_run_total,
+    .sql = "SELECT (start_at - $2) / $6 AS period,"
+           " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event,"
+           " CASE WHEN closing_at IS NULL THEN NULL ELSE"
+           " COALESCE(duration_ms, (closing_at - start_at) / 1000) END AS duration_ms" NEWEST_OF_AGENT,
+};
+
+#define ERRORS(newest, bytes, most)                                                                \
+    "SELECT error_type, COUNT(*) AS runs, MAX(start_at) AS last_at FROM"                           \
+    " (SELECT COALESCE(error_type, '') AS error_type, start_at, closing_at, closing_event" newest  \
+    ") newest WHERE closing_at IS NOT NULL AND closing_event = 2 GROUP BY error_type"              \
+    " ORDER BY runs DESC, error_type" bytes " LIMIT " most
+
 static const struct db_query count_errors = {
     .row = &error_row,
-    .sqlite = "SELECT error_type, COUNT(*) AS runs, MAX(start_at) AS last_at FROM"
-              " (SELECT COALESCE(error_type, '') AS error_type, start_at, closing_at, closing_event" NEWEST ") newest"
-              " WHERE closing_at IS NOT NULL AND closing_event = 2 GROUP BY error_type"
-              " ORDER BY runs DESC, error_type LIMIT $5",
-    .postgres = "SELECT error_type, COUNT(*) AS runs, MAX(start_at) AS last_at FROM"
-                " (SELECT COALESCE(error_type, '') AS error_type, start_at, closing_at, closing_event" NEWEST ") newest"
-                " WHERE closing_at IS NOT NULL AND closing_event = 2 GROUP BY error_type"
-                " ORDER BY runs DESC, error_type COLLATE \"C\" LIMIT $5",
+    .sqlite = ERRORS(NEWEST, "", "$5"),
+    .postgres = ERRORS(NEWEST, " COLLATE \"C\"", "$5"),
+};
+static const struct db_query count_agent_errors = {
+    .row = &error_row,
+    .sqlite = ERRORS(NEWEST_OF_AGENT, "", "$6"),
+    .postgres = ERRORS(NEWEST_OF_AGENT, " COLLATE \"C\"", "$6"),
 };
 /* clang-format on */
 
@@ -53,12 +75,26 @@ int store_run_totals(struct db *db, const struct run_totals_span *span, struct a
     return rows_list(db, &count_runs, args, arena, ret, err);
 }
 
-int store_error_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
-                       struct list *ret, struct error *err)
+int store_agent_runs(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                     struct list *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(span->tenant_id), db_int(span->first), db_int(span->until),
-                db_int(span->limit), db_int(ERROR_TOTALS_MAX));
+                db_int(span->limit), db_int(span->agent_id), db_int(span->width_us));
 
-    return rows_list(db, &count_errors, args, arena, ret, err);
+    return rows_list(db, &agent_runs, args, arena, ret, err);
+}
+
+int store_error_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                       struct list *ret, struct error *err)
+{
+    const struct db_args of_all =
+        DB_ARGS(db_int(span->tenant_id), db_int(span->first), db_int(span->until),
+                db_int(span->limit), db_int(ERROR_TOTALS_MAX));
+    const struct db_args of_agent =
+        DB_ARGS(db_int(span->tenant_id), db_int(span->first), db_int(span->until),
+                db_int(span->limit), db_int(span->agent_id), db_int(ERROR_TOTALS_MAX));
+
+    return span->agent_id == 0 ? rows_list(db, &count_errors, of_all, arena, ret, err)
+                               : rows_list(db, &count_agent_errors, of_agent, arena, ret, err);
 }

@@ -27,6 +27,7 @@ static void check_totals(void *value, struct arena *arena, struct problems *prob
 #define OWNER struct run_totals_query
 SHAPE_BEGIN(run_totals_query_shape)
     { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"7d\"", .doc = TIME_RANGE_DOC },
+    { STR(agent_name), .flags = F_NULL, .doc = "Only runs of this agent, with their durations." },
 SHAPE_END(run_totals_query_shape, "RunTotalsQuery", .rules = check_totals);
 #undef OWNER
 
@@ -36,8 +37,10 @@ SHAPE_BEGIN(run_period_shape)
     { INT(completed),   .flags = F_REQUIRED, .doc = "Runs that completed." },
     { INT(failed),      .flags = F_REQUIRED, .doc = "Runs that failed." },
     { INT(in_progress), .flags = F_REQUIRED, .doc = "Runs that are open." },
+    { OPT_INT(p50_ms),  .flags = F_REQUIRED | F_NULL, .doc = "Median duration of those that ended. Null: none ended, or no agent was named." },
+    { OPT_INT(p95_ms),  .flags = F_REQUIRED | F_NULL, .doc = "95th percentile of the durations of those that ended. Null: as for p50_ms." },
 SHAPE_END(run_period_shape, "RunPeriod", .doc = "The runs that started in an hour or a day.",
-          .example = EXAMPLE({"t": "2026-01-15T00:00:00Z", "completed": 118, "failed": 3, "in_progress": 1}));
+          .example = EXAMPLE({"t": "2026-01-15T00:00:00Z", "completed": 118, "failed": 3, "in_progress": 1, "p50_ms": 41000, "p95_ms": 72000}));
 #undef OWNER
 
 #define OWNER struct error_total
@@ -54,7 +57,7 @@ SHAPE_BEGIN(run_totals_shape)
     { STR(bucket),                     .flags = F_REQUIRED, .choices = bucket_names, .doc = "hour for at most two days, else day." },
     { LIST(periods, run_period_shape), .flags = F_REQUIRED, .doc = "All from the one that holds the beginning, oldest first; the first is whole." },
     { LIST(errors, error_total_shape), .flags = F_REQUIRED, .doc = "The ten most frequent." },
-    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "Only the newest 100,000 runs were counted." },
+    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "Only the newest 100,000 runs were counted, or of an agent the newest 20,000." },
 SHAPE_END(run_totals_shape, "RunTotals", .doc = "Runs and failures over time.",
           .example = EXAMPLE({"bucket": "day", "truncated": false}));
 #undef OWNER

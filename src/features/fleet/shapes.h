@@ -80,6 +80,7 @@ struct agent_detail {
 
 struct run_totals_query {
     struct str time_range;
+    struct str agent_name;   /* null: of all agents */
     struct time_range range; /* the same, resolved when the query was read */
 };
 
@@ -87,6 +88,7 @@ struct run_totals_query {
 struct run_period {
     int64_t t;
     int64_t completed, failed, in_progress;
+    struct opt_int p50_ms, p95_ms; /* of one agent only */
 };
 
 enum { ERROR_TOTALS_MAX = 10 };

@@ -33,7 +33,7 @@ struct kpi_refusal {
     const char *sentence;
 };
 
-enum { KPI_ROWS_MAX = 10000, BREAKDOWN_ROWS_MAX = 1000 };
+enum { KPI_ROWS_MAX = 10000, BREAKDOWN_ROWS_MAX = 1000, RUN_KPIS_MAX = 1000 };
 
 /* Ordered by agent and key. */
 int kpis_catalog(const struct kpi_reader *reader, struct kpi_catalog *ret,

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "features/access/shapes.h"
 #include "features/kpis/routes.h"
+#include "features/kpis/run_kpis_store.h"
 #include "features/kpis/shapes.h"
 
 static struct kpi_reader reader_of(struct api_call *call, struct db *db)
@@ -55,6 +56,15 @@ static int read_breakdown(struct api_call *call, struct db *db, struct error *er
                   err);
 }
 
+static int read_run_kpis(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct run_kpis_path *path = call->params;
+    struct run_kpis *answer = call->answer;
+
+    return store_run_kpis(db, call->tenant_id, path->run_id, RUN_KPIS_MAX, call->arena,
+                          &answer->kpis, err);
+}
+
 /* clang-format off */
 const struct route kpi_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .read = read_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
@@ -69,6 +79,9 @@ const struct route kpi_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .read = read_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
       .id = "get_kpi_breakdown", .summary = "Break one KPI down by dimensions",
       .description = "`by` is a comma-separated list of dimensions. At most 1,000 rows, largest first; `truncated` says that there are more." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/business", READ, 200), .read = read_run_kpis, .params = &run_kpis_path_shape, .answer = &run_kpis_shape, .tagged = true,
+      .id = "get_run_kpis", .summary = "Get the KPIs that a run reported",
+      .description = "At most 1,000. A run that reported none, or that is not known, has none." },
     { 0 },
 };
 /* clang-format on */

@@ -142,4 +142,30 @@ SHAPE_BEGIN(breakdown_query_shape)
 SHAPE_END(breakdown_query_shape, "BreakdownQuery", .rules = check_breakdown,
           .example = EXAMPLE({"metric": "invoices", "by": "region"}));
 #undef OWNER
+
+#define OWNER struct run_kpi
+SHAPE_BEGIN(run_kpi_shape)
+    { STR(agent_name), .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
+    { STR(key),        .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { STR(label),      .flags = F_REQUIRED | F_NULL, .doc = "Name for people. Null: not declared." },
+    { STR(unit),       .flags = F_REQUIRED | F_NULL, .doc = "Unit of the value. Null: not declared." },
+    { JSON(value),     .flags = F_REQUIRED, .doc = "A number or a string." },
+    { TIME(at),        .flags = F_REQUIRED, .doc = "Of the report that has the value." },
+STATIC_SHAPE_END(run_kpi_shape, "RunKpi", .doc = "A value that a run reported.",
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "value": 42, "at": "2026-01-15T09:31:12Z"}));
+#undef OWNER
+
+#define OWNER struct run_kpis
+SHAPE_BEGIN(run_kpis_shape)
+    { LIST(kpis, run_kpi_shape), .flags = F_REQUIRED, .doc = "By agent and key, at most 1,000." },
+SHAPE_END(run_kpis_shape, "RunKpis", .doc = "The KPIs of a run.");
+#undef OWNER
+
+#define OWNER struct run_kpis_path
+SHAPE_BEGIN(run_kpis_path_shape)
+    { STR(slug),    .flags = F_REQUIRED, .doc = "Slug of the tenant." },
+    { UUID(run_id), .flags = F_REQUIRED, .doc = "Identifies the run." },
+SHAPE_END(run_kpis_path_shape, "RunKpisPath",
+          .example = EXAMPLE({"slug": "acme"}));
+#undef OWNER
 /* clang-format on */

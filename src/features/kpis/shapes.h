@@ -53,6 +53,22 @@ struct kpi_breakdown {
     bool truncated;
 };
 
+/* A value that a run reported. */
+struct run_kpi {
+    struct str agent_name, key;
+    struct str label, unit; /* null: not declared */
+    struct str value;       /* JSON: a number or a string */
+    int64_t at;
+};
+
+struct run_kpis {
+    struct list kpis; /* of struct run_kpi */
+};
+
+struct run_kpis_path {
+    struct str slug, run_id;
+};
+
 extern const struct shape kpi_entry_shape;       /* "Kpi" */
 extern const struct shape kpi_catalog_shape;     /* "KpiCatalog" */
 extern const struct shape kpi_summary_row_shape; /* "KpiTotal" */
@@ -83,3 +99,5 @@ struct breakdown_query {
 extern const struct shape summary_query_shape;   /* "SummaryQuery" */
 extern const struct shape series_query_shape;    /* "SeriesQuery" */
 extern const struct shape breakdown_query_shape; /* "BreakdownQuery" */
+extern const struct shape run_kpis_path_shape;   /* "RunKpisPath" */
+extern const struct shape run_kpis_shape;        /* "RunKpis" */

@@ -11,21 +11,28 @@ import { AgentFacts } from "../features/agents/facts";
 import { EnableSwitch, RemoveAgent } from "../features/agents/lifecycle";
 import { AgentState } from "../features/agents/state";
 import { Values } from "../features/agents/values";
+import { AgentAlerts } from "../features/alerts/agent_alerts";
 import { Mute } from "../features/alerts/mute";
+import { AgentCost } from "../features/cost/agent_cost";
+import { AgentRuns } from "../features/events/agent_runs";
 import { RunSquares } from "../features/events/run_status";
 import { AgentKpis } from "../features/kpis/agent_kpis";
+import { AgentSeries } from "../features/kpis/agent_series";
 import { call } from "../lib/api";
 import { chosen } from "../lib/choices";
 import type { PageProps } from "../lib/page";
 import { fleetPath, runsOf } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
+import { chosenRange, PERIODS } from "../lib/ranges";
 import { href, pathOf } from "../lib/route";
-import { Card, CopyButton, Empty, ErrorNote, Heading, Live, Skeleton, Tabs } from "../ui";
+import { Card, CopyButton, Empty, ErrorNote, Heading, Live, PeriodSelect, Skeleton, Tabs } from "../ui";
 
 const AGENT = "GET /api/v1/tenants/{slug}/agents/{agent_name}";
 
 const TABS = [
     { value: "overview", label: "Overview" },
+    { value: "activity", label: "Activity" },
+    { value: "alerts", label: "Alerts" },
     { value: "directives", label: "Model and policy" },
     { value: "document", label: "Document" },
     { value: "values", label: "Configuration" },
@@ -61,10 +68,30 @@ function Overview({ slug, agent }: Props) {
     );
 }
 
-function Tab({ tab, slug, agent }: Props & { tab: string }) {
+/** Charts; loaded when they are wanted. */
+function Activity({ slug, agent_name, query }: { slug: string; agent_name: string; query: URLSearchParams }) {
+    const range = chosenRange(PERIODS, query.get("range"), "30d");
+    const of = { slug, agent_name, range };
+    return (
+        <>
+            <div class="filters">
+                <PeriodSelect choices={PERIODS} value={range} />
+            </div>
+            <AgentRuns {...of} />
+            <AgentCost {...of} />
+            <AgentSeries {...of} />
+        </>
+    );
+}
+
+function Tab({ tab, slug, agent, query }: Props & { tab: string; query: URLSearchParams }) {
     const { admin } = useRoles(slug);
     const { agent_name } = agent;
     switch (tab) {
+        case "activity":
+            return <Activity slug={slug} agent_name={agent_name} query={query} />;
+        case "alerts":
+            return <AgentAlerts slug={slug} agent={agent} />;
         case "directives":
             return <Directives scope={{ slug, agent_name }} canEdit={admin} />;
         case "document":
@@ -143,7 +170,7 @@ export default function Agent({ slug, params, query }: PageProps) {
             {missing && <NotFound slug={slug} agent_name={agent_name} />}
             {error && !missing && <ErrorNote error={error} retry={reload} />}
             {loading && <Skeleton rows={8} />}
-            {data && <Tab tab={tab} slug={slug} agent={data} />}
+            {data && <Tab tab={tab} slug={slug} agent={data} query={query} />}
         </>
     );
 }

@@ -12,6 +12,7 @@ import { RunStatus } from "../features/events/run_status";
 import { SpanTree } from "../features/events/span_tree";
 import { spansOf } from "../features/events/spans";
 import { Waterfall } from "../features/events/waterfall";
+import { RunKpis } from "../features/kpis/run_kpis";
 import { urlOf } from "../lib/api";
 import { plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
@@ -102,6 +103,7 @@ export default function Run({ slug, params }: PageProps) {
                 </Card>
             )}
             <RunErrors events={events} from={from} />
+            <RunKpis slug={slug} run_id={run_id} version={run.last_event_at} />
             <RunCost slug={slug} run={run} />
             <RunMetrics events={events} from={from} />
             <Narrative events={events} from={from} />

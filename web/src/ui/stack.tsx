@@ -4,13 +4,15 @@
 import { useRef, useState } from "preact/hooks";
 
 import { count } from "../lib/format";
-import { periodLabel, timeLabel, timeTicks } from "../lib/scale";
+import { periodLabel, stepOf, timeLabel, timeTicks } from "../lib/scale";
 import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
 
 interface Props {
     label: string; // for screen readers
     times: number[]; // the start of each period, in seconds since 1970; the last is not over
     lines: { label: string; colour: string; values: number[] }[]; // not negative
+    /** Called with a part that was marked by dragging, in seconds since 1970. */
+    onZoom?: (from: number, to: number) => void;
 }
 
 const TICKS = 4;
@@ -47,10 +49,30 @@ function Axes({ most, times }: { most: number; times: number[] }) {
     );
 }
 
-export function StackChart({ label, times, lines }: Props) {
+/** Dragging over columns marks them; releasing the pointer hands over the time they span. */
+function useMarking(times: readonly number[], onZoom: Props["onZoom"]) {
+    const [marked, setMarked] = useState<[number, number] | null>(null);
+    const end = () => {
+        if (marked === null) return;
+        const [from, to] = [Math.min(...marked), Math.max(...marked)];
+        setMarked(null);
+        if (to > from) onZoom?.(times[from] ?? 0, (times[to] ?? 0) + stepOf(times));
+    };
+    return {
+        isMarked: (i: number) =>
+            marked !== null && i >= Math.min(...marked) && i <= Math.max(...marked),
+        begin: (i: number) => onZoom && setMarked([i, i]),
+        extend: (i: number) => marked !== null && setMarked([marked[0], i]),
+        end,
+        leave: () => setMarked(null),
+    };
+}
+
+export function StackChart({ label, times, lines, onZoom }: Props) {
     const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
     const [at, setAt] = useState<number | null>(null);
     const plot = useRef<HTMLDivElement>(null);
+    const marking = useMarking(times, onZoom);
     const shown: ShownChart = {
         label,
         times,
@@ -73,12 +95,27 @@ export function StackChart({ label, times, lines }: Props) {
         <figure class="chart" aria-label={label}>
             <div class="plot stack-plot" ref={plot}>
                 <Axes most={most} times={times} />
-                <div class="columns-of" onPointerLeave={() => setAt(null)}>
+                <div
+                    class="columns-of"
+                    onPointerUp={marking.end}
+                    onPointerLeave={() => {
+                        setAt(null);
+                        marking.leave();
+                    }}
+                >
                     {times.map((time, i) => (
                         <span
                             key={time}
-                            class={i === times.length - 1 ? "column so-far" : "column"}
-                            onPointerEnter={() => setAt(i)}
+                            class={[
+                                "column",
+                                i === times.length - 1 ? "so-far" : "",
+                                marking.isMarked(i) ? "marked" : "",
+                            ].join(" ")}
+                            onPointerDown={() => marking.begin(i)}
+                            onPointerEnter={() => {
+                                setAt(i);
+                                marking.extend(i);
+                            }}
                         >
                             {visible.map((line) => (
                                 <b

@@ -1,6 +1,15 @@
 // How a KPI is identified and called.
 
-import type { KpiTotal } from "api";
+/** What identifies it, in any answer. */
+interface Known {
+    agent_name: string;
+    key: string;
+}
 
-export const idOf = (kpi: KpiTotal) => `${kpi.agent_name}/${kpi.key}`;
-export const nameOf = (kpi: KpiTotal) => kpi.label || kpi.key;
+interface Named {
+    key: string;
+    label: string | null;
+}
+
+export const idOf = (kpi: Known) => `${kpi.agent_name}/${kpi.key}`;
+export const nameOf = (kpi: Named) => kpi.label || kpi.key;

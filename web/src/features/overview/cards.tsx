@@ -3,7 +3,8 @@
 import type { Alert, AgentCounts, KpiTotal, RunTotals } from "api";
 
 import { count, inUnit } from "../../lib/format";
-import { href, pathOf } from "../../lib/route";
+import { rangeOfSeconds } from "../../lib/ranges";
+import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, Table, Time } from "../../ui";
 import { Bars } from "../../ui/figures";
 import { StackChart } from "../../ui/stack";
@@ -24,6 +25,7 @@ export function RunsChart({ totals }: { totals: RunTotals }) {
                 <StackChart
                     label={`Runs per ${bucket} by status`}
                     times={periods.map((period) => Date.parse(period.t) / 1000)}
+                    onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
                     lines={[
                         line("Failed", "--bad", periods.map((period) => period.failed)),
                         line("Completed", "--c2", periods.map((period) => period.completed)),

@@ -1,0 +1,35 @@
+// What the models of one agent cost per day.
+
+import { call } from "../../lib/api";
+import { cost } from "../../lib/format";
+import { useQuery } from "../../lib/query";
+import { ErrorNote } from "../../ui";
+import { UsageChart } from "./usage_chart";
+
+const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
+
+interface Props {
+    slug: string;
+    agent_name: string;
+    range: string;
+}
+
+export function AgentCost({ slug, agent_name, range }: Props) {
+    const query = { time_range: range, agent_name, group_by: "day,model" };
+    const { data, error } = useQuery(`${USAGE} ${slug} ${agent_name} ${range} days`, (signal) =>
+        call(USAGE, { path: { slug }, query, signal }),
+    );
+    if (error) return <ErrorNote error={error} />;
+    if (!data || data.groups.length === 0) return null;
+    if (data.total.cost === null)
+        return <p class="hint">Its models have no price, so what they cost is unknown.</p>;
+    return (
+        <>
+            <UsageChart groups={data.groups} measure="cost" truncated={data.truncated} />
+            <p class="hint">
+                In all {cost(data.total.cost)}
+                {data.total.partial && " for models with a price; that of the others is unknown"}.
+            </p>
+        </>
+    );
+}

@@ -1,0 +1,103 @@
+// The runs of one agent over time: how many, how many failed, and how long they took.
+
+import type { RunPeriod } from "api";
+
+import { call } from "../../lib/api";
+import { count, duration, percent } from "../../lib/format";
+import { useLiveQuery } from "../../lib/query";
+import { rangeOfSeconds } from "../../lib/ranges";
+import { href, pathOf, setQuery } from "../../lib/route";
+import { Card, Empty, LoadState } from "../../ui";
+import { Chart } from "../../ui/chart";
+import { Bars } from "../../ui/figures";
+
+const TOTALS = "GET /api/v1/tenants/{slug}/dashboard/totals";
+
+interface Props {
+    slug: string;
+    agent_name: string;
+    range: string;
+}
+
+const zoom = (from: number, to: number) => setQuery({ range: rangeOfSeconds(from, to) });
+
+function RunCharts({ periods, bucket }: { periods: RunPeriod[]; bucket: string }) {
+    const times = periods.map((period) => Date.parse(period.t) / 1000);
+    const line = (label: string, colour: string, name: keyof RunPeriod) => ({
+        label,
+        colour,
+        values: periods.map((period) => period[name] as number | null),
+    });
+    const failed = periods.reduce((sum, one) => sum + one.failed, 0);
+    const ended = periods.reduce((sum, one) => sum + one.failed + one.completed, 0);
+    return (
+        <>
+            <Card
+                title={`Runs per ${bucket}`}
+                aside={
+                    ended > 0 && `${count(failed)} of ${count(ended)} failed (${percent(failed / ended)})`
+                }
+            >
+                <Chart
+                    label={`Runs per ${bucket} by status`}
+                    kind="stack"
+                    unfinished
+                    times={times}
+                    lines={[
+                        line("Failed", "--bad", "failed"),
+                        line("Completed", "--c2", "completed"),
+                        line("Running", "--busy", "in_progress"),
+                    ]}
+                    format={count}
+                    onZoom={zoom}
+                />
+            </Card>
+            <Card title={`Duration per ${bucket}`}>
+                <Chart
+                    label={`Duration of runs per ${bucket}`}
+                    unfinished
+                    times={times}
+                    lines={[line("p50", "--c1", "p50_ms"), line("p95", "--c3", "p95_ms")]}
+                    format={duration}
+                    onZoom={zoom}
+                />
+            </Card>
+        </>
+    );
+}
+
+export function AgentRuns({ slug, agent_name, range }: Props) {
+    const totals = useLiveQuery(
+        slug,
+        `${TOTALS} ${slug} ${agent_name} ${range}`,
+        (signal) => call(TOTALS, { path: { slug }, query: { time_range: range, agent_name }, signal }),
+        (change) => change.kind === "run" && change.agent_name === agent_name,
+    );
+    const { data } = totals;
+    const runs = (data?.periods ?? []).some((one) => one.completed + one.failed + one.in_progress > 0);
+    return (
+        <>
+            <LoadState of={totals} rows={8} />
+            {data && !runs && <Empty title="No runs in this period" />}
+            {data && runs && <RunCharts periods={data.periods} bucket={data.bucket} />}
+            {data?.truncated && <p class="hint">Only the newest 20,000 runs are counted.</p>}
+            {data && data.errors.length > 0 && (
+                <Card title="Errors">
+                    <Bars
+                        rows={data.errors.map((one) => ({
+                            label: one.error_type || "without a type",
+                            value: one.runs,
+                            href: href(pathOf("t", slug, "runs"), {
+                                since: range,
+                                status: "failed",
+                                agent_name,
+                                error_type: one.error_type,
+                            }),
+                        }))}
+                        format={count}
+                    />
+                </Card>
+            )}
+        </>
+    );
+}
