@@ -5,6 +5,7 @@ The fleet is made up, but what it does to the service is real: it speaks the pub
 
 import argparse
 import http.server
+import json
 import secrets
 import shutil
 import signal
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 TENANT = "acme"
 EMAIL = "demo@example.org"
 COLLEAGUE = "ada@acme.example"
+MESSAGES_SHOWN = 10  # of those that the webhooks get
 
 
 class Service:
@@ -57,10 +59,33 @@ class Service:
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    """Where the demo's webhooks lead: one that works, and one that is always busy."""
+    """Where the demo's webhooks lead: one that works, and one that is always busy. And a door: its
+    address, which is good for one visit, signs the visitor in."""
 
-    def do_POST(self):  # noqa: N802  (the name is the library's)
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    door = None  # (code, port of the service, password)
+    messages_left = MESSAGES_SHOWN
+
+    def do_GET(self):  # noqa: N802  (the name is the library's)
+        code, port, password = Receiver.door or ("", 0, "")
+        if code == "" or not secrets.compare_digest(self.path, f"/enter/{code}"):
+            self.send_error(410, "This link was used", "Sign in with e-mail address and password")
+            return
+        Receiver.door = None
+        person = Client(port)
+        person.log_in(EMAIL, password)
+        self.send_response(302)
+        cookie = person.headers["Cookie"]  # a cookie is for all ports of a host
+        self.send_header("Set-Cookie", f"{cookie}; Path=/; HttpOnly; SameSite=Strict")
+        self.send_header("Location", f"http://127.0.0.1:{port}/#/t/{TENANT}/overview")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self):  # noqa: N802
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path != "/busy" and Receiver.messages_left > 0:
+            Receiver.messages_left -= 1
+            message = json.loads(body)
+            print(f"  webhook   {message['type']}: {message['data']['summary']}", flush=True)
         self.send_response(503 if self.path == "/busy" else 204)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -73,7 +98,7 @@ def start_receiver():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_address[1]}"
-    return [("on-call", f"{base}/on-call"), ("old pager, always busy", f"{base}/busy")]
+    return base, [("on-call", f"{base}/on-call"), ("old pager, always busy", f"{base}/busy")]
 
 
 def prepare(service, password):
@@ -93,21 +118,26 @@ def seed(service, token, password, now):
     person = Client(service.port)
     person.log_in(EMAIL, password)
     register(agents)
-    set_up(person, TENANT, start_receiver())
-    runs, requests = send_past(agents, TENANT, now)
+    base, hooks = start_receiver()
+    set_up(person, TENANT, hooks)
+    runs, _ = send_past(agents, TENANT, now)
     finish(person, TENANT)
     for hook in person.call("GET", path_of("tenants", TENANT, "webhooks"))["webhooks"]:
         person.call("POST", path_of("tenants", TENANT, "webhooks", hook["webhook_id"], "test"))
-    return agents, runs, requests
+    code = secrets.token_urlsafe(16)
+    Receiver.door = (code, service.port, password)
+    return agents, runs, f"{base}/enter/{code}"
 
 
-def show(service, password, runs, seconds, data):
+def show(service, password, door, runs, seconds, data):
     print(
         f"\n  {runs} runs of the last 30 days were sent in {seconds:.0f} s; the fleet goes on.\n\n"
-        f"  Look at   http://127.0.0.1:{service.port}/#/t/{TENANT}/fleet\n"
+        f"  Look at   {door} (signs you in, once)\n"
+        f"  later at  http://127.0.0.1:{service.port}/#/t/{TENANT}/overview\n"
         f"  E-mail    {EMAIL}\n"
         f"  Password  {password}\n\n"
-        f"  An agent falls silent within two minutes; a run is told to be stuck within twelve.\n"
+        f"  A run fails within seconds, an agent falls silent within two minutes, and a run is\n"
+        f"  reported as stuck within twelve. What the webhook is sent appears below.\n"
         f"  {data} Ctrl-C ends everything.\n",
         flush=True,
     )
@@ -134,9 +164,9 @@ def main():
         password = secrets.token_urlsafe(12)
         token = prepare(service, password)
         now = time.time()
-        agents, runs, _ = seed(service, token, password, now)
+        agents, runs, door = seed(service, token, password, now)
         kept = f"What it stores stays in {data}." if given.data else "Nothing of it is kept."
-        show(service, password, runs, time.time() - now, kept)
+        show(service, password, door, runs, time.time() - now, kept)
         live(agents, TENANT, stop)
     except (Refused, ConnectionError) as problem:
         if not stop.is_set():

@@ -1,4 +1,9 @@
-"""The fleet at work, a run every few seconds, until it is stopped."""
+"""The fleet at work, until it is stopped.
+
+For the first minutes a run begins every few seconds, so that there is something to see; each has
+little to do. Afterwards every agent runs as often as in the past, and does as much: the charts
+keep their scale, however long the demo goes on.
+"""
 
 import heapq
 import itertools
@@ -7,11 +12,15 @@ import time
 
 from client import Refused
 from fleet import FLEET
-from past import followers, workflow_of
+from past import HOUR, followers, workflow_of
 from runs import Run
 
-PAUSE = (2.0, 6.0)  # seconds between starts
-LENGTH = (8.0, 45.0)  # seconds of a run, while we look
+LIVELY = 180.0  # seconds
+PAUSE = (2.0, 6.0)  # seconds between starts, at first
+LENGTH = (8.0, 45.0)  # seconds of a run, at first
+PART = 0.05  # of what a usual run does, at first
+
+ACTIVE = [agent for agent in FLEET if agent.weight > 0]
 
 order = itertools.count()
 
@@ -19,9 +28,13 @@ order = itertools.count()
 class Agenda:
     """What is to be sent, and when."""
 
-    def __init__(self, client, tenant):
+    def __init__(self, client, tenant, began):
         self.client, self.tenant = client, tenant
         self.heap = []
+        self.lively_until = began + LIVELY
+        self.next_lively = began
+        self.due = [self.lively_until + random.uniform(0, one.every_hours * HOUR) for one in ACTIVE]
+        self.begin_with_a_failure(began)
 
     def add(self, at, path, body):
         heapq.heappush(self.heap, (at, next(order), path, body))
@@ -35,15 +48,29 @@ class Agenda:
         for use in run.llm():
             self.add(run.end, "/api/v1/telemetry/llm", use)
 
-    def start_something(self, now):
-        active = [agent for agent in FLEET if agent.weight > 0]
-        (agent,) = random.choices(active, [one.weight for one in active])
-        leads = any(other.follows == agent.name for other in FLEET)
-        workflow = workflow_of(now) if leads else None
-        run = Run(self.tenant, agent, now, now, workflow, random.uniform(*LENGTH))
+    def begin_with_a_failure(self, now):
+        """The agent that fails most: its alert is the first thing to happen."""
+        agent = max(ACTIVE, key=lambda one: one.fails)
+        run = Run(self.tenant, agent, now, now, None, LENGTH[0], PART)
+        run.failed = True
         self.add_run(run)
-        for after in followers(self.tenant, run, now, random.uniform(*LENGTH)):
+
+    def start(self, agent, now, length=None, part=1.0):
+        leads = any(other.follows == agent.name for other in FLEET)
+        run = Run(self.tenant, agent, now, now, workflow_of(now) if leads else None, length, part)
+        self.add_run(run)
+        for after in followers(self.tenant, run, now, length, part):
             self.add_run(after)
+
+    def start_due(self, now):
+        if self.next_lively <= now < self.lively_until:
+            (agent,) = random.choices(ACTIVE, [one.weight for one in ACTIVE])
+            self.start(agent, now, random.uniform(*LENGTH), PART)
+            self.next_lively = now + random.uniform(*PAUSE)
+        for i, agent in enumerate(ACTIVE):
+            if self.due[i] <= now:
+                self.start(agent, now)
+                self.due[i] += agent.every_hours * HOUR
 
     def send_due(self, now):
         while self.heap and self.heap[0][0] <= now:
@@ -56,11 +83,8 @@ class Agenda:
 
 def live(client, tenant, stop):
     """Until `stop` is set."""
-    agenda = Agenda(client, tenant)
-    next_start = time.time()
+    agenda = Agenda(client, tenant, time.time())
     while not stop.wait(0.2):
         now = time.time()
-        if now >= next_start:
-            agenda.start_something(now)
-            next_start = now + random.uniform(*PAUSE)
+        agenda.start_due(now)
         agenda.send_due(now)

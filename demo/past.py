@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 from fleet import FLEET
@@ -26,7 +27,8 @@ def _moments(agent, now):
 
 
 def workflow_of(at):
-    return f"invoices-{stamp(at)[:16]}"
+    """Its own for each chain, however many begin in a minute."""
+    return f"invoices-{stamp(at)[:16]}-{uuid.uuid4().hex[:6]}"
 
 
 def _chain(tenant, agent, at, now):
@@ -37,10 +39,10 @@ def _chain(tenant, agent, at, now):
     yield from followers(tenant, run, now)
 
 
-def followers(tenant, run, now, seconds=None):
+def followers(tenant, run, now, seconds=None, part=1.0):
     while run is not None and not run.failed:
         after = next((one for one in FLEET if one.follows == run.agent.name), None)
-        run = after and Run(tenant, after, run.end + 2, now, run.workflow, seconds)
+        run = after and Run(tenant, after, run.end + 2, now, run.workflow, seconds, part)
         if run is not None:
             yield run
 

@@ -13,17 +13,27 @@ def stamp(seconds):
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
+def whole(parts, total):
+    """The parts as whole numbers with the same sum: what is rounded down goes to the largest rests."""
+    numbers = [int(part) for part in parts]
+    by_rest = sorted(range(len(parts)), key=lambda i: numbers[i] - parts[i])
+    for i in by_rest[: total - sum(numbers)]:
+        numbers[i] += 1
+    return numbers
+
+
 class Run:
     """`at` is when it begins; `now` is the end of the thirty days that growth is told over."""
 
-    def __init__(self, tenant, agent, at, now, workflow=None, seconds=None):
+    def __init__(self, tenant, agent, at, now, workflow=None, seconds=None, part=1.0):
+        """`part`: how much it has to do, compared with a usual run."""
         self.tenant, self.agent, self.at, self.now = tenant, agent, at, now
-        self.workflow = workflow
+        self.workflow, self.part = workflow, part
         self.id = str(uuid.uuid4())
         self.seconds = seconds or agent.seconds * random.lognormvariate(0, 0.35)
         self.failed = random.random() < agent.fails
         self.busy = self._busyness()
-        self.n = max(1, round(30 * self.busy * random.uniform(0.6, 1.5)))
+        self.n = max(1, round(30 * self.busy * part * random.uniform(0.6, 1.5)))
 
     def _busyness(self):
         """How much there is to do: by hour, by weekday, and growing slowly."""
@@ -101,10 +111,14 @@ class Run:
         age = (self.now - self.at) / (HISTORY_DAYS * DAY)  # 1: at the beginning
         value = kpi.usual * (1 - kpi.growth * age) * (1 + random.uniform(-1, 1) * kpi.spread)
         if kpi.agg == "sum":
-            value *= self.busy
+            value *= self.busy * self.part
         if kpi.unit == "percent":
             value = min(value, 100)
-        return round(value, 2) if kpi.unit != "count" or kpi.agg == "avg" else max(0, round(value))
+        if kpi.unit != "count" or kpi.agg == "avg":
+            return round(value, 2)
+        if kpi.agg == "sum":  # whole, and right on average, also where there is little to do
+            value += random.random() - 0.5
+        return max(0, round(value))
 
     def _breakdown(self, kpi, value):
         points = [({}, value)]
@@ -114,11 +128,13 @@ class Run:
                 for where, part in points
                 for name, share in shares.items()
             ]
+        parts = [part for _, part in points]
+        parts = whole(parts, value) if kpi.unit == "count" else [round(part, 2) for part in parts]
         if len(kpi.by) == 1:
             ((dimension, _),) = kpi.by.items()
-            slices = {where[dimension]: round(part, 2) for where, part in points}
+            slices = {where[dimension]: part for (where, _), part in zip(points, parts)}
             return {"metric": kpi.key, "by": dimension, "slices": slices}
-        rows = [{**where, "value": round(part, 2)} for where, part in points]
+        rows = [{**where, "value": part} for (where, _), part in zip(points, parts)]
         return {"metric": kpi.key, "by": list(kpi.by), "points": rows}
 
     def _report(self, **more):
@@ -142,7 +158,7 @@ class Run:
 
     def llm(self):
         for use in self.agent.uses:
-            size = self.busy * random.uniform(0.7, 1.4) * (0.4 if self.failed else 1)
+            size = self.busy * self.part * random.uniform(0.7, 1.4) * (0.4 if self.failed else 1)
             whole = round(use.input_tokens * size)
             cached = round(whole * use.cached)
             yield self._report(

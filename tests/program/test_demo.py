@@ -1,5 +1,8 @@
 """`make demo`: a fleet to look at, sent through the public API, gone after Ctrl-C."""
 
+import http.client
+import json
+import random
 import re
 import signal
 import subprocess
@@ -36,12 +39,82 @@ def told(process):
 
 def test_a_fleet_of_thirty_days_is_there_within_half_a_minute_and_ends_with_ctrl_c(demo, tmp_path):
     text = told(demo)
-    assert re.search(r"http://127\.0\.0\.1:\d+/#/t/acme/fleet", text), text
+    assert re.search(r"http://127\.0\.0\.1:\d+/#/t/acme/overview\n", text), text
+    assert_signs_in_once(re.search(r"http://(127\.0\.0\.1:\d+)(/enter/\S+)", text).groups())
+    failing = next(line for line in demo.stdout if "agent.failing" in line)
+    assert "price-watcher" in failing  # what the webhook was sent
     assert int(re.search(r"in (\d+) s;", text).group(1)) < SECONDS_MAX
     assert int(re.search(r"(\d+) runs", text).group(1)) > 2000
     demo.send_signal(signal.SIGINT)
     assert demo.wait(timeout=20) == 0
     assert_fleet(tmp_path / "kept")
+
+
+def get(address, path, **headers):
+    connection = http.client.HTTPConnection(address, timeout=60)
+    connection.request("GET", path, headers=headers)
+    reply = connection.getresponse()
+    body = reply.read()
+    connection.close()
+    return reply, body
+
+
+def assert_signs_in_once(link):
+    reply, _ = get(*link)
+    assert reply.status == 302
+    service = re.match(r"http://([^/]+)/#/t/acme/overview$", reply.headers["Location"]).group(1)
+    cookie = reply.headers["Set-Cookie"].partition(";")[0]
+    reply, me = get(service, "/api/v1/auth/me", Cookie=cookie)
+    assert (reply.status, json.loads(me)["email"]) == (200, "demo@example.org")
+    assert get(*link)[0].status == 410
+
+
+class Sink:
+    """Takes what agents send."""
+
+    def __init__(self):
+        self.sent = []
+
+    def post(self, path, body):
+        self.sent.append((path.rpartition("/")[2], body))
+
+
+def sums(sent):
+    """Runs, tickets and tokens."""
+    tickets = [b["metrics"]["tickets"] for p, b in sent if p == "business" and "tickets" in b["metrics"]]
+    assert all(isinstance(one, int) for one in tickets)
+    return {
+        "runs": len({b["run_id"] for p, b in sent if p == "telemetry"}),
+        "tickets": sum(tickets),
+        "tokens": sum(b["input_tokens"] + b["output_tokens"] for p, b in sent if p == "llm"),
+    }
+
+
+def test_a_day_of_live_runs_looks_like_the_days_before(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "demo"))
+    live, past, runs = (__import__(name) for name in ("live", "past", "runs"))
+    random.seed(7)
+    now, day = 1_768_000_000, 86_400  # a Friday
+    before, after = Sink(), Sink()
+    for run in past.runs_of_the_past("acme", now):
+        before.sent += [("telemetry", event) for _, event in run.events()]
+        before.sent += [("business", body) for body in [run.business()] if body]
+        before.sent += [("llm", use) for use in run.llm()]
+    agenda = live.Agenda(after, "acme", now)
+    for at in range(now, now + day, 2):
+        agenda.start_due(at)
+        agenda.send_due(at)
+    usual = {name: total / runs.HISTORY_DAYS for name, total in sums(before.sent).items()}
+    for name, total in sums(after.sent).items():
+        assert usual[name] / 2 < total < usual[name] * 2, (name, total, usual[name])
+    splits = [s for p, b in after.sent if p == "business" for s in b["breakdowns"]]
+    tickets = [s for s in splits if s["metric"] == "tickets"]
+    assert all(float(point["value"]).is_integer() for s in tickets for point in s["points"])
+    chains = {b["workflow_run_id"] for p, b in after.sent if p == "telemetry"} - {None}
+    of_chain = lambda chain: {  # noqa: E731
+        b["run_id"] for p, b in after.sent if p == "telemetry" and b["workflow_run_id"] == chain
+    }
+    assert max(len(of_chain(chain)) for chain in chains) == 3  # a chain has three steps
 
 
 def assert_fleet(data):
