@@ -195,7 +195,7 @@ def test_pagerduty_is_sent_an_event_of_its_second_version(failed):
     assert said["links"] == [{"href": link, "text": "Open in muster"}] and said["client_url"] == link
     assert payload["custom_details"]["error"].startswith("Timeout: ")
     assert payload["custom_details"]["next_step"] and payload["component"] == AGENT
-    (alert,) = alerts(failed[2])
+    (alert,) = alerts(failed[2], type="run.failed")
     assert said["dedup_key"] == alert["alert_id"]
 
 
