@@ -148,8 +148,11 @@ int login_file_write(const struct login *login, struct arena *arena, struct erro
 
     if (path == NULL)
         return err_set(err, ERR_INVALID, "HOME is not set, so there is no place for the login");
-    buf_init(&text, LOGIN_MAX_BYTES);
     list_members(&values, members);
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (strchr(*members[i].value, '\n') != NULL) /* the rest would be a line of its own */
+            return err_set(err, ERR_INVALID, "%s of the login has a line break", members[i].name);
+    buf_init(&text, LOGIN_MAX_BYTES);
     for (size_t i = 0; i < MEMBERS; i++)
         buf_printf(&text, "%s = %s\n", members[i].name, *members[i].value);
     if (text.overflown) {

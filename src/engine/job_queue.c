@@ -1,6 +1,8 @@
 /* job_queue.c - room in the queue, shares of it, and the size of groups. */
 #include "engine/job_queue.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "engine/share.h"
 
@@ -21,9 +23,10 @@ enum {
     PATIENCE_US = USEC_PER_SEC, /* of a group, however long its jobs have waited */
 };
 
-void job_queue_init(struct job_queue *q, const struct writer_limits *limits)
+void job_queue_init(struct job_queue *q, const struct writer_limits *limits, size_t n_writers)
 {
-    *q = (struct job_queue){ .limits = *limits };
+    assert(n_writers <= WRITERS_MAX);
+    *q = (struct job_queue){ .limits = *limits, .n_writers = n_writers };
     turns_init(&q->turns);
 }
 
@@ -142,14 +145,51 @@ static void take_next(struct job_queue *q, struct job_list *list)
     job_list_add(list, job);
 }
 
-void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *ret_group)
+static size_t writers_of(const struct job_queue *q, const struct budget *tenant)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < q->n_writers; i++)
+        n += q->dear[i] == tenant;
+    return n;
+}
+
+/* The tenant whose dear jobs have all the writers that they may have; NULL: none. */
+static const struct budget *tenant_at_its_most(const struct job_queue *q)
+{
+    for (size_t i = 0; q->n_writers > 1 && i < q->n_writers; i++)
+        if (q->dear[i] != NULL && writers_of(q, q->dear[i]) + 1 >= q->n_writers)
+            return q->dear[i];
+    return NULL;
+}
+
+static struct writer_job *next_job(struct job_queue *q, int64_t now_us)
+{
+    const struct budget *spared = tenant_at_its_most(q);
+
+    if (spared == NULL || now_us >= q->shared_until_us)
+        return turns_next(&q->turns);
+    return turns_next_sparing(&q->turns, spared, GROUP_US);
+}
+
+void job_queue_end_group(struct job_queue *q, size_t writer)
+{
+    assert(writer < q->n_writers);
+    q->dear[writer] = NULL;
+}
+
+void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
+                          struct job_list *ret_group)
 {
     const struct writer_job *job;
 
+    job_queue_end_group(q, writer);
     job_list_init(ret_group);
-    while ((job = turns_next(&q->turns)) != NULL && fits(q, ret_group, job, now_us)) {
+    while ((job = next_job(q, now_us)) != NULL && fits(q, ret_group, job, now_us)) {
         note_tenant(q, job, now_us);
         take_next(q, ret_group);
+        if (job->cost_us > GROUP_US)
+            q->dear[writer] = share_of(job->budget);
     }
 }
 

@@ -11,15 +11,20 @@
 #include "engine/turns.h"
 #include "engine/writer.h"
 
+enum { WRITERS_MAX = 8 };
+
 struct job_queue {
     struct writer_limits limits;
+    size_t n_writers; /* that take groups */
+    /* By writer: whose dear job it has, one that takes longer than a group should; NULL: none. */
+    const struct budget *dear[WRITERS_MAX];
     struct turns turns;
     int64_t sync_us;                  /* moving average of what a commit adds to its group */
     const struct budget *last_tenant; /* whose job was taken last; compared only, it may be gone */
     int64_t shared_until_us;          /* monotonic; before it, several tenants write */
 };
 
-void job_queue_init(struct job_queue *q, const struct writer_limits *limits);
+void job_queue_init(struct job_queue *q, const struct writer_limits *limits, size_t n_writers);
 
 /* No jobs may be left. */
 void job_queue_done(struct job_queue *q);
@@ -29,8 +34,14 @@ bool job_queue_is_empty(const struct job_queue *q);
 /* Adds a job whose cost_us is set. ERR_BUSY: there is no room for it. */
 int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err) MUST_CHECK;
 
-/* Takes the jobs of one transaction; at least one, unless the queue is empty. */
-void job_queue_take_group(struct job_queue *q, int64_t now_us, struct job_list *ret_group);
+/* The last group of this writer has ended. */
+void job_queue_end_group(struct job_queue *q, size_t writer);
+
+/* Takes the jobs of one transaction for this writer, which has no group. While several
+ * tenants write, dear jobs of one of them have all writers but one: what the others send meanwhile
+ * need not wait for them. So there may be none to take although the queue is not empty. */
+void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
+                          struct job_list *ret_group);
 
 /* The jobs of tenants that were queued before `before_us`, by the raw clock. */
 void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);

@@ -181,6 +181,35 @@ struct writer_job *turns_next(struct turns *t)
     return t->current->jobs.first;
 }
 
+static bool is_spared(const struct lane *lane, const struct budget *tenant, int64_t most_us)
+{
+    return lane->tenant == tenant && lane->jobs.first->cost_us > most_us;
+}
+
+struct writer_job *turns_next_sparing(struct turns *t, const struct budget *tenant, int64_t most_us)
+{
+    struct lane *lane = t->current;
+    size_t n = t->n_lanes;
+
+    while (n > 0 && is_spared(lane, tenant, most_us)) {
+        lane = lane->after;
+        n--;
+    }
+    if (n == 0)
+        return NULL;
+    if (lane != t->current) {
+        t->current = lane;
+        give_turn(lane);
+    }
+    while (t->n_lanes > 1 && (is_spared(t->current, tenant, most_us) ||
+                              t->current->credit_us < t->current->jobs.first->cost_us)) {
+        t->current = t->current->after;
+        if (!is_spared(t->current, tenant, most_us))
+            give_turn(t->current);
+    }
+    return t->current->jobs.first;
+}
+
 /* The lane's first job; a lane without jobs goes. */
 static struct writer_job *take_first(struct turns *t, struct lane *lane)
 {

@@ -18,6 +18,7 @@
 
 #include "base/base.h"
 
+struct budget;
 struct lane;
 struct writer_job;
 
@@ -59,6 +60,11 @@ void turns_add(struct turns *t, struct writer_job *job);
 
 /* The job whose turn it is, which stays queued; NULL: the queue is empty. */
 struct writer_job *turns_next(struct turns *t);
+
+/* The same among lanes whose next job costs at most `most_us`, or is not of `tenant`; NULL: there
+ * is none. The other lanes lose no turn: they had none. */
+struct writer_job *turns_next_sparing(struct turns *t, const struct budget *tenant,
+                                      int64_t most_us);
 
 /* Takes the job that turns_next() returned. */
 struct writer_job *turns_take(struct turns *t);

@@ -176,7 +176,7 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     struct writer *w = NEW(struct writer);
 
     w->options = *options;
-    job_queue_init(&w->queue, &options->limits);
+    job_queue_init(&w->queue, &options->limits, options->n_txns);
     lock_init(&w->lock);
     cond_init(&w->filled);
     atomic_init(&w->n_lost, 0);

@@ -103,10 +103,17 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
 static void take_group(struct writer_thread *t, struct job_list *ret_group)
 {
     struct writer *w = t->writer;
+    const size_t number = (size_t)(t - w->threads);
 
     lock_acquire(&w->lock);
-    wait_for_work(w, t);
-    job_queue_take_group(&w->queue, clock_mono_us(), ret_group);
+    job_queue_end_group(&w->queue, number);
+    for (;;) {
+        wait_for_work(w, t);
+        job_queue_take_group(&w->queue, number, clock_mono_us(), ret_group);
+        if (ret_group->first != NULL || w->stopping)
+            break;
+        cond_wait(&w->filled, &w->lock); /* what is queued has to wait for another writer */
+    }
     if (!job_queue_is_empty(&w->queue))
         cond_signal(&w->filled); /* for the next writer thread */
     lock_release(&w->lock);

@@ -18,6 +18,7 @@ extern const struct feature otlp_feature;
 extern const struct feature portal_feature;
 extern const struct feature retention_feature;
 extern const struct feature scrape_feature;
+extern const struct feature second_factor_feature;
 extern const struct feature status_feature;
 extern const struct feature vault_feature;
 extern const struct feature webhooks_feature;

@@ -1,11 +1,24 @@
 // From a new service to a person who uses it: set-up, the first workspace, signing in and out.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 
 import { close, openAs, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
 
 let server, browser;
+
+/** The code that an authenticator app shows for a key in base32 (RFC 6238). */
+function codeOf(key, step) {
+    const digits = [...key].map((c) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(c));
+    const bits = digits.map((n) => n.toString(2).padStart(5, "0")).join("");
+    const bytes = Buffer.from(bits.match(/.{8}/g).map((one) => parseInt(one, 2)));
+    const counter = Buffer.alloc(8);
+    counter.writeBigUInt64BE(BigInt(step));
+    const mac = createHmac("sha1", bytes).update(counter).digest();
+    const number = mac.readUInt32BE(mac[19] & 15) & 0x7fffffff;
+    return String(number % 1_000_000).padStart(6, "0");
+}
 
 describe("set-up and sign-in", () => {
     before(async () => {
@@ -140,6 +153,41 @@ describe("set-up and sign-in", () => {
         await guest.getByRole("button", { name: "Set password" }).click();
         await guest.getByRole("navigation", { name: "Pages" }).waitFor();
         await close(guest);
+    });
+
+    test("a second factor is added, asked for at sign-in, and removed", async () => {
+        const email = "admin@zeta.example";
+        const page = await openAs(browser, server, email, "/account", {});
+        const askPassword = async (button) => {
+            await page.getByRole("button", { name: button, exact: true }).click();
+            await page.getByRole("dialog").getByLabel("Current password").fill(PASSWORD);
+            await page.getByRole("button", { name: "Continue" }).click();
+        };
+        await askPassword("Add a second factor");
+        const key = (await page.locator(".secret code").innerText()).replaceAll(" ", "");
+        const step = Math.floor(Date.now() / 30_000);
+        await shot(page, "second-factor");
+        await page.getByLabel("Code").fill(codeOf(key, step));
+        await page.getByRole("button", { name: "Turn on" }).click();
+        await page.getByText("Your recovery codes").waitFor();
+        const [recovery] = (await page.locator(".secret code").innerText()).split(" ");
+        await page.getByText("10 recovery codes left").waitFor();
+        const guest = await openPage(browser, server);
+        await guest.goto(server.url);
+        await guest.getByLabel("E-mail").fill(email);
+        await guest.getByLabel("Password").fill(PASSWORD);
+        await guest.getByRole("button", { name: "Sign in" }).click();
+        await guest.getByLabel("Code").fill("000000");
+        await shot(guest, "sign-in-code");
+        await guest.keyboard.press("Enter");
+        await guest.getByText("Wrong code").waitFor();
+        await guest.getByLabel("Code").fill(recovery);
+        await guest.keyboard.press("Enter");
+        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await guest.context().close();
+        await askPassword("Remove");
+        await page.getByRole("button", { name: "Add a second factor" }).waitFor();
+        await close(page);
     });
 
     test("a person creates a token, sees it once, and deletes it", async () => {

@@ -1,8 +1,8 @@
 """One tenant that does all it may at once, and one address without a key that does all it can.
 
 A process of its own, so that its threads take no turns with the honest client's:
-    hostile.py HOST PORT SLUG SECONDS < tokens, one per line, the workspace key first
-It prints, as JSON, how often each attack had which outcome.
+    hostile.py HOST PORT SLUG SECONDS [ATTACK...] < tokens, one per line, the workspace key first
+It prints, as JSON, how often each attack had which outcome. Without names it makes all attacks.
 """
 
 import contextlib
@@ -238,13 +238,13 @@ class Field:
         return [Attack(self, name, once) for n, name, once in kinds for _ in range(n)]
 
 
-def main(host, port, slug, seconds):
+def main(host, port, slug, seconds, *names):
     os.nice(10)
     tokens = sys.stdin.read().split()
     field = Field((host, int(port)), slug, tokens, float(seconds))
     while sum(field.grow_run() == 202 for _ in range(RUN_BATCHES)) == 0:
         field.wait(1)  # a run worth reading, before all else
-    attacks = field.attacks()
+    attacks = [attack for attack in field.attacks() if not names or attack.name in names]
     for attack in attacks:
         attack.start()
     for attack in attacks:

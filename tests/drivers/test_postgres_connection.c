@@ -307,3 +307,31 @@ TEST(notices_do_not_reach_standard_error)
     (void)close(saved);
     db_close(db);
 }
+
+static const struct db_query insert_run = {
+    .sql = "INSERT INTO runs (run_no, run_id) VALUES ($1, $2)",
+};
+
+static enum err_code add_run(struct db *db, int64_t run_no, const char *run_id)
+{
+    struct error err = { 0 };
+
+    if (db_run(db, &insert_run, DB_ARGS(db_int(run_no), db_text(str_of(run_id))), &err) == 0)
+        return ERR_NONE;
+    return err.code;
+}
+
+TEST(a_number_that_is_taken_is_worth_another_try_and_a_name_is_not)
+{
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    const int64_t number = db_number(db);
+
+    suite_script(db, "CREATE TABLE runs (run_no BIGINT PRIMARY KEY, run_id TEXT UNIQUE)");
+    CHECK_INT(add_run(db, number, "a"), ERR_NONE);
+    CHECK_INT(add_run(db, number, "b"), ERR_BUSY);
+    CHECK(db_was_contended(db));
+    CHECK_INT(add_run(db, db_number(db), "b"), ERR_NONE); /* as the writer does */
+    CHECK_INT(add_run(db, db_number(db), "b"), ERR_CONSTRAINT);
+    CHECK(!db_was_contended(db));
+    db_close(db);
+}

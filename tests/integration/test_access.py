@@ -34,6 +34,7 @@ LEVELS = {
     "platform":   "1 1  3 3 3 3 3  3 3 3 +  +",
 }  # fmt: skip
 
+# Links are last: wrong ones count as failed sign-ins of their address.
 OPERATIONS = """
     open      GET    /openapi.json
     open      GET    /api/v1/openapi.json
@@ -66,6 +67,9 @@ OPERATIONS = """
     person    GET    /api/v1/auth/tokens
     person    POST   /api/v1/auth/tokens
     person    DELETE /api/v1/auth/tokens/{token_id}
+    person    GET    /api/v1/auth/sessions
+    person    DELETE /api/v1/auth/sessions
+    person    DELETE /api/v1/auth/sessions/{session_id}
 
     read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
@@ -151,6 +155,9 @@ OPERATIONS = """
     admin     POST   /api/v1/tenants/{slug}/users
     admin     PATCH  /api/v1/tenants/{slug}/users/{email}
     admin     DELETE /api/v1/tenants/{slug}/users/{email}
+    admin     GET    /api/v1/tenants/{slug}/invitations
+    admin     POST   /api/v1/tenants/{slug}/invitations
+    admin     DELETE /api/v1/tenants/{slug}/invitations/{link_id}
 
     platform  GET    /api/v1/tenants
     platform  POST   /api/v1/tenants
@@ -171,6 +178,13 @@ OPERATIONS = """
     platform  POST   /api/v1/platform/users
     platform  PATCH  /api/v1/platform/users/{email}
     platform  DELETE /api/v1/platform/users/{email}
+    platform  GET    /api/v1/platform/users/{email}/sessions
+    platform  DELETE /api/v1/platform/users/{email}/sessions
+    platform  DELETE /api/v1/platform/users/{email}/sessions/{session_id}
+    platform  POST   /api/v1/platform/users/{email}/reset-link
+    platform  GET    /api/v1/platform/invitations
+    platform  POST   /api/v1/platform/invitations
+    platform  DELETE /api/v1/platform/invitations/{link_id}
     platform  GET    /api/v1/platform/users/{email}/tokens
     platform  POST   /api/v1/platform/users/{email}/tokens
     platform  DELETE /api/v1/platform/users/{email}/tokens/{token_id}
@@ -179,6 +193,9 @@ OPERATIONS = """
     platform  GET    /api/v1/platform/audit/head
     platform  POST   /api/v1/platform/vault/rotate
     platform  POST   /api/v1/platform/vault/data-keys/rotate
+
+    open      POST   /api/v1/auth/link
+    open      POST   /api/v1/auth/link/accept
 """
 
 ROWS = [line.split() for line in OPERATIONS.splitlines() if line.strip()]
@@ -197,6 +214,11 @@ BODIES = {
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
     "POST /api/v1/auth/password": {"current_password": "x", "new_password": "aaaaaaaaaaaaaaa"},
     "POST /api/v1/auth/tokens": {"name": "x"},
+    "POST /api/v1/auth/link": {"token": "x"},
+    "POST /api/v1/auth/link/accept": {"token": "x", "password": PASSWORD},
+    "POST /api/v1/tenants/{slug}/invitations": {"email": "invited@example.com", "role": "member"},
+    "POST /api/v1/platform/invitations": {"email": "asked@example.com", "role": "platform_admin"},
+    "POST /api/v1/platform/users/{email}/reset-link": {},
     "POST /api/v1/agents/register": {"agent_name": AGENT},
     "POST /api/v1/telemetry": {**REPORT, "client_id": "", "event": "started"},
     "POST /api/v1/telemetry/batch": {"events": [{**REPORT, "client_id": "", "event": "started"}]},
@@ -250,7 +272,7 @@ VALUES = {
     "agent_name": "access%20agent", "run_id": RUN_ID, "workflow_run_id": "w", "key_id": "key_none",
     "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
     "webhook_id": "none", "delivery_id": "none", "key": "none", "alert_id": "none",
-    "token_id": "pat_none",
+    "token_id": "pat_none", "session_id": "none", "link_id": "none",
 }  # fmt: skip
 
 

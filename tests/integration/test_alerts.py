@@ -241,9 +241,10 @@ def messages(tenant):
     return [(row["type"], json.loads(row["data"])) for row in rows]
 
 
-def listen(tenant):
+def listen(tenant, *options):
     """Messages are stored for each webhook; none is delivered here."""
-    tenant.server.cli("webhook", "add", "https://example.com/hook", "--tenant", tenant.slug)
+    url = "https://example.com/hook"
+    tenant.server.cli("webhook", "add", url, "--tenant", tenant.slug, *options)
 
 
 @pytest.mark.parametrize("how", ["the time comes", "by hand"])

@@ -186,3 +186,18 @@ def test_runs_can_be_made_anew_from_their_events(own_server, events_of_a_run):
     again = json.loads(own_server.cli("run", "rebuild", "--tenant", tenant.slug, "--json"))
     assert again == {"runs": 600, "changed": 0, "damaged": 0}
     client.close()
+
+
+def test_a_page_of_runs_made_anew_is_short_when_its_runs_are_long(server):
+    """Others wait for the writer meanwhile: three long runs are more than it does at once."""
+    tenant = server.add_tenant()
+    for _ in range(3):
+        run = str(uuid.uuid4())
+        for _ in range(4):
+            events = [tenant.event(run_id=run, seq=i) for i in range(1000)]
+            assert tenant.client.post(BATCH, {"events": events}).status == 202
+    done = json.loads(server.cli("run", "rebuild", "--tenant", tenant.slug, "--json"))
+    assert done == {"runs": 3, "changed": 0, "damaged": 0}
+    listed = server.cli("audit", "list", "--tenant", tenant.slug, "--json")
+    actions = [entry["action"] for entry in json.loads(listed)["entries"]]
+    assert actions.count("runs.rebuild") > 2  # the last page is empty

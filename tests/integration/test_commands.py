@@ -76,6 +76,8 @@ ARGUMENTS = {
     "invitation list": "--tenant {slug}",
     "invitation delete": "{link} --tenant {slug}",
     "user reset-link": "{email}",
+    "second-factor show": "{email}",
+    "second-factor delete": "{email}",
     "session list": "--user {email}",
     "session delete": None,  # test_sessions.py: it needs a browser's session
     "user sign-out": "{email}",

@@ -63,7 +63,7 @@ def failed(sender):
         hooks = {}
         for form in FORMATS:
             url = f"{receiver.url}/{form}" + (f"?routing_key={KEY}" if form == "pagerduty" else "")
-            hooks[form] = Hook(tenant, url, "--format", form)
+            hooks[form] = Hook(tenant, url, "--format", form, "--types", "run.failed")
         report(tenant, AGENT, run_id=run, event="failed", error_type="Timeout", error_message=ERROR)
         for _ in FORMATS:
             message = receiver.next()
@@ -104,7 +104,7 @@ def test_a_mail_has_workspace_agent_link_error_and_next_step(sender, mails):
     tenant, run = sender.add_tenant(), str(uuid.uuid4())
     admin = tenant_person(tenant, "admin")
     assert admin.request("PUT", tenant.path("rules"), {"run_failed": True}).status == 200
-    hook = Hook(tenant, "mailto:ops@example.com")
+    hook = Hook(tenant, "mailto:ops@example.com", "--types", "run.failed")
     report(tenant, "invoices", run_id=run, event="failed", error_type="Timeout", error_message="no answer")
     mail = email.message_from_bytes(mails.mails.get(timeout=60).data, policy=email.policy.default)
     cli(tenant, "delete", hook.id)
@@ -195,7 +195,7 @@ def test_pagerduty_is_sent_an_event_of_its_second_version(failed):
     assert said["links"] == [{"href": link, "text": "Open in muster"}] and said["client_url"] == link
     assert payload["custom_details"]["error"].startswith("Timeout: ")
     assert payload["custom_details"]["next_step"] and payload["component"] == AGENT
-    (alert,) = alerts(failed[2])
+    (alert,) = alerts(failed[2], type="run.failed")
     assert said["dedup_key"] == alert["alert_id"]
 
 

@@ -176,7 +176,6 @@ def test_a_login_allows_what_the_user_may_and_not_more(service, machine):
     ],
 )
 def test_a_login_that_cannot_be_is_refused(service, machine, more, url, words):
-    until(lambda: service.client is not None)
     done = machine.log_in(service.email, *more, url=url)
     assert done.returncode in (1, 2) and done.stdout == ""
     assert all(word in done.stderr for word in words), done.stderr

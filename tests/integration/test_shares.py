@@ -61,10 +61,14 @@ def used(tenant, kind):
     return next(row for row in rows if row["kind"] == kind)
 
 
+def metric(server, name):
+    text = server.client(METRICS[1]).get("/metrics").body.decode()
+    return int(re.search(rf"^{re.escape(name)} (\d+)$", text, re.M)[1])
+
+
 def held_without_key(server):
     """Bytes of bodies of all callers who have shown no key."""
-    text = server.client(METRICS[1]).get("/metrics").body.decode()
-    return int(re.search(r'^muster_budget_used{level="open",kind="body_bytes"} (\d+)$', text, re.M)[1])
+    return metric(server, 'muster_budget_used{level="open",kind="body_bytes"}')
 
 
 def stored(client, tenant):
@@ -282,3 +286,21 @@ def test_an_address_has_a_share_of_the_connections(tmp_path, arguments, open_one
             statuses.append(status_of(connection)[0])
         assert statuses == [200] * open_ones + [503] * (30 - open_ones)
         assert elsewhere(server).get("/api/v1/health").status == 200
+
+
+def test_what_an_address_sends_ahead_is_bounded(tmp_path):
+    """Live streams, whose requests never end, and 64 KiB behind each of 30 of them."""
+    kept = 'muster_budget_used{level="open",kind="pipelined_bytes"}'
+    refused = 'muster_budget_refused_total{level="address",kind="pipelined_bytes"}'
+    with running("sqlite", tmp_path, arguments=METRICS) as server, contextlib.ExitStack() as stack:
+        tenant = server.add_tenant()
+        head = f"GET {tenant.path('stream')} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+        for _ in range(30):
+            connection = socket.create_connection(server.address, timeout=ANSWER_S)
+            stack.enter_context(connection).sendall(f"{head}{tenant.token}\r\n\r\n".encode())
+            assert status_of(connection)[0] == 200
+            connection.sendall(b"x" * 64 * KIB)
+        until(lambda: metric(server, refused) > 0)
+        assert 0 < metric(server, kept) <= MIB
+        assert tenant.client.post(TELEMETRY, tenant.event()).status == 202
+    # and the stop has found that all of it was given back

@@ -1,8 +1,8 @@
 """The packages in fresh Debian 12 and 13 roots: installed, used, upgraded, removed (`make test-package`).
 
 A root is made once by mmdebstrap from the machine's own Debian source and copied for each test.
-Nothing there runs systemd: the unit is checked by systemd-analyze, and the service is started by the
-unit's own command line as the unit's user.
+One test boots the root with systemd, which starts the unit. The others run no systemd: they check the
+unit by systemd-analyze, and start the service by the unit's own command line as the unit's user.
 """
 
 import json
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from booted import booted
 from roots import ENVIRONMENT, SUITES, Root, free_port, make_root
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,6 +143,41 @@ def test_the_unit_is_valid_and_exposes_little(root):
     assert done.returncode == 0, done.stderr
     for file in ("usr/share/man/man1/muster.1.gz", "usr/share/bash-completion/completions/muster"):
         assert (root.path / file).stat().st_size > 1000
+
+
+def test_systemd_starts_reloads_restarts_and_upgrades_the_service(root):
+    port = free_port()
+    root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", "systemd", "systemd-sysv", "dbus")
+    root.install(BEFORE)
+    listen_on(root, port)
+    root.run("systemctl", "enable", "muster.service")
+    with booted(root.path) as machine:
+
+        def main_process():
+            return machine.run("systemctl", "show", "-P", "MainPID", "muster")
+
+        machine.wait(lambda: is_ready(port), "the service did not start with the machine")
+        first = main_process()
+        assert machine.run("stat", "-c", "%U", f"/proc/{first}") == "muster"
+        machine.run("systemctl", "reload", "muster")
+        assert (main_process(), is_ready(port)) == (first, True)
+        machine.run("muster", "tenant", "add", "acme")
+        token = json.loads(machine.run("muster", "key", "add", "--tenant", "acme", "--json"))["token"]
+        assert report(port, token, RUNS[0]) == 202
+        machine.run("sh", "-c", f"kill -KILL {first}")
+        machine.wait(lambda: main_process() not in ("0", first) and is_ready(port), "no restart")
+        package = next(PACKAGES.glob(f"muster_{NOW}_*.deb"))
+        shutil.copy(package, root.path / "var/tmp")
+        second = main_process()
+        machine.run("apt-get", "install", "-y", "-q", f"/var/tmp/{package.name}")
+        machine.wait(lambda: main_process() not in ("0", second) and is_ready(port), "no upgrade")
+        assert report(port, token, RUNS[1]) == 202
+        listed = json.loads(machine.run("muster", "run", "list", "--tenant", "acme", "--json"))
+        assert {run["run_id"] for run in listed["runs"]} == set(RUNS)
+        machine.run("systemctl", "stop", "muster")
+        assert machine.run("systemctl", "show", "-P", "Result", "muster") == "success"
+        machine.run("apt-get", "remove", "-y", "-q", "muster")
+        assert not is_ready(port)
 
 
 def test_the_tarball_needs_nothing_but_glibc(root):

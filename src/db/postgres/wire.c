@@ -51,6 +51,21 @@ static enum err_code classify(const char *state, enum db_mode mode)
     return ERR_INTERNAL;
 }
 
+/* Is the row's number taken? db_number() may repeat one after the database's clock was set back:
+ * the same transaction gets others when it is tried again. A shard's name goes on after the
+ * table's. */
+static bool is_number_taken(const char *state, const PGresult *result)
+{
+    static const char *const keys[] = { "events_pkey", "runs_pkey", "agents_pkey",
+                                        "business_runs_pkey", "business_series_pkey" };
+    const char *name = PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME);
+
+    for (size_t i = 0; name != NULL && strcmp(state, "23505") == 0 && i < COUNT_OF(keys); i++)
+        if (str_starts(str_of(name), str_of(keys[i])))
+            return true;
+    return false;
+}
+
 /* The connection is lost; libpq's message, in one line, says why. */
 static void say_lost(struct postgres *pg, const char *message, struct error *err)
 {
@@ -72,8 +87,8 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
         say_lost(pg, PQerrorMessage(pg->conn), err);
         return -1;
     }
-    code = classify(state, pg->mode);
-    pg->base.contended = str_starts(str_of(state), STR_LIT("40"));
+    pg->base.contended = str_starts(str_of(state), STR_LIT("40")) || is_number_taken(state, result);
+    code = pg->base.contended ? ERR_BUSY : classify(state, pg->mode);
     /* A server that reports this is itself reachable: the error is about another server. */
     pg->base.part_away = pg->base.distributed && PQstatus(pg->conn) == CONNECTION_OK &&
                          str_starts(str_of(state), STR_LIT("08"));

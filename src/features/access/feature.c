@@ -16,6 +16,7 @@
 #include "features/access/stored_bytes.h"
 #include "features/access/tenants_store.h"
 #include "features/access/token_guess_limiter.h"
+#include "features/access/users/second_factor.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/throttle.h"
 #include "features/access/users/users_store.h"
@@ -30,6 +31,7 @@ struct access {
     struct throttle *throttle;
     struct token_guess_limiter *token_guesses;
     mail_send_fn *send_mail;                                      /* NULL: no mail can be sent */
+    const struct second_factor *factor;                           /* NULL: there is none */
     int64_t key_uses_saved_us, sessions_saved_us, stored_read_us; /* monotonic; only the tick's */
 };
 
@@ -73,6 +75,18 @@ void access_set_mailer(struct engine *e, mail_send_fn *send)
 mail_send_fn *access_mailer(const struct engine *e)
 {
     return access_of(e)->send_mail;
+}
+
+void access_set_second_factor(struct engine *e, const struct second_factor *factor)
+{
+    struct access *access = engine_state(e, &access_feature);
+
+    access->factor = factor;
+}
+
+const struct second_factor *access_second_factor(const struct engine *e)
+{
+    return access_of(e)->factor;
 }
 
 static int refresh_registry(struct engine *e, struct db *db, struct error *err)

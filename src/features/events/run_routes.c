@@ -42,7 +42,7 @@ static int begin_list_runs(struct api_call *call, struct error *err)
     return is_short(call->query) ? call_read_inline(call, err) : call_proceed(call, err);
 }
 
-enum { REBUILD_STEP = 500 }; /* runs per transaction: others wait meanwhile */
+enum { REBUILD_STEP = 500 }; /* runs per transaction at most */
 
 static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
 {

@@ -25,6 +25,6 @@ struct runs_rebuilt {
 };
 
 /* Rebuilds the states of up to `limit` runs after number `after` from their events, in order of
- * number. In a transaction of the writer. */
+ * number, and of fewer when these take long; at least of one. In a transaction of the writer. */
 int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t limit,
                        struct runs_rebuilt *ret, struct error *err) MUST_CHECK;

@@ -166,6 +166,6 @@ SHAPE_BEGIN(run_kpis_path_shape)
     { STR(slug),    .flags = F_REQUIRED, .doc = "Slug of the tenant." },
     { UUID(run_id), .flags = F_REQUIRED, .doc = "Identifies the run." },
 SHAPE_END(run_kpis_path_shape, "RunKpisPath",
-          .example = EXAMPLE({"slug": "acme"}));
+          .example = EXAMPLE({"slug": "acme", "run_id": "0b8f7a52-4c1e-4f0a-9d53-6a2e8c1f7b90"}));
 #undef OWNER
 /* clang-format on */

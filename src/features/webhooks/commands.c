@@ -51,7 +51,7 @@ const struct command webhook_commands[] = {
     { "webhook", "add", .args = { { "url", OPTION_TEXT, "URL", .help = "https://... or mailto:..." } },
       .options = OPTIONS(TENANT_OPTION,
                          { "format", OPTION_WORD, "standard|slack|email|teams|discord|pagerduty|alertmanager", .help = "form of the messages; without it email for mailto:, else standard" },
-                         { "types", OPTION_TEXT, "TYPE,...", .help = "message types to send, such as agent.silent,run.failed; without it all" },
+                         { "types", OPTION_TEXT, "TYPE,...", .help = "message types to send, such as agent.silent,run.failed; without it all but agent.failing and agent.healthy" },
                          { "label", OPTION_TEXT, .help = "note shown in lists" }),
       .help = "create a webhook and print its secret, which is shown only once",
       .examples = "muster webhook add https://hooks.example.com/muster --tenant acme --format slack --types agent.silent,agent.recovered\n"

@@ -33,15 +33,16 @@ static struct str make_delivery_id(struct arena *arena, int64_t now)
     return arena_printf(arena, "dlv_%.*s", TIME_DIGITS + DELIVERY_DIGITS, digits);
 }
 
-/* Is the type in the comma-separated list? An empty list means all types. */
+/* Is the type in the comma-separated list? An empty list means all types but those of failing
+ * agents: run.failed has told of each run already. */
 static bool has_type(struct str types, struct str type)
 {
-    bool all = types.len == 0;
-
-    while (!all && !str_is_null(types))
+    if (types.len == 0)
+        return !str_eq_c(type, "agent.failing") && !str_eq_c(type, "agent.healthy");
+    while (!str_is_null(types))
         if (str_eq(str_split(&types, ','), type))
             return true;
-    return all;
+    return false;
 }
 
 static bool subscribes(const struct webhook_row *webhook, struct str type)

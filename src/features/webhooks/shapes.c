@@ -34,7 +34,7 @@ static void check_types(const struct list *types, struct arena *arena, struct pr
     for (size_t i = 0; i < types->n; i++)
         if (!is_type(items[i]))
             rule_refuse_text(problems, arena, "types", items[i],
-                             "Should be known message types; leave the list empty for all");
+                             "Should be known message types, or an empty list");
 }
 
 /* What webhooks_check_url() says of the rest depends on settings. */
@@ -102,7 +102,7 @@ static void check_patch(void *value, struct arena *arena, struct problems *probl
 SHAPE_BEGIN(webhook_create_shape)
     { STR(url),        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…" },
     { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts." },
-    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .absent = "[]", .doc = "Message types to send. Empty: all." },
+    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .absent = "[]", .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run." },
     { STR(label),      .max = LABEL_MAX, .absent = "\"\"", .doc = "What the webhook is for." },
 SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create,
           .example = EXAMPLE({"url": "https://hooks.example.com/muster", "format": "standard", "types": ["run.failed"], "label": "On call"}));
@@ -111,7 +111,7 @@ SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", 
 #define OWNER struct webhook_patch
 SHAPE_BEGIN(webhook_patch_shape)
     { STR(url),        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_NULL, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
-    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .flags = F_NULL, .doc = "Message types to send. Empty: all." },
+    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .flags = F_NULL, .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run." },
     { STR(label),      .max = LABEL_MAX, .flags = F_NULL, .doc = "What the webhook is for." },
     { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries." },
     { BOOL(rotate_secret),               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day." },
@@ -124,7 +124,7 @@ SHAPE_BEGIN(webhook_shape)
     { STR(webhook_id),         .flags = F_REQUIRED, .doc = "Identifies the webhook." },
     { STR(url),                .flags = F_REQUIRED, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
     { STR(format),             .flags = F_REQUIRED, .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts." },
-    { LIST_STR(types),         .choices = message_types, .flags = F_REQUIRED, .doc = "Message types to send. Empty: all." },
+    { LIST_STR(types),         .choices = message_types, .flags = F_REQUIRED, .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run." },
     { STR(label),              .flags = F_REQUIRED, .doc = "What the webhook is for." },
     { BOOL(enabled),           .flags = F_REQUIRED, .doc = "Whether messages are sent." },
     { TIME(created_at),        .flags = F_REQUIRED, .doc = "When it was created." },

@@ -23,7 +23,7 @@ struct world {
 
 static struct world w;
 
-static void set_up(const struct writer_limits *limits)
+static void set_up_for(const struct writer_limits *limits, size_t n_writers)
 {
     w = (struct world){ 0 };
     budgets_init(&w.budgets);
@@ -31,7 +31,12 @@ static void set_up(const struct writer_limits *limits)
         budget_init(&w.tenants[i], &w.budgets.tenant_level, &w.budgets.service);
         budget_init(&w.keys[i], &w.budgets.key_level, &w.tenants[i]);
     }
-    job_queue_init(&w.queue, limits);
+    job_queue_init(&w.queue, limits, n_writers);
+}
+
+static void set_up(const struct writer_limits *limits)
+{
+    set_up_for(limits, 1);
 }
 
 static void tear_down(void)
@@ -68,7 +73,7 @@ static size_t take(const struct budget *tenant, struct job_list *group)
 {
     size_t n = 0;
 
-    job_queue_take_group(&w.queue, 1, group);
+    job_queue_take_group(&w.queue, 0, 1, group);
     for (const struct writer_job *job = group->first; job != NULL; job = job->next)
         n += share_of(job->budget) == tenant;
     return n;
@@ -104,7 +109,7 @@ TEST(tenants_get_equal_time_not_equal_numbers_of_jobs)
         for (size_t j = 0; j < rows[i].jobs; j++)
             CHECK(add(&w.keys[i], rows[i].events, rows[i].us) == 0);
     for (int i = 0; i < 6; i++) {
-        job_queue_take_group(&w.queue, 1, &group);
+        job_queue_take_group(&w.queue, 0, 1, &group);
         for (const struct writer_job *job = group.first; job != NULL; job = job->next)
             for (size_t j = 0; j < TENANTS; j++)
                 us[j] += share_of(job->budget) == &w.tenants[j] ? job->cost_us : 0;
@@ -135,6 +140,37 @@ TEST(jobs_of_a_tenant_keep_their_order)
     tear_down();
 }
 
+TEST(dear_jobs_of_one_tenant_leave_a_writer_to_the_others_while_these_write)
+{
+    struct job_list group;
+
+    set_up_for(&wide, 2);
+    for (size_t i = 0; i < 2; i++) { /* it is alone: it has both */
+        add_many(&w.keys[0], 1, 20000);
+        job_queue_take_group(&w.queue, i, 1, &group);
+        CHECK_INT(group.us, 20000);
+    }
+    add_many(&w.keys[0], 3, 20000);
+    CHECK(add(&w.keys[1], 1, 100) == 0);
+    job_queue_take_group(&w.queue, 0, 2, &group);
+    CHECK_INT(group.us, 100);
+    job_queue_take_group(&w.queue, 1, 2, &group);
+    CHECK_INT(group.us, 20000);
+    job_queue_take_group(&w.queue, 0, 2, &group);
+    CHECK(group.first == NULL && !job_queue_is_empty(&w.queue));
+    add_many(&w.keys[1], 2, 100);
+    add_many(&w.keys[2], 1, 20000); /* another one's dear job does not wait */
+    job_queue_take_group(&w.queue, 0, 2, &group);
+    CHECK_INT(group.us, 200);
+    job_queue_take_group(&w.queue, 0, 2, &group);
+    CHECK(group.us == 20000 && share_of(group.first->budget) == &w.tenants[2]);
+    job_queue_take_group(&w.queue, 1, 2, &group); /* its own has ended */
+    CHECK(group.us == 20000 && share_of(group.first->budget) == &w.tenants[0]);
+    job_queue_take_group(&w.queue, 0, 2000000, &group); /* the others write no longer */
+    CHECK(group.us == 20000 && share_of(group.first->budget) == &w.tenants[0]);
+    tear_down();
+}
+
 TEST(a_group_is_short_only_while_several_tenants_write)
 {
     struct job_list group;
@@ -144,16 +180,16 @@ TEST(a_group_is_short_only_while_several_tenants_write)
     CHECK_INT(take(&w.tenants[0], &group), 1000);
     add_many(&w.keys[0], 1000, 100);
     CHECK(add(&w.keys[1], 1, 100) == 0);
-    job_queue_take_group(&w.queue, 1, &group);
+    job_queue_take_group(&w.queue, 0, 1, &group);
     CHECK(group.us <= 10000);
-    job_queue_take_group(&w.queue, 900000, &group); /* the other one may write again */
+    job_queue_take_group(&w.queue, 0, 900000, &group); /* the other one may write again */
     CHECK(group.us <= 10000);
     job_queue_note_sync(&w.queue, 20000); /* a slow disk: a sync is shared by more */
-    job_queue_take_group(&w.queue, 900000, &group);
+    job_queue_take_group(&w.queue, 0, 900000, &group);
     CHECK_INT(group.us, 40000);
     CHECK(take(&w.tenants[0], &group) > 0);
     add_many(&w.keys[0], 1000, 100);
-    job_queue_take_group(&w.queue, 2000000, &group);
+    job_queue_take_group(&w.queue, 0, 2000000, &group);
     CHECK_INT(w.queue.turns.events, 0);
     tear_down();
 }
@@ -168,10 +204,10 @@ TEST(an_exclusive_job_is_a_group_of_its_own_and_gets_its_turn)
     lone = make(&w.keys[1], 1, 3000);
     lone->exclusive = true;
     CHECK(job_queue_add(&w.queue, lone, NULL) == 0);
-    job_queue_take_group(&w.queue, 1, &group);
+    job_queue_take_group(&w.queue, 0, 1, &group);
     CHECK(group.first != lone);
     CHECK(group.us <= 4000); /* six turns and a bit */
-    job_queue_take_group(&w.queue, 1, &group);
+    job_queue_take_group(&w.queue, 0, 1, &group);
     CHECK(group.first == lone);
     CHECK(lone->next == NULL);
     tear_down();
@@ -218,7 +254,7 @@ TEST(a_flooded_tenant_can_still_be_administered)
     revoke = make(&w.tenants[0], 1, 500);
     revoke->administrative = revoke->exclusive = true;
     CHECK(job_queue_add(&w.queue, revoke, NULL) == 0);
-    job_queue_take_group(&w.queue, 1, &group);
+    job_queue_take_group(&w.queue, 0, 1, &group);
     CHECK(group.first == revoke); /* not behind the thousand */
     tear_down();
 }

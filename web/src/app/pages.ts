@@ -60,6 +60,7 @@ export const parts: Part[] = [
     { title: "Retention",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "retention" },
     { title: "Audit log",        of: "Settings", icon: "settings", path: SETTINGS,    tab: "audit",    admin: true },
     { title: "Your password",    of: "Account",  icon: "settings", path: "/account",  tab: "" },
+    { title: "Second factor",    of: "Account",  icon: "settings", path: "/account",  tab: "" },
     { title: "Your sessions",    of: "Account",  icon: "settings", path: "/account",  tab: "" },
     { title: "Connect an agent", of: "Fleet",    icon: "fleet",    path: "/t/:slug/connect", tab: "" },
     { title: "Alert history",    of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "history" },

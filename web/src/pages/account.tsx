@@ -1,6 +1,8 @@
-// The person who is signed in: password, sessions, tokens, and how times and colours are shown.
+// The person who is signed in: password, second factor, sessions, tokens, and how times and colours are
+// shown.
 
 import { PasswordCard } from "../features/access/password";
+import { SecondFactorCard } from "../features/access/second_factor";
 import { SessionsCard } from "../features/access/sessions";
 import { TokensCard } from "../features/access/tokens";
 import { useStore } from "../lib/store";
@@ -24,6 +26,7 @@ export default function Account() {
         <>
             <Heading title="Your account" />
             <PasswordCard />
+            <SecondFactorCard />
             <SessionsCard />
             <TokensCard />
             <Card title="Display" class="narrow">

@@ -92,6 +92,20 @@ static int check_rank(struct api_call *call, struct db *db, const struct throttl
     return 0;
 }
 
+/* The password, and at sign-in also the code of a second factor: those who are signed in gave one.
+ */
+static int judge(struct api_call *call, struct db *db, const struct sign_in *claim,
+                 struct sign_in_check *ret, struct error *err)
+{
+    const struct second_factor *factor = access_second_factor(call->api->engine);
+
+    if (sign_in_check(db, claim, call->arena, ret, err) != 0)
+        return -1;
+    if (!ret->good || factor == NULL || call->user != NULL)
+        return 0;
+    return factor->check(call->api->engine, db, ret->user.user_id, claim->code, &ret->factor, err);
+}
+
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
                    const struct sign_in *claim, struct sign_in_check *ret, struct error *err)
 {
@@ -108,11 +122,11 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
         return -1;
     r = check_rank(call, db, &row, err);
     if (r == 0)
-        r = sign_in_check(db, claim, call->arena, ret, err);
+        r = judge(call, db, claim, ret, err);
     /* what cannot be taken out again counts as a failure for 15 minutes */
-    if (r != 0)
+    if (r != 0 || (ret->good && ret->factor.verdict == FACTOR_NEEDED))
         (void)store_attempt(call, remove_failure, &row, NULL);
-    else if (ret->good)
+    else if (ret->good && ret->factor.verdict != FACTOR_WRONG)
         (void)store_attempt(call, clear_failures, &row, NULL);
     return r;
 }

@@ -25,7 +25,8 @@ void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *
                           bool decided, bool good);
 
 /* sign_in_check() of an attempt that has begun, on the hashing thread: counted with those at other
- * processes and before a restart. Fails with 429. */
+ * processes and before a restart. At sign-in it also judges the code of a second factor: a missing
+ * one is neither a failure nor a success. Fails with 429. */
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
                    const struct sign_in *claim, struct sign_in_check *ret,
                    struct error *err) MUST_CHECK;

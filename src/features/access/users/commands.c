@@ -5,8 +5,8 @@
 #include "cli/request.h"
 #include "cli/template.h"
 #include "features/access/commands.h"
+#include "features/access/sessions/session_shapes.h"
 #include "features/access/users/personal_shapes.h"
-#include "features/access/users/session_shapes.h"
 #include "features/access/users/shapes.h"
 
 #define USERS       "/api/v1/platform/users"

@@ -57,20 +57,37 @@ static int given_or_asked(struct invocation *in, const char *given, const char *
     return str_is_null(*ret) ? prompt_terminal(question, &in->arena, ret, err) : 0;
 }
 
+/* Signs in; when the user has a second factor and no code was given, asks for it and tries again.
+ */
+static int send_sign_in(struct invocation *in, const struct remote *to, struct sign_in *body,
+                        struct client_reply *ret, struct error *err)
+{
+    enum { UNPROCESSABLE = 422 };
+    struct client_request request = { METHOD_POST, STR_LIT("/api/v1/auth/login"),
+                                      request_body(in, &sign_in_shape, body) };
+
+    if (send_to(in, to, &request, ret, err) == 0)
+        return 0;
+    if (ret->status != UNPROCESSABLE || !str_is_null(body->code) ||
+        prompt_terminal("Code of your authenticator app", &in->arena, &body->code, NULL) != 0)
+        return -1;
+    request.body = request_body(in, &sign_in_shape, body);
+    return send_to(in, to, &request, ret, err);
+}
+
 /* From here on *to sends the session's cookie. */
 static int open_session(struct invocation *in, struct remote *to, struct session_answer *ret,
                         struct error *err)
 {
-    struct sign_in body = { 0 };
-    struct client_request request = { METHOD_POST, STR_LIT("/api/v1/auth/login"), STR_NULL };
-    struct client_reply reply;
+    const char *code = command_value(in, "code");
+    struct sign_in body = { .code = code == NULL ? STR_NULL : str_of(code) };
+    struct client_reply reply = { 0 };
 
     if (given_or_asked(in, command_value(in, "user"), "E-mail", &body.email, err) != 0 ||
         prompt_current_password(command_value(in, "password-stdin") != NULL, &in->arena,
                                 &body.password, err) != 0)
         return -1;
-    request.body = request_body(in, &sign_in_shape, &body);
-    if (send_to(in, to, &request, &reply, err) != 0 ||
+    if (send_sign_in(in, to, &body, &reply, err) != 0 ||
         request_read(&reply, &session_answer_shape, &in->arena, ret, err) != 0)
         return -1;
     if (str_is_null(reply.cookie))
@@ -277,6 +294,7 @@ const struct command login_commands[] = {
     { "login", NULL,
       .options = OPTIONS({ "user", OPTION_NAME, "EMAIL", .help = "e-mail address to sign in with; without it the command asks" },
                          { "password-stdin", OPTION_FLAG, .help = "read the password from standard input instead of the terminal" },
+                         { "code", OPTION_NAME, "CODE", .help = "code of your second factor, or a recovery code; without it the command asks if one is needed" },
                          { "name", OPTION_NAME, "NAME", .help = "name of the token; default: names this machine" },
                          { "role", OPTION_WORD, "platform_admin|admin|member", .help = "what commands may do at most; default: what the user may" },
                          { "expires-in-days", OPTION_NUMBER, "DAYS", .help = "days until a new login is needed, up to 366; default: 30" }),

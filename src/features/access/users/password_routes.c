@@ -18,7 +18,8 @@ struct password_step {
 static int check_and_hash(struct api_call *call, struct db *db, struct error *err)
 {
     const struct password_change *change = call->body;
-    const struct sign_in claim = { call->user->email, change->current_password };
+    const struct sign_in claim = { .email = call->user->email,
+                                   .password = change->current_password };
     struct password_step *step = call->own;
     struct sign_in_check *check = &step->check;
 

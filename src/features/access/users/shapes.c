@@ -115,6 +115,7 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
 SHAPE_BEGIN(sign_in_shape)
     { STR(email),    .max = 1024,         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
     { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password of the user." },
+    { STR(code),     .max = 64,           .flags = F_NULL, .doc = "Of a user with a second factor: the six digits that the app shows, or a recovery code." },
 SHAPE_END(sign_in_shape, "LogIn", .doc = "Credentials to sign in with.", .secret = true, .rules = check_sign_in,
           .example = EXAMPLE({"email": "ada@example.com", "password": "seven green teapots"}));
 #undef OWNER

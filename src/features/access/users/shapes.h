@@ -30,6 +30,7 @@ void user_check_email(struct str *email, struct arena *arena, struct problems *p
 
 struct sign_in {
     struct str email, password;
+    struct str code; /* null; of the second factor */
 };
 
 struct set_up {

@@ -7,15 +7,17 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/err.h"
+#include "features/access/users/second_factor.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/users_store.h"
 
 struct db;
 
 struct sign_in_check {
-    struct user_row user; /* user_id STR_NULL: unknown user */
-    bool good;            /* the password is right */
-    struct str new_hash;  /* replaces the stored hash; STR_NULL: keep it */
+    struct user_row user;       /* user_id STR_NULL: unknown user */
+    bool good;                  /* the password is right */
+    struct str new_hash;        /* replaces the stored hash; STR_NULL: keep it */
+    struct factor_check factor; /* of accounts_check() at sign-in */
 };
 
 /* Takes equally long for an unknown user. A right password whose stored hash has weaker parameters

@@ -15,6 +15,7 @@
 #include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/cookies.h"
+#include "features/access/users/second_factor.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/throttle.h"
@@ -74,11 +75,17 @@ static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct er
     bool known = !str_is_null(user->user_id);
 
     call->audit_target = known ? user->email : STR_LIT("unknown user");
+    if (o->check.good)
+        call->audit_detail = STR_LIT("{\"reason\":\"second factor\"}");
     return accounts_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
 }
 
 static int refuse_sign_in(struct api_call *call, struct error *err)
 {
+    const struct session_opening *o = call->own;
+
+    if (o->check.good)
+        return call_refuse(call, err, 401, "Wrong code, or one that was used already");
     return call_refuse(call, err, 401, "Wrong e-mail or password");
 }
 
@@ -90,10 +97,26 @@ static void refusal_entered(struct api_call *call, const struct error *err)
         call_run_or_reply(call, refuse_sign_in);
 }
 
+/* A code is good once. */
+static int use_code(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct session_opening *o = call->own;
+    bool used = false;
+
+    if (o->check.factor.verdict == FACTOR_NONE)
+        return 0;
+    if (access_second_factor(call->api->engine)
+            ->use(db, o->check.user.user_id, &o->check.factor, &used, err) != 0)
+        return -1;
+    return used ? 0 : refuse_sign_in(call, err);
+}
+
 static int open_session(struct api_call *call, struct db *db, struct error *err)
 {
     const struct session_opening *o = call->own;
 
+    if (use_code(call, db, err) != 0)
+        return -1;
     if (sign_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
         return -1;
     return finish_opening(call, db, "session.open", err);
@@ -107,14 +130,25 @@ static void session_opened(struct api_call *call, const struct error *err)
     call_reply(call, err);
 }
 
+static int ask_for_code(struct api_call *call, struct error *err)
+{
+    return call_refuse_body(call, err, "code", STR_NULL,
+                            "A code of the authenticator app, or a recovery code, is needed");
+}
+
+/* Without its code a right password is neither a failure nor a success. */
 static void sign_in_checked(struct api_call *call, const struct error *err)
 {
     struct session_opening *o = call->own;
+    const bool needs_code = o->check.good && o->check.factor.verdict == FACTOR_NEEDED;
+    const bool good = o->check.good && o->check.factor.verdict != FACTOR_WRONG;
 
-    accounts_end_attempt(call, &o->attempt, err == NULL, o->check.good);
+    accounts_end_attempt(call, &o->attempt, err == NULL && !needs_code, good);
     if (err != NULL) {
         call_reply(call, err);
-    } else if (!o->check.good) {
+    } else if (needs_code) {
+        call_run_or_reply(call, ask_for_code);
+    } else if (!good) {
         call_change(call, CHANGE_NOTHING, enter_sign_in_refusal, refusal_entered);
     } else {
         o->session.digest = session_begin(call);
@@ -178,7 +212,7 @@ static int add_first_user(struct api_call *call, struct db *db, struct error *er
 {
     const struct set_up *set_up = call->body;
     const struct session_opening *o = call->own;
-    const struct sign_in first = { set_up->email, o->hash };
+    const struct sign_in first = { .email = set_up->email, .password = o->hash };
 
     if (sign_in_set_up(db, &first, &o->session, call->arena, call->answer, err) != 0)
         return -1;
@@ -252,7 +286,7 @@ const struct route sign_in_routes[] = {
       .description = "Needs the code of the setup link. 409 once there is a user." },
     { ROUTE(POST, "/api/v1/auth/login", OPEN, 200), .handler = sign_in, .sends = SENDS_COOKIE, .also = ALSO_CONFLICT, .body = &sign_in_shape, .answer = &session_answer_shape,
       .id = "sign_in", .summary = "Sign in",
-      .description = "Sets the session cookie and answers the `csrf_token` that changes must send as X-CSRF-Token. After ten failures in 15 minutes for an account or address the answer is 429." },
+      .description = "Sets the session cookie and answers the `csrf_token` that changes must send as X-CSRF-Token. After ten failures in 15 minutes for an account or address the answer is 429. A user with a second factor also sends a `code`: 422 at `code` when it is missing, 401 when it is wrong." },
     { ROUTE(POST, "/api/v1/auth/logout", USER, 200), .handler = sign_out, .sends = SENDS_COOKIE, .answer = &logged_out_shape,
       .id = "sign_out", .summary = "Sign out",
       .description = "Ends the session and deletes its cookie." },

@@ -1,11 +1,14 @@
 /* user_routes.c - users of the platform, for its admins. */
 #include "features/access/users/users.h"
 
+#include "api/api.h"
 #include "api/call.h"
 #include "features/access/routes.h"
 #include "features/access/users/accounts.h"
+#include "features/access/users/second_factor.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
+#include "features/access/users/users_store.h"
 
 static int list_platform_users(struct api_call *call, struct db *db, struct error *err)
 {
@@ -95,8 +98,13 @@ static int remove_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct user_path *path = call->params;
 
+    const struct second_factor *factor = access_second_factor(call->api->engine);
+    struct user_row user;
+
     call->audit_target = path->email;
-    if (users_remove(db, path->email, err) != 0)
+    if (users_find(db, path->email, call->arena, &user, err) != 0 ||
+        users_remove(db, path->email, err) != 0 ||
+        (factor != NULL && factor->forget(db, user.user_id, err) != 0))
         return -1;
     return list_platform_users(call, db, err);
 }

@@ -54,8 +54,10 @@ function fail(problem: unknown) {
     session.set({ state: "failed", error: asApiError(problem) });
 }
 
-export async function signIn(email: string, password: string) {
-    setSignedIn(await call("POST /api/v1/auth/login", { body: { email, password } }));
+/** `code`: of the second factor; "": none. */
+export async function signIn(email: string, password: string, code = "") {
+    const body = { email, password, code: code || null };
+    setSignedIn(await call("POST /api/v1/auth/login", { body }));
 }
 
 export async function setUp(code: string, email: string, password: string) {

@@ -1,7 +1,7 @@
 // The form to sign in, and the one to set up the service with its first admin.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { navigate } from "../../lib/route";
@@ -14,7 +14,7 @@ interface Props {
     title: string;
     submit: string;
     busyText: string;
-    send: (email: string, password: string) => Promise<void>;
+    send: (email: string, password: string, code: string) => Promise<void>;
     isNew?: boolean; // the password is being chosen
     note?: ComponentChildren; // until there is an error
     children?: ComponentChildren; // below the button
@@ -23,12 +23,15 @@ interface Props {
 function Credentials({ title, submit, busyText, send, isNew = false, note, children }: Props) {
     const [email, setEmail] = useState("");
     const [password, setPassword] = useState("");
+    const [code, setCode] = useState("");
+    const asksCode = useRef(false); // once the service has asked for one
     const { busy, error, perform } = useAction();
+    asksCode.current ||= error?.problems.some((one) => one.loc.includes("code")) ?? false;
     return (
         <form
             onSubmit={(event) => {
                 event.preventDefault();
-                void perform(() => send(email, password));
+                void perform(() => send(email, password, code));
             }}
         >
             <h1>{title}</h1>
@@ -48,6 +51,17 @@ function Credentials({ title, submit, busyText, send, isNew = false, note, child
                 value={password}
                 onInput={setPassword}
             />
+            {asksCode.current && (
+                <TextField
+                    label="Code"
+                    name="code"
+                    autoComplete="one-time-code"
+                    required
+                    hint="Of your authenticator app, or a recovery code."
+                    value={code}
+                    onInput={setCode}
+                />
+            )}
             </WithErrors>
             <button type="submit" class="primary" disabled={busy}>
                 {busy ? busyText : submit}

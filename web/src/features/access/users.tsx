@@ -66,6 +66,12 @@ function UserDialog({ user, onClose, onDone }: UserDialogProps) {
                     />
                 )}
             </Form>
+            {user !== null && (
+                <div class="buttons">
+                    <ResetFactor email={user.email} />
+                    <SignOutUser email={user.email} />
+                </div>
+            )}
         </Dialog>
     );
 }
@@ -102,6 +108,21 @@ function ResetUser({ email, onMade }: { email: string; onMade: (made: LinkCreate
                         body: {},
                     }),
                 )
+            }
+        />
+    );
+}
+
+function ResetFactor({ email }: { email: string }) {
+    return (
+        <ConfirmButton
+            label="Remove second factor"
+            name={`Remove the second factor of ${email}`}
+            title={`Remove the second factor of ${email}?`}
+            text="For a person who lost the app and the recovery codes. They sign in with the password alone, until they add a new one."
+            verb="Remove"
+            onConfirm={() =>
+                call("DELETE /api/v1/platform/users/{email}/second-factor", { path: { email } })
             }
         />
     );
@@ -187,7 +208,6 @@ export function Users() {
                             Tokens
                         </button>
                         <ResetUser email={user.email} onMade={setMade} />
-                        <SignOutUser email={user.email} />
                         <RemoveUser email={user.email} onRemoved={users.reload} />
                     </>
                 )}

@@ -35,7 +35,7 @@ const TYPES: Types = [
 function TypesField({ value, onChange }: { value: Types; onChange: (to: Types) => void }) {
     return (
         <fieldset class="checks">
-            <legend>Event types (leave empty for all)</legend>
+            <legend>Event types (leave empty for all but agent.failing and agent.healthy)</legend>
             {TYPES.map((type) => (
                 <Check
                     key={type}

@@ -161,8 +161,10 @@ TEST(the_set_up_code_is_good_while_there_is_nobody)
 
 TEST(a_password_hashed_in_weaker_times_is_hashed_anew_when_it_is_good)
 {
-    static const struct sign_in good = { STR_INIT("ann"), STR_INIT("a good password") };
-    static const struct sign_in bad = { STR_INIT("ann"), STR_INIT("a bad password") };
+    static const struct sign_in good = { .email = STR_INIT("ann"),
+                                         .password = STR_INIT("a good password") };
+    static const struct sign_in bad = { .email = STR_INIT("ann"),
+                                        .password = STR_INIT("a bad password") };
     char weak[crypto_pwhash_STRBYTES];
     struct sign_in_check check;
     struct world w;

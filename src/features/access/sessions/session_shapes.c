@@ -1,5 +1,5 @@
 /* session_shapes.c - the shapes of sessions. */
-#include "features/access/users/session_shapes.h"
+#include "features/access/sessions/session_shapes.h"
 
 #include "features/access/users/shapes.h"
 #include "shape/table.h"

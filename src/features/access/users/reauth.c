@@ -1,0 +1,74 @@
+/* reauth.c - checks the password of a signed-in user once more. */
+#include "features/access/users/reauth.h"
+
+#include "features/access/users/accounts.h"
+#include "features/access/users/sessions.h"
+#include "features/access/users/shapes.h"
+#include "features/access/users/sign_in.h"
+#include "features/access/users/throttle.h"
+
+struct reauth {
+    struct throttle_attempt attempt;
+    struct sign_in claim;
+    struct sign_in_check check;
+    struct reauth_next next;
+};
+
+static int reauth_check(struct api_call *call, struct db *db, struct error *err)
+{
+    struct reauth *r = call->own;
+
+    return accounts_check(call, db, &r->attempt, &r->claim, &r->check, err);
+}
+
+static int enter_reauth_refusal(struct api_call *call, struct db *db, struct error *err)
+{
+    call->audit_target = call->user->email;
+    return accounts_audit(call, db, call->user, "password.refuse", err);
+}
+
+static int refuse_password(struct api_call *call, struct error *err)
+{
+    return call_refuse(call, err, 403, "The current password is wrong");
+}
+
+static void reauth_refused(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply(call, err);
+    else
+        call_run_or_reply(call, refuse_password);
+}
+
+static void reauth_checked(struct api_call *call, const struct error *err)
+{
+    const struct reauth *r = call->own;
+
+    accounts_end_hash(call);
+    accounts_end_attempt(call, &r->attempt, err == NULL, r->check.good);
+    if (err != NULL)
+        call_reply(call, err);
+    else if (!r->check.good)
+        call_change(call, CHANGE_NOTHING, enter_reauth_refusal, reauth_refused);
+    else
+        call_change(call, r->next.topic, r->next.work, call_reply);
+}
+
+int reauth_begin(struct api_call *call, struct str password, const struct reauth_next *next,
+                 struct error *err)
+{
+    struct reauth *r = ARENA_NEW(call->arena, struct reauth);
+
+    *r = (struct reauth){ .attempt = { .account = call->user->email, .known = true },
+                          .claim = { .email = call->user->email, .password = password },
+                          .next = *next };
+    call->own = r;
+    if (accounts_begin_hash(call, err) != 0)
+        return -1;
+    if (accounts_begin_attempt(call, &r->attempt, err) != 0) {
+        accounts_end_hash(call);
+        return -1;
+    }
+    call_hash(call, reauth_check, reauth_checked);
+    return 0;
+}

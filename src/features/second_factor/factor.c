@@ -1,0 +1,258 @@
+/* factor.c - keys, codes and recovery codes of second factors. */
+#include "features/second_factor/factor.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "features/second_factor/store.h"
+#include "features/second_factor/totp.h"
+#include "features/vault/vault.h"
+
+enum { RECOVERY_CHARS = 16, GROUP_CHARS = 4 };
+
+/* Names a key in the vault. It belongs to the platform, as its user does. */
+static struct vault_label label_of(struct str user_id)
+{
+    return (struct vault_label){ .kind = "second-factor", .name = user_id, .version = 1 };
+}
+
+int factor_show(struct db *db, struct str user_id, struct arena *arena, struct factor_state *ret,
+                struct error *err)
+{
+    struct factor_row row;
+
+    *ret = (struct factor_state){ .confirmed_at = TIME_NULL };
+    if (store_factor(db, user_id, arena, &row, err) != 0)
+        return -1;
+    if (str_is_null(row.user_id) || !row.active)
+        return 0;
+    ret->active = true;
+    ret->confirmed_at = row.confirmed_at;
+    return store_recovery_count(db, user_id, &ret->recovery_codes_left, err);
+}
+
+/* An e-mail address inside a URI. */
+static struct str percent_encoded(struct str text, struct arena *arena)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    char *out = arena_alloc(arena, text.len * 3 + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        const unsigned char c = (unsigned char)text.data[i];
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+
+        if (plain) {
+            out[n++] = (char)c;
+        } else {
+            out[n++] = '%';
+            out[n++] = hex[c >> 4];
+            out[n++] = hex[c & 15];
+        }
+    }
+    out[n] = '\0';
+    return str_from(out, n);
+}
+
+int factor_begin(struct db *db, const struct factor_owner *owner, struct factor_begun *ret,
+                 struct error *err)
+{
+    const struct vault_label label = label_of(owner->user_id);
+    const struct str name = percent_encoded(owner->email, owner->arena);
+    struct factor_row row = { .user_id = owner->user_id, .created_at = clock_wall_us() };
+    uint8_t key[TOTP_KEY_BYTES];
+    char text[TOTP_KEY_CHARS + 1];
+    struct buf sealed;
+    int r;
+
+    totp_make_key(key);
+    totp_key_text(key, text);
+    buf_init(&sealed, KIB(1));
+    r = vault_seal(owner->vault, db, &label, str_from((const char *)key, sizeof(key)), &sealed,
+                   err);
+    if (r == 0) {
+        row.sealed = buf_str(&sealed);
+        r = store_factor_begin(db, &row, err);
+    }
+    buf_done(&sealed);
+    *ret = (struct factor_begun){
+        .secret = arena_copy(owner->arena, str_of(text)),
+        .uri = arena_printf(owner->arena, "otpauth://totp/muster:%.*s?secret=%s&issuer=muster",
+                            STR_ARG(name), text),
+    };
+    return r;
+}
+
+/* Is it a code of the app at this time, after the last one that was used? */
+static int match_code(struct vault *vault, struct db *db, const struct factor_row *row,
+                      struct str code, struct factor_check *ret, struct error *err)
+{
+    const struct vault_label label = label_of(row->user_id);
+    struct buf key;
+    int r;
+
+    buf_init(&key, KIB(1));
+    r = vault_open(vault, db, &label, row->sealed, &key, err);
+    if (r == 0 && key.len != TOTP_KEY_BYTES)
+        r = err_set(err, ERR_SCHEMA, "stored second factor has the wrong length");
+    if (r == 0 && totp_match((const uint8_t *)key.data, code, totp_step(clock_wall_us()),
+                             row->used_step, &ret->step))
+        ret->verdict = FACTOR_GOOD;
+    vault_wipe(&key);
+    return r;
+}
+
+/* Lower case, without spaces and hyphens; what is too long is cut, and then wrong. */
+static struct str normal_code(struct str code, char ret[FACTOR_CODE_MAX])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < code.len && n < FACTOR_CODE_MAX; i++) {
+        const char c = code.data[i];
+
+        if (c != ' ' && c != '-')
+            ret[n++] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    }
+    return str_from(ret, n);
+}
+
+static int match_recovery(struct vault *vault, struct db *db, struct str user_id, struct str code,
+                          struct factor_check *ret, struct error *err)
+{
+    bool known = false;
+
+    if (vault_digest(vault, db, code, &ret->recovery, err) != 0 ||
+        store_recovery_has(db, user_id, &ret->recovery, &known, err) != 0)
+        return -1;
+    ret->is_recovery = true;
+    if (known)
+        ret->verdict = FACTOR_GOOD;
+    return 0;
+}
+
+static int check_in(const struct factor_owner *owner, struct db *db, struct str given,
+                    struct factor_check *ret, struct error *err)
+{
+    char room[FACTOR_CODE_MAX];
+    struct factor_row row;
+    struct str code;
+
+    *ret = (struct factor_check){ .verdict = FACTOR_NONE };
+    if (store_factor(db, owner->user_id, owner->arena, &row, err) != 0)
+        return -1;
+    if (str_is_null(row.user_id) || !row.active)
+        return 0;
+    ret->verdict = FACTOR_NEEDED;
+    code = normal_code(given, room);
+    if (code.len == 0)
+        return 0;
+    ret->verdict = FACTOR_WRONG;
+    if (code.len == TOTP_DIGITS)
+        return match_code(owner->vault, db, &row, code, ret, err);
+    return match_recovery(owner->vault, db, owner->user_id, code, ret, err);
+}
+
+static int factor_check(const struct engine *e, struct db *db, struct str user_id, struct str code,
+                        struct factor_check *ret, struct error *err)
+{
+    struct factor_owner owner = { .vault = vault_of(e), .user_id = user_id };
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    owner.arena = &arena;
+    r = check_in(&owner, db, code, ret, err);
+    arena_done(&arena);
+    return r;
+}
+
+static int factor_use(struct db *db, struct str user_id, const struct factor_check *check,
+                      bool *ret, struct error *err)
+{
+    assert(check->verdict == FACTOR_GOOD);
+    if (check->is_recovery)
+        return store_recovery_use(db, user_id, &check->recovery, ret, err);
+    return store_factor_use(db, user_id, check->step, ret, err);
+}
+
+static int factor_forget(struct db *db, struct str user_id, struct error *err)
+{
+    return store_factor_remove(db, user_id, NULL, err);
+}
+
+const struct second_factor factor_hooks = {
+    .check = factor_check,
+    .use = factor_use,
+    .forget = factor_forget,
+};
+
+/* "k7wq-2mzd-x4pt-9hvc": 80 random bits, in letters and digits that are not mistaken. */
+static struct str make_recovery_code(struct arena *arena)
+{
+    static const char alphabet[] = "abcdefghijkmnpqrstuvwxyz23456789";
+    uint8_t random[RECOVERY_CHARS];
+    char text[RECOVERY_CHARS + RECOVERY_CHARS / GROUP_CHARS];
+    size_t n = 0;
+
+    digest_random(random, sizeof(random));
+    for (size_t i = 0; i < RECOVERY_CHARS; i++) {
+        if (i > 0 && i % GROUP_CHARS == 0)
+            text[n++] = '-';
+        text[n++] = alphabet[random[i] & 31];
+    }
+    return arena_copy(arena, str_from(text, n));
+}
+
+/* New codes in place of all others. */
+static int make_recovery_codes(struct db *db, const struct factor_owner *owner,
+                               struct factor_recovery *ret, struct error *err)
+{
+    struct str *codes = ARENA_ARRAY(owner->arena, struct str, RECOVERY_CODES);
+    char room[FACTOR_CODE_MAX];
+    struct sha256 digest;
+
+    if (store_recovery_clear(db, owner->user_id, err) != 0)
+        return -1;
+    for (size_t i = 0; i < RECOVERY_CODES; i++) {
+        codes[i] = make_recovery_code(owner->arena);
+        if (vault_digest(owner->vault, db, normal_code(codes[i], room), &digest, err) != 0 ||
+            store_recovery_add(db, owner->user_id, &digest, err) != 0)
+            return -1;
+    }
+    ret->recovery_codes = (struct list){ codes, RECOVERY_CODES };
+    return 0;
+}
+
+int factor_confirm(struct db *db, const struct factor_owner *owner, struct str code,
+                   struct factor_recovery *ret, struct error *err)
+{
+    struct factor_check check = { .verdict = FACTOR_WRONG };
+    char room[FACTOR_CODE_MAX];
+    struct factor_row row;
+
+    if (store_factor(db, owner->user_id, owner->arena, &row, err) != 0)
+        return -1;
+    if (str_is_null(row.user_id) || row.active)
+        return err_set(err, ERR_CONFLICT,
+                       row.active ? "The second factor is active already" : "Begin first");
+    if (match_code(owner->vault, db, &row, normal_code(code, room), &check, err) != 0)
+        return -1;
+    if (check.verdict != FACTOR_GOOD)
+        return err_set(err, ERR_INVALID, "the code is wrong");
+    if (store_factor_confirm(db, owner->user_id, check.step, clock_wall_us(), err) != 0)
+        return -1;
+    return make_recovery_codes(db, owner, ret, err);
+}
+
+int factor_renew(struct db *db, const struct factor_owner *owner, struct factor_recovery *ret,
+                 struct error *err)
+{
+    struct factor_row row;
+
+    if (store_factor(db, owner->user_id, owner->arena, &row, err) != 0)
+        return -1;
+    if (!row.active)
+        return err_set(err, ERR_CONFLICT, "You have no second factor");
+    return make_recovery_codes(db, owner, ret, err);
+}

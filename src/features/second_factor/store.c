@@ -1,0 +1,161 @@
+/* store.c - SQL of second factors and recovery codes. */
+#include "features/second_factor/store.h"
+
+#include "db/db.h"
+#include "shape/rows.h"
+
+/* clang-format off */
+static const struct db_query select_factor = {
+    .sql = "SELECT user_id, sealed, active, used_step, created_at, confirmed_at FROM user_factors"
+           " WHERE user_id = $1",
+};
+static const struct db_query begin_factor = {
+    .sql = "INSERT INTO user_factors (user_id, sealed, active, used_step, created_at, confirmed_at)"
+           " VALUES ($1, $2, 0, 0, $3, NULL) ON CONFLICT (user_id) DO UPDATE"
+           " SET sealed = excluded.sealed, created_at = excluded.created_at"
+           " WHERE user_factors.active = 0",
+};
+static const struct db_query confirm_factor = {
+    .sql = "UPDATE user_factors SET active = 1, used_step = $2, confirmed_at = $3"
+           " WHERE user_id = $1 AND active = 0",
+};
+static const struct db_query use_factor = {
+    .sql = "UPDATE user_factors SET used_step = $2 WHERE user_id = $1 AND used_step < $2",
+};
+static const struct db_query delete_factor = {
+    .sql = "DELETE FROM user_factors WHERE user_id = $1",
+};
+static const struct db_query delete_codes = {
+    .sql = "DELETE FROM recovery_codes WHERE user_id = $1",
+};
+static const struct db_query insert_code = {
+    .sql = "INSERT INTO recovery_codes (user_id, digest) VALUES ($1, $2)",
+};
+static const struct db_query count_codes = {
+    .sql = "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1",
+};
+static const struct db_query find_code = {
+    .sql = "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND digest = $2",
+};
+static const struct db_query use_code = {
+    .sql = "DELETE FROM recovery_codes WHERE user_id = $1 AND digest = $2",
+};
+/* clang-format on */
+
+static struct db_value digest_value(const struct sha256 *digest)
+{
+    return db_blob(str_from((const char *)digest->bytes, SHA256_BYTES));
+}
+
+struct reading {
+    struct arena *arena;
+    struct factor_row *ret;
+};
+
+static bool read_factor(void *ctx, const struct db_row *row)
+{
+    const struct reading *reading = ctx;
+
+    *reading->ret = (struct factor_row){
+        .user_id = rows_text(reading->arena, row, 0),
+        .sealed = arena_copy(reading->arena, db_get_blob(row, 1)),
+        .active = db_get_int(row, 2) != 0,
+        .used_step = db_get_int(row, 3),
+        .created_at = db_get_int(row, 4),
+        .confirmed_at = db_is_null(row, 5) ? TIME_NULL : db_get_int(row, 5),
+    };
+    return false;
+}
+
+int store_factor(struct db *db, struct str user_id, struct arena *arena, struct factor_row *ret,
+                 struct error *err)
+{
+    struct reading reading = { arena, ret };
+
+    *ret = (struct factor_row){ .confirmed_at = TIME_NULL };
+    return db_exec(db, &select_factor, DB_ARGS(db_text(user_id)), read_factor, &reading, err);
+}
+
+int store_factor_begin(struct db *db, const struct factor_row *row, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_text(row->user_id), db_blob(row->sealed), db_int(row->created_at));
+
+    if (db_run(db, &begin_factor, args, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return err_set(err, ERR_CONFLICT, "You have a second factor already; remove it first");
+    return 0;
+}
+
+/* Runs a statement and says whether it changed a row. */
+static int run_one(struct db *db, const struct db_query *query, struct db_args args, bool *ret,
+                   struct error *err)
+{
+    if (db_run(db, query, args, err) != 0)
+        return -1;
+    *ret = db_changes(db) > 0;
+    return 0;
+}
+
+int store_factor_confirm(struct db *db, struct str user_id, int64_t step, int64_t now,
+                         struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_text(user_id), db_int(step), db_int(now));
+    bool changed;
+
+    if (run_one(db, &confirm_factor, args, &changed, err) != 0)
+        return -1;
+    return changed ? 0 : err_set(err, ERR_CONFLICT, "The second factor is active already");
+}
+
+int store_factor_use(struct db *db, struct str user_id, int64_t step, bool *ret, struct error *err)
+{
+    return run_one(db, &use_factor, DB_ARGS(db_text(user_id), db_int(step)), ret, err);
+}
+
+int store_factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_text(user_id));
+
+    if (db_run(db, &delete_codes, args, err) != 0 || db_run(db, &delete_factor, args, err) != 0)
+        return -1;
+    if (ret_n != NULL)
+        *ret_n = db_changes(db);
+    return 0;
+}
+
+int store_recovery_clear(struct db *db, struct str user_id, struct error *err)
+{
+    return db_run(db, &delete_codes, DB_ARGS(db_text(user_id)), err);
+}
+
+int store_recovery_add(struct db *db, struct str user_id, const struct sha256 *code,
+                       struct error *err)
+{
+    return db_run(db, &insert_code, DB_ARGS(db_text(user_id), digest_value(code)), err);
+}
+
+int store_recovery_count(struct db *db, struct str user_id, int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &count_codes, DB_ARGS(db_text(user_id)), db_read_int, ret, err);
+}
+
+int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
+                       struct error *err)
+{
+    int64_t n = 0;
+
+    if (db_exec(db, &find_code, DB_ARGS(db_text(user_id), digest_value(code)), db_read_int, &n,
+                err) != 0)
+        return -1;
+    *ret = n > 0;
+    return 0;
+}
+
+int store_recovery_use(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
+                       struct error *err)
+{
+    return run_one(db, &use_code, DB_ARGS(db_text(user_id), digest_value(code)), ret, err);
+}
