@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
-import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+import { ADMIN, close, openAs, openBrowser, Person, sharedServer, shot } from "./muster.mjs";
 
 const DAY_MS = 86_400_000;
 const DAYS = 12;
@@ -231,6 +231,20 @@ describe("fleet, business and cost", () => {
         await page.getByRole("button", { name: "Tokens" }).click();
         await page.locator(".bars li", { hasText: "M" }).waitFor();
         assert.match(page.url(), /measure=tokens/);
+        await close(page);
+    });
+
+    test("budgets show what is spent, the part of the limit, and a forecast", async () => {
+        const person = await Person.signIn(server, ADMIN);
+        const budgets = [{ amount: "1000.00", per: "month" }];
+        await person.ask("PUT", "/api/v1/tenants/figures/rules", { budgets });
+        const page = await open("/t/figures/cost");
+        const budget = page.locator(".budget");
+        await budget.getByText(/\$[\d.]+ of \$1,?000(\.00)?/).waitFor();
+        await budget.getByText(/this month \([\d.]+.%\), forecast \$[\d.]+/).waitFor();
+        await page.getByRole("progressbar", { name: "Budget per month" }).waitFor();
+        await shot(page, "cost-budgets");
+        await person.ask("PUT", "/api/v1/tenants/figures/rules", {});
         await close(page);
     });
 

@@ -1,5 +1,6 @@
 // Tokens and their cost: by day and model, by agent, and models without a price.
 
+import { Budgets } from "../features/cost/budgets";
 import { UnpricedModels, UsageTotals } from "../features/cost/totals";
 import { formatOf, MEASURES, UsageChart, valueOf } from "../features/cost/usage_chart";
 import { UsageTable } from "../features/cost/usage_table";
@@ -75,6 +76,7 @@ export default function Cost({ slug, query }: PageProps) {
                 <>
                     <UnpricedModels slug={slug} models={models.data.unpriced} />
                     <UsageTotals total={models.data.total} />
+                    <Budgets slug={slug} />
                     <UsageChart
                         groups={days.data?.groups ?? []}
                         measure={measure}

@@ -2,10 +2,9 @@
 
 import type { KpiTotal, RunTotals, Usage } from "api";
 
+import { costPerDay, daysLeft } from "../../lib/forecast";
 import { change } from "../../lib/format";
 
-const DAY_MS = 86_400_000;
-const PACE_DAYS = 7;
 const MOVED_LEAST = 0.05;
 const MOVED_MOST = 6; // KPIs
 
@@ -27,16 +26,7 @@ export function sumsOf({ periods }: RunTotals): RunSums {
  * full days on average. Null: nothing has a cost. */
 export function forecast(month: Usage, days: Usage, now: number): number | null {
     if (month.total.cost === null && days.total.cost === null) return null;
-    const today = Math.floor(now / DAY_MS) * DAY_MS;
-    const full = days.groups.filter((one) => {
-        const day = Date.parse(one.day ?? "");
-        return day < today && day >= today - PACE_DAYS * DAY_MS;
-    });
-    const paced = full.reduce((sum, one) => sum + Number(one.cost ?? 0), 0) / PACE_DAYS;
-    const end = new Date(today);
-    end.setUTCMonth(end.getUTCMonth() + 1, 1);
-    const left = (end.getTime() - now) / DAY_MS;
-    return Number(month.total.cost ?? 0) + paced * left;
+    return Number(month.total.cost ?? 0) + costPerDay(days.groups, now) * daysLeft("month", now);
 }
 
 /** The KPIs that changed most since the period before. */

@@ -135,7 +135,7 @@ export function TryIt({ entry, secret }: { entry: Entry; secret: string }) {
                 </div>
             )}
             <div class="buttons">
-                <button type="submit" class="button primary">
+                <button type="submit" class="primary">
                     Send
                 </button>
                 {busy && (
