@@ -186,6 +186,17 @@ def test_invitations_do_not_bring_a_deleted_user_back(server, tenant, admin):
     assert accept(server, invite(boss, PLATFORM, email, "none")["token"]).status == 200
 
 
+def test_a_stolen_admins_session_or_token_makes_no_reset_link_for_its_user(server):
+    boss, other = platform_admin(server), platform_admin(server)
+    made = boss.post("/api/v1/auth/tokens", {"name": "x", "role": "platform_admin"}).json()
+    own = boss.post(f"/api/v1/platform/users/{boss.email.upper()}/reset-link", {"show_link": True})
+    assert own.status == 403 and "own user" in own.json()["detail"]
+    for email in (boss.email, other.email):
+        by_token = server.client(made["token"]).post(f"/api/v1/platform/users/{email}/reset-link", {})
+        assert by_token.status == 403 and "personal access token" in by_token.json()["detail"]
+    reset(other, boss.email)
+
+
 def test_links_of_a_tenant_are_its_admins_alone(server, tenant, admin):
     other = server.add_tenant()
     made = invite(admin, tenant.path("invitations"))
