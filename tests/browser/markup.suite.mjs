@@ -157,6 +157,7 @@ describe("text is never markup", () => {
     async function check(page, where) {
         const found = await page.evaluate(() => ({
             planted: window.planted,
+            inherited: Object.keys(Object.prototype), // of all objects: "__proto__" was drawn
             scripts: [...document.scripts].map((one) => one.src),
             strange: document.querySelectorAll(
                 "iframe, object, embed, base, meta[http-equiv], style, marquee, math, template, " +
@@ -170,6 +171,7 @@ describe("text is never markup", () => {
                 .filter((protocol) => !["http:", "https:"].includes(protocol)),
         }));
         assert.equal(found.planted, undefined, where);
+        assert.deepEqual(found.inherited, [], where);
         assert.ok(
             found.scripts.every((src) => src.startsWith(server.url)),
             where,

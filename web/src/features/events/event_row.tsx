@@ -14,20 +14,21 @@ const TITLES: Record<StoredEvent["event"], string> = {
     failed: "Run failed",
 };
 
-const LEVEL_TONES: Record<string, Tone> = {
-    debug: "quiet",
-    info: "busy",
-    warning: "warn",
-    warn: "warn",
-    error: "bad",
-    critical: "bad",
-    success: "good",
-};
+// a map: names that agents send, such as "__proto__", are not in it
+const LEVEL_TONES = new Map<string, Tone>([
+    ["debug", "quiet"],
+    ["info", "busy"],
+    ["warning", "warn"],
+    ["warn", "warn"],
+    ["error", "bad"],
+    ["critical", "bad"],
+    ["success", "good"],
+]);
 
 export function toneOfEvent(event: StoredEvent): Tone {
     if (event.event === "failed") return "bad";
     if (event.event === "completed") return "good";
-    return LEVEL_TONES[event.level.toLowerCase()] ?? "busy";
+    return LEVEL_TONES.get(event.level.toLowerCase()) ?? "busy";
 }
 
 interface PairsProps {

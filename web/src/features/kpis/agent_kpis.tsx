@@ -13,15 +13,16 @@ import { idOf, nameOf } from "./names";
 const SUMMARY = "GET /api/v1/tenants/{slug}/business/summary";
 const RANGE = "7d";
 
-const AGGREGATIONS: Record<string, string> = {
-    sum: "sum",
-    last: "last value",
-    avg: "average",
-    max: "maximum",
-};
+// a map: names that agents send, such as "__proto__", are not in it
+const AGGREGATIONS = new Map<string, string>([
+    ["sum", "sum"],
+    ["last", "last value"],
+    ["avg", "average"],
+    ["max", "maximum"],
+]);
 
 function aggregationOf(kpi: KpiTotal): string | null | undefined {
-    return kpi.declared ? (AGGREGATIONS[kpi.agg ?? ""] ?? kpi.agg) : "undeclared";
+    return kpi.declared ? (AGGREGATIONS.get(kpi.agg ?? "") ?? kpi.agg) : "undeclared";
 }
 
 export function AgentKpis({ slug, agent }: { slug: string; agent: Agent }) {

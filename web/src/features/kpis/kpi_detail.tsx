@@ -37,12 +37,13 @@ const BUCKETS = [
     { value: "week", label: "By week" },
     { value: "month", label: "By month" },
 ];
-const AGGREGATIONS: Record<string, string> = {
-    sum: "Sum",
-    last: "Last value",
-    avg: "Average",
-    max: "Maximum",
-};
+// a map: names that agents send, such as "__proto__", are not in it
+const AGGREGATIONS = new Map<string, string>([
+    ["sum", "Sum"],
+    ["last", "Last value"],
+    ["avg", "Average"],
+    ["max", "Maximum"],
+]);
 
 interface Props {
     slug: string;
@@ -172,7 +173,7 @@ export function KpiDetail(props: Props) {
             >
                 <dl class="facts">
                     <Fact label="Agent">{kpi.agent_name}</Fact>
-                    <Fact label={AGGREGATIONS[kpi.agg ?? "last"] ?? kpi.agg ?? ""}>
+                    <Fact label={AGGREGATIONS.get(kpi.agg ?? "last") ?? kpi.agg ?? ""}>
                         {inUnit(kpi.value, kpi.unit)}
                     </Fact>
                     <Fact label="Previous period">{inUnit(kpi.previous, kpi.unit)}</Fact>
