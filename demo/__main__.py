@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 TENANT = "acme"
 EMAIL = "demo@example.org"
 COLLEAGUE = "ada@acme.example"
+LINE_MAX = 160  # characters of a message in a format that is not the standard one
 MESSAGES_SHOWN = 10  # of those that the webhooks get
 
 
@@ -58,6 +59,15 @@ class Service:
         return self.process.wait()
 
 
+def in_a_line(body):
+    """What a webhook was sent. A visitor may give it another format, which is shown as it is."""
+    try:
+        message = json.loads(body)
+        return f"{message['type']}: {message['data']['summary']}"
+    except (ValueError, KeyError, TypeError):
+        return " ".join(body.decode(errors="replace").split())[:LINE_MAX]
+
+
 class Receiver(http.server.BaseHTTPRequestHandler):
     """Where the demo's webhooks lead: one that works, and one that is always busy. And a door: its
     address, which is good for one visit, signs the visitor in."""
@@ -82,11 +92,10 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):  # noqa: N802
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        if self.path != "/busy" and Receiver.messages_left > 0:
+        if self.path == "/on-call" and Receiver.messages_left > 0:
             Receiver.messages_left -= 1
-            message = json.loads(body)
-            print(f"  webhook   {message['type']}: {message['data']['summary']}", flush=True)
-        self.send_response(503 if self.path == "/busy" else 204)
+            print(f"  webhook   {in_a_line(body)}", flush=True)
+        self.send_response({"/on-call": 204, "/busy": 503}.get(self.path, 404))
         self.send_header("Content-Length", "0")
         self.end_headers()
 

@@ -13,6 +13,7 @@ import {
     BINARY,
     Clock,
     HOOKS,
+    Person,
     close,
     openBrowser,
     openPage,
@@ -36,6 +37,7 @@ const ALIKE = [
 const WIDTH = 380;
 const STOPS_MAX = 40; // of the Tab key, on the fleet of 12
 const LATER_S = 800;
+const AGENT = "/t/acme/agents/invoice-reader";
 
 /** `make demo`: its address, and an account. */
 class Demo {
@@ -55,7 +57,8 @@ class Demo {
             demo.process.once("exit", () => reject(new Error(lines.join("\n"))));
         });
         const text = lines.join("\n");
-        demo.url = text.match(/http:\/\/[\d.:]+/)[0];
+        // the first address is not the service's: it signs in, once
+        demo.url = text.match(/later at\s+(http:\/\/[\d.:]+)\//)[1];
         demo.email = text.match(/E-mail\s+(\S+)/)[1];
         demo.password = text.match(/Password\s+(\S+)/)[1];
         demo.clock.advance(LATER_S); // an agent falls silent, a run gets stuck
@@ -78,6 +81,7 @@ describe("every page, with the data of the demo", () => {
         browser = await openBrowser();
         demo.sessions = new Map();
         session = await sessionOf(demo, demo.email, demo.password);
+        await useAccess(await Person.signIn(demo, demo.email, demo.password));
         const ask = async (path) => {
             const headers = { Cookie: `${session.cookies[0].name}=${session.cookies[0].value}` };
             return (await request(`${demo.url}/api/v1/tenants/acme/${path}`, { headers })).json();
@@ -96,6 +100,8 @@ describe("every page, with the data of the demo", () => {
                 run_id: failed.run_id,
                 workflow,
             }),
+            { name: "agent-activity", hash: `${AGENT}?tab=activity`, shows: ".chart canvas" },
+            { name: "agent-alerts", hash: `${AGENT}?tab=alerts`, shows: ".card" },
             { name: "start", hash: "/t/newcomer/fleet", shows: ".start" },
         ];
     });
@@ -103,6 +109,14 @@ describe("every page, with the data of the demo", () => {
     after(async () => {
         await demo?.stop();
     });
+
+    /** A second session is there; a row for each list that the demo leaves empty. */
+    async function useAccess(person) {
+        const token = { name: "laptop", role: "member", expires_in_days: 30 };
+        await person.ask("POST", "/api/v1/auth/tokens", token);
+        const invited = { email: "grace@acme.example", role: "member" };
+        await person.ask("POST", "/api/v1/tenants/acme/invitations", invited);
+    }
 
     /** A page with the clock of the service. */
     async function open(options = {}) {
@@ -175,6 +189,12 @@ describe("every page, with the data of the demo", () => {
         ["export", "/t/acme/cost", "Export", ".sheet button"],
         ["mute", "/t/acme/alerts", "Mute uptime-probe", ".sheet button"],
         ["new-key", "/t/acme/settings?tab=keys", "New key", "dialog input"],
+        ["invite", "/t/acme/settings", "Invite", "dialog input"],
+        ["new-token", "/account", "New token", "dialog input"],
+        ["second-factor", "/account", "Add a second factor", "dialog input"],
+        ["sign-out", "/account", "Sign out everywhere else", "dialog button"],
+        ["acknowledge", "/t/acme/alerts", "Acknowledge all", "dialog textarea, dialog input"],
+        ["tokens-of", "/platform?tab=users", "Tokens of demo@example.org", "dialog tbody tr"],
         ["set-price", "/platform?tab=prices", "Set a price", "dialog input"],
         ["new-webhook", "/t/acme/alerts?tab=webhooks", "New webhook", "dialog input"],
         ["classify", "/t/acme/settings?tab=values", "Change imap_password", "dialog select"],

@@ -248,7 +248,7 @@ describe("one agent", () => {
         );
         await shot(page, "agent-keys-rotated");
         for (const [row, mine, verb] of [
-            [old, token, "Revoke only key worker 3"], // its successor goes on
+            [old, token, "Revoke only this key, worker 3"], // its successor goes on
             [fresh, second, "Revoke key worker 3"],
         ]) {
             assert.ok(await works(mine));

@@ -22,9 +22,10 @@ const HOME_BYTES_MAX = 48_000; // the overview, with its chart; the promise is 6
 const ALL_BYTES_MAX = 115_000; // every page there is, with charts
 const REQUESTS_MAX = 20;
 const SHIFT_MAX = 0.1; // cumulative layout shift
-const BLOCKED_MAX_MS = 600; // like the next two, ten times what an idle machine needs
-const FIRST_CONTENT_MAX_MS = 4_000;
+const BUSY_MAX_MS = 900; // processor time of the main thread, three times what a load needs
+const FIRST_CONTENT_MAX_MS = 4_000; // like the next, ten times what an idle machine needs
 const WHOLE_MAX_MS = 6_000;
+const LOADS = 3; // the fastest counts: a busy machine slows some, a slow page all of them
 
 let server, browser, tenant;
 
@@ -41,16 +42,23 @@ function weigh(page) {
 
 const sum = (sizes) => sizes.reduce((all, one) => all + one.bytes, 0);
 
-/** Records layout shifts, and how long tasks block the page. */
+/** Processor time of the page's main thread so far, in ms: other work of the machine adds nothing. */
+async function meter(page) {
+    const debug = await page.context().newCDPSession(page);
+    await debug.send("Performance.enable", { timeDomain: "threadTicks" });
+    return async () => {
+        const { metrics } = await debug.send("Performance.getMetrics");
+        return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+    };
+}
+
+/** Records layout shifts. */
 const watch = () => {
-    window.felt = { shift: 0, blocked: 0 };
+    window.felt = { shift: 0 };
     new PerformanceObserver((list) => {
         for (const one of list.getEntries())
             if (!one.hadRecentInput) window.felt.shift += one.value;
     }).observe({ type: "layout-shift", buffered: true });
-    new PerformanceObserver((list) => {
-        for (const one of list.getEntries()) window.felt.blocked += one.duration - 50;
-    }).observe({ type: "longtask", buffered: true });
 };
 
 describe("the cost of a page load", () => {
@@ -90,33 +98,43 @@ describe("the cost of a page load", () => {
         await page.context().close();
     });
 
-    test("a first load of the fleet is small, fast, and does not shift", async () => {
-        const storageState = await sessionOf(server, tenant.email);
+    /** A first load of the fleet: what holds for each is checked; returns its times in ms. */
+    async function loadFleet(storageState) {
         const page = await openPage(browser, server, { storageState });
         const sizes = weigh(page);
+        const busy = await meter(page);
         await page.addInitScript(watch);
         const began = Date.now();
         await page.goto(`${server.url}/#/t/heavy/fleet`);
         await page.locator("tbody tr").nth(39).waitFor();
-        const whole = Date.now() - began;
-        const felt = await page.evaluate(() => window.felt);
-        const first = await page.evaluate(
+        const times = { whole: Date.now() - began, busy: await busy() };
+        const { shift } = await page.evaluate(() => window.felt);
+        times.first = await page.evaluate(
             () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
         );
         assert.ok(sum(sizes) > SIGN_IN_BYTES_MAX / 3, `${sum(sizes)} bytes: they were kept`);
         assert.ok(sum(sizes) <= FLEET_BYTES_MAX, JSON.stringify(sizes, null, 1));
         const asked = new Set(page.asked); // without repeats, for changes that came before the rows
         assert.ok(asked.size <= REQUESTS_MAX, [...asked].join("\n"));
-        assert.ok(felt.shift <= SHIFT_MAX, `shift ${felt.shift}`);
-        assert.ok(felt.blocked <= BLOCKED_MAX_MS, `blocked ${felt.blocked} ms`);
-        assert.ok(first > 0 && first <= FIRST_CONTENT_MAX_MS, `first content ${first} ms`);
-        assert.ok(whole <= WHOLE_MAX_MS, `whole ${whole} ms`);
+        assert.ok(shift <= SHIFT_MAX, `shift ${shift}`);
+        assert.ok(times.first > 0 && times.busy > 0, `${JSON.stringify(times)}: nothing was measured`);
         console.log(
             `# fleet: ${sum(sizes)} bytes, ${asked.size} requests, first content ` +
-                `${Math.round(first)} ms, rows ${whole} ms, blocked ${Math.round(felt.blocked)} ms, ` +
-                `shift ${felt.shift.toFixed(3)}`,
+                `${Math.round(times.first)} ms, rows ${times.whole} ms, busy ` +
+                `${Math.round(times.busy)} ms, shift ${shift.toFixed(3)}`,
         );
         await close(page);
+        return times;
+    }
+
+    test("a first load of the fleet is small, fast, and does not shift", async () => {
+        const storageState = await sessionOf(server, tenant.email);
+        const loads = [];
+        for (let i = 0; i < LOADS; i++) loads.push(await loadFleet(storageState));
+        const least = (name) => Math.min(...loads.map((one) => one[name]));
+        assert.ok(least("busy") <= BUSY_MAX_MS, `busy ${least("busy")} ms`);
+        assert.ok(least("first") <= FIRST_CONTENT_MAX_MS, `first content ${least("first")} ms`);
+        assert.ok(least("whole") <= WHOLE_MAX_MS, `whole ${least("whole")} ms`);
     });
 
     test("the home of a workspace is small, with its chart", async () => {
@@ -141,6 +159,18 @@ describe("the cost of a page load", () => {
             document.querySelector("main").prepend(block);
         });
         await page.waitForFunction((most) => window.felt.shift > most, SHIFT_MAX);
+        await page.context().close();
+    });
+
+    test("a busy page would be detected", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/heavy/fleet");
+        await page.locator("tbody tr").first().waitFor();
+        const busy = await meter(page);
+        const before = await busy();
+        while ((await busy()) - before <= BUSY_MAX_MS)
+            await page.evaluate(() => {
+                for (let n = 0; n < 1e6; n++) window.spent = n;
+            });
         await page.context().close();
     });
 

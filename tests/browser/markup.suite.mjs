@@ -217,15 +217,27 @@ describe("text is never markup", () => {
         .concat(["settings-secrets", "settings-plan", "platform", "platform-users"])
         .concat(["platform-vault", "connect", "account"]);
 
-    test("nor do they on any other page", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, "/t/hostile/alerts");
+    /** A group shows its first few alerts; after this, all of them. */
+    async function openGroups(page) {
+        const more = page.getByRole("button", { name: /^Show all/ });
+        await page.locator(".alert").first().waitFor();
+        while ((await more.count()) > 0) await more.first().click();
         await page.locator(".alert").nth(20).waitFor();
+    }
+
+    test("nor do they on any other page", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, "/t/hostile/alerts?group=agent");
+        await page.locator(".alert-group h2").nth(20).waitFor(); // agents' names are headings
+        await openGroups(page);
+        await seen(page, "alerts by agent");
+        await check(page, "alerts by agent");
         const workflow = cut(payloads[1], 200);
         const names = { agent: "narrator", run_id: narrated, workflow };
         for (const place of placesOf("hostile", names)) {
             await visit(page, server, place);
             if (place.name === "agent-document")
                 await page.getByRole("button", { name: "Changes of version 2" }).click();
+            if (place.name === "alerts") await openGroups(page);
             if (place.name === "platform-prices") await page.locator("tbody tr").nth(20).waitFor();
             await check(page, place.name);
             if (!SILENT.includes(place.name)) await seen(page, place.name);

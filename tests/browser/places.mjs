@@ -35,7 +35,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["settings-retention", `${settings}?tab=retention`, "form"],
         ["settings-audit", `${settings}?tab=audit`, ROWS],
         ["connect", `${tenant}/connect`, ".snippet"],
-        ["account", "/account", "form"],
+        ["account", "/account", ROWS],
         ["platform", "/platform", ROWS],
         ["platform-users", "/platform?tab=users", ROWS],
         ["platform-defaults", "/platform?tab=defaults", ".in-effect"],

@@ -142,7 +142,7 @@ describe("set-up and sign-in", () => {
     test("a reset link sets a new password", async () => {
         const email = "new@zeta.example";
         const page = await openAs(browser, server, "ada@example.org", "/platform?tab=users", {});
-        await page.getByRole("button", { name: `Reset the password of ${email}` }).click();
+        await page.getByRole("button", { name: `Reset password of ${email}` }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click();
         const link = await page.locator(".once code").innerText();
         await close(page);

@@ -10,7 +10,7 @@ from mail_server import WAIT_S, mail_server
 from muster import Clock, running
 from people import (
     OTHER_PASSWORD, PASSWORD, Person, add_user, log_in, new_email, platform_admin, post_log_in,
-    tenant_person,
+    set_up_code, tenant_person,
 )  # fmt: skip
 
 SHOW, ACCEPT = "/api/v1/auth/link", "/api/v1/auth/link/accept"
@@ -162,9 +162,39 @@ def test_an_invitation_never_changes_a_user_who_exists(server, tenant, admin):
     made = invite(admin, tenant.path("invitations"), email)
     add_user(server, "--role", "platform_admin", email=email, password=OTHER_PASSWORD)
     refused = accept(server, made["token"])
-    assert refused.status == 409 and "sign in" in refused.json()["detail"]
+    assert refused.status == 404 and "sign in" in refused.json()["detail"]
+    assert admin.get(tenant.path("invitations")).json() == {"invitations": []}
     assert post_log_in(server, email).status == 401
     assert log_in(server, email, OTHER_PASSWORD).answer["tenants"] == []
+
+
+def test_an_invitation_of_a_user_who_exists_is_refused_before_the_password_is_looked_at(own_server):
+    said = own_server.cli("user", "invite", "ada@example.com", "--role", "platform_admin").strip()
+    body = {"code": set_up_code(own_server), "email": "ada@example.com", "password": PASSWORD}
+    assert own_server.client().post("/api/v1/auth/setup", body).status in (200, 201)
+    refused = accept(own_server, URL.match(said).group(1), "password1234")
+    assert refused.status == 409 and "sign in" in refused.json()["detail"]
+
+
+def test_invitations_do_not_bring_a_deleted_user_back(server, tenant, admin):
+    boss, email = platform_admin(server), new_email()
+    invited = invite(admin, tenant.path("invitations"), email), invite(boss, PLATFORM, email, "none")
+    body = {"email": email, "role": "member", "password": OTHER_PASSWORD}
+    assert admin.post(tenant.path("users"), body).status == 201
+    assert boss.delete(f"/api/v1/platform/users/{email}").status == 200
+    assert [accept(server, one["token"]).status for one in invited] == [404, 404]
+    assert accept(server, invite(boss, PLATFORM, email, "none")["token"]).status == 200
+
+
+def test_a_stolen_admins_session_or_token_makes_no_reset_link_for_its_user(server):
+    boss, other = platform_admin(server), platform_admin(server)
+    made = boss.post("/api/v1/auth/tokens", {"name": "x", "role": "platform_admin"}).json()
+    own = boss.post(f"/api/v1/platform/users/{boss.email.upper()}/reset-link", {"show_link": True})
+    assert own.status == 403 and "own user" in own.json()["detail"]
+    for email in (boss.email, other.email):
+        by_token = server.client(made["token"]).post(f"/api/v1/platform/users/{email}/reset-link", {})
+        assert by_token.status == 403 and "personal access token" in by_token.json()["detail"]
+    reset(other, boss.email)
 
 
 def test_links_of_a_tenant_are_its_admins_alone(server, tenant, admin):
@@ -199,6 +229,17 @@ def test_links_end_when_their_maker_loses_the_role(server, tenant, admin):
     mine, theirs = invite(other, PLATFORM, role="platform_admin"), invite(other, path)
     assert boss.request("PATCH", f"/api/v1/platform/users/{other.email}", {"role": "none"}).status == 200
     assert [show(server, one["token"]).status for one in (mine, theirs, kept)] == [404, 404, 200]
+
+
+def test_links_end_when_their_maker_gets_a_new_password_by_another_way(server, tenant):
+    boss, maker = platform_admin(server), platform_admin(server)
+    path = f"/api/v1/platform/users/{maker.email}"
+    first, kept = invite(maker, PLATFORM, role="none"), invite(boss, PLATFORM, role="none")
+    assert boss.request("PATCH", path, {"password": OTHER_PASSWORD}).status == 200
+    second = invite(log_in(server, maker.email, OTHER_PASSWORD), tenant.path("invitations"))
+    assert [show(server, one["token"]).status for one in (first, second)] == [404, 200]
+    assert accept(server, reset(boss, maker.email)).status == 200
+    assert [show(server, one["token"]).status for one in (second, kept)] == [404, 200]
 
 
 def test_a_deleted_tenants_invitations_are_gone(server):

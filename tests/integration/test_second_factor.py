@@ -181,6 +181,29 @@ def test_only_a_platform_admin_removes_the_factor_of_another_user(server, tenant
     assert boss.delete("/api/v1/platform/users/no@example.com/second-factor").status == 404
 
 
+def test_a_stolen_admins_session_or_token_removes_no_factor_of_its_user(server):
+    boss, other = platform_admin(server), platform_admin(server)
+    made = boss.post("/api/v1/auth/tokens", {"name": "x", "role": "platform_admin"}).json()
+    enrol(server, boss)
+    path = f"/api/v1/platform/users/{boss.email}/second-factor"
+    own = boss.delete(path)
+    assert own.status == 403 and "own user" in own.json()["detail"]
+    for email in (boss.email, other.email):
+        by_token = server.client(made["token"]).delete(f"/api/v1/platform/users/{email}/second-factor")
+        assert by_token.status == 403 and "personal access token" in by_token.json()["detail"]
+    assert boss.get(FACTOR).json()["active"]
+    assert other.delete(path).json()["active"] is False
+
+
+def test_a_factor_is_confirmed_within_15_minutes(server, tenant):
+    person = tenant_person(tenant, "member")
+    secret = person.post(FACTOR, {"current_password": PASSWORD}).json()["secret"]
+    later(server, 16 * 60)
+    late = person.post(f"{FACTOR}/confirm", {"code": now_code(server, secret)})
+    assert late.status == 409 and "begin again" in late.json()["detail"]
+    enrol(server, person)
+
+
 def test_a_new_password_keeps_the_factor_and_a_new_user_has_none(server, tenant):
     person, boss = tenant_person(tenant, "admin"), platform_admin(server)
     secret, _ = enrol(server, person)

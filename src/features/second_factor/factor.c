@@ -8,7 +8,11 @@
 #include "features/second_factor/totp.h"
 #include "features/vault/vault.h"
 
-enum { RECOVERY_CHARS = 16, GROUP_CHARS = 4 };
+enum {
+    RECOVERY_CHARS = 16,
+    GROUP_CHARS = 4,
+    CONFIRM_S = 15 * 60, /* longer would be time to guess codes in */
+};
 
 /* Names a key in the vault. It belongs to the platform, as its user does. */
 static struct vault_label label_of(struct str user_id)
@@ -230,17 +234,20 @@ int factor_confirm(struct db *db, const struct factor_owner *owner, struct str c
     struct factor_check check = { .verdict = FACTOR_WRONG };
     char room[FACTOR_CODE_MAX];
     struct factor_row row;
+    const int64_t now = clock_wall_us();
 
     if (store_factor(db, owner->user_id, owner->arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.user_id) || row.active)
         return err_set(err, ERR_CONFLICT,
                        row.active ? "The second factor is active already" : "Begin first");
+    if (now - row.created_at > (int64_t)CONFIRM_S * USEC_PER_SEC)
+        return err_set(err, ERR_CONFLICT, "That was begun more than 15 minutes ago: begin again");
     if (match_code(owner->vault, db, &row, normal_code(code, room), &check, err) != 0)
         return -1;
     if (check.verdict != FACTOR_GOOD)
         return err_set(err, ERR_INVALID, "the code is wrong");
-    if (store_factor_confirm(db, owner->user_id, check.step, clock_wall_us(), err) != 0)
+    if (store_factor_confirm(db, owner->user_id, check.step, now, err) != 0)
         return -1;
     return make_recovery_codes(db, owner, ret, err);
 }

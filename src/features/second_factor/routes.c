@@ -134,6 +134,13 @@ static int reset_users_factor(struct api_call *call, struct db *db, struct error
     return factor_show(db, user.user_id, call->arena, call->answer, err);
 }
 
+static int begin_reset(struct api_call *call, struct error *err)
+{
+    if (accounts_check_helper(call, ((const struct user_path *)call->params)->email, err) != 0)
+        return -1;
+    return call_proceed(call, err);
+}
+
 #define PASSWORD_DOC "Needs the password: 403 when it is wrong, throttled as sign-in is."
 
 /* clang-format off */
@@ -146,7 +153,7 @@ const struct route factor_routes[] = {
       .description = "Answers the key for an authenticator app (TOTP: SHA-1, 6 digits, 30 seconds). Sign-in asks for codes once one was confirmed. " PASSWORD_DOC },
     { ROUTE(POST, "/api/v1/auth/second-factor/confirm", USER, 200), .handler = begin_confirm, .also = ALSO_CONFLICT, .body = &factor_code_shape, .answer = &factor_recovery_shape,
       .id = "confirm_second_factor", .summary = "Confirm a second factor with a code of the app",
-      .description = "From now on sign-in asks for a code. Answers ten recovery codes, shown only this once." },
+      .description = "Within 15 minutes of the begin, else 409: begin again. From now on sign-in asks for a code. Answers ten recovery codes, shown only this once." },
     { ROUTE(POST, "/api/v1/auth/second-factor/remove", USER, 200), .handler = ask_remove, .body = &factor_password_shape, .answer = &factor_state_shape,
       .id = "remove_second_factor", .summary = "Remove one's second factor",
       .description = "Sign-in asks for the password alone. " PASSWORD_DOC },
@@ -156,9 +163,9 @@ const struct route factor_routes[] = {
     { ROUTE(GET, "/api/v1/platform/users/{email}/second-factor", PLATFORM, 200), .read = show_users_factor, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &factor_state_shape,
       .id = "get_user_second_factor", .summary = "See whether a user has a second factor",
       .description = "And how many recovery codes are left." },
-    { ROUTE(DELETE, "/api/v1/platform/users/{email}/second-factor", PLATFORM, 200), .change = reset_users_factor, .topic = CHANGE_NOTHING, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &factor_state_shape, .audit = "factor.reset",
+    { ROUTE(DELETE, "/api/v1/platform/users/{email}/second-factor", PLATFORM, 200), .handler = begin_reset, .change = reset_users_factor, .topic = CHANGE_NOTHING, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &factor_state_shape, .audit = "factor.reset",
       .id = "reset_user_second_factor", .summary = "Remove a user's second factor",
-      .description = "For a user who lost the app and the recovery codes. Sign-in asks for the password alone, until the user adds a new one." },
+      .description = "For a user who lost the app and the recovery codes. Sign-in asks for the password alone, until the user adds a new one. 403 for one's own user, and with a personal access token." },
     { 0 },
 };
 /* clang-format on */

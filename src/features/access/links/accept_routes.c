@@ -92,7 +92,9 @@ static int find_link(struct api_call *call, struct db *db, struct error *err)
     const struct link_accept *body = call->body;
     struct accept_step *step = call->own;
 
-    return links_find(db, body->token, clock_wall_us(), call->arena, &step->link, err);
+    if (links_find(db, body->token, clock_wall_us(), call->arena, &step->link, err) != 0)
+        return -1;
+    return links_check_user(db, &step->link, err); /* before a password is hashed for nothing */
 }
 
 static int hash_chosen(struct api_call *call, struct db *db, struct error *err)
@@ -178,7 +180,7 @@ const struct route accept_routes[] = {
       .description = "404, with a sentence, for a link that is unknown, used, revoked or expired. After ten of those in 15 minutes from an address the answer is 429." },
     { ROUTE(POST, "/api/v1/auth/link/accept", OPEN, 200), .handler = begin_accept, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .body = &link_accept_shape, .answer = &link_accepted_shape,
       .id = "accept_link", .summary = "Choose a password by an invitation or reset link",
-      .description = "An invitation creates the user with the roles that it was made for: 409 when there is a user by now. A reset ends the user's sessions and deletes their personal access tokens. Sign in afterwards. Throttled as above." },
+      .description = "An invitation creates the user with the roles that it was made for: 409 when there is a user by now. A reset ends the user's sessions and the links that they made, and deletes their personal access tokens. Sign in afterwards. Throttled as above." },
     { 0 },
 };
 /* clang-format on */

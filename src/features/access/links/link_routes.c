@@ -16,6 +16,7 @@
 #include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/shapes.h"
+#include "features/access/users/accounts.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 
@@ -201,7 +202,8 @@ static int begin_reset_link(struct api_call *call, struct error *err)
                                     .email = path->email,
                                     .platform_role = PLATFORM_NONE };
 
-    (void)err;
+    if (accounts_check_helper(call, path->email, err) != 0)
+        return -1;
     begin_step(call, &wish, request->show_link);
     call_change(call, CHANGE_USERS, make_link, link_made);
     return 0;
@@ -259,7 +261,7 @@ const struct route link_routes[] = {
       .description = "Its link stops working at once." },
     { ROUTE(POST, "/api/v1/platform/users/{email}/reset-link", PLATFORM, 201), .handler = begin_reset_link, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &reset_request_shape, .answer = &link_created_shape, .audit = "reset.add",
       .id = "create_reset_link", .summary = "Create a link with which a user chooses a new password",
-      .description = LINK_DOC ", after an hour. The password in use stays valid until then. An earlier link of the user stops working." },
+      .description = LINK_DOC ", after an hour. The password in use stays valid until then. An earlier link of the user stops working. 403 for one's own user, and with a personal access token." },
     { 0 },
 };
 /* clang-format on */

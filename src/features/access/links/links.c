@@ -127,10 +127,25 @@ int links_find(struct db *db, struct str token, int64_t now, struct arena *arena
                        "This link was used already; sign in with the password that was set");
     if (ret->state != LINK_OPEN)
         return err_set(err, ERR_NOT_FOUND,
-                       "This link was replaced or withdrawn; ask for a new one");
+                       "This link was replaced or withdrawn; sign in if you have an account, or "
+                       "ask for a new one");
     if (ret->expires_at <= now)
         return err_set(err, ERR_NOT_FOUND, "This link has expired; ask for a new one");
     return 0;
+}
+
+int links_check_user(struct db *db, const struct link_row *link, struct error *err)
+{
+    bool is_new;
+
+    if (link->kind != LINK_INVITATION)
+        return 0;
+    if (users_is_new(db, link->email, &is_new, err) != 0)
+        return -1;
+    return is_new ? 0
+                  : err_set(err, ERR_CONFLICT,
+                            "There is an account for '%.*s' by now: sign in with it",
+                            STR_ARG(link->email));
 }
 
 /* Creates the user with the link's roles. Fails for one who exists by now. */
@@ -140,14 +155,8 @@ static int add_user(struct db *db, const struct link_row *link, struct str hash,
     const struct user_create create = { link->email, hash, link->platform_role };
     const struct tenant_membership *role;
     struct list roles;
-    bool is_new;
 
-    if (users_is_new(db, link->email, &is_new, err) != 0)
-        return -1;
-    if (!is_new)
-        return err_set(err, ERR_CONFLICT, "There is an account for '%.*s' by now: sign in with it",
-                       STR_ARG(link->email));
-    if (users_add(db, &create, arena, ret, err) != 0 ||
+    if (links_check_user(db, link, err) != 0 || users_add(db, &create, arena, ret, err) != 0 ||
         store_link_roles(db, link->link_id, arena, &roles, err) != 0)
         return -1;
     role = roles.items;

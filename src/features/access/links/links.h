@@ -5,7 +5,8 @@
  * does not exist yet, never changes one who does; a reset sets the password of
  * one user and leaves their second factor alone. A link ends when it is used,
  * when it expires, when another one replaces it, and when its maker loses the
- * role to create it.
+ * role to create it or gets a new password by another person or a reset. An
+ * invitation also ends when its person gets an account in another way.
  *
  * All run inside a transaction or on a reader, with the caller's connection;
  * answers are in the arena.
@@ -48,6 +49,9 @@ int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
  * why. */
 int links_find(struct db *db, struct str token, int64_t now, struct arena *arena,
                struct link_row *ret, struct error *err) MUST_CHECK;
+
+/* Fails with ERR_CONFLICT for an invitation of a user who exists by now. */
+int links_check_user(struct db *db, const struct link_row *link, struct error *err) MUST_CHECK;
 
 /* Uses the link: `hash` becomes the password of its user, whom an invitation creates with the
  * link's roles. ERR_NOT_FOUND as above; ERR_CONFLICT when the user exists by now. */

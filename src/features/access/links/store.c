@@ -64,6 +64,9 @@ static const struct db_query replace_invitations = {
 static const struct db_query end_resets = {
     .sql = "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0",
 };
+static const struct db_query end_invitations = {
+    .sql = "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 0 AND state = 0",
+};
 static const struct db_query end_of_maker = {
     .sql = "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
            " AND (tenant_id = $2 OR $2 = 0)",
@@ -166,6 +169,11 @@ int store_invitations_replace(struct db *db, int64_t tenant_id, struct str email
 int store_resets_end(struct db *db, struct str email, struct error *err)
 {
     return db_run(db, &end_resets, DB_ARGS(db_text(email)), err);
+}
+
+int store_invitations_end(struct db *db, struct str email, struct error *err)
+{
+    return db_run(db, &end_invitations, DB_ARGS(db_text(email)), err);
 }
 
 int store_links_end_of(struct db *db, struct str made_by, int64_t tenant_id, struct error *err)

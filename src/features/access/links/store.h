@@ -48,12 +48,14 @@ int store_link_roles(struct db *db, struct str link_id, struct arena *arena, str
                      struct error *err) MUST_CHECK;
 
 /* Ends open links: one invitation (ERR_NOT_FOUND); those of a tenant for this e-mail; all resets of
- * this e-mail; all that a user made, in one tenant (0: anywhere). */
+ * this e-mail; all invitations of it, of any tenant; all that a user made, in one tenant (0:
+ * anywhere). */
 int store_invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id,
                             struct error *err) MUST_CHECK;
 int store_invitations_replace(struct db *db, int64_t tenant_id, struct str email,
                               struct error *err) MUST_CHECK;
 int store_resets_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
+int store_invitations_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
 int store_links_end_of(struct db *db, struct str made_by, int64_t tenant_id,
                        struct error *err) MUST_CHECK;
 

@@ -140,6 +140,20 @@ void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *
                  decided ? outcome : ATTEMPT_UNDECIDED);
 }
 
+int accounts_check_helper(struct api_call *call, struct str email, struct error *err)
+{
+    if (call->user == NULL) /* the operator */
+        return 0;
+    if (call->personal)
+        return call_refuse(call, err, 403,
+                           "Not allowed with a personal access token; sign in as the user");
+    if (str_eq(call->user->email, email))
+        return call_refuse(call, err, 403,
+                           "Not allowed for your own user; use Your account, which asks for the "
+                           "password, or ask another platform admin");
+    return 0;
+}
+
 /* What a browser says of itself is shown to people: only printable ASCII, and not much of it. */
 static struct str printable(struct str text, struct arena *arena)
 {

@@ -31,6 +31,11 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
                    const struct sign_in *claim, struct sign_in_check *ret,
                    struct error *err) MUST_CHECK;
 
+/* May the caller help this user, who lost the password or the second factor? Fails with 403 for the
+ * caller's own user, who has ways that ask for the password, and for a personal access token: a
+ * stolen session or token must not be enough. The operator may. */
+int accounts_check_helper(struct api_call *call, struct str email, struct error *err) MUST_CHECK;
+
 /* From where a session is being opened: its address and its user agent, bounded and printable. */
 void accounts_note_origin(struct api_call *call, struct sign_in_session *session);
 

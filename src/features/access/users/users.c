@@ -46,6 +46,15 @@ static struct user user_answer(const struct user_row *row, struct list tenants)
                           .last_login_at = row->last_login_at };
 }
 
+/* Invitations for a person who has an account by now are of no use, and would bring the person back
+ * after the account was deleted. */
+static int add_row(struct db *db, const struct user_row *row, struct error *err)
+{
+    if (store_user_add(db, row, err) != 0)
+        return -1;
+    return store_invitations_end(db, row->email, err);
+}
+
 int users_add(struct db *db, const struct user_create *create, struct arena *arena,
               struct user *ret, struct error *err)
 {
@@ -56,7 +65,7 @@ int users_add(struct db *db, const struct user_create *create, struct arena *are
                                   .created_at = clock_wall_us(),
                                   .last_login_at = TIME_NULL };
 
-    if (store_user_add(db, &row, err) != 0)
+    if (add_row(db, &row, err) != 0)
         return -1;
     *ret = user_answer(&row, (struct list){ 0 });
     return 0;
@@ -89,12 +98,14 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
     return 0;
 }
 
-/* Beside sessions: tokens and reset links, which could outlive a new password. */
+/* Beside sessions: tokens, reset links, and links for others that the user made, all of which could
+ * outlive a new password. */
 static int end_other_ways(struct db *db, const struct user_row *user, struct error *err)
 {
-    if (store_personal_end(db, user->user_id, INT64_MAX, err) != 0)
+    if (store_personal_end(db, user->user_id, INT64_MAX, err) != 0 ||
+        store_resets_end(db, user->email, err) != 0)
         return -1;
-    return store_resets_end(db, user->email, err);
+    return store_links_end_of(db, user->email, 0, err);
 }
 
 int users_set(struct db *db, struct str email, const struct user_patch *patch, struct arena *arena,
@@ -132,7 +143,7 @@ int users_remove(struct db *db, struct str email, struct error *err)
     arena_init(&arena);
     if (users_find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
         store_sessions_end(db, row.user_id, NULL, err) == 0 && end_other_ways(db, &row, err) == 0 &&
-        store_links_end_of(db, row.email, 0, err) == 0)
+        store_invitations_end(db, row.email, err) == 0)
         r = store_user_remove(db, row.user_id, err);
     arena_done(&arena);
     return r;
@@ -201,7 +212,7 @@ static int find_or_make(struct db *db, const struct tenant_user_create *create, 
                               .role = PLATFORM_NONE,
                               .created_at = clock_wall_us(),
                               .last_login_at = TIME_NULL };
-    return store_user_add(db, ret, err);
+    return add_row(db, ret, err);
 }
 
 /* Users of all tenants are in memory, and their lists are answered as a whole. */

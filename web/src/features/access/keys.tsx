@@ -184,7 +184,7 @@ function Buttons({ slug, apiKey, onDone }: { slug: string; apiKey: Key; onDone: 
                 <ConfirmButton
                     plain
                     label="Revoke only this"
-                    name={`Revoke only key ${name}`}
+                    name={`Revoke only this key, ${name}`}
                     title={`Revoke only ${name}?`}
                     text="Requests with this key are rejected from now on. The keys that replaced it stay valid. This cannot be undone."
                     verb="Revoke"

@@ -97,7 +97,7 @@ function ResetUser({ email, onMade }: { email: string; onMade: (made: LinkCreate
         <ConfirmButton
             plain
             label="Reset password"
-            name={`Reset the password of ${email}`}
+            name={`Reset password of ${email}`}
             title={`Reset the password of ${email}?`}
             text="This creates a link with which they choose a new password, once and within an hour. Their password stays valid until then."
             verb="Create link"
@@ -117,7 +117,7 @@ function ResetFactor({ email }: { email: string }) {
     return (
         <ConfirmButton
             label="Remove second factor"
-            name={`Remove the second factor of ${email}`}
+            name={`Remove second factor of ${email}`}
             title={`Remove the second factor of ${email}?`}
             text="For a person who lost the app and the recovery codes. They sign in with the password alone, until they add a new one."
             verb="Remove"
