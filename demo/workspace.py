@@ -35,6 +35,10 @@ POLICIES = {
     "contract-reviewer": {"mode": "deny_all"},
 }
 
+# What the webhooks are told of: a failing agent once, not each of its runs.
+TOLD = ["agent.failing", "agent.healthy", "agent.silent", "agent.recovered", "run.stuck",
+        "kpi.crossed", "kpi.recovered", "budget.exceeded", "budget.recovered"]  # fmt: skip
+
 
 def register(client):
     for agent in FLEET:
@@ -99,7 +103,8 @@ def set_up(person, tenant, hooks):
         key = {"label": label, "agent_name": "invoice-reader"}
         person.post(path_of("tenants", tenant, "keys"), key)
     for label, url in hooks:
-        person.post(path_of("tenants", tenant, "webhooks"), {"url": url, "label": label})
+        hook = {"url": url, "label": label, "types": TOLD}
+        person.post(path_of("tenants", tenant, "webhooks"), hook)
 
 
 RULES = {

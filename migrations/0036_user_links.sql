@@ -17,6 +17,7 @@ CREATE TABLE user_links (
 
 CREATE INDEX user_links_tenant ON user_links (tenant_id, created_at);
 CREATE INDEX user_links_email ON user_links (email);
+CREATE INDEX user_links_created ON user_links (created_at);
 
 -- The roles that an invitation gives.
 CREATE TABLE user_link_roles (

@@ -58,19 +58,22 @@ void syncer_add(struct syncer *s, struct job_list *group, int64_t group_us)
 /* Waits for jobs and takes them all; false when it is to end. */
 static bool take(struct syncer *s, struct job_list *ret, int64_t *ret_group_us)
 {
-    bool any;
+    bool any, was_full;
 
     job_list_init(ret);
     lock_acquire(&s->lock);
     while (s->waiting.first == NULL && !s->stopping)
         cond_wait(&s->changed, &s->lock);
     any = s->waiting.first != NULL;
+    was_full = syncer_state(s) == SYNCER_FULL;
     if (any) {
         *ret_group_us = s->waiting_us;
         job_list_move(ret, &s->waiting);
         set_state(s, SYNCER_SYNCING);
     }
     lock_release(&s->lock);
+    if (any && was_full)
+        s->options.relaxed(s->options.ctx, 0); /* the next group may be applied meanwhile */
     return any;
 }
 

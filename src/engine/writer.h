@@ -87,7 +87,7 @@ struct writer_options {
     bool shared;                      /* other processes write too: jobs are applied in one order */
     const struct writer_hooks *hooks; /* NULL: none */
     struct writer_limits limits;
-    void (*on_fatal)(void *ctx, const struct error *err); /* writer thread */
+    void (*on_fatal)(void *ctx, const struct error *err); /* a thread of the writer's */
     void *ctx;
 };
 

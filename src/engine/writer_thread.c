@@ -176,7 +176,7 @@ static void committed(struct writer_thread *t, bool changes)
 
 /* When the parts of a group's transaction ended, by the monotonic clock. */
 struct pace {
-    int64_t began_us, applied_us, committed_us;
+    int64_t began_us, opened_us, applied_us, committed_us;
 };
 
 /* Applies and commits the jobs of `group`. */
@@ -190,6 +190,7 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     db_set_patience(t->txn->db, job_queue_patience(&t->writer->options.limits, group));
     if (begin(t, err) != 0)
         return -1;
+    ret_pace->opened_us = clock_mono_us(); /* it may have moved the log into the file */
     txn_set_state(t->txn, TXN_OPEN);
     if (apply_all(t, group, err) != 0)
         return roll_back(t);
@@ -232,7 +233,7 @@ static void learn(struct writer *w, const struct job_list *group, const struct p
 {
     bool exclusive = group->first->exclusive, large = group->events >= LARGE_EVENTS;
     int64_t us =
-        (exclusive || w->syncer != NULL ? pace->committed_us : pace->applied_us) - pace->began_us;
+        (exclusive || w->syncer != NULL ? pace->committed_us : pace->applied_us) - pace->opened_us;
     double ratio = us < 0 ? 1.0 : (double)us / (double)group->us; /* < 0: a test moved the clock */
 
     if (!exclusive && !large && ratio > 1.0)

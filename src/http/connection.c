@@ -224,8 +224,9 @@ static void forgo_rest(struct http_conn *c)
 
 static void stash(struct http_conn *c, struct str bytes)
 {
-    /* Part of a body will be read, and count for its caller, at once. */
-    bool must = c->state == CONN_MOVING || c->peer.kind == PEER_OPERATOR;
+    /* Part of a body will be read, and count for its caller, at once or when its head is let in. */
+    const bool has_body = c->state == CONN_MOVING || (c->state == CONN_BUSY && c->cut_short);
+    const bool must = has_body || c->peer.kind == PEER_OPERATOR;
 
     assert(c->stash == NULL); /* 3: else bytes would be lost */
     stop_reading(c);

@@ -70,6 +70,11 @@ OPERATIONS = """
     person    GET    /api/v1/auth/sessions
     person    DELETE /api/v1/auth/sessions
     person    DELETE /api/v1/auth/sessions/{session_id}
+    person    GET    /api/v1/auth/second-factor
+    person    POST   /api/v1/auth/second-factor
+    person    POST   /api/v1/auth/second-factor/confirm
+    person    POST   /api/v1/auth/second-factor/recovery-codes
+    person    POST   /api/v1/auth/second-factor/remove
 
     read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
@@ -182,6 +187,8 @@ OPERATIONS = """
     platform  DELETE /api/v1/platform/users/{email}/sessions
     platform  DELETE /api/v1/platform/users/{email}/sessions/{session_id}
     platform  POST   /api/v1/platform/users/{email}/reset-link
+    platform  GET    /api/v1/platform/users/{email}/second-factor
+    platform  DELETE /api/v1/platform/users/{email}/second-factor
     platform  GET    /api/v1/platform/invitations
     platform  POST   /api/v1/platform/invitations
     platform  DELETE /api/v1/platform/invitations/{link_id}
@@ -214,6 +221,10 @@ BODIES = {
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
     "POST /api/v1/auth/password": {"current_password": "x", "new_password": "aaaaaaaaaaaaaaa"},
     "POST /api/v1/auth/tokens": {"name": "x"},
+    "POST /api/v1/auth/second-factor": {"current_password": PASSWORD},
+    "POST /api/v1/auth/second-factor/confirm": {"code": "000000"},
+    "POST /api/v1/auth/second-factor/recovery-codes": {"current_password": PASSWORD},
+    "POST /api/v1/auth/second-factor/remove": {"current_password": PASSWORD},
     "POST /api/v1/auth/link": {"token": "x"},
     "POST /api/v1/auth/link/accept": {"token": "x", "password": PASSWORD},
     "POST /api/v1/tenants/{slug}/invitations": {"email": "invited@example.com", "role": "member"},

@@ -1,10 +1,12 @@
 """Alerts that help: failing agents counted, rules for runs, acknowledgements, notes, reminders."""
 
+import json
 import uuid
 from datetime import datetime, timedelta, timezone
 
 import pytest
 from people import tenant_person
+from stored import change, of_tenant
 from test_alerts import (
     ALLOWED,
     DAY,
@@ -13,6 +15,7 @@ from test_alerts import (
     listen,
     messages,
     register,
+    reopen,
     report,
     until_closed,
     until_open,
@@ -113,6 +116,88 @@ def test_old_failures_before_good_runs_open_nothing(world, clock):
     assert len(alerts(world, type="run.failed")) == 1
 
 
+def start(runs, n):
+    """Runs that do not end."""
+    for _ in range(n):
+        runs.at += timedelta(seconds=1)
+        report(runs.tenant, runs.name, run_id=str(uuid.uuid4()), event="started",
+               timestamp=text(runs.at))  # fmt: skip
+
+
+def test_runs_that_have_not_ended_are_no_recovery(world, clock):
+    listen(world, "--types", "agent.failing,agent.healthy")
+    set_rules(world, run_failed=True)
+    busy, other = Runs(world, clock, "busy"), Runs(world, clock, "other")
+    busy.add("failed")
+    before = until_open(world)
+    start(busy, 60)
+    other.add("failed")
+    (others,) = alerts(world, agent_name="other", state="open")
+    for _ in range(5):
+        other.add("completed")
+    until_closed(world, others)  # so the watch has looked at both
+    assert until_open(world) == before
+    late = busy.at
+    busy.at -= timedelta(seconds=60)  # a failure among them changes nothing either
+    busy.add("failed")
+    busy.at = late
+    assert until_open(world)["alert_id"] == before["alert_id"]
+    for _ in range(20):
+        busy.add("completed")
+    until_closed(world, before)
+    told = [d["summary"] for t, d in messages(world) if t == "agent.healthy"]
+    assert told == [
+        "Agent 'other' is healthy again: 5 of its last 6 runs completed",
+        "Agent 'busy' is healthy again: 20 of its last 20 runs completed",
+    ]
+
+
+def test_a_failure_before_many_runs_that_have_not_ended_is_an_alert(world, clock):
+    listen(world, "--types", "agent.failing,agent.healthy")
+    set_rules(world, run_failed=True)
+    runs = Runs(world, clock)
+    start(runs, 60)
+    runs.at -= timedelta(minutes=10)
+    run = runs.add("failed", error_type="Timeout")
+    detail = {"failed": 1, "runs": 1, "run_id": run, "error_type": "Timeout"}
+    assert until_open(world)["detail"] == detail
+    ((_, message),) = messages(world)
+    assert message["summary"] == "Agent 'worker' is failing: 1 of its last 1 runs failed"
+
+
+@pytest.mark.parametrize("how", ["runs deleted", "rule switched off"])
+def test_the_watch_closes_what_nothing_else_would(world, clock, own_server, how):
+    listen(world, "--types", "agent.failing,agent.healthy")
+    set_rules(world, run_failed=True)
+    Runs(world, clock).add("failed")
+    alert = until_open(world)
+    own_server.stop()
+    if how == "runs deleted":
+        change(own_server, f"DELETE FROM runs WHERE {of_tenant(world)}")
+    else:  # as by a request that was committed just before the alert opened
+        change(own_server, f"UPDATE alert_rules SET run_failed = 0 WHERE {of_tenant(world)}")
+    own_server.start()
+    reopen(world, own_server)
+    reason = "recovered" if how == "runs deleted" else "rule"
+    assert until_closed(world, alert)["closed_by"] == reason
+    told = [d["summary"] for t, d in messages(world) if t == "agent.healthy"]
+    gone = ["Agent 'worker' is no longer failing: its runs were deleted"]
+    assert told == (gone if how == "runs deleted" else [])
+
+
+def test_agents_that_fail_together_have_an_alert_each(world):
+    set_rules(world, run_failed=True)
+    names = [f"agent-{i}" for i in (3, 1, 2)]
+    events = [
+        world.event(agent_name=name, run_id=str(uuid.uuid4()), event="failed")
+        for name in (*reversed(names), *names)
+    ]
+    assert world.client.post("/api/v1/telemetry/batch", {"events": events}).status == 202
+    found = alerts(world, state="open")
+    assert sorted(a["agent_name"] for a in found) == sorted(names)
+    assert {(a["detail"]["failed"], a["detail"]["runs"]) for a in found} == {(2, 2)}
+
+
 def test_a_failure_rate_beyond_its_limit_is_one_alert(world, clock):
     rate = {"agent_name": "worker", "runs": 4, "percent": 25}
     set_rules(world, failure_rates=[rate, {**rate, "paused": True, "percent": 0}])
@@ -176,6 +261,40 @@ def test_many_alerts_are_acknowledged_at_once_with_a_note(world, clock):
     }  # fmt: skip
     assert world.client.post(path, body).status == 403
     assert person.post(path, {"alert_ids": ["x"] * 1001}).status == 422
+    person.close()
+
+
+def test_an_alert_named_many_times_is_acknowledged_once(world, clock):
+    found = silent(world, clock, "a", "b")
+    first, second = (found[name]["alert_id"] for name in "ab")
+    person = tenant_person(world, "member")
+    body = {"alert_ids": [first] * 1000, "note": "x" * 2000}
+    assert person.post(world.path("alerts/acknowledge"), body).json() == {"acknowledged": 1}
+    body = {"alert_ids": [first, second, "alt_x"], "note": "later"}
+    assert person.post(world.path("alerts/acknowledge"), body).json() == {"acknowledged": 1}
+    history = person.get(world.path(f"alerts/{first}/history")).json()["entries"]
+    assert [(e["what"], e["note"]) for e in history] == [("acknowledged", "x" * 2000)]
+    assert {a["alert_id"]: a["note"] for a in alerts(world)} == {first: "x" * 2000, second: "later"}
+    log = world.server.cli("audit", "list", "--tenant", world.slug, "--action",
+                           "alert.acknowledge", "--json")  # fmt: skip
+    assert [e["detail"] for e in json.loads(log)["entries"]] == [
+        {"acknowledged": 1, "alert_ids": [second]},
+        {"acknowledged": 1, "alert_ids": [first]},
+    ]
+    person.close()
+
+
+def test_a_history_has_a_hundred_entries(world, clock):
+    (alert,) = silent(world, clock, "a").values()
+    person = tenant_person(world, "member")
+    path = world.path(f"alerts/{alert['alert_id']}")
+    for i in range(100):
+        assert person.post(path + "/notes", {"note": f"note {i}"}).status == 200
+    assert person.post(path + "/notes", {"note": "one more"}).status == 409
+    body = {"alert_ids": [alert["alert_id"]]}
+    assert person.post(world.path("alerts/acknowledge"), body).json() == {"acknowledged": 1}
+    entries = person.get(path + "/history").json()["entries"]
+    assert [e["note"] for e in entries] == [f"note {i}" for i in range(100)]
     person.close()
 
 

@@ -22,6 +22,8 @@ REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadra
 # Statements that read the rows of all tenants because that is their purpose; when they run.
 ACROSS_TENANTS = {
     "features/access/keys_store.c:select_live_keys": "once, at the start",
+    "features/access/links/store.c:prune_links": "what is old, found by its time",
+    "features/access/links/store.c:prune_roles": "as above",
     "features/access/retention_store.c:select_next": "a sweep looks for its next tenant",
     "features/access/stored_bytes.c:select_sums": "tenants with a quota, and all at the start",
     "features/access/users/users_store.c:select_roles": "when people change",

@@ -14,6 +14,7 @@
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/failing_store.h"
+#include "features/alerts/rules.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "shape/utf8.h"
@@ -30,14 +31,16 @@ enum {
 /* What an agent's last runs say. */
 struct failing_verdict {
     int64_t failed, runs;
+    bool unknown; /* too many of the newest runs have not ended to tell */
     bool recovered;
     const struct finished_run *last; /* that failed; NULL: none did */
 };
 
-static struct failing_verdict judge(const struct list *list, int64_t now)
+/* `more`: other runs may have ended before those in the list. */
+static struct failing_verdict judge(const struct list *list, bool more, int64_t now)
 {
     const struct finished_run *runs = list->items;
-    struct failing_verdict v = { .runs = (int64_t)list->n };
+    struct failing_verdict v = { .runs = (int64_t)list->n, .unknown = more && list->n < RUNS };
     size_t completed = 0; /* since the last failure */
 
     for (size_t i = 0; i < list->n; i++) {
@@ -47,8 +50,9 @@ static struct failing_verdict judge(const struct list *list, int64_t now)
         if (v.last == NULL && runs[i].failed)
             v.last = &runs[i];
     }
-    v.recovered = v.last == NULL || completed >= RUNS_TO_RECOVER ||
-                  (completed > 0 && now - v.last->ended_at >= (int64_t)QUIET_S * USEC_PER_SEC);
+    v.recovered = !v.unknown &&
+                  (v.last == NULL || completed >= RUNS_TO_RECOVER ||
+                   (completed > 0 && now - v.last->ended_at >= (int64_t)QUIET_S * USEC_PER_SEC));
     return v;
 }
 
@@ -78,10 +82,11 @@ static int read_verdict(struct db *db, int64_t tenant_id, int64_t agent_id, stru
 {
     const struct finished_runs of = { tenant_id, agent_id, RUNS };
     struct list runs;
+    bool more;
 
-    if (store_finished_runs(db, &of, arena, &runs, err) != 0)
+    if (store_finished_runs(db, &of, arena, &runs, &more, err) != 0)
         return -1;
-    *ret = judge(&runs, clock_wall_us());
+    *ret = judge(&runs, more, clock_wall_us());
     return 0;
 }
 
@@ -130,6 +135,9 @@ static int open_alert(struct txn *txn, const struct event_item *item,
 int failing_note(struct txn *txn, const struct event_item *item, struct arena *arena,
                  struct error *err)
 {
+    const struct finished_run failed = { .run_id = item->event->run_id,
+                                         .error_type = item->event->error_type,
+                                         .failed = true };
     struct failing_verdict v;
     struct failing_row open;
 
@@ -138,6 +146,13 @@ int failing_note(struct txn *txn, const struct event_item *item, struct arena *a
         return -1;
     if (v.recovered) /* a report of long ago; an open alert is closed by the watch */
         return 0;
+    if (v.unknown && !str_is_null(open.alert_id))
+        return 0;
+    if (v.last == NULL) { /* it is not among the newest runs: all that is known is that it failed */
+        v.last = &failed;
+        v.failed = 1;
+        v.runs++;
+    }
     if (str_is_null(open.alert_id))
         return open_alert(txn, item, &v, arena, err);
     return update_alert(txn, &open, detail_of(&v, arena), arena, err);
@@ -172,6 +187,17 @@ void failing_watch_free(struct failing_watch *f)
     free(f);
 }
 
+static struct str healthy_text(struct str name, const struct failing_verdict *v,
+                               struct arena *arena)
+{
+    if (v->runs == 0)
+        return arena_printf(arena, "Agent '%.*s' is no longer failing: its runs were deleted",
+                            STR_ARG(name));
+    return arena_printf(arena,
+                        "Agent '%.*s' is healthy again: %lld of its last %lld runs completed",
+                        STR_ARG(name), (long long)(v->runs - v->failed), (long long)v->runs);
+}
+
 static int close_alert(struct txn *txn, const struct failing_row *open,
                        const struct failing_verdict *v, struct arena *arena, struct error *err)
 {
@@ -183,20 +209,23 @@ static int close_alert(struct txn *txn, const struct failing_row *open,
 
     if (store_alert(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
         return -1;
+    if (!open->wanted)
+        return alert_rules_close(txn->db, &row, txn->notes, err);
     name = utf8_cut(row.agent_name, NAME_BYTES);
     row.closed_at = clock_wall_us();
     row.closed_by = open->deleted    ? STR_LIT("deleted")
                     : !open->enabled ? STR_LIT("disabled")
                                      : STR_LIT("recovered");
-    notice.summary =
-        open->enabled
-            ? arena_printf(arena,
-                           "Agent '%.*s' is healthy again: %lld of its last %lld runs "
-                           "completed",
-                           STR_ARG(name), (long long)(v->runs - v->failed), (long long)v->runs)
-            : arena_printf(arena, "Agent '%.*s' is no longer watched: it was %.*s", STR_ARG(name),
-                           STR_ARG(row.closed_by));
+    notice.summary = open->enabled
+                         ? healthy_text(name, v, arena)
+                         : arena_printf(arena, "Agent '%.*s' is no longer watched: it was %.*s",
+                                        STR_ARG(name), STR_ARG(row.closed_by));
     return alerts_close(txn->db, &notice, err);
+}
+
+static bool is_over(const struct failing_row *open, const struct failing_verdict *v)
+{
+    return v->recovered || !open->enabled || !open->wanted;
 }
 
 /* Decides again, by what is stored now. */
@@ -211,11 +240,15 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
         return -1;
     if (str_is_null(open.alert_id))
         return 0;
-    if (v.recovered || !open.enabled)
+    if (is_over(&open, &v))
         return close_alert(txn, &open, &v, arena, err);
+    if (v.unknown)
+        return 0;
     return update_alert(txn, &open, detail_of(&v, arena), arena, err);
 }
 
+/* In the order of the tick, by tenant and agent, as failures.c. In a transaction of its own, so
+ * that no report's rows are locked before. */
 static int failing_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct failing_watch *f = CONTAINER_OF(job, struct failing_watch, job);
@@ -256,7 +289,8 @@ static int find_changed(struct failing_watch *f, struct error *err)
         if (read_verdict(f->options.db, rows[i].tenant_id, rows[i].agent_id, &f->arena, &v, err) !=
             0)
             return -1;
-        if (v.recovered || !rows[i].enabled || !str_eq(rows[i].detail, detail_of(&v, &f->arena)))
+        if (is_over(&rows[i], &v) ||
+            (!v.unknown && !str_eq(rows[i].detail, detail_of(&v, &f->arena))))
             f->changed[f->n_changed++] = rows[i];
     }
     f->after = list.n == AGENTS_MAX ? (struct failing_row){ .tenant_id = rows[list.n - 1].tenant_id,
@@ -274,9 +308,12 @@ int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *er
     f->checked_us = raw_us;
     r = find_changed(f, err);
     if (r == 0 && f->n_changed > 0) {
-        f->job = (struct writer_job){
-            .apply = failing_apply, .done = failing_done, .events = f->n_changed, .unbounded = true
-        };
+        f->job = (struct writer_job){ .apply = failing_apply,
+                                      .done = failing_done,
+                                      .events = f->n_changed,
+                                      .exclusive = true,
+                                      .keeps_caches = true,
+                                      .unbounded = true };
         r = writer_submit(f->options.writer, &f->job, err);
         if (r == 0)
             return 0;

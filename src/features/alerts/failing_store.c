@@ -23,15 +23,17 @@ static const struct db_query runs_of_agent = {
 #define OWNER struct failing_row
 SHAPE_BEGIN(failing_row)
     { INT(tenant_id) }, { INT(agent_id) }, { STR(alert_id) }, { STR(detail) }, { BOOL(enabled) },
-    { BOOL(deleted) },
+    { BOOL(deleted) }, { BOOL(wanted) },
 ROW_END(failing_row);
 #undef OWNER
 
 #define FAILING                                                                                    \
     "SELECT l.tenant_id, l.agent_id, l.alert_id, l.detail,"                                        \
     " CASE WHEN a.deleted_at IS NULL THEN a.enabled ELSE 0 END AS enabled,"                        \
-    " CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END AS deleted"                                 \
+    " CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END AS deleted,"                                \
+    " COALESCE(r.run_failed, 0) AS wanted"                                                         \
     " FROM alerts l JOIN agents a ON a.tenant_id = l.tenant_id AND a.agent_id = l.agent_id"        \
+    " LEFT JOIN alert_rules r ON r.tenant_id = l.tenant_id"                                        \
     " WHERE l.open = 1 AND l.type = 'agent.failing' AND l.subject = ''"
 
 static const struct db_query open_failing = {
@@ -45,13 +47,20 @@ static const struct db_query failing_of_agent = {
 };
 /* clang-format on */
 
+struct finding {
+    struct rows rows; /* that have ended */
+    int64_t looked_at;
+};
+
 static bool add_finished(void *ctx, const struct db_row *row)
 {
-    struct rows *rows = ctx;
+    struct finding *finding = ctx;
+    struct rows *rows = &finding->rows;
     struct finished_run *run;
     struct opt_int duration_ms = rows_opt_int(row, 5);
     int64_t ended_at = rows_time(row, 4);
 
+    finding->looked_at++;
     if (ended_at == TIME_NULL)
         return true;
     run = rows_add(rows);
@@ -65,21 +74,22 @@ static bool add_finished(void *ctx, const struct db_row *row)
 }
 
 int store_finished_runs(struct db *db, const struct finished_runs *of, struct arena *arena,
-                        struct list *ret, struct error *err)
+                        struct list *ret, bool *ret_more, struct error *err)
 {
-    const int64_t looked_at = 2 * of->limit + UNFINISHED_MAX;
-    struct rows rows = { .arena = arena, .size = sizeof(struct finished_run) };
-    const int r =
-        of->agent_id == 0
-            ? db_exec(db, &runs_of_tenant, DB_ARGS(db_int(of->tenant_id), db_int(looked_at)),
-                      add_finished, &rows, err)
-            : db_exec(db, &runs_of_agent,
-                      DB_ARGS(db_int(of->tenant_id), db_int(looked_at), db_int(of->agent_id)),
-                      add_finished, &rows, err);
+    const int64_t max = 2 * of->limit + UNFINISHED_MAX;
+    struct finding finding = { .rows = { .arena = arena, .size = sizeof(struct finished_run) } };
+    const struct rows *rows = &finding.rows;
+    const int r = of->agent_id == 0
+                      ? db_exec(db, &runs_of_tenant, DB_ARGS(db_int(of->tenant_id), db_int(max)),
+                                add_finished, &finding, err)
+                      : db_exec(db, &runs_of_agent,
+                                DB_ARGS(db_int(of->tenant_id), db_int(max), db_int(of->agent_id)),
+                                add_finished, &finding, err);
 
     if (r != 0)
         return -1;
-    *ret = (struct list){ rows.items, rows.n < (size_t)of->limit ? rows.n : (size_t)of->limit };
+    *ret = (struct list){ rows->items, rows->n < (size_t)of->limit ? rows->n : (size_t)of->limit };
+    *ret_more = finding.looked_at == max;
     return 0;
 }
 

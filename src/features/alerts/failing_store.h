@@ -26,16 +26,19 @@ struct finished_runs {
 };
 
 /* The last runs that have ended, newest start first: a list of struct finished_run. Looks at twice
- * as many runs and a few, so that runs that never end cost little. */
+ * as many runs and a few, so that runs that never end cost little; *ret_more: it looked at that
+ * many, and runs that started before them may have ended too. */
 int store_finished_runs(struct db *db, const struct finished_runs *of, struct arena *arena,
-                        struct list *ret, struct error *err) MUST_CHECK;
+                        struct list *ret, bool *ret_more, struct error *err) MUST_CHECK;
 
-/* An open agent.failing alert, and whether its agent still takes reports. */
+/* An open agent.failing alert, whether its agent still takes reports, and whether its tenant wants
+ * alerts on failed runs. */
 struct failing_row {
     int64_t tenant_id, agent_id;
     struct str alert_id, detail;
     bool enabled; /* and not deleted */
     bool deleted;
+    bool wanted;
 };
 
 /* Of agents after this one, by tenant and agent: a list of struct failing_row. */

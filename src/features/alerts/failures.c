@@ -2,6 +2,8 @@
  * so. */
 #include "features/alerts/failures.h"
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "engine/txn.h"
 #include "features/alerts/alerts.h"
@@ -13,8 +15,7 @@
 
 enum {
     TEXT_BYTES = 1000, /* of an error in a message */
-    NAME_BYTES = 200,  /* of a name */
-    LOOK_BACK_MAX = 1000
+    NAME_BYTES = 200   /* of a name */
 };
 
 /* The event's error fields, each truncated. */
@@ -72,37 +73,61 @@ static bool is_failure(const struct event_item *item)
     return item->watched && !item->duplicate && item->run_status == RUN_FAILED;
 }
 
-/* Does one of the items before it speak of the same agent? Then its runs are counted already. */
-static bool is_agent_done(const struct event_item *items, size_t i)
+static int compare_agents(const void *a, const void *b)
 {
-    const struct event_item *item = &items[i];
+    const struct event_item *left = *(const struct event_item *const *)a;
+    const struct event_item *right = *(const struct event_item *const *)b;
 
-    for (size_t k = i > LOOK_BACK_MAX ? i - LOOK_BACK_MAX : 0; k < i; k++)
-        if (items[k].agent_id == item->agent_id && items[k].tenant_id == item->tenant_id &&
-            is_failure(&items[k]))
-            return true;
-    return false;
+    if (left->tenant_id != right->tenant_id)
+        return left->tenant_id < right->tenant_id ? -1 : 1;
+    if (left->agent_id != right->agent_id)
+        return left->agent_id < right->agent_id ? -1 : 1;
+    return left < right ? -1 : left > right; /* the first event of an agent comes first */
+}
+
+/* Once per agent, by tenant and agent: all writers take the alerts' rows in this order. */
+static int note_agents(struct txn *txn, const struct event_item **failures, size_t n,
+                       struct error *err)
+{
+    struct arena arena;
+    int r = 0;
+
+    qsort(failures, n, sizeof(*failures), compare_agents);
+    arena_init(&arena);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (i > 0 && failures[i]->tenant_id == failures[i - 1]->tenant_id &&
+            failures[i]->agent_id == failures[i - 1]->agent_id)
+            continue;
+        r = failing_note(txn, failures[i], &arena, err);
+        arena_reset(&arena);
+    }
+    arena_done(&arena);
+    return r;
 }
 
 int failures_alert(struct txn *txn, struct error *err)
 {
-    const struct event_item *items;
-    struct arena arena;
-    size_t n;
+    const struct event_item *items, **failures;
+    struct arena arena, scratch; /* of the batch, and of one event */
+    size_t n, n_failures = 0;
     int r = 0;
 
     if (!event_batch_is_watched(txn->events))
         return 0;
     items = event_batch_items(txn->events, &n);
     arena_init(&arena);
+    arena_init(&scratch);
+    failures = ARENA_ARRAY(&arena, const struct event_item *, n + 1);
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (!is_failure(&items[i]))
             continue;
-        r = open_failed_alert(txn->db, &items[i], txn->notes, &arena, err);
-        if (r == 0 && !is_agent_done(items, i))
-            r = failing_note(txn, &items[i], &arena, err);
-        arena_reset(&arena);
+        failures[n_failures++] = &items[i];
+        r = open_failed_alert(txn->db, &items[i], txn->notes, &scratch, err);
+        arena_reset(&scratch);
     }
+    arena_done(&scratch);
+    if (r == 0)
+        r = note_agents(txn, failures, n_failures, err);
     arena_done(&arena);
     return r;
 }

@@ -59,14 +59,18 @@ static int remind(struct txn *txn, struct alert_row *row, int64_t now_us, struct
 static int reminders_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct reminders *m = CONTAINER_OF(job, struct reminders, job);
-    struct arena arena;
+    struct arena arena, scratch; /* of all, and of one alert */
     struct list list;
     int r;
 
     arena_init(&arena);
+    arena_init(&scratch);
     r = store_alerts_to_remind(txn->db, m->now_us, REMIND_MAX, &arena, &list, err);
-    for (size_t i = 0; r == 0 && i < list.n; i++)
-        r = remind(txn, &((struct alert_row *)list.items)[i], m->now_us, &arena, err);
+    for (size_t i = 0; r == 0 && i < list.n; i++) {
+        r = remind(txn, &((struct alert_row *)list.items)[i], m->now_us, &scratch, err);
+        arena_reset(&scratch);
+    }
+    arena_done(&scratch);
     arena_done(&arena);
     return r;
 }

@@ -109,8 +109,8 @@ static bool has_subject(const struct list *active, struct str subject)
     return false;
 }
 
-static int close_by_rule(struct db *db, struct alert_row *alert, struct alert_notes *notes,
-                         struct error *err)
+int alert_rules_close(struct db *db, struct alert_row *alert, struct alert_notes *notes,
+                      struct error *err)
 {
     bool closed;
 
@@ -136,7 +136,7 @@ static int close_alerts_of_removed_rules(struct db *db, int64_t tenant_id,
     alerts = list.items;
     for (size_t i = 0; i < list.n; i++)
         if (!has_subject(active, alerts[i].subject) &&
-            close_by_rule(db, &alerts[i], notes, err) != 0)
+            alert_rules_close(db, &alerts[i], notes, err) != 0)
             return -1;
     return 0;
 }
@@ -152,7 +152,7 @@ static int close_failing(struct db *db, int64_t tenant_id, struct alert_notes *n
         return -1;
     alerts = list.items;
     for (size_t i = 0; i < list.n; i++)
-        if (close_by_rule(db, &alerts[i], notes, err) != 0)
+        if (alert_rules_close(db, &alerts[i], notes, err) != 0)
             return -1;
     return 0;
 }

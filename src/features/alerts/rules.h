@@ -6,6 +6,7 @@
 #include "features/alerts/rule_shapes.h"
 
 struct alert_notes;
+struct alert_row;
 struct alert_rules_row;
 struct db;
 
@@ -17,6 +18,10 @@ int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, stru
  * live updates, but not sent to webhooks. */
 int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
                     struct alert_notes *notes, struct arena *arena, struct error *err) MUST_CHECK;
+
+/* Closes an open alert whose rule was removed: published to live updates, not sent to webhooks. */
+int alert_rules_close(struct db *db, struct alert_row *alert, struct alert_notes *notes,
+                      struct error *err) MUST_CHECK;
 
 /* A stored row as rules, in the arena. */
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,

@@ -44,6 +44,7 @@ static int read_runs(const struct rule_eval_reader *reader, struct scope *scope,
                      struct rule_eval *ret, struct error *err)
 {
     struct finished_runs of = { reader->tenant_id, 0, scope->n };
+    bool more;
 
     if (find_agent(reader, scope, err) != 0)
         return -1;
@@ -58,7 +59,7 @@ static int read_runs(const struct rule_eval_reader *reader, struct scope *scope,
         return 0;
     }
     of.agent_id = ret->agent_id = scope->agent_id;
-    if (store_finished_runs(reader->db, &of, reader->arena, &scope->runs, err) != 0)
+    if (store_finished_runs(reader->db, &of, reader->arena, &scope->runs, &more, err) != 0)
         return -1;
     ret->known = scope->runs.n == (size_t)scope->n;
     return 0;

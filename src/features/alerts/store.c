@@ -93,7 +93,7 @@ static const struct db_query alerts_of_thresholds = {
 };
 static const struct db_query alerts_of_failing = {
     .row = &alert_row,
-    .sql = ALERTS " AND l.open = 1 AND l.type = 'agent.failing'",
+    .sql = ALERTS " AND l.open = 1 AND l.type = 'agent.failing' ORDER BY l.agent_id",
 };
 static const struct db_query select_over = {
     .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"

@@ -22,16 +22,6 @@ static struct alert_entry_row entry_of(const struct handling *by, struct str ale
                                        by->actor, by->note } };
 }
 
-static int is_full(const struct handling *by, struct str alert_id, bool *ret, struct error *err)
-{
-    struct list entries;
-
-    if (store_alert_history(by->db, by->tenant_id, alert_id, by->arena, &entries, err) != 0)
-        return -1;
-    *ret = entries.n == ALERT_HISTORY_MAX;
-    return 0;
-}
-
 /* Adds the entry, and its note to the alert. A full history stays as it is. */
 static int record(const struct handling *by, struct str alert_id, struct str what,
                   struct error *err)
@@ -39,7 +29,7 @@ static int record(const struct handling *by, struct str alert_id, struct str wha
     const struct alert_entry_row row = entry_of(by, alert_id, what);
     bool full;
 
-    if (is_full(by, alert_id, &full, err) != 0)
+    if (store_alert_history_is_full(by->db, by->tenant_id, alert_id, &full, err) != 0)
         return -1;
     if (!full && store_alert_history_add(by->db, &row, err) != 0)
         return -1;
@@ -72,6 +62,7 @@ static int find(const struct handling *by, struct str alert_id, bool *ret, struc
     return 0;
 }
 
+/* An alert that is acknowledged already stays as it is, as does one that is not known. */
 static int acknowledge(const struct handling *by, struct str alert_id, bool *ret_first,
                        struct error *err)
 {
@@ -79,9 +70,7 @@ static int acknowledge(const struct handling *by, struct str alert_id, bool *ret
 
     if (store_alert_acknowledge(by->db, &row, ret_first, err) != 0)
         return -1;
-    if (*ret_first)
-        return record(by, alert_id, row.entry.what, err);
-    return str_is_null(by->note) ? 0 : record(by, alert_id, STR_LIT("note"), err);
+    return *ret_first ? record(by, alert_id, row.entry.what, err) : 0;
 }
 
 int handling_acknowledge(const struct handling *by, struct str alert_id, struct alert *ret,
@@ -98,24 +87,30 @@ int handling_acknowledge(const struct handling *by, struct str alert_id, struct 
     return publish(by, alert_id, ret, err);
 }
 
-int handling_acknowledge_all(const struct handling *by, const struct list *alert_ids, int64_t *ret,
-                             struct error *err)
+int handling_acknowledge_all(const struct handling *by, const struct list *alert_ids,
+                             struct list *ret, struct error *err)
 {
     const struct str *ids = alert_ids->items;
+    struct str *done = ARENA_ARRAY(by->arena, struct str, alert_ids->n + 1);
+    struct handling one = *by;
+    struct arena scratch; /* of one alert, so that memory does not grow with them */
+    int r = 0;
 
-    *ret = 0;
-    for (size_t i = 0; i < alert_ids->n; i++) {
-        bool found, first;
+    *ret = (struct list){ done, 0 };
+    arena_init(&scratch);
+    one.arena = &scratch;
+    for (size_t i = 0; r == 0 && i < alert_ids->n; i++) {
+        bool first = false;
 
-        if (find(by, ids[i], &found, err) != 0)
-            return -1;
-        if (!found)
-            continue;
-        if (acknowledge(by, ids[i], &first, err) != 0 || publish(by, ids[i], NULL, err) != 0)
-            return -1;
-        *ret += first;
+        r = acknowledge(&one, ids[i], &first, err);
+        if (r == 0 && first) {
+            r = publish(&one, ids[i], NULL, err);
+            done[ret->n++] = ids[i];
+        }
+        arena_reset(&scratch);
     }
-    return 0;
+    arena_done(&scratch);
+    return r;
 }
 
 int handling_unacknowledge(const struct handling *by, struct str alert_id, struct alert *ret,
@@ -142,7 +137,7 @@ int handling_note(const struct handling *by, struct str alert_id, struct alert *
         return -1;
     if (!found)
         return not_found(alert_id, err);
-    if (is_full(by, alert_id, &full, err) != 0)
+    if (store_alert_history_is_full(by->db, by->tenant_id, alert_id, &full, err) != 0)
         return -1;
     if (full)
         return err_set(err, ERR_CONFLICT, "The alert has %d entries already", ALERT_HISTORY_MAX);

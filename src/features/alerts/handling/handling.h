@@ -22,14 +22,15 @@ struct handling {
     struct arena *arena;
 };
 
-/* The first acknowledgement of an alert stands; a note is added all the same. *ret is the alert as
+/* The first acknowledgement of an alert stands; a later one adds nothing. *ret is the alert as
  * stored. ERR_NOT_FOUND. */
 int handling_acknowledge(const struct handling *by, struct str alert_id, struct alert *ret,
                          struct error *err) MUST_CHECK;
 
-/* Ids that are not known are passed over. *ret: how many were not acknowledged before. */
-int handling_acknowledge_all(const struct handling *by, const struct list *alert_ids, int64_t *ret,
-                             struct error *err) MUST_CHECK;
+/* Ids that are not known, and alerts that were acknowledged before, are passed over. *ret: the ids
+ * of the others, a list of struct str in the arena. */
+int handling_acknowledge_all(const struct handling *by, const struct list *alert_ids,
+                             struct list *ret, struct error *err) MUST_CHECK;
 
 /* Does nothing when it is not acknowledged. ERR_NOT_FOUND. */
 int handling_unacknowledge(const struct handling *by, struct str alert_id, struct alert *ret,

@@ -20,14 +20,14 @@ SHAPE_END(alert_entry_shape, "AlertEntry", .doc = "Something that was done about
 
 #define OWNER struct alert_history
 SHAPE_BEGIN(alert_history_shape)
-    { LIST(entries, alert_entry_shape), .flags = F_REQUIRED, .doc = "Oldest first, at most 1,000." },
+    { LIST(entries, alert_entry_shape), .flags = F_REQUIRED, .doc = "Oldest first, at most 100." },
 SHAPE_END(alert_history_shape, "AlertHistory", .doc = "What was done about an alert.");
 #undef OWNER
 
 #define OWNER struct alerts_acknowledge
 SHAPE_BEGIN(alerts_acknowledge_shape)
     { LIST_STR(alert_ids), .max = ALERTS_AT_ONCE_MAX, .flags = F_REQUIRED, .doc = "Which alerts, at most 1,000." },
-    { STR(note),           .max = ALERT_NOTE_MAX, .flags = F_NULL, .doc = "A note for each of them." },
+    { STR(note),           .max = ALERT_NOTE_MAX, .flags = F_NULL, .doc = "A note for each that this request acknowledges." },
 SHAPE_END(alerts_acknowledge_shape, "AlertsAcknowledge", .doc = "Alerts that a person takes care of.",
           .example = EXAMPLE({"alert_ids": ["alt_71", "alt_72"], "note": "The server is being replaced"}));
 #undef OWNER

@@ -30,6 +30,10 @@ static const struct db_query select_entries = {
     .sql = "SELECT entry_id, at, what, actor, note FROM alert_history"
            " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3",
 };
+static const struct db_query count_entries = {
+    .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM alert_history"
+           " WHERE tenant_id = $1 AND alert_id = $2 LIMIT $3) AS counted",
+};
 static const struct db_query count_by_type = {
     .row = &alert_count_shape,
     .sql = "SELECT type, COUNT(*) AS open,"
@@ -86,6 +90,19 @@ int store_alert_history_add(struct db *db, const struct alert_entry_row *row, st
         db_text(entry->what), db_text(entry->actor), db_text(entry->note));
 
     return db_run(db, &add_entry, args, err);
+}
+
+int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
+                                struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(ALERT_HISTORY_MAX));
+    int64_t n = 0;
+
+    if (db_exec(db, &count_entries, args, db_read_int, &n, err) != 0)
+        return -1;
+    *ret = n >= ALERT_HISTORY_MAX;
+    return 0;
 }
 
 int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,

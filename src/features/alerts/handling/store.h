@@ -38,7 +38,11 @@ int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t
 int store_alert_history_add(struct db *db, const struct alert_entry_row *row,
                             struct error *err) MUST_CHECK;
 
-enum { ALERT_HISTORY_MAX = 1000 }; /* entries of an alert */
+enum { ALERT_HISTORY_MAX = 100 }; /* entries of an alert */
+
+/* Has the alert as many entries as it may have? */
+int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
+                                struct error *err) MUST_CHECK;
 
 /* The oldest of them: a list of struct alert_entry. */
 int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
