@@ -101,7 +101,9 @@ def test_a_link_works_once_also_when_it_is_used_many_times_at_once(server, tenan
     made = invite(admin, tenant.path("invitations"))
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda n: accept(server, made["token"], f"{PASSWORD} {n}"), range(4)))
-    assert sorted(answer.status for answer in answers) == [200, 404, 404, 404]
+    # 409: it was still open when it was found, and the user was there a moment later
+    first, *others = sorted(answer.status for answer in answers)
+    assert first == 200 and set(others) <= {404, 409}
     (chosen,) = [n for n, answer in enumerate(answers) if answer.status == 200]
     log_in(server, made["email"], f"{PASSWORD} {chosen}")
     again = show(server, made["token"])

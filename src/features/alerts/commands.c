@@ -21,7 +21,7 @@ const struct command alert_commands[] = {
       .help = "show a tenant's alert rules",
       .examples = "muster rule show --tenant acme",
       .method = METHOD_GET, .path = RULES, .answer = &alert_rules_shape, .line = RULES_LINE },
-    { "rule", "set", .args = { { "file", OPTION_BODY, "FILE.json", .help = "{\"run_failed\":...,\"run_stuck\":...,\"kpis\":[...],\"budgets\":[...],...}" } },
+    { "rule", "set", .args = { { "file", OPTION_BODY, "FILE.json", .help = "{\"run_failed\": ..., \"run_stuck\": ..., \"kpis\": [...], ...}, as `muster rule show --json` prints it" } },
       .options = OPTIONS(TENANT_OPTION),
       .help = "replace a tenant's alert rules",
       .examples = "muster rule set rules.json --tenant acme",
