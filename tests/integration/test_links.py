@@ -122,6 +122,9 @@ def test_a_platform_admin_invites_with_roles_in_several_tenants(server, tenant):
     made = invite(admin, PLATFORM, role="platform_admin")
     assert accept(server, made["token"]).status == 200
     assert log_in(server, made["email"]).answer["role"] == "platform_admin"
+    made = invite(admin, PLATFORM, role="platform_admin")
+    assert admin.request("DELETE", f"{PLATFORM}/{made['link_id']}").status == 200
+    assert show(server, made["token"]).status == 404
     body = {"email": new_email(), "tenants": [{"slug": "no-such-tenant", "role": "admin"}]}
     assert admin.post(PLATFORM, body).status == 404
 

@@ -92,7 +92,7 @@ static int note_agents(struct txn *txn, const struct event_item **failures, size
     struct arena arena;
     int r = 0;
 
-    qsort(failures, n, sizeof(*failures), compare_agents);
+    qsort((void *)failures, n, sizeof(*failures), compare_agents);
     arena_init(&arena);
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (i > 0 && failures[i]->tenant_id == failures[i - 1]->tenant_id &&

@@ -38,10 +38,10 @@ static bool add_value(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, int64_t limit,
-                   struct arena *arena, struct list *ret, struct error *err)
+int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,
+                   struct list *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(run_id), db_int(limit));
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(run_id), db_int(RUN_KPIS_MAX));
     struct rows rows = { .arena = arena, .size = sizeof(struct run_kpi) };
 
     if (db_exec(db, &select_values, args, add_value, &rows, err) != 0)

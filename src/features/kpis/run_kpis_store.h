@@ -7,6 +7,6 @@
 
 struct db;
 
-/* At most `limit`, by agent and key: a list of struct run_kpi (shapes.h), in the arena. */
-int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, int64_t limit,
-                   struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+/* At most RUN_KPIS_MAX, by agent and key: a list of struct run_kpi (shapes.h), in the arena. */
+int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,
+                   struct list *ret, struct error *err) MUST_CHECK;

@@ -71,7 +71,8 @@ int rate_past_load(struct rate_past *p, struct db *db, struct error *err)
 {
     const int64_t kept_us = (int64_t)KEPT_S * USEC_PER_SEC;
 
-    if (store_rates_recent(db, clock_wall_us() - kept_us, add_row, p, err) != 0)
+    if (store_rates_recent(db, clock_wall_us() - kept_us, &(struct rate_reader){ add_row, p },
+                           err) != 0)
         return -1;
     p->until_us = clock_mono_us() + kept_us;
     atomic_store(&p->over, false);

@@ -174,9 +174,10 @@ static void deny_excess(struct due *due, int64_t now_us)
 static int hear_others(struct batch *batch, const struct rate_row *rows, struct hearing *h,
                        struct db *db, struct error *err)
 {
+    const struct rate_reader reader = { hear_row, h };
     static const struct heard none;
 
-    if (store_rates_lock(db, rows, batch->n, left_before(h->now), hear_row, h, err) != 0)
+    if (store_rates_lock(db, rows, batch->n, left_before(h->now), &reader, err) != 0)
         return -1;
     for (struct due *due = batch->first; due != NULL; due = due->next) {
         const struct heard *heard = map_get(&h->windows, rate_window_name(due->window));

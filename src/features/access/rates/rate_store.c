@@ -44,14 +44,9 @@ static const struct db_query delete_node = {
 };
 /* clang-format on */
 
-struct reading {
-    rate_row_fn *fn;
-    void *ctx;
-};
-
 static bool read_row(void *ctx, const struct db_row *row)
 {
-    const struct reading *reading = ctx;
+    const struct rate_reader *reading = ctx;
     const struct rate_row read = { .name = db_get_text(row, 0),
                                    .node = db_get_text(row, 1),
                                    .counts = db_get_text(row, 2) };
@@ -60,17 +55,18 @@ static bool read_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_rates_recent(struct db *db, int64_t since, rate_row_fn *fn, void *ctx, struct error *err)
+int store_rates_recent(struct db *db, int64_t since, const struct rate_reader *reader,
+                       struct error *err)
 {
-    struct reading reading = { fn, ctx };
+    struct rate_reader reading = *reader;
 
     return db_exec(db, &select_recent, DB_ARGS(db_int(since)), read_row, &reading, err);
 }
 
 int store_rates_lock(struct db *db, const struct rate_row *of, size_t n, int64_t since,
-                     rate_row_fn *fn, void *ctx, struct error *err)
+                     const struct rate_reader *reader, struct error *err)
 {
-    struct reading reading = { fn, ctx };
+    struct rate_reader reading = *reader;
     struct pg_arrays names;
     struct db_value array;
     struct arena arena;

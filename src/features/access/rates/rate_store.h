@@ -19,14 +19,19 @@ struct rate_row {
 /* The row is borrowed. */
 typedef void rate_row_fn(void *ctx, const struct rate_row *row);
 
+struct rate_reader {
+    rate_row_fn *fn;
+    void *ctx;
+};
+
 /* All rows that were saved after `since`, at the start. */
-int store_rates_recent(struct db *db, int64_t since, rate_row_fn *fn, void *ctx,
+int store_rates_recent(struct db *db, int64_t since, const struct rate_reader *reader,
                        struct error *err) MUST_CHECK;
 
 /* The rows of some windows that were saved after `since`, ordered by name, and locked until the end
  * of the transaction. Only with PostgreSQL. */
 int store_rates_lock(struct db *db, const struct rate_row *of, size_t n, int64_t since,
-                     rate_row_fn *fn, void *ctx, struct error *err) MUST_CHECK;
+                     const struct rate_reader *reader, struct error *err) MUST_CHECK;
 
 /* The rows of one process. */
 int store_rates_save(struct db *db, const struct rate_row *rows, size_t n, int64_t now,
