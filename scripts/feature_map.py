@@ -13,7 +13,7 @@ from gate import ROOT
 
 ROUTE = re.compile(r'ROUTE\(\s*(GET|POST|PUT|PATCH|DELETE),\s*"([^"]+)"')
 COMMANDS = re.compile(r"^(?:static )?const struct command \w+\[\] = \{\n(.*?)^\};", re.M | re.S)
-COMMAND = re.compile(r'^    \{ "([a-z]+)",(?: "([a-z-]+)",)?', re.M)
+COMMAND = re.compile(r'^    \{ "([a-z-]+)",(?: "([a-z-]+)",)?', re.M)
 LITERALS = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+([a-z_]+)")
 READS = re.compile(r"\b(?:FROM|JOIN)\s+([a-z_]+)")

@@ -6,8 +6,8 @@ import random
 import re
 import signal
 import subprocess
-import threading
 import sys
+import threading
 from pathlib import Path
 
 import pytest
