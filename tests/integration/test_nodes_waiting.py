@@ -47,15 +47,17 @@ def processes(node):
 
 @contextmanager
 def stopped(node):
+    def send(number):
+        for pid in pids:
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(pid, number)
+
     pids = processes(node)
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
     try:
+        send(signal.SIGSTOP)
         yield
     finally:
-        for pid in pids:
-            with suppress(ProcessLookupError):  # it was about to end as it was stopped
-                os.kill(pid, signal.SIGCONT)
+        send(signal.SIGCONT)
 
 
 def sql(node, statement):
