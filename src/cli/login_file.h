@@ -21,7 +21,7 @@ struct login {
 /* Its path, in the arena; NULL when the environment names no home directory. */
 const char *login_file_path(struct arena *arena);
 
-/* *ret_found is false when there is none. ERR_INVALID: it cannot be used, and why. */
+/* *ret_found is false if there is no such file. ERR_INVALID: it cannot be used, and why. */
 int login_file_read(struct arena *arena, struct login *ret, bool *ret_found,
                     struct error *err) MUST_CHECK;
 

@@ -61,8 +61,8 @@ void turns_add(struct turns *t, struct writer_job *job);
 /* The job whose turn it is, which stays queued; NULL: the queue is empty. */
 struct writer_job *turns_next(struct turns *t);
 
-/* The same among lanes whose next job costs at most `most_us`, or is not of `tenant`; NULL: there
- * is none. The other lanes lose no turn: they had none. */
+/* The same among lanes whose next job costs at most `most_us`, or is not of `tenant`; NULL: no
+ * such job. The other lanes lose no turn. */
 struct writer_job *turns_next_sparing(struct turns *t, const struct budget *tenant,
                                       int64_t most_us);
 

@@ -31,7 +31,7 @@ struct access {
     struct throttle *throttle;
     struct token_guess_limiter *token_guesses;
     mail_send_fn *send_mail;                                      /* NULL: no mail can be sent */
-    const struct second_factor *factor;                           /* NULL: there is none */
+    const struct second_factor *factor;                           /* NULL: not set */
     int64_t key_uses_saved_us, sessions_saved_us, stored_read_us; /* monotonic; only the tick's */
 };
 

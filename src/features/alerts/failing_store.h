@@ -45,6 +45,6 @@ struct failing_row {
 int store_failing(struct db *db, const struct failing_row *after, int64_t limit,
                   struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
-/* The open alert of this agent; alert_id is STR_NULL when there is none. */
+/* The open alert of this agent; alert_id is STR_NULL if none is open. */
 int store_failing_of(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                      struct failing_row *ret, struct error *err) MUST_CHECK;

@@ -11,7 +11,7 @@
 struct db;
 
 struct factor_row {
-    struct str user_id; /* STR_NULL: there is none */
+    struct str user_id; /* STR_NULL: no such row */
     struct str sealed;
     bool active;
     int64_t used_step; /* of the last code that was used */

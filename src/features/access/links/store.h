@@ -24,7 +24,7 @@ int store_link_add(struct db *db, const struct link_row *row, struct error *err)
 int store_link_role_add(struct db *db, int64_t tenant_id, struct str link_id, int role,
                         struct error *err) MUST_CHECK;
 
-/* link_id STR_NULL when there is none. In the arena. */
+/* link_id is STR_NULL if no link has this digest. In the arena. */
 int store_link_find(struct db *db, const struct sha256 *digest, struct arena *arena,
                     struct link_row *ret, struct error *err) MUST_CHECK;
 

@@ -222,8 +222,8 @@ static int batch_apply(struct writer_job *job, struct txn *txn, struct error *er
     return r;
 }
 
-/* Without an answer in time there is none for those who wait either; if the database is away they
- * go on, and this process keeps the limit alone. */
+/* If the database does not answer in time, those who wait are not answered either; if it is away
+ * they go on, and this process keeps the limit alone. */
 static void finish_due(struct due *due, const struct error *err)
 {
     const bool late = err != NULL && err->code == ERR_BUSY;

@@ -41,5 +41,5 @@ struct second_factor {
 /* In open() only. */
 void access_set_second_factor(struct engine *e, const struct second_factor *factor);
 
-/* NULL: there is none. Any thread. */
+/* NULL: no feature has set it. Any thread. */
 const struct second_factor *access_second_factor(const struct engine *e);

@@ -115,7 +115,7 @@ const struct route document_routes[] = {
       .description = "The text exactly as it was edited, with vault references left unresolved. 404 when the agent has no document." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document", MEMBER, 200), .read = show_document, .params = &agent_path_shape, .answer = &document_shape,
       .id = "get_document", .summary = "Get an agent's document",
-      .description = "The newest version, or 404 when there is none." },
+      .description = "The newest version; 404 if the agent has no document." },
     { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, 200), .change = set_document, .topic = CHANGE_NOTHING, .params = &agent_path_shape, .body = &document_set_shape, .answer = &document_shape, .body_max = DOCUMENT_BODY_MAX, .audit = "document.set",
       .id = "set_document", .summary = "Set an agent's document",
       .description = "Text of at most 1 MiB. Creates a version unless the text is unchanged. Pass `base_version` to get 409 instead of overwriting another user's edit." },
