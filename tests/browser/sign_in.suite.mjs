@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 
+import jsQR from "jsqr";
+
 import { close, openAs, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
 
 let server, browser;
@@ -18,6 +20,23 @@ function codeOf(key, step) {
     const mac = createHmac("sha1", bytes).update(counter).digest();
     const number = mac.readUInt32BE(mac[19] & 15) & 0x7fffffff;
     return String(number % 1_000_000).padStart(6, "0");
+}
+
+/** What a camera reads from a part of the page. */
+async function scan(page, selector) {
+    const picture = (await page.locator(selector).screenshot()).toString("base64");
+    const blank = await page.context().newPage(); // has no content policy
+    const [width, height, pixels] = await blank.evaluate(async (png) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${png}`;
+        await image.decode();
+        const drawing = new OffscreenCanvas(image.width, image.height).getContext("2d");
+        drawing.drawImage(image, 0, 0);
+        const { data } = drawing.getImageData(0, 0, image.width, image.height);
+        return [image.width, image.height, Array.from(data)];
+    }, picture);
+    await blank.close();
+    return jsQR(Uint8ClampedArray.from(pixels), width, height)?.data;
 }
 
 describe("set-up and sign-in", () => {
@@ -165,9 +184,17 @@ describe("set-up and sign-in", () => {
         };
         await askPassword("Add a second factor");
         const key = (await page.locator(".secret code").innerText()).replaceAll(" ", "");
+        await page.getByRole("img", { name: "QR code" }).waitFor();
+        for (const colorScheme of ["light", "dark"])
+            for (const width of [1280, 380]) {
+                await page.emulateMedia({ colorScheme });
+                await page.setViewportSize({ width, height: 860 });
+                const uri = `otpauth://totp/muster:admin%40zeta.example?secret=${key}&issuer=muster`;
+                assert.equal(await scan(page, ".qr"), uri, `${colorScheme}, ${width}`);
+                await shot(page, `second-factor-${colorScheme}-${width}`);
+            }
         const step = Math.floor(Date.now() / 30_000);
-        await shot(page, "second-factor");
-        await page.getByLabel("Code").fill(codeOf(key, step));
+        await page.getByLabel("Code", { exact: true }).fill(codeOf(key, step));
         await page.getByRole("button", { name: "Turn on" }).click();
         await page.getByText("Your recovery codes").waitFor();
         const [recovery] = (await page.locator(".secret code").innerText()).split(" ");
