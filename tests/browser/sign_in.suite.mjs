@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 
 import jsQR from "jsqr";
 
+import { MailServer } from "./mail.mjs";
 import { close, openAs, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
 
 let server, browser;
@@ -172,6 +173,44 @@ describe("set-up and sign-in", () => {
         await guest.getByRole("button", { name: "Set password" }).click();
         await guest.getByRole("navigation", { name: "Pages" }).waitFor();
         await close(guest);
+    });
+
+    test("without a mail server, who forgot the password is told whom to ask", async () => {
+        const guest = await openPage(browser, server);
+        await guest.goto(server.url);
+        await guest.getByRole("link", { name: "Forgot your password?" }).click();
+        await guest.getByText("This service sends no e-mail").waitFor();
+        await shot(guest, "forgot-no-mail");
+        await guest.getByRole("link", { name: "Back to sign-in" }).click();
+        await guest.getByRole("button", { name: "Sign in" }).waitFor();
+        await close(guest);
+    });
+
+    test("a person who forgot the password chooses a new one by mail", async () => {
+        const mail = await MailServer.start();
+        const where = ["--public-url", "http://muster.example", "--smtp-from", "muster@example.org"];
+        const mailing = await Server.start(["--smtp-url", mail.url, ...where]);
+        mailing.addTenant("zeta");
+        const guest = await openPage(browser, mailing);
+        await guest.goto(`${mailing.url}/#/forgot`);
+        await guest.getByLabel("E-mail").fill("admin@zeta.example");
+        for (const colorScheme of ["light", "dark"])
+            for (const width of [1280, 380]) {
+                await guest.emulateMedia({ colorScheme });
+                await guest.setViewportSize({ width, height: 860 });
+                await shot(guest, `forgot-${colorScheme}-${width}`);
+            }
+        await guest.getByRole("button", { name: "Send link" }).click();
+        await guest.getByText("If there is an account for admin@zeta.example").waitFor();
+        await shot(guest, "forgot-sent");
+        const link = /http:\/\/muster\.example(\/#\/link\?token=\S+)/.exec(await mail.next());
+        await guest.goto(mailing.url + link[1]);
+        await guest.getByLabel("Password").fill(`${PASSWORD} anew`);
+        await guest.getByRole("button", { name: "Set password" }).click();
+        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await close(guest);
+        mail.stop();
+        await mailing.stop();
     });
 
     test("a second factor is added, asked for at sign-in, and removed", async () => {
