@@ -53,7 +53,7 @@ TEST(a_filter_in_a_file_answers_as_the_one_in_memory)
 static void flip(const char *path, off_t at)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    char byte;
+    char byte = 0;
 
     CHECK(fd >= 0 && pread(fd, &byte, 1, at) == 1);
     byte = (char)(byte ^ 0x10);
