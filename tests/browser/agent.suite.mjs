@@ -310,21 +310,6 @@ describe("one agent", () => {
         await close(page);
     });
 
-    test("removing an agent requires typing its name; its runs are kept", async () => {
-        const page = await open();
-        await button(page, "Remove agent").click();
-        const remove = page.getByRole("dialog").getByRole("button", { name: "Remove" });
-        assert.ok(await remove.isDisabled());
-        await page.getByLabel("Type invoice-reader to confirm").fill("invoice-reader");
-        await remove.click();
-        await page.waitForURL(/\/fleet$/);
-        await page.goto(`${server.url}/#${HOME}`);
-        await page.getByText("Agent not found").waitFor();
-        await page.getByRole("link", { name: "they are kept" }).click();
-        await page.locator("tbody tr").nth(5).waitFor();
-        await close(page);
-    });
-
     test("a schedule is set by cron, paused and taken back; maintenance is shown with its end", async () => {
         const page = await open();
         const card = page.locator(".card").filter({ has: page.getByRole("heading", { name: "Schedule" }) });
@@ -364,6 +349,21 @@ describe("one agent", () => {
         await page.getByRole("button", { name: "End Updates" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
         await page.getByText("No maintenance is planned").waitFor();
+        await close(page);
+    });
+
+    test("removing an agent requires typing its name; its runs are kept", async () => {
+        const page = await open();
+        await button(page, "Remove agent").click();
+        const remove = page.getByRole("dialog").getByRole("button", { name: "Remove" });
+        assert.ok(await remove.isDisabled());
+        await page.getByLabel("Type invoice-reader to confirm").fill("invoice-reader");
+        await remove.click();
+        await page.waitForURL(/\/fleet$/);
+        await page.goto(`${server.url}/#${HOME}`);
+        await page.getByText("Agent not found").waitFor();
+        await page.getByRole("link", { name: "they are kept" }).click();
+        await page.locator("tbody tr").nth(5).waitFor();
         await close(page);
     });
 });

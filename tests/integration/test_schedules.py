@@ -205,14 +205,14 @@ def test_what_cannot_be_a_schedule_is_refused(server):
     world = server.add_tenant()
     report(world)
     person, path = server.operator(), world.path("agents/worker/schedule")
-    refused(person.put(path, {"cron": "61 * * * *"}), "cron")
-    refused(person.put(path, {"cron": "0 0 30 2 *"}), "cron")
-    refused(person.put(path, {"cron": "* * * * *", "interval_seconds": 5}), "cron")
-    refused(person.put(path, {"cron": "* * * * *", "time_zone": "Mars/Base"}), "time_zone")
-    refused(person.put(path, {"interval_seconds": 0}), "interval_seconds")
-    assert person.put(path, {"paused": True}).status == 409  # it declares nothing
+    refused(person.request("PUT", path, {"cron": "61 * * * *"}), "cron")
+    refused(person.request("PUT", path, {"cron": "0 0 30 2 *"}), "cron")
+    refused(person.request("PUT", path, {"cron": "* * * * *", "interval_seconds": 5}), "cron")
+    refused(person.request("PUT", path, {"cron": "* * * * *", "time_zone": "Mars/Base"}), "time_zone")
+    refused(person.request("PUT", path, {"interval_seconds": 0}), "interval_seconds")
+    assert person.request("PUT", path, {"paused": True}).status == 409  # it declares nothing
     missing = world.path("agents/missing/schedule")
-    assert person.put(missing, {"interval_seconds": 5}).status == 404
+    assert person.request("PUT", missing, {"interval_seconds": 5}).status == 404
     windows = world.path("maintenance")
     refused(person.post(windows, {}), "from")
     refused(person.post(windows, {"weekdays": ["sun"], "start": "25:00", "minutes": 5}), "start")
