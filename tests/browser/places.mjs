@@ -21,6 +21,8 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["rules", `${tenant}/alerts?tab=rules`, ".rules"],
         ["webhooks", `${tenant}/alerts?tab=webhooks`, ".card"],
         ["agent", one, ".facts"],
+        ["agent-activity", `${one}?tab=activity`, ".chart, .empty"],
+        ["agent-alerts", `${one}?tab=alerts`, ".card, .empty"],
         ["agent-directives", `${one}?tab=directives`, ".in-effect"],
         ["agent-document", `${one}?tab=document`, "textarea"],
         ["agent-values", `${one}?tab=values`, `${ROWS}, .empty`],
