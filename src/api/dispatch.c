@@ -110,8 +110,8 @@ static int refuse_path(struct api_call *call, struct error *err)
 }
 
 /* Browsers and many clients resolve "." and ".." in a path, also when they are escaped, before they
- * send it. So an agent of such a name is written with a semicolon after it, which these clients keep;
- * in any other value a semicolon is a part of it. */
+ * send it. So an agent of such a name is written with a semicolon after it, which these clients
+ * keep; in any other value a semicolon is a part of it. */
 static struct str value_of_segment(struct str segment, struct arena *arena)
 {
     if (str_eq_c(segment, ".;") || str_eq_c(segment, "..;"))
