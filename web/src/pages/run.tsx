@@ -78,7 +78,7 @@ export default function Run({ slug, params }: PageProps) {
                 parent={{ label: "Runs", href: href(pathOf("t", slug, "runs")) }}
                 title={
                     <>
-                        {run.agent_name} <RunStatus status={run.status} />
+                        <span dir="auto">{run.agent_name}</span> <RunStatus status={run.status} />
                     </>
                 }
             >

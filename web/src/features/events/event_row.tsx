@@ -41,8 +41,8 @@ function Pairs({ pairs, format }: PairsProps) {
         <dl class="pairs">
             {pairs.map(([name, value]) => (
                 <div key={name}>
-                    <dt>{name}</dt>
-                    <dd>{typeof value === "number" && format ? format(value) : value}</dd>
+                    <dt dir="auto">{name}</dt>
+                    <dd dir="auto">{typeof value === "number" && format ? format(value) : value}</dd>
                 </div>
             ))}
         </dl>

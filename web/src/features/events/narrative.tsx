@@ -141,7 +141,7 @@ function Groups({ events, run }: Props) {
             {groupsOf(events).map((group) => (
                 <section class="group" key={group.name}>
                     <h3>
-                        {group.name || "No category"}{" "}
+                        <span dir="auto">{group.name || "No category"}</span>{" "}
                         <span class="muted">{group.events.length}</span>
                     </h3>
                     <Events events={group.events} run={run} />
