@@ -10,7 +10,7 @@
 
 Test files wait in one queue per kind, the longest first, and a few workers take from the queues. Each
 worker shares one server among its files (scripts/test_queue.py). Ends with 1 when anything failed;
-the names of what failed come last.
+what failed, and why, comes last and fits into the end of a log that is cut (scripts/failures.py).
 """
 
 import json
@@ -24,6 +24,8 @@ import threading
 import time
 from pathlib import Path
 
+from failures import what_failed
+
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 DURATIONS = ROOT / "tests/durations.json"
@@ -34,17 +36,20 @@ SLOTS = 2 * CORES  # tests often wait: for a server, a clock, a process that sta
 UNKNOWN_S = 60.0  # a file that was never measured may be long
 FIRST_S = 1e6  # more than any pool has
 WORTH_S = 8.0  # left in a queue for another worker, which has a server to start
+LAST_LINES = 130  # of the output, for what failed
+LEAST_LINES, MOST_LINES = 8, 60  # of them for one job
+LINE_COLUMNS = 300
 ROOM_BYTES = 2 << 30  # for the data directories of tests, in memory
 
 # A sanitizer's report ends its process, with a status that no test expects. The black-box tests also
 # look for reports in what every server wrote on standard error.
+NAMES = ":external_symbolizer_path=/usr/bin/addr2line"  # in a report; a suppression needs them
 SANITIZERS = {
     "ASAN_OPTIONS": "halt_on_error=1:exitcode=99:detect_leaks=1:strict_string_checks=1"
-                    ":detect_stack_use_after_return=1",
-    "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99:print_stacktrace=1",
+                    f":detect_stack_use_after_return=1{NAMES}",
+    "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99:print_stacktrace=1" + NAMES,
     "TSAN_OPTIONS": "halt_on_error=1:exitcode=99:second_deadlock_stack=1"
-                    f":suppressions={ROOT}/tests/tsan.supp:print_suppressions=0"
-                    ":external_symbolizer_path=/usr/bin/addr2line",  # a suppression needs names
+                    f":suppressions={ROOT}/tests/tsan.supp:print_suppressions=0{NAMES}",
     "LSAN_OPTIONS": "exitcode=99",
 }  # fmt: skip
 
@@ -64,7 +69,7 @@ ONE_THREAD = (
 EXCLUSIVE = "tests/integration/test_overload.py"
 
 output = threading.Lock()
-failed = []  # names, in the order in which they failed
+failed = []  # names, and all that they said, in the order in which they failed
 
 
 def show(name, text, ok, wall, used):
@@ -73,8 +78,6 @@ def show(name, text, ok, wall, used):
         print(f"\n=== {name}\n{text.rstrip()}")
         print(f"=== {wall:.0f} s, {used.ru_utime:.0f} + {used.ru_stime:.0f} s of a processor")
         print(f"=== {'ok' if ok else 'FAILED'}: {name}", flush=True)
-    if not ok:
-        failed.append(name)
 
 
 def as_it_is(text, _ok):
@@ -119,9 +122,20 @@ def run(name, command, environment=None, summary=as_it_is):
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     ok = process.returncode == 0
-    text = summary(log.read_text(errors="replace"), ok)
-    show(name, text, ok, time.monotonic() - began, used)
+    said = log.read_text(errors="replace")
+    show(name, summary(said, ok), ok, time.monotonic() - began, used)
+    if not ok:
+        failed.append((name, said))
     return ok
+
+
+def show_failures():
+    """The end of the output, which is all that some see of it."""
+    room = max(LEAST_LINES, min(MOST_LINES, LAST_LINES // len(failed)))
+    for name, said in failed:
+        lines = "\n".join(line[:LINE_COLUMNS] for line in what_failed(said, room))
+        print(f"\n=== FAILED: {name}\n{lines}")
+    print("\n" + "\n".join(f"=== FAILED: {name}" for name, _ in failed), flush=True)
 
 
 def build(preset, *targets):
@@ -412,7 +426,7 @@ def main():
         else:
             test(verb == "measure")
     if failed:
-        print("\n" + "\n".join(f"=== FAILED: {name}" for name in failed))
+        show_failures()
         sys.exit(1)
     print(f"\n=== all stages ok, {time.monotonic() - began:.0f} s")
 

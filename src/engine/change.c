@@ -9,11 +9,17 @@
 
 static struct job_cost change_cost = JOB_COST(3000);
 
+/* Whether a feature of this process has a cache to refresh. */
+static bool is_cached(const struct change *change)
+{
+    return (int)change->topic < (int)CHANGE_TOPICS;
+}
+
 static int change_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
     const struct engine_cache *cache =
-        change->topic == CHANGE_NOTHING ? NULL : engine_cache(change->engine, change->topic);
+        is_cached(change) ? engine_cache(change->engine, change->topic) : NULL;
 
     if (cache != NULL && cache->bumps_first && cache->bump(txn->db, err) != 0)
         return -1;
@@ -48,7 +54,7 @@ static void change_committed(struct writer_job *job, const struct error *err)
         if (writer_submit(engine_writer(change->engine), job, NULL) == 0)
             return;
     }
-    if (err != NULL || change->topic == CHANGE_NOTHING) {
+    if (err != NULL || !is_cached(change)) {
         change->done(change, err);
         return;
     }
@@ -59,6 +65,8 @@ static void change_committed(struct writer_job *job, const struct error *err)
 
 int change_submit(struct engine *engine, struct change *change, struct error *err)
 {
+    const bool forgets = change->topic == CHANGE_REGISTRY || change->topic == CHANGE_RUNS;
+
     assert(change->apply != NULL && change->done != NULL);
     change->engine = engine;
     change->retried = false;
@@ -69,6 +77,6 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
                                          .events = 1,
                                          .administrative = change->administrative,
                                          .exclusive = true,
-                                         .keeps_caches = change->topic != CHANGE_REGISTRY };
+                                         .keeps_caches = !forgets };
     return writer_submit(engine_writer(engine), &change->write, err);
 }

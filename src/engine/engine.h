@@ -81,6 +81,7 @@ enum change_topic {
     CHANGE_REGISTRY, /* tenants, keys, directives; also of agents and runs, cached by writers */
     CHANGE_USERS,    /* users, roles, sessions */
     CHANGE_NOTHING,  /* what no cache holds */
+    CHANGE_RUNS,     /* states of runs, cached by writers alone */
 };
 enum { CHANGE_TOPICS = CHANGE_NOTHING };
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 
-import { close, openBrowser, openPage, sharedServer, shot } from "./muster.mjs";
+import { close, openBrowser, openPage, sharedServer, shot, sumBytes, weigh } from "./muster.mjs";
 
 const DOCS_BYTES_MAX = 25_000; // compressed, without the document
 
@@ -73,14 +73,10 @@ describe("the page of the API", () => {
 
     test("the page is small, and the portal does not load it", async () => {
         const page = await openPage(browser, server);
-        const sizes = [];
-        page.on("requestfinished", async (request) => {
-            if (request.url().endsWith("openapi.json")) return;
-            sizes.push((await request.sizes()).responseBodySize);
-        });
+        const weighed = weigh(page, "openapi.json");
         await page.goto(`${server.url}/docs`);
         await page.getByRole("heading", { level: 1 }).waitFor();
-        const bytes = sizes.reduce((all, one) => all + one, 0);
+        const bytes = sumBytes(await weighed());
         assert.ok(bytes > 3_000 && bytes <= DOCS_BYTES_MAX, `${bytes} bytes`);
         console.log(`# docs: ${bytes} bytes`);
         await page.goto(server.url);

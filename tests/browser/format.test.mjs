@@ -2,27 +2,9 @@
 // matched: without a browser.
 
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { test } from "node:test";
 
-import { ROOT } from "./root.mjs";
-
-const { buildSync } = createRequire(join(ROOT, "web/package.json"))("esbuild");
-
-async function load(file) {
-    const made = buildSync({
-        entryPoints: [join(ROOT, "web/src/lib", file)],
-        bundle: true,
-        format: "esm",
-        write: false,
-        jsx: "automatic",
-        jsxImportSource: "preact",
-    });
-    return import(
-        `data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`
-    );
-}
+import { load } from "./bundle.mjs";
 
 const format = await load("format.ts");
 const scale = await load("scale.ts");

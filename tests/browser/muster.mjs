@@ -257,7 +257,7 @@ export async function openPage(browser, server, options = {}) {
     page.on("pageerror", (error) => page.troubles.push(`error: ${error.message}`));
     page.on("dialog", (dialog) => {
         page.troubles.push(`dialog: ${dialog.message()}`);
-        void dialog.dismiss();
+        dialog.dismiss().catch(() => {}); // the page may have closed
     });
     page.on("console", (message) => {
         if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
@@ -270,6 +270,23 @@ export async function openPage(browser, server, options = {}) {
     });
     return page;
 }
+
+/** Weighs what the page loads, compressed, but for the addresses that contain `except`. The function
+ * that it returns gives what was loaded so far: [{ url, bytes }]. */
+export function weigh(page, except) {
+    const loads = [];
+    page.on("requestfinished", (request) => {
+        if (request.url().includes(except)) return;
+        const load = async () => {
+            const { responseBodySize } = await request.sizes();
+            return { url: request.url(), bytes: responseBodySize };
+        };
+        loads.push(load().catch(() => undefined)); // a page that closes tells no sizes
+    });
+    return async () => (await Promise.all(loads)).filter((one) => one !== undefined);
+}
+
+export const sumBytes = (sizes) => sizes.reduce((all, one) => all + one.bytes, 0);
 
 /** Saves a screenshot under build/browser; as PNG, which is slower, for the docs. */
 export async function shot(page, name) {

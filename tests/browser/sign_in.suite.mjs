@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 
+import jsQR from "jsqr";
+
+import { MailServer } from "./mail.mjs";
 import { close, openAs, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
 
 let server, browser;
@@ -18,6 +21,23 @@ function codeOf(key, step) {
     const mac = createHmac("sha1", bytes).update(counter).digest();
     const number = mac.readUInt32BE(mac[19] & 15) & 0x7fffffff;
     return String(number % 1_000_000).padStart(6, "0");
+}
+
+/** What a camera reads from a part of the page. */
+async function scan(page, selector) {
+    const picture = (await page.locator(selector).screenshot()).toString("base64");
+    const blank = await page.context().newPage(); // has no content policy
+    const [width, height, pixels] = await blank.evaluate(async (png) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${png}`;
+        await image.decode();
+        const drawing = new OffscreenCanvas(image.width, image.height).getContext("2d");
+        drawing.drawImage(image, 0, 0);
+        const { data } = drawing.getImageData(0, 0, image.width, image.height);
+        return [image.width, image.height, Array.from(data)];
+    }, picture);
+    await blank.close();
+    return jsQR(Uint8ClampedArray.from(pixels), width, height)?.data;
 }
 
 describe("set-up and sign-in", () => {
@@ -155,6 +175,44 @@ describe("set-up and sign-in", () => {
         await close(guest);
     });
 
+    test("without a mail server, who forgot the password is told whom to ask", async () => {
+        const guest = await openPage(browser, server);
+        await guest.goto(server.url);
+        await guest.getByRole("link", { name: "Forgot your password?" }).click();
+        await guest.getByText("This service sends no e-mail").waitFor();
+        await shot(guest, "forgot-no-mail");
+        await guest.getByRole("link", { name: "Back to sign-in" }).click();
+        await guest.getByRole("button", { name: "Sign in" }).waitFor();
+        await close(guest);
+    });
+
+    test("a person who forgot the password chooses a new one by mail", async () => {
+        const mail = await MailServer.start();
+        const where = ["--public-url", "http://muster.example", "--smtp-from", "muster@example.org"];
+        const mailing = await Server.start(["--smtp-url", mail.url, ...where]);
+        mailing.addTenant("zeta");
+        const guest = await openPage(browser, mailing);
+        await guest.goto(`${mailing.url}/#/forgot`);
+        await guest.getByLabel("E-mail").fill("admin@zeta.example");
+        for (const colorScheme of ["light", "dark"])
+            for (const width of [1280, 380]) {
+                await guest.emulateMedia({ colorScheme });
+                await guest.setViewportSize({ width, height: 860 });
+                await shot(guest, `forgot-${colorScheme}-${width}`);
+            }
+        await guest.getByRole("button", { name: "Send link" }).click();
+        await guest.getByText("If there is an account for admin@zeta.example").waitFor();
+        await shot(guest, "forgot-sent");
+        const link = /http:\/\/muster\.example(\/#\/link\?token=\S+)/.exec(await mail.next());
+        await guest.goto(mailing.url + link[1]);
+        await guest.getByLabel("Password").fill(`${PASSWORD} anew`);
+        await guest.getByRole("button", { name: "Set password" }).click();
+        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await close(guest);
+        mail.stop();
+        await mailing.stop();
+    });
+
     test("a second factor is added, asked for at sign-in, and removed", async () => {
         const email = "admin@zeta.example";
         const page = await openAs(browser, server, email, "/account", {});
@@ -165,9 +223,17 @@ describe("set-up and sign-in", () => {
         };
         await askPassword("Add a second factor");
         const key = (await page.locator(".secret code").innerText()).replaceAll(" ", "");
+        await page.getByRole("img", { name: "QR code" }).waitFor();
+        for (const colorScheme of ["light", "dark"])
+            for (const width of [1280, 380]) {
+                await page.emulateMedia({ colorScheme });
+                await page.setViewportSize({ width, height: 860 });
+                const uri = `otpauth://totp/muster:admin%40zeta.example?secret=${key}&issuer=muster`;
+                assert.equal(await scan(page, ".qr"), uri, `${colorScheme}, ${width}`);
+                await shot(page, `second-factor-${colorScheme}-${width}`);
+            }
         const step = Math.floor(Date.now() / 30_000);
-        await shot(page, "second-factor");
-        await page.getByLabel("Code").fill(codeOf(key, step));
+        await page.getByLabel("Code", { exact: true }).fill(codeOf(key, step));
         await page.getByRole("button", { name: "Turn on" }).click();
         await page.getByText("Your recovery codes").waitFor();
         const [recovery] = (await page.locator(".secret code").innerText()).split(" ");

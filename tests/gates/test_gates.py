@@ -27,7 +27,7 @@ SMALL_TREE = {
     "docs/good.md": "Good.\n",
     ".clang-format": (ROOT / ".clang-format").read_text(),
 }
-GATES = ("format", "lengths", "banned", "words", "web", "python")
+GATES = ("format", "locks", "lengths", "banned", "words", "web", "python")
 CHATTER = "/* chatter.c - planted. */\n"
 
 
@@ -89,6 +89,9 @@ REGISTRY = "https://regis" + "try.npmjs.org/x"
 PLANTED = [
     ("format", "src/base/chatter.c", "int  x ;\n", "clang-format"),
     ("format", "tests/unit/base/test_chatter.c", "int  x ;\n", "clang-format"),
+    ("locks", "src/base/chatter.c", "struct a {\n    struct lock lock;\n};\n", "no row for its lock"),
+    ("locks", "src/base/chatter.c", "static struct rwlock all;\n", "its lock `all`"),
+    ("locks", "docs/internals/threads.md", "| `lock` | `a.c` | x | y | leaf |\n", "no longer there"),
     ("lengths", "src/base/chatter.c", "\n" * 501, "501 lines"),
     ("lengths", "web/src/chatter.ts", "\n" * 501, "501 lines"),
     ("banned", "src/api/chatter.c", BODY.format("sprintf(a, b)"), "snprintf"),

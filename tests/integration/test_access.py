@@ -203,6 +203,7 @@ OPERATIONS = """
     platform  POST   /api/v1/platform/vault/rotate
     platform  POST   /api/v1/platform/vault/data-keys/rotate
 
+    open      POST   /api/v1/auth/forgot
     open      POST   /api/v1/auth/link
     open      POST   /api/v1/auth/link/accept
 """
@@ -227,6 +228,7 @@ BODIES = {
     "POST /api/v1/auth/second-factor/confirm": {"code": "000000"},
     "POST /api/v1/auth/second-factor/recovery-codes": {"current_password": PASSWORD},
     "POST /api/v1/auth/second-factor/remove": {"current_password": PASSWORD},
+    "POST /api/v1/auth/forgot": {"email": "x@example.com"},
     "POST /api/v1/auth/link": {"token": "x"},
     "POST /api/v1/auth/link/accept": {"token": "x", "password": PASSWORD},
     "POST /api/v1/tenants/{slug}/invitations": {"email": "invited@example.com", "role": "member"},

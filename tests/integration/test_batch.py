@@ -4,6 +4,7 @@ import json
 import subprocess
 import threading
 import uuid
+from contextlib import closing
 
 import pytest
 from waiting import until
@@ -186,6 +187,24 @@ def test_runs_can_be_made_anew_from_their_events(own_server, events_of_a_run):
     again = json.loads(own_server.cli("run", "rebuild", "--tenant", tenant.slug, "--json"))
     assert again == {"runs": 600, "changed": 0, "damaged": 0}
     client.close()
+
+
+def test_the_next_event_continues_the_run_that_was_made_anew(own_server):
+    """The writer remembers runs of which it has just stored an event: not what they were before."""
+    tenant, run = own_server.add_tenant(), str(uuid.uuid4())
+    events = [tenant.event(run_id=run, seq=i, event="in_progress") for i in range(6)]
+    assert tenant.client.post(BATCH, {"events": events[:4]}).status == 202
+    own_server.stop()
+    spoil(own_server, tenant.slug)
+    own_server.start()
+    with closing(own_server.client(tenant.token)) as client:
+        assert client.post(BATCH, {"events": events[4:5]}).status == 202
+        own_server.cli("run", "rebuild", "--tenant", tenant.slug)
+        assert client.post(BATCH, {"events": events[5:]}).status == 202
+        (listed,) = client.get(tenant.path("dashboard/runs")).json()["runs"]
+        assert listed["event_count"] == 6
+    done = json.loads(own_server.cli("run", "rebuild", "--tenant", tenant.slug, "--json"))
+    assert done == {"runs": 1, "changed": 0, "damaged": 0}
 
 
 def test_a_page_of_runs_made_anew_is_short_when_its_runs_are_long(server):

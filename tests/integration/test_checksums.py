@@ -126,6 +126,22 @@ def test_check_names_a_row_whichever_of_its_columns_changed(own_server):
         own_server.start()
 
 
+@pytest.mark.one_server
+def test_check_prints_every_damaged_row(own_server):
+    tenant, n = own_server.add_tenant(), 100
+    events = [tenant.event(seq=i, duration_ms=i) for i in range(n)]
+    assert tenant.client.post("/api/v1/telemetry/batch", {"events": events}).status == 202
+    if not own_server.database:
+        own_server.stop()
+    for damaged in (0, 1, 3, n):
+        alter(own_server, f"UPDATE events SET duration_ms = 999 WHERE seq < {damaged}")
+        found = problems(own_server)
+        assert len(found) == len(set(found)) == damaged, found
+        assert all("a row of events does not match" in line for line in found)
+    if own_server.process is None:
+        own_server.start()
+
+
 def damage(tenant, *statements):
     server = tenant.server
     if server.database:

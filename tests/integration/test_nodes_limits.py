@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -56,6 +57,17 @@ def test_a_restart_does_not_refill_the_window(own_server, clock, how):
     assert ask(own_server, tenant.token, LIMIT + 5) == LIMIT
 
 
+def test_a_clock_that_is_set_back_does_not_prolong_the_window(own_server, clock):
+    tenant = own_server.add_tenant(rate_limit=LIMIT)
+    assert ask(own_server, tenant.token, LIMIT + 1) == LIMIT
+    until(lambda: told(own_server) >= LIMIT * 0.9)
+    own_server.stop()
+    clock.step(-3600)  # PostgreSQL has a clock of its own
+    own_server.start()
+    clock.advance(61)
+    assert ask(own_server, tenant.token) == 1
+
+
 def test_failures_outlive_a_restart(own_server, clock):
     email = add_user(own_server, "--role", "platform_admin")
     for n in range(10):
@@ -106,6 +118,36 @@ def test_a_key_passes_its_limit_once_over_all_nodes_at_once(nodes):
     with once() as most, ThreadPoolExecutor(12) as pool:
         passed = sum(pool.map(lambda i: ask(nodes[i % 3], tenant.token, 34), range(12)))
     assert LIMIT * 0.9 <= passed <= most()
+
+
+@contextmanager
+def nobody_saves(server):
+    """Windows can be read and locked, but not stored, until it is left."""
+    holder = subprocess.Popen(["psql", "-X", "-q", server.database], stdin=subprocess.PIPE, text=True)
+    holder.stdin.write("BEGIN; LOCK TABLE rate_windows IN SHARE MODE;\n")
+    holder.stdin.flush()
+    try:
+        until(lambda: waits(server, "mode = 'ShareLock' AND granted"))
+        yield
+    finally:
+        holder.communicate("COMMIT;\n")
+
+
+def waits(server, condition):
+    """Connections that have, or wait for, locks on the windows."""
+    sql = "SELECT DISTINCT pid FROM pg_locks WHERE database = (SELECT oid FROM pg_database WHERE"
+    sql += " datname = current_database()) AND (relation = 'rate_windows'::regclass"
+    return len(stored(server, f"{sql} OR locktype = 'advisory') AND {condition}"))
+
+
+@pytest.mark.one_server
+def test_the_first_requests_of_an_idle_key_are_counted_together(nodes):
+    """All nodes ask for the window before one has stored it: all but one wait for that one."""
+    tenant = nodes[0].add_tenant(rate_limit=1)
+    with ThreadPoolExecutor(len(nodes)) as pool, nobody_saves(nodes[0]):
+        asked = [pool.submit(ask, node, tenant.token) for node in nodes]
+        until(lambda: waits(nodes[0], "NOT granted") == len(nodes))
+    assert sum(one.result() for one in asked) == 1
 
 
 def test_a_small_limit_is_exact_although_no_part_of_it_can_be_given_away(nodes):

@@ -273,8 +273,8 @@ def test_a_client_that_reads_28_kib_per_second_gets_all_of_it(tmp_path, clock):
         (["--max-connections-per-address", "20", "--trusted-proxies", "10.0.0.1,127.0.0.1"], 30),
     ],
 )
-def test_an_address_has_a_share_of_the_connections(tmp_path, arguments, open_ones):
-    with running("sqlite", tmp_path, arguments=arguments) as server, contextlib.ExitStack() as stack:
+def test_an_address_has_a_share_of_the_connections(store, tmp_path, arguments, open_ones):
+    with running(store, tmp_path, arguments=arguments) as server, contextlib.ExitStack() as stack:
         request = b"GET /api/v1/health HTTP/1.1\r\nHost: muster\r\n\r\n"
         statuses = []
         for _ in range(30):

@@ -9,6 +9,7 @@
 #include "features/access/access.h"
 #include "features/access/commands.h"
 #include "features/access/key_use.h"
+#include "features/access/links/forgot.h"
 #include "features/access/mailer.h"
 #include "features/access/rates/rate_share.h"
 #include "features/access/registry.h"
@@ -29,6 +30,7 @@ struct access {
     struct rate_share *rates;
     struct sessions *sessions;
     struct throttle *throttle;
+    struct forgot *forgot;
     struct token_guess_limiter *token_guesses;
     mail_send_fn *send_mail;                                      /* NULL: no mail can be sent */
     const struct second_factor *factor;                           /* NULL: not set */
@@ -38,6 +40,11 @@ struct access {
 static const struct access *access_of(const struct engine *e)
 {
     return engine_state(e, &access_feature);
+}
+
+struct forgot *access_forgot(const struct engine *e)
+{
+    return access_of(e)->forgot;
 }
 
 struct registry *access_registry(const struct engine *e)
@@ -118,6 +125,7 @@ static int access_open(struct engine *e, void **ret_state, struct error *err)
     access->registry = registry_new(engine_budgets(e));
     access->sessions = sessions_new();
     access->throttle = throttle_new();
+    access->forgot = forgot_new();
     access->token_guesses = token_guess_limiter_new();
     access->key_uses_saved_us = access->sessions_saved_us = access->stored_read_us =
         clock_mono_us();
@@ -158,6 +166,7 @@ static int access_tick(struct engine *e, const struct tick *tick, struct error *
     }
     if (is_due(&access->sessions_saved_us, tick->mono_us, SESSIONS_PERIOD_S))
         save_sessions(e);
+    forgot_tick(access->forgot, e);
     if (engine_serves(e))
         rate_share_tick(access->rates, tick->mono_us);
     return stored_bytes_refresh(access->registry, engine_watch_db(e),
@@ -197,6 +206,7 @@ static void keep_rate(void *ctx, struct rate_window *w)
 
 static void access_stop(struct engine *e)
 {
+    forgot_tick(access_forgot(e), e);
     registry_each_rate(access_registry(e), keep_rate, access_rates(e));
     sessions_each_rate(access_sessions(e), keep_rate, access_rates(e));
     rate_share_stop(access_rates(e));
@@ -214,6 +224,7 @@ static void access_close(void *state)
     registry_free(access->registry);
     token_guess_limiter_free(access->token_guesses);
     sessions_free(access->sessions);
+    forgot_free(access->forgot);
     throttle_free(access->throttle);
     free(access);
 }
@@ -222,7 +233,8 @@ const struct feature access_feature = {
     .name = "access",
     .about = "Tenants and their plans, keys, users, sessions and sign-in.",
     .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
-                tenant_user_routes, personal_routes, session_routes, link_routes, accept_routes },
+                tenant_user_routes, personal_routes, session_routes, link_routes, accept_routes,
+                forgot_routes },
     .commands = { access_commands, user_commands, login_commands, link_commands },
     .open = access_open,
     .start = access_start,

@@ -17,7 +17,8 @@ enum {
     SLOTS = 601,
     SLOT_US = 100000, /* 60 s of sub-windows, and the one that is leaving the window */
 
-    SECONDS = 64 /* of other nodes' windows: 61 that have not left, and some for unequal clocks */
+    SECONDS = 64, /* of other nodes' windows: 61 that have not left, and some for unequal clocks */
+    AHEAD_S = 5,  /* how much clocks may differ */
 };
 
 static const int64_t window_us = (int64_t)RATE_WINDOW_S * USEC_PER_SEC;
@@ -431,15 +432,17 @@ int64_t rate_untold(struct rate_window *w, int64_t *ret_limit)
     return untold;
 }
 
-/* Adds what a text says to the counts by the second. */
+/* Adds what a text says to the counts by the second. Seconds that are far ahead were counted before
+ * the clock was set back: they would stay until it has caught up. */
 static void read_counts(struct str text, int64_t first, int64_t counts[SECONDS])
 {
+    const int64_t last = first + RATE_WINDOW_S + AHEAD_S;
     int64_t second, n;
 
     if (!next_number(&text, &second))
         return;
     for (int i = 0; i < SECONDS && next_number(&text, &n); i++, second++)
-        if (second >= first && n > 0)
+        if (second >= first && second <= last && n > 0)
             add_second(counts, first, second * USEC_PER_SEC, n);
 }
 

@@ -3,6 +3,7 @@
 #include "api/route.h"
 
 extern const struct route accept_routes[];
+extern const struct route forgot_routes[];
 extern const struct route key_routes[];
 extern const struct route link_routes[];
 extern const struct route password_routes[];

@@ -75,7 +75,7 @@ const struct route run_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .query = &narrative_query_shape, .answer = &run_narrative_shape, .tagged = true,
       .id = "get_run_events", .summary = "Get the events of a run",
       .description = "Ordered by `seq`, timestamp and arrival. Without `limit` and `cursor` all events are answered if they take at most 16 MiB, else the first page; pass `next` as `cursor` to read on, until it is null. `export/events?run_id=` streams a run of any size." },
-    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
+    { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .topic = CHANGE_RUNS, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",
       .id = "rebuild_runs", .summary = "Rebuild run states from events (one page)",
       .description = "Each call rebuilds one page of runs. Repeat it with `after` set to the answer's `next` until that is null." },
     { 0 },

@@ -10,12 +10,15 @@ import { ErrorNote, Mark } from "../ui";
 
 type LinkPage = ComponentType<{ token: string }>;
 
-/** Few people open a link, so its page is a file of its own. */
-function Link({ token }: { token: string }) {
+const LINK = () => import("../features/access/link");
+const FORGOT = () => import("../features/access/forgot");
+
+/** Few people open these, so each is a file of its own. */
+function Rare({ load, token = "" }: { load: () => Promise<{ default: LinkPage }>; token?: string }) {
     const [View, setView] = useState<LinkPage | null>(null);
     useEffect(() => {
-        void import("../features/access/link").then((file) => setView(() => file.default));
-    }, []);
+        void load().then((file) => setView(() => file.default));
+    }, [load]);
     return View === null ? null : <View token={token} />;
 }
 
@@ -35,7 +38,9 @@ export function SignIn({ session }: Props) {
             {session.state === "failed" ? (
                 <ErrorNote error={session.error} retry={() => void loadSession()} />
             ) : token !== null ? (
-                <Link token={token} />
+                <Rare load={LINK} token={token} />
+            ) : path === "/forgot" ? (
+                <Rare load={FORGOT} />
             ) : code !== null ? (
                 <SetUpForm code={code} />
             ) : (

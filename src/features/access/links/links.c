@@ -20,6 +20,9 @@ enum {
     PLATFORM_OPEN_MAX = 1000, /* those of the platform */
     DAY_MAX = 200,            /* links per tenant in a day: each may send a mail to anyone */
     PLATFORM_DAY_MAX = 2000,
+    ASKED_MAX = 3, /* that a user asked for, in the life of one: when no further one is sent, those
+                      that were are still valid */
+    ASKED_DAY_MAX = 2000, /* of all users: strangers may ask too, who know many addresses */
 };
 
 /* Only people without an account are invited: a link must not change the password of a user of
@@ -110,6 +113,38 @@ int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
         if (store_link_role_add(db, roles[i].tenant_id, ret->row.link_id, roles[i].role, err) != 0)
             return -1;
     return 0;
+}
+
+/* Were enough links sent to this user, or to all? */
+static int check_asked(struct db *db, struct str email, int64_t now, bool *ret, struct error *err)
+{
+    int64_t own = 0, all = 0;
+
+    if (store_resets_asked(db, email, now - (int64_t)RESET_S * USEC_PER_SEC, &own, err) != 0 ||
+        store_resets_asked(db, STR_NULL, now - (int64_t)DAY_S * USEC_PER_SEC, &all, err) != 0)
+        return -1;
+    *ret = own >= ASKED_MAX || all >= ASKED_DAY_MAX;
+    return 0;
+}
+
+int links_ask(struct db *db, struct str email, struct arena *arena, struct user_row *ret_user,
+              struct link_made *ret, struct error *err)
+{
+    const struct link_wish wish = {
+        .kind = LINK_RESET, .email = email, .platform_role = PLATFORM_NONE, .made_by = email
+    };
+    const int64_t now = clock_wall_us();
+    bool enough;
+
+    *ret = (struct link_made){ .token = STR_NULL };
+    if (store_links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
+        store_user_find(db, email, arena, ret_user, err) != 0 ||
+        check_asked(db, email, now, &enough, err) != 0)
+        return -1;
+    if (enough || str_is_null(ret_user->user_id))
+        return 0;
+    make_row(&wish, now, arena, ret);
+    return store_link_add(db, &ret->row, err);
 }
 
 int links_find(struct db *db, struct str token, int64_t now, struct arena *arena,

@@ -3,7 +3,8 @@
  * The person who opens the link chooses the password, so an inviter need not invent one.
  * A link gives exactly what it was created for: an invitation creates a user who
  * does not exist yet, never changes one who does; a reset sets the password of
- * one user and leaves their second factor alone. A link ends when it is used,
+ * one user and leaves their second factor alone. Users who forgot their password
+ * get resets too: such a link is made by its own user. A link ends when it is used,
  * when it expires, when another one replaces it, and when its maker loses the
  * role to create it or gets a new password by another person or a reset. An
  * invitation also ends when its person gets an account in another way.
@@ -18,6 +19,7 @@
 #include "features/access/users/shapes.h"
 
 struct db;
+struct user_row;
 
 /* A link to create; for an invitation also who gets which roles. */
 struct link_wish {
@@ -44,6 +46,12 @@ struct link_made {
  * ERR_NOT_FOUND when the user to reset does not exist. */
 int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
                struct link_made *ret, struct error *err) MUST_CHECK;
+
+/* A user who forgot the password asks for a reset link: links_make() without ending earlier links,
+ * so that a stranger who asks too takes nothing away. ret->token is STR_NULL when there is no such
+ * user, or when enough links were sent: `*ret_user` is then told apart by its user_id. */
+int links_ask(struct db *db, struct str email, struct arena *arena, struct user_row *ret_user,
+              struct link_made *ret, struct error *err) MUST_CHECK;
 
 /* The link of this token if it can be used at `now`, else ERR_NOT_FOUND with a sentence that says
  * why. */

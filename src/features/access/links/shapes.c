@@ -20,6 +20,11 @@ static void check_tenant_invite(void *value, struct arena *arena, struct problem
     user_check_email(&((struct tenant_invite *)value)->email, arena, problems);
 }
 
+static void check_forgot_request(void *value, struct arena *arena, struct problems *problems)
+{
+    user_check_email(&((struct forgot_request *)value)->email, arena, problems);
+}
+
 #define EMAIL_PATTERN "^ *[^@ :]+@[^@ ]+ *$"
 #define ROLE_DOC      "An admin changes settings and keys, a member reads."
 #define SHOW_DOC      "True: answer the link instead of sending it by e-mail."
@@ -58,6 +63,20 @@ SHAPE_BEGIN(reset_request_shape)
     { BOOL(show_link), .absent = "false", .doc = SHOW_DOC },
 SHAPE_END(reset_request_shape, "ResetRequest", .doc = "A link to reset a password.",
           .example = EXAMPLE({"show_link": false}));
+#undef OWNER
+
+#define OWNER struct forgot_request
+SHAPE_BEGIN(forgot_request_shape)
+    { STR(email), .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address that the user signs in with." },
+SHAPE_END(forgot_request_shape, "ForgotRequest", .doc = "A user who forgot the password.", .rules = check_forgot_request,
+          .example = EXAMPLE({"email": "ada@example.com"}));
+#undef OWNER
+
+#define OWNER struct forgot_answer
+SHAPE_BEGIN(forgot_answer_shape)
+    { STR(status), .flags = F_REQUIRED, .doc = "Always `ok`, whether there is such a user or not." },
+SHAPE_END(forgot_answer_shape, "ForgotAnswer", .doc = "The request was taken.",
+          .example = EXAMPLE({"status": "ok"}));
 #undef OWNER
 
 #define OWNER struct link_created

@@ -35,6 +35,14 @@ struct reset_request {
     bool show_link;
 };
 
+struct forgot_request {
+    struct str email;
+};
+
+struct forgot_answer {
+    struct str status;
+};
+
 struct link_created {
     struct str link_id, email;
     bool mailed;
@@ -85,6 +93,8 @@ struct tenant_link_path {
 extern const struct shape platform_invite_shape;    /* "PlatformInvite" */
 extern const struct shape tenant_invite_shape;      /* "TenantInvite" */
 extern const struct shape reset_request_shape;      /* "ResetRequest" */
+extern const struct shape forgot_request_shape;     /* "ForgotRequest" */
+extern const struct shape forgot_answer_shape;      /* "ForgotAnswer" */
 extern const struct shape link_created_shape;       /* "LinkCreated" */
 extern const struct shape invitation_list_shape;    /* "InvitationList" */
 extern const struct shape link_token_shape;         /* "LinkToken" */

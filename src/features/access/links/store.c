@@ -37,10 +37,18 @@ static const struct db_query use_link = {
 };
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND kind = $2 AND state = 0"
-           " AND expires_at > $3",
+           " AND expires_at > $3 AND made_by <> email",
 };
 static const struct db_query count_since = {
-    .sql = "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND created_at > $2",
+    .sql = "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND created_at > $2"
+           " AND made_by <> email",
+};
+static const struct db_query count_asked = {
+    .sql = "SELECT COUNT(*) FROM user_links WHERE email = $1 AND created_at > $2 AND kind = 1"
+           " AND made_by = email",
+};
+static const struct db_query count_all_asked = {
+    .sql = "SELECT COUNT(*) FROM user_links WHERE created_at > $1 AND kind = 1 AND made_by = email",
 };
 static const struct db_query select_invitations = {
     .row = &link_row_shape,
@@ -137,6 +145,15 @@ int store_links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *
     *ret = 0;
     return db_exec(db, &count_since, DB_ARGS(db_int(tenant_id), db_int(since)), db_read_int, ret,
                    err);
+}
+
+int store_resets_asked(struct db *db, struct str email, int64_t since, int64_t *ret,
+                       struct error *err)
+{
+    *ret = 0;
+    if (str_is_null(email))
+        return db_exec(db, &count_all_asked, DB_ARGS(db_int(since)), db_read_int, ret, err);
+    return db_exec(db, &count_asked, DB_ARGS(db_text(email), db_int(since)), db_read_int, ret, err);
 }
 
 int store_invitations(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,

@@ -39,6 +39,11 @@ int store_links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int6
 int store_links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
                       struct error *err) MUST_CHECK;
 
+/* How many resets this user (STR_NULL: all users) asked for after `since`; those above do not
+ * count them. */
+int store_resets_asked(struct db *db, struct str email, int64_t since, int64_t *ret,
+                       struct error *err) MUST_CHECK;
+
 /* The open invitations of a tenant, newest first: a list of struct link_row; in the arena. */
 int store_invitations(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
                       struct list *ret, struct error *err) MUST_CHECK;

@@ -11,6 +11,12 @@
 static const struct db_query select_recent = {
     .sql = "SELECT name, node, counts FROM rate_windows WHERE saved_at > $1 ORDER BY name, node",
 };
+/* A window that was idle everywhere has no row to lock: its name is locked first, so that each
+ * process sees what the one before it let through. In one order, by what is locked. */
+static const struct db_query lock_names = {
+    .postgres = "SELECT pg_advisory_xact_lock(721198026, h) FROM (SELECT DISTINCT hashtext(n) AS h"
+                " FROM unnest($1::text[]) AS x(n) ORDER BY h) AS y",
+};
 /* Own rows too: all of a window's rows are locked, in one order, before one of them changes. */
 static const struct db_query lock_windows = {
     .postgres = "SELECT name, node, counts FROM rate_windows WHERE name = ANY ($1::text[])"
@@ -37,7 +43,7 @@ static const struct db_query save_node = {
            " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at",
 };
 static const struct db_query count_nodes = {
-    .sql = "SELECT COUNT(*) FROM nodes WHERE seen_at > $1",
+    .sql = "SELECT COUNT(*) FROM nodes WHERE seen_at > $1 AND seen_at < $2",
 };
 static const struct db_query delete_node = {
     .sql = "DELETE FROM nodes WHERE node = $1",
@@ -80,7 +86,9 @@ int store_rates_lock(struct db *db, const struct rate_row *of, size_t n, int64_t
         pg_arrays_add(&names, &name);
     }
     pg_arrays_args(&names, &array);
-    r = db_exec(db, &lock_windows, DB_ARGS(array, db_int(since)), read_row, &reading, err);
+    r = db_run(db, &lock_names, DB_ARGS(array), err);
+    if (r == 0)
+        r = db_exec(db, &lock_windows, DB_ARGS(array, db_int(since)), read_row, &reading, err);
     pg_arrays_done(&names);
     arena_done(&arena);
     return r;
@@ -135,10 +143,12 @@ int store_rates_prune(struct db *db, int64_t before, struct error *err)
 int store_node_seen(struct db *db, struct str node, int64_t now, int64_t since, int64_t *ret,
                     struct error *err)
 {
+    const int64_t until = now + (now - since); /* later: of before the clock was set back */
+
     *ret = 0;
     if (db_run(db, &save_node, DB_ARGS(db_text(node), db_int(now)), err) != 0)
         return -1;
-    return db_exec(db, &count_nodes, DB_ARGS(db_int(since)), db_read_int, ret, err);
+    return db_exec(db, &count_nodes, DB_ARGS(db_int(since), db_int(until)), db_read_int, ret, err);
 }
 
 int store_node_gone(struct db *db, struct str node, struct error *err)

@@ -28,8 +28,8 @@ struct rate_reader {
 int store_rates_recent(struct db *db, int64_t since, const struct rate_reader *reader,
                        struct error *err) MUST_CHECK;
 
-/* The rows of some windows that were saved after `since`, ordered by name, and locked until the end
- * of the transaction. Only with PostgreSQL. */
+/* The rows of some windows that were saved after `since`, ordered by name. The windows are locked
+ * until the end of the transaction, also those without a row. Only with PostgreSQL. */
 int store_rates_lock(struct db *db, const struct rate_row *of, size_t n, int64_t since,
                      const struct rate_reader *reader, struct error *err) MUST_CHECK;
 
@@ -40,7 +40,8 @@ int store_rates_save(struct db *db, const struct rate_row *rows, size_t n, int64
 /* Deletes windows and processes that were not saved since. */
 int store_rates_prune(struct db *db, int64_t before, struct error *err) MUST_CHECK;
 
-/* This process runs; *ret is how many have said so since. */
+/* This process runs; *ret is how many have said so since, and not as long after now: the clock may
+ * have been set back. */
 int store_node_seen(struct db *db, struct str node, int64_t now, int64_t since, int64_t *ret,
                     struct error *err) MUST_CHECK;
 int store_node_gone(struct db *db, struct str node, struct error *err) MUST_CHECK;

@@ -131,9 +131,10 @@ SHAPE_END(set_up_shape, "SetUp", .doc = "The first platform admin to create.", .
 
 #define OWNER struct set_up_state
 SHAPE_BEGIN(set_up_state_shape)
-    { BOOL(needed), .flags = F_REQUIRED, .doc = "True as long as there is no user." },
-SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform admin still has to be created.",
-          .example = EXAMPLE({"needed": false}));
+    { BOOL(needed),      .flags = F_REQUIRED, .doc = "True as long as there is no user." },
+    { BOOL(mails_links), .flags = F_REQUIRED, .doc = "Whether users who forgot their password can ask for a link by e-mail." },
+SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform admin still has to be created, and what a sign-in page can offer.",
+          .example = EXAMPLE({"needed": false, "mails_links": true}));
 #undef OWNER
 
 #define OWNER struct password_change

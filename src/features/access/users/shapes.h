@@ -39,6 +39,7 @@ struct set_up {
 
 struct set_up_state {
     bool needed;
+    bool mails_links; /* to users who forgot their password */
 };
 
 struct password_change {

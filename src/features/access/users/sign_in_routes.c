@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
+#include "features/access/links/forgot.h"
 #include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/cookies.h"
@@ -194,7 +195,10 @@ static int show_set_up(struct api_call *call, struct error *err)
     struct set_up_state *answer = call->answer;
 
     (void)err;
-    *answer = (struct set_up_state){ sessions_has_no_user(access_sessions(call->api->engine)) };
+    *answer = (struct set_up_state){
+        .needed = sessions_has_no_user(access_sessions(call->api->engine)),
+        .mails_links = forgot_is_possible(call->api->engine),
+    };
     call_reply(call, NULL);
     return 0;
 }

@@ -313,3 +313,16 @@ TEST(a_text_of_something_else_is_ignored)
     }
     rate_window_free(w);
 }
+
+TEST(what_was_counted_before_the_clock_was_set_back_does_not_count)
+{
+    struct rate_window *w = rate_window_new(STR_LIT("w"));
+    const int64_t wall = 1790000000 * (int64_t)USEC_PER_SEC;
+    const struct str hour_ahead = STR_LIT("1790003600,7"), next_second = STR_LIT("1790000001,7");
+
+    rate_hear(w, (struct rate_moment){ .mono_us = 5, .wall_us = wall }, &hour_ahead, 1);
+    CHECK_INT(rate_look(w, 9, 5).remaining, 9);
+    rate_hear(w, (struct rate_moment){ .mono_us = 5, .wall_us = wall }, &next_second, 1);
+    CHECK_INT(rate_look(w, 9, 5).remaining, 2);
+    rate_window_free(w);
+}

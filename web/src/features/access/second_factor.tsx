@@ -7,6 +7,7 @@ import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Card, Chip, CopyButton, Dialog, Form, LoadState, TextField, Time } from "../../ui";
+import { QrCode } from "../../ui/qr";
 
 const FACTOR = "GET /api/v1/auth/second-factor";
 
@@ -63,9 +64,10 @@ function Confirm({ begun, onClose, onDone }: ConfirmProps) {
         <Dialog title={TITLES.add} onClose={onClose}>
             <Form action={action} submit="Turn on" onSubmit={confirm} onCancel={onClose}>
                 <p class="hint">
-                    Add a key to your authenticator app (time-based, six digits, 30 seconds), then
-                    type the code that it shows.
+                    Scan this with your authenticator app, or type the key into it (time-based, six
+                    digits, 30 seconds). Then type the code that the app shows.
                 </p>
+                <QrCode text={begun.uri} label="QR code of the key below" />
                 <div class="secret">
                     <code>{begun.secret.match(/.{4}/g)?.join(" ")}</code>
                     <CopyButton text={begun.secret} label="Copy the key" />

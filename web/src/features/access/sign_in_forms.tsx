@@ -95,8 +95,8 @@ export function SignInForm({ expired, setup }: { expired: boolean; setup: boolea
             }
         >
             <p class="hint">
-                No account, or the password forgotten? Ask an admin of your workspace or the
-                operator of the service for a link.
+                <a href="#/forgot">Forgot your password?</a> No account? Ask an admin of your
+                workspace or the operator of the service for a link.
             </p>
         </Credentials>
     );
