@@ -14,6 +14,7 @@ let server, browser, tenant, runs;
 const focused = (page) =>
     page.evaluate(() => {
         const one = document.activeElement;
+        if (one === document.body || one.id === "main") return "";
         const label = one.getAttribute("aria-label") ?? one.labels?.[0]?.innerText;
         return (label ?? one.innerText ?? "").replace(/\s+/g, " ").trim();
     });
@@ -44,7 +45,7 @@ async function type(page, name, text) {
 /** The search opens any page: "/" and its name. */
 async function go(page, title, heading = title) {
     await page.keyboard.press("/");
-    await page.getByRole("combobox").waitFor();
+    await page.getByRole("combobox", { name: "Search pages" }).waitFor();
     await page.keyboard.type(title);
     await page.getByRole("option", { name: new RegExp(`^${title}`) }).first().waitFor();
     await page.keyboard.press("Enter");

@@ -9,7 +9,7 @@ import { runPage } from "../../lib/paths";
 import { layoutOf, type Placed } from "./workflow_layout";
 
 const [WIDTH, HEIGHT, GAP_X, GAP_Y, EDGE] = [200, 52, 16, 44, 2]; // pixels
-const NARROWEST = 128; // of a step; where fewer fit side by side, the graph scrolls
+const NARROWEST = 108; // of a step; where fewer fit side by side, the graph scrolls
 const LETTER = 7.2; // pixels, about
 const SHOWN_MAX = 200; // steps; more are only in the table
 
