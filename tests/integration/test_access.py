@@ -105,6 +105,9 @@ OPERATIONS = """
     member    POST   /api/v1/tenants/{slug}/alerts/{alert_id}/notes
     member    PUT    /api/v1/tenants/{slug}/agents/{agent_name}/mute
     member    DELETE /api/v1/tenants/{slug}/agents/{agent_name}/mute
+    read      GET    /api/v1/tenants/{slug}/maintenance
+    member    POST   /api/v1/tenants/{slug}/maintenance
+    member    DELETE /api/v1/tenants/{slug}/maintenance/{window_id}
     member    GET    /api/v1/tenants/{slug}/model
     member    GET    /api/v1/tenants/{slug}/command-policy
     member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/model
@@ -125,6 +128,8 @@ OPERATIONS = """
     admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}/values/{key}
     admin     PATCH  /api/v1/tenants/{slug}/agents/{agent_name}
     admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}
+    admin     PUT    /api/v1/tenants/{slug}/agents/{agent_name}/schedule
+    admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}/schedule
     admin     GET    /api/v1/tenants/{slug}/keys
     admin     POST   /api/v1/tenants/{slug}/keys
     admin     DELETE /api/v1/tenants/{slug}/keys/{key_id}
@@ -255,6 +260,10 @@ BODIES = {
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/values/{key}": {"value": "x"},
     "PATCH /api/v1/tenants/{slug}/catalog/{key}": {},
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute": {"until": "2030-01-01T00:00:00Z"},
+    "PUT /api/v1/tenants/{slug}/agents/{agent_name}/schedule": {"cron": "0 8 * * *"},
+    "POST /api/v1/tenants/{slug}/maintenance": {
+        "from": "2030-01-01T00:00:00Z", "until": "2030-01-02T00:00:00Z",
+    },
     "PUT /api/v1/tenants/{slug}/rules": {"run_failed": True},
     "POST /api/v1/tenants/{slug}/alerts/acknowledge": {"alert_ids": []},
     "POST /api/v1/tenants/{slug}/alerts/{alert_id}/notes": {"note": "x"},
@@ -285,7 +294,7 @@ VALUES = {
     "agent_name": "access%20agent", "run_id": RUN_ID, "workflow_run_id": "w", "key_id": "key_none",
     "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
     "webhook_id": "none", "delivery_id": "none", "key": "none", "alert_id": "none",
-    "token_id": "pat_none", "session_id": "none", "link_id": "none",
+    "token_id": "pat_none", "session_id": "none", "link_id": "none", "window_id": "none",
 }  # fmt: skip
 
 

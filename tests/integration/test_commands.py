@@ -37,6 +37,11 @@ ARGUMENTS = {
     "agent show": "bot --tenant {slug}",
     "agent disable": "bot --tenant {slug}",
     "agent enable": "bot --tenant {slug}",
+    "agent schedule": "bot --tenant {slug} --every 3600 --grace 60",
+    "agent unschedule": "bot --tenant {slug}",
+    "maintenance add": "--tenant {slug} --weekdays sat,sun --start 02:00 --minutes 60",
+    "maintenance list": "--tenant {slug}",
+    "maintenance remove": "{window} --tenant {slug}",
     "run list": "--tenant {slug} --status completed --limit 5",
     "run show": "{run} --tenant {slug}",
     "run tail": "{run} --tenant {slug}",
@@ -107,7 +112,7 @@ ARGUMENTS = {
 # Where an answer gives what later rows need.
 KEPT = {"key add": ("key", "key_id"), "webhook add": ("webhook", "webhook_id"),
         "price set": ("price", "price_id"), "token add": ("token", "token_id"),
-        "user invite": ("link", "link_id")}  # fmt: skip
+        "user invite": ("link", "link_id"), "maintenance add": ("window", "window_id")}  # fmt: skip
 
 
 def listed():

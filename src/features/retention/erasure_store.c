@@ -46,6 +46,8 @@ static const struct db_query tables[] = {
     BY_TENANT("command_policies", "scope, agent_name"),
     BY_TENANT("heartbeats", "client_id"),
     BY_TENANT("kpis", "agent_id, key"),
+    BY_TENANT("agent_schedules", "agent_id"),
+    BY_TENANT("maintenance_windows", "window_id"),
     BY_TENANT("agent_signs", "agent_id"),
     BY_NUMBER("agents", "agent_id"),
     BY_TENANT("secrets", "name"),
