@@ -2,6 +2,7 @@
 // beside them. To run one alone: `node --test tests/browser/NAME.suite.mjs`.
 
 import "./sign_in.suite.mjs";
+import "./oidc.suite.mjs";
 import "./budget.suite.mjs";
 import "./runs.suite.mjs";
 import "./explorer.suite.mjs";
