@@ -1,6 +1,8 @@
 /* personal_routes.c - personal access tokens: a user's own, and any user's for the operator.
  *
  * A token cannot create another one: it would outlive the first, and could allow more.
+ * A session creates one only soon after the sign-in that opened it, or with the
+ * password: else a stolen cookie could become a token that outlives it.
  */
 #include "api/call.h"
 #include "base/buf.h"
@@ -10,12 +12,13 @@
 #include "features/access/users/accounts.h"
 #include "features/access/users/personal_shapes.h"
 #include "features/access/users/personal_store.h"
+#include "features/access/users/reauth.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
 
-enum { TOKENS_MAX = 20, TOKEN_ID_DIGITS = 16, DAY_S = 24 * 3600 };
+enum { TOKENS_MAX = 20, TOKEN_ID_DIGITS = 16, DAY_S = 24 * 3600, FRESH_S = 10 * 60 };
 
 static int check_room(struct db *db, struct str user_id, int64_t now, struct error *err)
 {
@@ -72,6 +75,25 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
         .expires_at = row.expires_at,
     };
     name_token(call, user->email, row.token_id, row.role);
+    return call_audit(call, db, "token.add", err);
+}
+
+/* Creates a token for the caller, who proves to be more than a cookie. */
+static int begin_add_for_self(struct api_call *call, call_work_fn *add, struct error *err)
+{
+    const struct personal_create *create = call->body;
+    const struct reauth_next next = {
+        .topic = CHANGE_USERS, .work = add, .asks_code = true, .code = create->code
+    };
+    const int64_t age_us = clock_wall_us() - call->user->began_at;
+
+    if (!str_is_null(create->current_password))
+        return reauth_begin(call, create->current_password, &next, err);
+    if (age_us > (int64_t)FRESH_S * USEC_PER_SEC)
+        return call_refuse_body(call, err, "current_password", STR_NULL,
+                                "Needed, since you signed in more than ten minutes ago; or sign in "
+                                "again");
+    call_change(call, CHANGE_USERS, add, call_reply);
     return 0;
 }
 
@@ -91,6 +113,11 @@ static int add_own(struct api_call *call, struct db *db, struct error *err)
     if (users_find(db, call->user->email, call->arena, &user, err) != 0)
         return -1;
     return add_for(call, db, &user, err);
+}
+
+static int begin_add_own(struct api_call *call, struct error *err)
+{
+    return begin_add_for_self(call, add_own, err);
 }
 
 static int remove_own(struct api_call *call, struct db *db, struct error *err)
@@ -136,6 +163,16 @@ static int add_of_user(struct api_call *call, struct db *db, struct error *err)
     return add_for(call, db, &user, err);
 }
 
+static int begin_add_of_user(struct api_call *call, struct error *err)
+{
+    const struct user_path *path = call->params;
+
+    if (call->user != NULL && !call->user->by_token && str_eq(call->user->email, path->email))
+        return begin_add_for_self(call, add_of_user, err);
+    call_change(call, CHANGE_USERS, add_of_user, call_reply);
+    return 0;
+}
+
 static int remove_of_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct personal_user_path *path = call->params;
@@ -154,18 +191,18 @@ const struct route personal_routes[] = {
     { ROUTE(GET, "/api/v1/auth/tokens", USER, 200), .read = list_own, .answer = &personal_list_shape,
       .id = "list_own_tokens", .summary = "List one's own personal access tokens",
       .description = "Oldest first, without the tokens themselves, which are not stored." },
-    { ROUTE(POST, "/api/v1/auth/tokens", USER, 201), .change = add_own, .topic = CHANGE_USERS, .also = ALSO_CONFLICT, .body = &personal_create_shape, .answer = &personal_created_shape, .audit = "token.add",
+    { ROUTE(POST, "/api/v1/auth/tokens", USER, 201), .handler = begin_add_own, .also = ALSO_CONFLICT, .body = &personal_create_shape, .answer = &personal_created_shape,
       .id = "create_own_token", .summary = "Create a personal access token",
-      .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one." },
+      .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one. More than ten minutes after the sign-in it needs `current_password`, and a `code` if the user has a second factor: 422 at that member when it is missing, 403 when it is wrong, throttled as sign-in is." },
     { ROUTE(DELETE, "/api/v1/auth/tokens/{token_id}", USER, 200), .change = remove_own, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_own_token", .summary = "Delete one of one's own personal access tokens",
       .description = "In effect at once. A token may delete itself, but no other." },
     { ROUTE(GET, "/api/v1/platform/users/{email}/tokens", PLATFORM, 200), .read = list_of_user, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &personal_list_shape,
       .id = "list_user_tokens", .summary = "List a user's personal access tokens",
       .description = "Oldest first, without the tokens themselves." },
-    { ROUTE(POST, "/api/v1/platform/users/{email}/tokens", PLATFORM, 201), .change = add_of_user, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &personal_create_shape, .answer = &personal_created_shape, .audit = "token.add",
+    { ROUTE(POST, "/api/v1/platform/users/{email}/tokens", PLATFORM, 201), .handler = begin_add_of_user, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &personal_create_shape, .answer = &personal_created_shape,
       .id = "create_user_token", .summary = "Create a personal access token for a user",
-      .description = "For the operator, on the machine of the service; a platform admin may do so only for themselves." },
+      .description = "For the operator, on the machine of the service; a platform admin may do so only for themselves, with the password as above." },
     { ROUTE(DELETE, "/api/v1/platform/users/{email}/tokens/{token_id}", PLATFORM, 200), .change = remove_of_user, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_user_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_user_token", .summary = "Delete a user's personal access token",
       .description = "In effect at once." },
