@@ -1,6 +1,6 @@
 # The verbs of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build run demo package sdk sdk-test check test test-cluster test-package lint bench fuzz crash clean
+.PHONY: help build run demo cluster package sdk sdk-test check test test-cluster test-package lint bench fuzz crash clean
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 help: ## list the verbs
@@ -17,6 +17,10 @@ run: build ## build, then serve from ./data on 127.0.0.1:8080
 
 demo: build ## serve a simulated fleet to look at, on a free port; nothing is kept
 	@exec /usr/bin/python3 -B demo
+
+cluster: build ## three nodes behind HAProxy to look at and to kill, on PostgreSQL with a standby or on Citus (CITUS=1)
+	@scripts/bootstrap cluster
+	@exec /usr/bin/python3 -B scripts/cluster
 
 sdk: ## build the libraries for agents into build/sdk: a Python wheel and an npm tarball
 	@scripts/bootstrap build
@@ -35,7 +39,7 @@ test: ## everything: gates, unit, store, black-box and sanitizer tests
 	@scripts/run_tests.py
 
 test-cluster: ## three nodes on PostgreSQL under load and faults, and on Citus (CITUS_SOURCE=archive)
-	@scripts/bootstrap test
+	@scripts/bootstrap cluster
 	@scripts/test_cluster
 
 package: ## build a .deb and a tarball into build/packages/

@@ -146,7 +146,7 @@ class Scripted:
     """Answers requests for a path with what `script` says, the last answer for ever."""
 
     def __init__(self):
-        self.requests = []  # method, path, token, body, headers
+        self.requests = []  # method, path, token, body, headers, query
         self.script = {}  # path: [(status, headers, body)]
         self.changed = threading.Condition()
         outer = self
@@ -155,10 +155,10 @@ class Scripted:
             def answer(self):
                 length = int(self.headers.get("Content-Length") or 0)
                 body = self.rfile.read(length)
-                path = self.path.partition("?")[0]
+                path, _, query = self.path.partition("?")
                 with outer.changed:
                     token = (self.headers["Authorization"] or "").partition(" ")[2]
-                    outer.requests.append((self.command, path, token, body, self.headers))
+                    outer.requests.append((self.command, path, token, body, self.headers, query))
                     answers = outer.script.get(path, [])
                     status, headers, sent = answers[0] if answers else outer.good(path, body)
                     if len(answers) > 1:

@@ -10,10 +10,12 @@ import re
 import subprocess
 import sys
 import tarfile
+import textwrap
 import zipfile
 
 from fixtures import ROOT
 
+import muster
 import pytest
 
 LINES_MAX = 12
@@ -26,19 +28,30 @@ def built(pattern):
     return found[0]
 
 
+def blocks(language, section=""):
+    """The code in that language, of the whole guide or of one section."""
+    text = GUIDE.read_text()
+    if section:
+        text = re.search(rf"^## {section}\n(.*?)(?=^## )", text, re.M | re.S).group(1)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
 def block(language):
-    """The first block of code in that language."""
-    return re.search(rf"^```{language}\n(.*?)^```", GUIDE.read_text(), re.M | re.S).group(1)
+    return blocks(language)[0]
 
 
 def python_command(folder):
     return [sys.executable, "-c", block("python")], {"PYTHONPATH": str(built("*.whl"))}
 
 
-def node_command(folder):
+def install_tarball(folder):
     with tarfile.open(built("*.tgz")) as archive:
         archive.extractall(folder / "node_modules")
     (folder / "node_modules/package").rename(folder / "node_modules/muster")
+
+
+def node_command(folder):
+    install_tarball(folder)
     (folder / "agent.mjs").write_text(block("js"))
     return ["node", "agent.mjs"], {}
 
@@ -57,6 +70,41 @@ def test_the_ten_lines_of_the_guide_report_a_run_a_kpi_and_tokens(workspace, tmp
     usage = workspace.usage()["gpt-4o"]
     assert (usage["input_tokens"], usage["output_tokens"], usage["calls"]) == (1200, 80, 1)
     assert workspace.read("agents/invoice-bot")["interval_seconds"] == 3600
+
+
+def test_kpis_and_what_an_agent_must_use_work_as_the_guide_prints_them(workspace, tmp_path):
+    (kpis,) = blocks("python", "KPIs")
+    (pulls,) = blocks("python", "What the agent must use")
+    parameter = re.search(r"`(config=\[.*?\])`", GUIDE.read_text()).group(1)
+    script = f"""import muster
+agent = muster.Agent("invoice-bot", kpis=["invoices"], {parameter})
+agent.register()
+with agent.run() as run:
+{textwrap.indent(kpis, "    ")}
+{pulls}
+print(model, policy["mode"], document, config)
+"""
+    own_key = workspace.tenant.add_key("invoice-bot")
+    environment = {**workspace.environment, "PYTHONPATH": str(built("*.whl")), "MUSTER_TOKEN": own_key}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True,
+                          text=True, timeout=60, check=False)  # fmt: skip
+    assert done.stderr == "" and done.returncode == 0, done.stderr
+    assert done.stdout == "gpt-4o-mini deny_all None {'batch_size': 50}\n"
+    assert workspace.kpis() == {"invoices": 13}
+
+
+def test_both_libraries_have_every_call_that_the_guide_names():
+    types = {
+        name: (ROOT / f"sdk/typescript/dist/esm/{name}.d.ts").read_text() for name in ("agent", "run")
+    }
+    named = set(re.findall(r"\b(agent|run)\.([a-z_]+)(?=\()", GUIDE.read_text()))
+    assert len(named) > 15, named
+    only_here = {("agent", "start")}  # Python's agent.run() is that already
+    for owner, name in sorted(named):
+        there = re.sub(r"_(.)", lambda found: found.group(1).upper(), name)
+        assert re.search(rf"^    {there}[<(]", types[owner], re.M), (owner, there)
+        kind = muster.Agent if owner == "agent" else muster.run.Run
+        assert hasattr(kind, name) or (owner, name) in only_here, (owner, name)
 
 
 def test_the_agent_of_the_readme_reports_a_run(workspace, tmp_path):
@@ -92,6 +140,22 @@ def test_the_tarball_has_both_kinds_of_module_with_types():
         names = set(archive.getnames())
     for kind in ("esm", "cjs"):
         assert {f"package/dist/{kind}/index.js", f"package/dist/{kind}/index.d.ts"} <= names
+
+
+@pytest.mark.parametrize("kind", ["module", "commonjs"])
+def test_the_types_need_no_other_package_and_find_a_mistake(tmp_path, kind):
+    install_tarball(tmp_path)
+    (tmp_path / "package.json").write_text(f'{{"type": "{kind}"}}')
+    (tmp_path / "agent.ts").write_text(block("js").replace("await agent.run", "void agent.run"))
+    (tmp_path / "wrong.ts").write_text(
+        'import { Agent } from "muster";\nvoid new Agent("a").run((run) => run.nope());\n'
+    )
+    compiler = [ROOT / "sdk/typescript/node_modules/.bin/tsc", "--noEmit", "--strict", "--target",
+                "es2022", "--module", "nodenext", "--types", ""]  # fmt: skip
+    right = subprocess.run([*compiler, "agent.ts"], cwd=tmp_path, capture_output=True, text=True)
+    assert (right.returncode, right.stdout) == (0, "")
+    wrong = subprocess.run([*compiler, "wrong.ts"], cwd=tmp_path, capture_output=True, text=True)
+    assert "'nope' does not exist on type 'Run'" in wrong.stdout
 
 
 def test_both_packages_have_the_same_version():

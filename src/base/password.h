@@ -17,8 +17,8 @@ enum { PASSWORD_HASH_MAX = 128 };
 int password_hash(struct str password, char ret[PASSWORD_HASH_MAX], struct error *err) MUST_CHECK;
 
 /* Is it the password that `hash` was made of? Of STR_NULL (no such user) it never is, in as much
- * time. */
-bool password_verify(struct str hash, struct str password);
+ * time. ERR_UNAVAILABLE: no memory. */
+int password_verify(struct str hash, struct str password, bool *ret, struct error *err) MUST_CHECK;
 
 /* Made with weaker parameters than today's. */
 bool password_is_stale(struct str hash);

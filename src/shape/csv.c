@@ -3,9 +3,8 @@
 
 #include <stdlib.h>
 
-#include <yyjson.h>
-
 #include "base/datetime.h"
+#include "shape/json.h"
 #include "shape/write.h"
 
 /* With quotes where RFC 4180 requires them. */
@@ -45,7 +44,7 @@ static void add_json(struct buf *out, struct str json)
         add_cell(out, json, false);
         return;
     }
-    doc = yyjson_read(json.data, json.len, 0);
+    doc = json_read_stored(json);
     if (doc != NULL) {
         yyjson_val *root = yyjson_doc_get_root(doc);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "shape/utf8.h"
 
 enum { LARGE_FROM = 1 << 20 };
@@ -58,6 +59,33 @@ static yyjson_doc *parse(struct str text, struct arena *arena)
     memset(copy + text.len, 0, YYJSON_PADDING_SIZE);
     return yyjson_read_opts(copy, text.len, YYJSON_READ_INSITU | YYJSON_READ_BIGNUM_AS_RAW, &alc,
                             NULL);
+}
+
+static void *heap_malloc(void *ctx, size_t size)
+{
+    (void)ctx;
+    return mem_alloc(size);
+}
+
+static void *heap_realloc(void *ctx, void *memory, size_t old_size, size_t size)
+{
+    (void)ctx;
+    (void)old_size;
+    return mem_resize(memory, size);
+}
+
+static void heap_free(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+yyjson_doc *json_read_stored(struct str text)
+{
+    static const yyjson_alc heap = { heap_malloc, heap_realloc, heap_free, NULL };
+
+    /* it takes a copy unless it is told to read in place */
+    return yyjson_read_opts((char *)(uintptr_t)text.data, text.len, 0, &heap, NULL);
 }
 
 /* A text of brackets alone makes a value of every byte, so the depth of a large text is checked

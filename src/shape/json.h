@@ -32,6 +32,10 @@ struct json_fault {
 int json_read(struct str text, struct arena *arena, struct json_doc *ret,
               struct json_fault *fault) MUST_CHECK;
 
+/* A text that we wrote ourselves, by yyjson's own rules: yyjson_doc_free() it. NULL: it is not
+ * JSON, never that memory was short. */
+yyjson_doc *json_read_stored(struct str text) MUST_CHECK;
+
 /* A raw number with fraction or exponent, which is beyond the range of double. */
 bool json_is_raw_real(yyjson_val *value);
 

@@ -1,5 +1,6 @@
 """Clients that others' generators make of docs/openapi.json compile and pass one round trip with
-the real binary, and so do others' clients of the Model Context Protocol. Run by scripts/client_test (make sdk-test): it needs more than Debian has."""
+the real binary, and so do others' clients of the Model Context Protocol and the JavaScript SDK of
+OpenTelemetry. Run by scripts/client_test (make sdk-test): it needs more than Debian has."""
 
 import json
 import os
@@ -116,3 +117,9 @@ def test_the_python_client_of_the_model_context_protocol(asked):
 
 def test_the_typescript_client_of_the_model_context_protocol(asked):
     assert run("node", HERE / "mcp_client.mjs", *asked) == "ok\n"
+
+
+def test_the_javascript_sdk_of_opentelemetry(server):
+    tenant = server.add_tenant()
+    url = f"http://127.0.0.1:{server.address[1]}"
+    assert run("node", HERE / "opentelemetry.mjs", url, tenant.token, tenant.slug) == "ok\n"

@@ -111,6 +111,14 @@ def test_no_two_types_of_a_generated_client_have_one_name():
             made[outer] = outer
 
 
+def test_no_list_or_object_has_the_name_of_its_type():
+    """openapi-python-client has one variable for both, which does not pass mypy."""
+    for name, schema in SCHEMAS.items():
+        own = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+        of = schema["properties"].get(own, {"type": "string"})
+        assert of.get("type") in ("string", "integer"), f"{name}.{own}"
+
+
 def test_operation_ids_are_words_and_differ():
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert len({one.replace("_", "") for one in ids}) == len(ids)

@@ -178,6 +178,7 @@ class Clock:
     """Moves the clocks of the programs that follow it: `Server(environment=clock.environment)`."""
 
     def __init__(self, folder):
+        assert TEST_CLOCK.exists(), f"{TEST_CLOCK} is missing: build the target test_hooks"
         self.path = Path(folder) / "clock"
         self.passed_us = self.stepped_us = 0
         self._write()

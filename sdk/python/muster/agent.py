@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypeV
 
 from . import values
 from .declare import KPI, Declared, Field, Param, as_json
-from .errors import MusterError, Problem, Unavailable
+from .errors import ApiError, MusterError, Problem, Refused, Unavailable
 from .keys import KeyRing
 from .pulls import Pulls
 from .run import Run, current_run
@@ -68,6 +68,8 @@ class Agent:
         exit_timeout: float = 5.0,
         timeout: float = 10.0,
     ) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"name: expected the agent's name, got {name!r}")
         self.name, self.version = values.name(name), values.name(version)
         self.enabled = os.environ.get("MUSTER_DISABLED", "") in ("", "0")
         self.tenant = self._setting("tenant", tenant)
@@ -83,11 +85,14 @@ class Agent:
             "agent_version": self.version,
             "description": description,
             "telemetry_doc": telemetry_doc,
-            "business_kpis": as_json(KPI, kpis),
+            "business_kpis": as_json("kpis", KPI, kpis),
             "interval_seconds": interval,
-            "inputs": as_json(Field, inputs),
-            "outputs": as_json(Field, outputs),
-            "config_schema": {"version": config_version, "params": as_json(Param, config)},
+            "inputs": as_json("inputs", Field, inputs),
+            "outputs": as_json("outputs", Field, outputs),
+            "config_schema": {
+                "version": config_version,
+                "params": as_json("config", Param, config),
+            },
         }
         self.heartbeat_every, self.rotate_every = heartbeat, rotate_every
         self._rotate_at = time.monotonic() + (
@@ -224,7 +229,13 @@ class Agent:
         return warnings
 
     def _register_once(self) -> None:
-        self.register()
+        try:
+            self.register()
+        except Refused:
+            raise
+        except ApiError as error:
+            detail = f"the service refused the registration of {self.name}: {error}"
+            self._tell(Problem("invalid", detail, [self.registration], 1))
 
     def heartbeat(self) -> None:
         """Says now that this process is alive. `heartbeat=60` does it in the background."""

@@ -43,12 +43,17 @@ class Param:
 Declared = Union[str, Mapping[str, Any], KPI, Field, Param]
 
 
-def as_json(kind: Type[Any], declared: Iterable[Declared]) -> List[Dict[str, Any]]:
+def as_json(what: str, kind: Type[Any], declared: Iterable[Declared]) -> List[Dict[str, Any]]:
     """Each declaration as the API wants it; a name alone gets the defaults of `kind`."""
+    if isinstance(declared, (str, Mapping)):
+        raise TypeError(f"{what}: expected a list, got {declared!r}")
     rows = []
     for each in declared:
         if isinstance(each, str):
             each = kind(each)
+        if not isinstance(each, (Mapping, kind)):
+            wanted = f"a name, a dict or muster.{kind.__name__}"
+            raise TypeError(f"{what}: expected {wanted}, got {each!r}")
         row = dict(each) if isinstance(each, Mapping) else asdict(each)
         if "choices" in row:
             row["opciones"] = row.pop("choices")

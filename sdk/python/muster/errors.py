@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, List
 
+SHOWN = 3  # rows of an error's detail that its text has
+
 
 class MusterError(Exception):
     """The base of everything this library raises."""
@@ -18,11 +20,27 @@ class Unavailable(MusterError):
         self.retry_after = retry_after
 
 
+def sentence(detail: Any) -> str:
+    """What is wrong and where, from the `detail` of an error: a text, or one row per value."""
+    if not isinstance(detail, list):
+        return str(detail)
+    rows = [row for row in detail if isinstance(row, dict)]
+    shown = [
+        f"{_place(row)}: {row.get('msg')}, got {row.get('input')!r:.100}" for row in rows[:SHOWN]
+    ]
+    more = [f"and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else []
+    return "; ".join(shown + more)
+
+
+def _place(row: Dict[str, Any]) -> str:
+    return ".".join(str(part) for part in row.get("loc", [])[1:]) or "body"
+
+
 class ApiError(MusterError):
     """The service answered, and retrying the same request would not help."""
 
     def __init__(self, status: int, detail: Any) -> None:
-        super().__init__(f"{status}: {detail}")
+        super().__init__(f"{status}: {sentence(detail)}")
         self.status = status
         self.detail = detail
 

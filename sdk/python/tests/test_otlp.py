@@ -7,7 +7,10 @@ are written in OTLP's JSON by protobuf's library.
 import base64
 import logging
 import re
+import subprocess
+import sys
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +32,7 @@ from opentelemetry.sdk.trace.export import (  # noqa: E402
     SpanExportResult,
 )
 
+ROOT = Path(__file__).resolve().parents[3]
 RESOURCE = Resource.create({"service.name": "researcher", "service.version": "1.2"})
 ID_FIELDS = re.compile("^(traceId|spanId|parentSpanId)$")
 
@@ -174,6 +178,22 @@ def test_log_records_of_the_sdk_are_steps_of_the_run(workspace, tracing):
     )  # fmt: skip
     assert step["metadata"]["parent_span_id"] == end["metadata"]["span_id"]
     assert start["metadata"]["span_id"] == end["metadata"]["span_id"]
+
+
+def test_the_guide_traces_a_run_as_it_stands(workspace):
+    """With the variables of the environment that docs/AGENTS.md sets, and its code."""
+    guide = (ROOT / "docs/AGENTS.md").read_text().split("## OpenTelemetry")[1]
+    exports, code = re.findall(r"^```(?:sh|python)\n(.*?)^```", guide, re.M | re.S)
+    script = exports.replace("http://127.0.0.1:8080", workspace.settings["url"])
+    script += 'exec "$0" -c "$1"'
+    done = subprocess.run(
+        ["sh", "-ec", script, sys.executable, code], env=workspace.environment,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    (run,) = workspace.runs()
+    assert (run["agent_name"], run["status"]) == ("invoice-bot", "completed")
+    assert run["message"] == "nightly invoices"
 
 
 def test_a_wrong_key_is_an_error_that_the_exporter_does_not_retry(workspace, caplog):

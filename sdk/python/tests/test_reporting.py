@@ -196,3 +196,34 @@ def test_a_missing_setting_is_named_and_a_disabled_agent_does_nothing(monkeypatc
         run.step("nothing")
     assert agent.flush() and agent.model(default="m") == "m"
     assert not (tmp_path / "untouched").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "said"),
+    [
+        ("", {}, "name: expected the agent's name, got ''"),
+        (None, {}, "name: expected the agent's name, got None"),
+        ("a", {"kpis": "invoices"}, "kpis: expected a list, got 'invoices'"),
+        ("a", {"config": {"key": "x"}}, "config: expected a list, got {'key': 'x'}"),
+        ("a", {"inputs": [3]}, "inputs: expected a name, a dict or muster.Field, got 3"),
+    ],
+)
+def test_a_wrong_declaration_is_named_at_once(scripted, make_agent, name, more, said):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        muster.Agent(name, **scripted.settings, **more)
+    assert str(caught.value) == said
+
+
+def test_a_refused_registration_says_what_is_wrong_and_reports_go_on(workspace, make_agent):
+    problems = []
+    agent = make_agent(workspace.settings, interval="soon", on_error=problems.append)
+    with agent.run() as run:
+        run.step("still reported")
+    assert agent.flush(120)
+    (problem,) = problems
+    assert (problem.kind, problem.count) == ("invalid", 1)
+    assert problem.detail == (
+        "the service refused the registration of collector: 422: interval_seconds: Input should be"
+        " a valid integer, unable to parse string as an integer, got 'soon'"
+    )
+    assert len(workspace.events(run.id)) == 3

@@ -3,7 +3,7 @@
 import { hostname } from "node:os";
 
 import { declared, type Field, type KPI, type Param } from "./declare.js";
-import { Unavailable, type Problem, type Report } from "./errors.js";
+import { ApiError, Refused, Unavailable, type Problem, type Report } from "./errors.js";
 import { KeyRing } from "./keys.js";
 import { Pulls } from "./pulls.js";
 import { Run, currentRun, storage, type RunOptions } from "./run.js";
@@ -93,6 +93,7 @@ export class Agent {
     private readonly sender: Sender;
     private readonly runs = new Set<Run>();
     private readonly warn: (text: string) => void;
+    private readonly registration: Report;
     private rotateAt: number;
     private invalid = 0;
     private rejected = 0;
@@ -104,6 +105,9 @@ export class Agent {
         const write = options.log ?? ((text: string) => console.warn(text));
         this.warn = (text) => write(`muster: ${text}`);
         this.enabled = ["", "0", undefined].includes(process.env["MUSTER_DISABLED"]);
+        if (typeof name !== "string" || name.trim() === "") {
+            throw new TypeError(`name: expected the agent's name, got ${JSON.stringify(name)}`);
+        }
         this.name = values.name(name);
         this.version = values.name(options.version ?? "");
         this.tenant = this.setting("tenant", options.tenant);
@@ -113,6 +117,7 @@ export class Agent {
         this.transport = new Transport(url, this.keys, (options.timeout ?? 10) * 1000);
         this.pulls = new Pulls(this.transport, this.name, this.state, this.warn);
         this.rotateAt = performance.now() + (options.rotateEvery ?? Infinity) * 1000;
+        this.registration = this.declare();
         this.sender = this.newSender();
         if (!this.enabled) return;
         this.sender.wake();
@@ -138,7 +143,7 @@ export class Agent {
         const lanes = [Lane.events(this.queue("events")), Lane.reports(this.queue("reports"))];
         const sender = new Sender(this.transport, lanes, this.tell, this.warn);
         if (this.keys.path !== undefined) sender.errands.unshift(new Errand(() => this.tendKey()));
-        sender.errands.push(new Errand(() => this.register().then(() => undefined), true));
+        sender.errands.push(new Errand(() => this.registerOnce(), true));
         const { heartbeat } = this.options;
         if (heartbeat !== undefined) {
             sender.errands.push(new Errand(() => this.heartbeat().then(() => heartbeat * 1000)));
@@ -243,25 +248,40 @@ export class Agent {
      * the background.
      */
     async register(): Promise<string[]> {
-        const { options } = this;
-        const body = JSON.stringify({
-            agent_name: this.name,
-            agent_version: this.version,
-            description: options.description ?? "",
-            telemetry_doc: options.telemetryDoc ?? "",
-            business_kpis: declared(options.kpis),
-            interval_seconds: options.interval ?? null,
-            inputs: declared(options.inputs),
-            outputs: declared(options.outputs),
-            config_schema: {
-                version: options.configVersion ?? 1,
-                params: declared(options.config),
-            },
-        });
+        const body = JSON.stringify(this.registration);
         const answer = await this.transport.call("POST", "/api/v1/agents/register", { body });
         const { warnings } = JSON.parse(answer.body) as { warnings: string[] };
         for (const warning of warnings) this.warn(`registration of ${this.name}: ${warning}`);
         return warnings;
+    }
+
+    private async registerOnce(): Promise<undefined> {
+        try {
+            await this.register();
+        } catch (error) {
+            if (!(error instanceof ApiError) || error instanceof Refused) throw error;
+            const detail = `the service refused the registration of ${this.name}: ${error.message}`;
+            this.tell({ kind: "invalid", detail, reports: [this.registration], count: 1 });
+        }
+    }
+
+    /** What the agent declares about itself. */
+    private declare(): Report {
+        const { options } = this;
+        return {
+            agent_name: this.name,
+            agent_version: this.version,
+            description: options.description ?? "",
+            telemetry_doc: options.telemetryDoc ?? "",
+            business_kpis: declared("kpis", options.kpis),
+            interval_seconds: options.interval ?? null,
+            inputs: declared("inputs", options.inputs),
+            outputs: declared("outputs", options.outputs),
+            config_schema: {
+                version: options.configVersion ?? 1,
+                params: declared("config", options.config),
+            },
+        };
     }
 
     /** Says now that this process is alive. The option `heartbeat` does it in the background. */

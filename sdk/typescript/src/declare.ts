@@ -30,9 +30,18 @@ export interface Param {
 }
 
 /** Each declaration as the API wants it. */
-export function declared(rows: Iterable<string | KPI | Field | Param> = []): object[] {
+export function declared(
+    what: string,
+    rows: Iterable<string | KPI | Field | Param> = [],
+): object[] {
+    if (typeof rows === "string" || typeof rows[Symbol.iterator] !== "function") {
+        throw new TypeError(`${what}: expected a list, got ${JSON.stringify(rows)}`);
+    }
     return [...rows].map((row) => {
         if (typeof row === "string") return { key: row };
+        if (typeof row !== "object" || row === null) {
+            throw new TypeError(`${what}: expected a name or an object, got ${JSON.stringify(row)}`);
+        }
         if (!("choices" in row)) return row;
         const { choices, ...rest } = row;
         return { ...rest, opciones: choices };

@@ -16,6 +16,26 @@ export class Unavailable extends MusterError {
     }
 }
 
+const SHOWN = 3; // rows of an error's detail that its text has
+
+/** What is wrong and where, from the `detail` of an error: a text, or one row per value. */
+export function sentence(detail: unknown): string {
+    if (typeof detail === "string") return detail;
+    if (!Array.isArray(detail)) return JSON.stringify(detail);
+    const shown = (detail as Row[]).slice(0, SHOWN).map(({ loc = [], msg, input }) => {
+        const got = JSON.stringify(input ?? null).slice(0, 100);
+        return `${loc.slice(1).join(".") || "body"}: ${msg}, got ${got}`;
+    });
+    if (detail.length > SHOWN) shown.push(`and ${detail.length - SHOWN} more`);
+    return shown.join("; ");
+}
+
+interface Row {
+    loc?: (string | number)[];
+    msg?: string;
+    input?: unknown;
+}
+
 /** The service answered, and retrying the same request would not help. */
 export class ApiError extends MusterError {
     override name = "ApiError";
@@ -23,7 +43,7 @@ export class ApiError extends MusterError {
         readonly status: number,
         readonly detail: unknown,
     ) {
-        super(`${status}: ${typeof detail === "string" ? detail : JSON.stringify(detail)}`);
+        super(`${status}: ${sentence(detail)}`);
     }
 }
 

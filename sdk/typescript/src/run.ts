@@ -13,6 +13,7 @@ const USAGE_WINDOW_MS = 3_600_000; // then usage counts at a new time: prices ma
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
+/** @internal */
 export const storage = new AsyncLocalStorage<Run>();
 
 /** The run whose function this code was called from. */

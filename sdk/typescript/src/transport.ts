@@ -1,6 +1,6 @@
 // One request to the service and its answer.
 
-import { ApiError, Refused, Unavailable } from "./errors.js";
+import { ApiError, Refused, Unavailable, sentence } from "./errors.js";
 import type { KeyRing } from "./keys.js";
 
 export const VERSION = "0.1.0";
@@ -43,7 +43,7 @@ export function checked(answer: Answer): Answer {
     if ((status >= 200 && status < 300) || status === 304) return answer;
     const detail = detailOf(answer);
     if (RETRYABLE.has(status) || status >= 500) {
-        throw new Unavailable(`${status}: ${JSON.stringify(detail)}`, retryAfter(answer.headers));
+        throw new Unavailable(`${status}: ${sentence(detail)}`, retryAfter(answer.headers));
     }
     if (MISDIRECTED.has(status) || status < 400) throw new Refused(status, detail);
     throw new ApiError(status, detail);

@@ -1,12 +1,12 @@
 // The sender and the spool: what is retried, what is given up, and what is kept.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 
 import { Refused, Unavailable } from "../dist/esm/index.js";
-import { Scripted, Service, makeAgent, until } from "./service.mjs";
+import { Scripted, Service, folder, makeAgent, until } from "./service.mjs";
 
 const BATCH = "/api/v1/telemetry/batch";
 const messages = (request) => JSON.parse(request.body).events.map((event) => event.message);
@@ -32,6 +32,47 @@ describe("the sender", { concurrency: true }, () => {
         assert.equal((await workspace.events(run.id)).length, 42);
         const bad = problems.flatMap((problem) => problem.reports.map((report) => report.message));
         assert.deepEqual([bad, agent.stats.invalid, agent.stats.waiting], [["7", "23"], 2, 0]);
+    });
+
+    test("a batch that is refused without naming an event is halved", async () => {
+        const scripted = await new Scripted().start();
+        const problems = [];
+        const refuse = [413, {}, { detail: "too large", limit: 1, unit: "events" }];
+        scripted.script[BATCH] = [refuse, refuse, refuse, [202, {}, { results: [] }]];
+        const agent = makeAgent(scripted.settings, { onError: (each) => problems.push(each) });
+        const run = agent.start();
+        for (let i = 0; i < 7; i++) run.step(`${i}`);
+        assert.ok(await agent.flush(120));
+        const sizes = scripted.seen(BATCH).map((request) => messages(request).length);
+        assert.deepEqual(sizes, [8, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1]);
+        assert.deepEqual(problems, []);
+    });
+
+    test("a rejected event is reported and not retried", async () => {
+        const workspace = service.workspace();
+        const kinds = new Set();
+        const onError = (problem) => kinds.add(problem.kind);
+        const agent = makeAgent(workspace.settings, { onError });
+        await agent.register();
+        service.cli("agent", "disable", "collector", "--tenant", workspace.tenant);
+        await agent.run((run) => run.kpi("k", 1));
+        assert.ok(await agent.flush(120));
+        assert.deepEqual([...kinds], ["rejected"]);
+        assert.deepEqual([agent.stats.rejected, agent.stats.waiting], [3, 0]);
+    });
+
+    test("the wait between attempts is random and grows to a limit", async () => {
+        const { backoff } = makeAgent((await new Scripted().start()).settings).sender.lanes[0];
+        const waits = [];
+        for (let i = 0; i < 400; i++) {
+            backoff.failed(100_000, 3);
+            waits.push(backoff.notBefore - 103_000);
+        }
+        assert.ok(waits[0] <= 1000 && waits.every((wait) => wait >= 0 && wait <= 60_000));
+        const late = waits.slice(20);
+        assert.ok(Math.min(...late) < 10_000 && Math.max(...late) > 50_000, "full jitter");
+        backoff.succeeded();
+        assert.equal(backoff.notBefore, 0);
     });
 
     test("a hundred events are sent at once and fewer after a while", async () => {
@@ -177,5 +218,45 @@ describe("the sender", { concurrency: true }, () => {
         assert.ok(await again.rotateKey());
         assert.equal(await agent.rotateKey(), false);
         assert.equal(agent.keys.token, again.keys.token);
+    });
+
+    test("a disk that refuses stops the rotation before the request", async () => {
+        const scripted = await new Scripted().start();
+        const agent = makeAgent(scripted.settings);
+        mkdirSync(agent.keys.path); // a file cannot be written where a folder is
+        await assert.rejects(agent.rotateKey(), { code: "EISDIR" });
+        assert.equal(agent.keys.token, scripted.settings.token);
+        assert.deepEqual(scripted.seen("/api/v1/agents/refresh-key"), []);
+    });
+
+    test("a configuration can be kept off the disk", async () => {
+        const scripted = await new Scripted().start();
+        scripted.script["/api/v1/agents/config"] = [[200, { ETag: '"1"' }, { secret: "s" }]];
+        const agent = makeAgent(scripted.settings);
+        assert.deepEqual(await agent.config(undefined, { keep: false }), { secret: "s" });
+        assert.ok(!readdirSync(agent.state).includes("config.json"));
+    });
+
+    test("an agent without a folder reports from memory", async () => {
+        const workspace = service.workspace();
+        const file = join(folder(), "file");
+        writeFileSync(file, "");
+        const agent = makeAgent(workspace.settings, { stateDir: join(file, "below") });
+        const id = await agent.run((run) => {
+            run.step("still here");
+            return run.id;
+        });
+        assert.ok(await agent.flush(120));
+        assert.equal((await workspace.events(id)).length, 3);
+        assert.match(agent.log[0], /a crash loses reports/);
+    });
+
+    test("heartbeats are sent in the background and name the process", async () => {
+        const scripted = await new Scripted().start();
+        makeAgent(scripted.settings, { heartbeat: 0.05 });
+        const path = "/api/v1/heartbeat";
+        await until(() => scripted.seen(path).length >= 2, "two heartbeats");
+        const { query } = scripted.seen(path)[0];
+        assert.match(new URLSearchParams(query).get("client_id"), /^collector@.+:\d+$/);
     });
 });

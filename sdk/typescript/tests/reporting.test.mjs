@@ -101,6 +101,43 @@ test("registration declares what was given", async () => {
     assert.deepEqual(found.config_schema.params[0].opciones, ["fast", "slow"]);
 });
 
+test("a wrong declaration is named at once", () => {
+    const settings = { url: "http://127.0.0.1:9", token: "t", tenant: "x", stateDir: folder() };
+    const wrong = [
+        ["", {}, /^name: expected the agent's name, got ""$/],
+        [undefined, {}, /^name: expected the agent's name, got undefined$/],
+        ["a", { kpis: "invoices" }, /^kpis: expected a list, got "invoices"$/],
+        ["a", { config: { key: "x" } }, /^config: expected a list, got {"key":"x"}$/],
+        ["a", { inputs: [3] }, /^inputs: expected a name or an object, got 3$/],
+    ];
+    for (const [name, more, message] of wrong) {
+        assert.throws(() => new Agent(name, { ...settings, ...more }), { message });
+    }
+});
+
+test("a refused registration says what is wrong, and reports go on", async () => {
+    const workspace = service.workspace();
+    const problems = [];
+    const agent = makeAgent(workspace.settings, {
+        interval: "soon",
+        onError: (problem) => problems.push(problem),
+    });
+    const id = await agent.run((run) => {
+        run.step("still reported");
+        return run.id;
+    });
+    assert.ok(await agent.flush(120));
+    assert.deepEqual(
+        problems.map((problem) => [problem.kind, problem.count]),
+        [["invalid", 1]],
+    );
+    assert.match(
+        problems[0].detail,
+        /^the service refused the registration of collector: 422: interval_seconds: .*, got "soon"$/,
+    );
+    assert.equal((await workspace.events(id)).length, 3);
+});
+
 test("awkward values arrive as text instead of breaking the agent", async () => {
     const workspace = service.workspace();
     const problems = [];

@@ -22,10 +22,15 @@ for (const name of Object.keys(process.env)) {
     if (/^MUSTER_(?!TEST)/.test(name)) delete process.env[name];
 }
 
+const folders = [];
+process.once("exit", () => {
+    for (const made of folders) rmSync(made, { recursive: true, force: true });
+});
+
 /** A folder that is removed at the end. */
 export function folder() {
     const made = mkdtempSync(join(tmpdir(), "muster-sdk-"));
-    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+    folders.push(made);
     return made;
 }
 
@@ -133,10 +138,10 @@ export class Scripted {
         this.http = createServer(async (request, response) => {
             let body = "";
             for await (const part of request) body += part;
-            const [path] = request.url.split("?");
+            const [path, query] = request.url.split("?");
             const token = (request.headers.authorization ?? "").split(" ")[1];
             const etag = request.headers["if-none-match"];
-            this.requests.push({ path, token, body, etag, at: performance.now() });
+            this.requests.push({ path, query, token, body, etag, at: performance.now() });
             const answers = this.script[path] ?? [];
             const [status, headers, sent] = answers[0] ?? this.good(path);
             if (answers.length > 1) answers.shift();

@@ -10,13 +10,19 @@ int db_postgres_check_url(const char *url, struct error *err)
     size_t first = strcspn(body, "@/?");
     const char *late_at = strchr(body + first + (body[first] == '@'), '@');
     PQconninfoOption *options;
+    char *why = NULL;
+    bool no_memory;
 
     /* libpq would take a part of the password for a host and quote it. */
     if (late_at != NULL)
         return err_set(err, ERR_INVALID,
                        "the PostgreSQL URL has an '@', '/' or '?' inside the user, password or "
                        "options: write %%40, %%2F, %%3F");
-    options = PQconninfoParse(url, NULL);
+    options = PQconninfoParse(url, &why);
+    no_memory = options == NULL && (why == NULL || strstr(why, "out of memory") != NULL);
+    PQfreemem(why); /* it may quote the password */
+    if (no_memory)
+        return err_set(err, ERR_UNAVAILABLE, "out of memory for a connection");
     if (options == NULL)
         return err_set(err, ERR_INVALID,
                        "cannot parse the PostgreSQL URL; it should look like "
@@ -172,7 +178,7 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
     pg->session++;
     pg->conn = PQconnectdbParams(keys, values, 1);
     if (pg->conn == NULL)
-        err_die("out of memory");
+        return err_set(err, ERR_UNAVAILABLE, "out of memory for a connection");
     if (PQstatus(pg->conn) != CONNECTION_OK)
         return db_postgres_fail(pg, NULL, err);
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);

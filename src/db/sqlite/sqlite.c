@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "base/mem.h"
 
 enum {
+    ROLLBACK_TRIES = 3,
     READ_MAX_US = 5000000,         /* for one statement of a reader */
     TRANSACTION_MAX_US = 10000000, /* for all statements of a reader's transaction */
     READ_CHECK_STEPS = 1000,       /* of SQLite's virtual machine between two checks: about 20 us */
@@ -59,13 +61,22 @@ static void sqlite_close(struct db *db)
     free(s);
 }
 
+/* Some errors roll back by themselves. The statement needs memory, and may have it a moment later.
+ */
 static void sqlite_rollback(struct db *db)
 {
     struct sqlite *s = sqlite_of(db);
 
-    /* Some errors roll back by themselves. */
-    if (!sqlite3_get_autocommit(s->handle))
+    for (int tries = 0; tries < ROLLBACK_TRIES && !sqlite3_get_autocommit(s->handle); tries++)
         (void)sqlite3_exec(s->handle, "ROLLBACK", NULL, NULL, NULL);
+    s->stuck = !sqlite3_get_autocommit(s->handle);
+}
+
+bool db_sqlite_unstick(struct sqlite *s)
+{
+    if (s->stuck)
+        sqlite_rollback(&s->base);
+    return !s->stuck;
 }
 
 static int sqlite_begin(struct db *db, struct error *err)
@@ -74,7 +85,7 @@ static int sqlite_begin(struct db *db, struct error *err)
     static const struct db_query read = { .sql = "BEGIN" };
     static const struct db_query look = { .sql = "SELECT 1 FROM sqlite_schema LIMIT 1" };
     struct sqlite *s = sqlite_of(db);
-    const bool outside = sqlite3_get_autocommit(s->handle);
+    const bool outside = db_sqlite_unstick(s) && sqlite3_get_autocommit(s->handle);
 
     if (s->mode == DB_WRITER) {
         if (!s->broken && s->log_grew && db_sqlite_after_commit(s, err) != 0)
@@ -338,6 +349,7 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     const int flags = mode == DB_WRITER ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct sqlite *s;
+    size_t size;
     char *file;
     int r = -1, code;
 
@@ -345,9 +357,9 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     if (path[0] == '\0')
         return err_set(err, ERR_INVALID, "sqlite: needs a file path after the colon");
     /* So that neither "file:x?vfs=y" nor ":memory:" is special. */
-    file = sqlite3_mprintf("%s%s", path[0] == '/' ? "" : "./", path);
-    if (file == NULL)
-        err_die("out of memory");
+    size = strlen(path) + sizeof("./");
+    file = mem_alloc(size);
+    (void)snprintf(file, size, "%s%s", path[0] == '/' ? "" : "./", path);
     s = NEW(struct sqlite);
     s->base.driver = &driver;
     s->mode = mode;
@@ -367,7 +379,7 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     else
         err_wrap(err, "cannot use %s", path);
 out:
-    sqlite3_free(file);
+    free(file);
     if (r != 0)
         sqlite_close(&s->base);
     return r;

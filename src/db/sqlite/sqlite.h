@@ -26,6 +26,7 @@ struct sqlite {
     int64_t restart_until_us; /* how long the writer waits for readers, monotonic */
     bool log_grew;            /* a commit happened since the last check */
     int log_fd;               /* for db_sync(); -1: each commit is synced */
+    bool stuck;               /* a rollback found no memory: the transaction is still open */
     bool broken;              /* an I/O error hit the writer: nothing may be tried again */
 };
 
@@ -41,6 +42,9 @@ int db_sqlite_fail(struct sqlite *s, int code, struct error *err);
 /* The driver's exec. */
 int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
                    void *ctx, struct error *err);
+
+/* Ends the transaction that a rollback left open for want of memory. False: it is open still. */
+bool db_sqlite_unstick(struct sqlite *s);
 
 /* Finalises what `statements` holds. */
 void db_sqlite_forget_statements(struct sqlite *s);

@@ -228,6 +228,8 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
     if (UNLIKELY(s->broken))
         return err_set(err, ERR_IO,
                        "refused after an earlier input/output error: it is unknown what is stored");
+    if (UNLIKELY(s->stuck) && !db_sqlite_unstick(s))
+        return err_set(err, ERR_BUSY, "out of memory: the last transaction could not be ended");
     if (s->mode == DB_READER && sqlite3_get_autocommit(s->handle) &&
         !db_sqlite_may_start_reading(s))
         return fail_late(err);

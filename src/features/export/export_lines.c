@@ -262,8 +262,8 @@ static bool export_add_breakdown(void *ctx, const struct stored_breakdown *break
     yyjson_doc *names, *cells;
     size_t n;
 
-    names = yyjson_read(breakdown->dimensions.data, breakdown->dimensions.len, 0);
-    cells = yyjson_read(breakdown->cells.data, breakdown->cells.len, 0);
+    names = json_read_stored(breakdown->dimensions);
+    cells = json_read_stored(breakdown->cells);
     n = yyjson_arr_size(yyjson_doc_get_root(cells));
     keep_place(run, &breakdown->place);
     if (names != NULL && cells != NULL &&

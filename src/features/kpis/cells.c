@@ -1,11 +1,11 @@
 /* cells.c - parses stored breakdowns. */
 #include "features/kpis/cells.h"
 
-#include <yyjson.h>
+#include "shape/json.h"
 
 bool cells_read_names(struct str text, struct arena *arena, struct list *ret)
 {
-    yyjson_doc *doc = yyjson_read(text.data, text.len, 0);
+    yyjson_doc *doc = json_read_stored(text);
     yyjson_val *root = yyjson_doc_get_root(doc), *name;
     struct str *names = ARENA_ARRAY(arena, struct str, yyjson_arr_size(root) + 1);
     bool valid = yyjson_is_arr(root);
@@ -38,7 +38,7 @@ static void read_value(yyjson_val *value, struct named_value *ret)
 
 bool cells_each(struct str text, struct named_value *room, size_t n, cells_fn *on_cell, void *ctx)
 {
-    yyjson_doc *doc = yyjson_read(text.data, text.len, 0);
+    yyjson_doc *doc = json_read_stored(text);
     yyjson_val *root = yyjson_doc_get_root(doc), *cell, *value;
     bool valid = yyjson_is_arr(root);
     size_t i, n_cells, j, n_values;

@@ -36,7 +36,7 @@ otlp_read_fn otlp_read_spans_wire, otlp_read_logs_wire; /* application/x-protobu
 otlp_read_fn otlp_read_spans_json, otlp_read_logs_json; /* application/json */
 
 /* Flaws of records. NUL is what no store can hold. */
-#define OTLP_FLAW_NUL        "it has a NUL character"
+#define OTLP_FLAW_NUL        "it has a NUL character or a lone surrogate"
 #define OTLP_FLAW_TIME       "a time is before 1970 or after 2262"
 #define OTLP_FLAW_ATTRIBUTES "it has more than 1000 attributes"
 #define OTLP_FLAW_EVENTS     "it has more than 1000 events, or 4000 attributes of events"

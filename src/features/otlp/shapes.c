@@ -19,7 +19,7 @@ SHAPE_BEGIN(logs_part_shape)
     { STR_AS("rejectedLogRecords", rejected), .flags = F_REQUIRED, .doc = "Number of log records that were not stored, in digits." },
     { STR_AS("errorMessage", message),        .flags = F_REQUIRED, .doc = "Why the first of them was not." },
 STATIC_SHAPE_END(logs_part_shape, "OtlpLogsPartialSuccess", .doc = "Log records that were not stored and need not be sent again.",
-          .example = EXAMPLE({"rejectedLogRecords": "1", "errorMessage": "1 of 12 not stored; the first is log record of span 00f067aa0ba902b7: it has a NUL character"}));
+          .example = EXAMPLE({"rejectedLogRecords": "1", "errorMessage": "1 of 12 not stored; the first is log record of span 00f067aa0ba902b7: it has a NUL character or a lone surrogate"}));
 #undef OWNER
 
 #define OWNER struct otlp_answer

@@ -39,7 +39,7 @@ SHAPE_END(factor_code_shape, "SecondFactorCode", .doc = "A code of the authentic
 #define OWNER struct factor_recovery
 SHAPE_BEGIN(factor_recovery_shape)
     { LIST_STR(recovery_codes), .flags = F_REQUIRED, .doc = "Ten codes, each of which signs in once without the app. Shown only once." },
-SHAPE_END(factor_recovery_shape, "RecoveryCodes", .doc = "New recovery codes; earlier ones stop working.",
+SHAPE_END(factor_recovery_shape, "NewRecoveryCodes", .doc = "New recovery codes; earlier ones stop working.",
           .example = EXAMPLE({"recovery_codes": ["k7wq-2mzd-x4pt-9hvc"]}));
 #undef OWNER
 /* clang-format on */

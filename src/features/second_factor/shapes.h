@@ -34,4 +34,4 @@ extern const struct shape factor_state_shape;    /* "SecondFactor" */
 extern const struct shape factor_password_shape; /* "SecondFactorPassword" */
 extern const struct shape factor_begun_shape;    /* "SecondFactorBegun" */
 extern const struct shape factor_code_shape;     /* "SecondFactorCode" */
-extern const struct shape factor_recovery_shape; /* "RecoveryCodes" */
+extern const struct shape factor_recovery_shape; /* "NewRecoveryCodes" */

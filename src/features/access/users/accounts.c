@@ -113,6 +113,13 @@ static int judge(struct api_call *call, struct db *db, const struct sign_in *cla
     return factor->check(call->api->engine, db, ret->user.user_id, claim->code, &ret->factor, err);
 }
 
+/* What cannot be taken out again counts as a failure for 15 minutes: so it is tried twice. */
+static void take_out(struct api_call *call, sync_job_fn *fn, struct throttle_row *row)
+{
+    if (store_attempt(call, fn, row, NULL) != 0)
+        (void)store_attempt(call, fn, row, NULL);
+}
+
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
                    const struct sign_in *claim, struct sign_in_check *ret, struct error *err)
 {
@@ -130,11 +137,10 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
     r = check_rank(call, db, &row, err);
     if (r == 0)
         r = judge(call, db, claim, ret, err);
-    /* what cannot be taken out again counts as a failure for 15 minutes */
     if (r != 0 || (ret->good && ret->factor.verdict == FACTOR_NEEDED))
-        (void)store_attempt(call, remove_failure, &row, NULL);
+        take_out(call, remove_failure, &row);
     else if (ret->good && ret->factor.verdict != FACTOR_WRONG)
-        (void)store_attempt(call, clear_failures, &row, NULL);
+        take_out(call, clear_failures, &row);
     return r;
 }
 

@@ -26,9 +26,9 @@ int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *ar
                   struct sign_in_check *ret, struct error *err)
 {
     *ret = (struct sign_in_check){ 0 };
-    if (store_user_find(db, sign_in->email, arena, &ret->user, err) != 0)
+    if (store_user_find(db, sign_in->email, arena, &ret->user, err) != 0 ||
+        password_verify(ret->user.password, sign_in->password, &ret->good, err) != 0)
         return -1;
-    ret->good = password_verify(ret->user.password, sign_in->password);
     if (!ret->good || !password_is_stale(ret->user.password))
         return 0;
     return sign_in_hash(sign_in->password, arena, &ret->new_hash, err);

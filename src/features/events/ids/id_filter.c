@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "features/events/ids/id_filter_file.h"
 
-enum { BLOCK_BYTES = 64, BLOCK_BITS = 512, BLOCK_WORDS = 8, BITS_PER_ID = 12, PROBES = 6 };
+enum { BLOCK_BITS = 512, BLOCK_WORDS = 8, BITS_PER_ID = 12, PROBES = 6 };
 
 static void allocate(struct id_filter *f, size_t n_blocks)
 {
-    f->n_blocks = n_blocks;
-    f->words = mem_new(n_blocks * BLOCK_BYTES);
+    *f = (struct id_filter){ .words = mem_new(n_blocks * ID_FILTER_BLOCK_BYTES),
+                             .n_blocks = n_blocks };
 }
 
 void id_filter_init(struct id_filter *f, size_t n)
@@ -22,22 +23,25 @@ void id_filter_init(struct id_filter *f, size_t n)
 
 bool id_filter_load(struct id_filter *f, const void *bytes, size_t size)
 {
-    if (size == 0 || size % BLOCK_BYTES != 0)
+    if (size == 0 || size % ID_FILTER_BLOCK_BYTES != 0)
         return false;
-    allocate(f, size / BLOCK_BYTES);
+    allocate(f, size / ID_FILTER_BLOCK_BYTES);
     memcpy(f->words, bytes, size);
     return true;
 }
 
 void id_filter_done(struct id_filter *f)
 {
-    free(f->words);
+    if (f->file != NULL)
+        id_filter_file_close(f->file);
+    else
+        free(f->words);
     *f = (struct id_filter){ 0 };
 }
 
 size_t id_filter_size(const struct id_filter *f)
 {
-    return f->n_blocks * BLOCK_BYTES;
+    return f->n_blocks * ID_FILTER_BLOCK_BYTES;
 }
 
 /* The high half of the hash selects the block, the low half the bits in it. */
@@ -58,6 +62,7 @@ void id_filter_add(struct id_filter *f, uint64_t hash)
 {
     uint64_t *block = block_of(f, hash);
 
+    assert(f->file == NULL); /* a file is read only */
     for (unsigned i = 0; i < PROBES; i++) {
         unsigned bit = bit_of(hash, i);
 
@@ -69,6 +74,8 @@ bool id_filter_maybe(const struct id_filter *f, uint64_t hash)
 {
     const uint64_t *block = block_of(f, hash);
 
+    if (f->file != NULL && !id_filter_file_is_sound(f->file, block))
+        return true;
     for (unsigned i = 0; i < PROBES; i++) {
         unsigned bit = bit_of(hash, i);
 

@@ -2,16 +2,25 @@
  *
  * Private to this folder. About 1 in 200 lookups is a false positive.
  *
- * One thread at a time while being filled.
+ * Its bits are on the heap while it is filled; a complete one may lie in a file
+ * that is mapped (id_filter_file.h), so that the memory is the system's to take
+ * back.
+ *
+ * One thread at a time while being filled; complete, any number of threads.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct id_filter_file;
+
+enum { ID_FILTER_BLOCK_BYTES = 64 };
+
 struct id_filter {
     uint64_t *words;
-    size_t n_blocks; /* of 64 bytes */
+    size_t n_blocks;             /* of ID_FILTER_BLOCK_BYTES */
+    struct id_filter_file *file; /* that holds the words; NULL: they are on the heap */
 };
 
 /* For up to `n` hashes. */
@@ -25,6 +34,8 @@ void id_filter_done(struct id_filter *f);
 
 size_t id_filter_size(const struct id_filter *f);
 void id_filter_add(struct id_filter *f, uint64_t hash);
+
+/* False: certainly not one of those added. */
 bool id_filter_maybe(const struct id_filter *f, uint64_t hash);
 
 /* Prefetches the memory that id_filter_maybe() reads; for several filters in parallel. */

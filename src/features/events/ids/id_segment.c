@@ -12,7 +12,11 @@ enum { CHUNK_BITS = 32 }; /* chunk_no = segment_no << 32 | index */
 
 /* clang-format off */
 static const struct db_query select_segments = {
-    .sql = "SELECT segment_no, tier, state, n, fences, filter FROM id_segments ORDER BY segment_no",
+    .sql = "SELECT segment_no, tier, state, n, fences, length(filter) FROM id_segments"
+           " ORDER BY segment_no",
+};
+static const struct db_query select_filter = {
+    .sql = "SELECT filter FROM id_segments WHERE segment_no = $1",
 };
 static const struct db_query replace_segment = {
     .sql = "INSERT INTO id_segments (segment_no, tier, state, n, fences, filter)"
@@ -54,6 +58,7 @@ struct id_segment *id_segment_new(int64_t segment_no, int tier, size_t n)
     s->tier = tier;
     s->fences = mem_new((n / ID_CHUNK_ENTRIES + 1) * sizeof(*s->fences));
     id_filter_init(&s->filter, n);
+    s->filter_size = id_filter_size(&s->filter);
     return s;
 }
 
@@ -66,6 +71,24 @@ void id_segment_free(struct id_segment *s)
     free(s);
 }
 
+void id_segments_add(struct id_segments *list, struct id_segment *s)
+{
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity == 0 ? 32 : list->capacity * 2;
+        list->items = (struct id_segment **)mem_resize(
+            (void *)list->items, list->capacity * sizeof(struct id_segment *));
+    }
+    assert(s != NULL && list->n < list->capacity);
+    list->items[list->n++] = s;
+}
+
+void id_segments_done(struct id_segments *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        id_segment_free(list->items[i]);
+    free((void *)list->items);
+}
+
 struct segment_reader {
     id_segment_fn *on_segment;
     void *ctx;
@@ -75,18 +98,18 @@ struct segment_reader {
 static bool read_segment(void *ctx, const struct db_row *row)
 {
     struct segment_reader *reader = ctx;
-    struct str fences = db_get_blob(row, 4), filter = db_get_blob(row, 5);
+    struct str fences = db_get_blob(row, 4);
     struct id_segment *s = NEW(struct id_segment);
 
     s->segment_no = db_get_int(row, 0);
     s->tier = (int)db_get_int(row, 1);
     s->n = (size_t)db_get_int(row, 3);
+    s->filter_size = (size_t)db_get_int(row, 5);
     s->n_chunks = fences.len / sizeof(*s->fences);
     s->fences = mem_new(fences.len + sizeof(*s->fences));
     if (fences.len > 0)
         memcpy(s->fences, fences.data, fences.len);
-    if (fences.len % sizeof(*s->fences) != 0 ||
-        !id_filter_load(&s->filter, filter.data, filter.len)) {
+    if (fences.len % sizeof(*s->fences) != 0) {
         reader->bad = true;
         id_segment_free(s);
         return false;
@@ -103,6 +126,25 @@ int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx, struct
         return -1;
     if (reader.bad)
         return err_set(err, ERR_IO, "the id index is damaged");
+    return 0;
+}
+
+static bool read_filter(void *ctx, const struct db_row *row)
+{
+    struct id_segment *s = ctx;
+    struct str filter = db_get_blob(row, 0);
+
+    (void)id_filter_load(&s->filter, filter.data, filter.len); /* seen by its size */
+    return false;
+}
+
+int id_segment_read_filter(struct db *db, struct id_segment *s, struct error *err)
+{
+    if (db_exec(db, &select_filter, DB_ARGS(db_int(s->segment_no)), read_filter, s, err) != 0)
+        return -1;
+    if (id_filter_size(&s->filter) == 0)
+        return err_set(err, ERR_IO, "the id index is damaged: the filter of segment %lld",
+                       (long long)s->segment_no);
     return 0;
 }
 

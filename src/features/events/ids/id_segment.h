@@ -1,7 +1,7 @@
 /* id_segment.h - sorted, immutable runs of (hash, number) in the database; private to this folder.
  *
- * A segment's entries are stored in chunks of one page each; only its filter
- * and the first hash of each chunk are in memory.
+ * A segment's entries are stored in chunks of one page each; only the first
+ * hash of each chunk, and the filter unless it is in a file, are in memory.
  */
 #pragma once
 #include <stdbool.h>
@@ -22,7 +22,17 @@ struct id_segment {
     size_t n, n_chunks;
     uint64_t *fences; /* first hash of each chunk */
     struct id_filter filter;
+    size_t filter_size; /* also before it is loaded */
 };
+
+/* A growing array; it owns its segments. */
+struct id_segments {
+    struct id_segment **items;
+    size_t n, capacity;
+};
+
+void id_segments_add(struct id_segments *list, struct id_segment *s);
+void id_segments_done(struct id_segments *list);
 
 /* Memory for a segment of up to `n` entries. */
 struct id_segment *id_segment_new(int64_t segment_no, int tier, size_t n);
@@ -30,10 +40,13 @@ struct id_segment *id_segment_new(int64_t segment_no, int tier, size_t n);
 /* NULL is fine. */
 void id_segment_free(struct id_segment *s);
 
-/* Calls on_segment for every stored segment; the callee owns it. */
+/* Calls on_segment for every stored segment, without its filter; the callee owns it. */
 typedef void id_segment_fn(void *ctx, struct id_segment *s, enum id_segment_state state);
 int id_segments_load(struct db *db, id_segment_fn *on_segment, void *ctx,
                      struct error *err) MUST_CHECK;
+
+/* Loads the filter from the segment's row. */
+int id_segment_read_filter(struct db *db, struct id_segment *s, struct error *err) MUST_CHECK;
 
 /* Updates only the state of an existing row. */
 int id_segment_mark(struct db *db, const struct id_segment *s, enum id_segment_state state,

@@ -12,6 +12,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "features/events/ids/id_filter_files.h"
 #include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
 #include "features/events/ids/id_table.h"
@@ -38,12 +39,6 @@ static const struct db_query insert_log = {
 static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
 /* clang-format on */
 
-/* A growing array of segments. */
-struct segments {
-    struct id_segment **items;
-    size_t n, capacity;
-};
-
 /* The changes of the current transaction, to be published or undone. */
 struct ids_transaction {
     struct id_segment *flushed; /* contains all of recent and pending */
@@ -60,14 +55,15 @@ struct ids {
 
     struct rwlock lock; /* only the writer takes it for writing */
     struct id_table recent GUARDED_BY(lock);
-    struct segments live GUARDED_BY(lock);
+    struct id_segments live GUARDED_BY(lock);
 
     /* used by the writer's thread only */
     struct id_table pending;
     int64_t next_segment_no;
     struct id_merge merge;
-    struct segments garbage;
+    struct id_segments garbage;
     struct ids_transaction now;
+    struct id_filter_files files;
 };
 
 uint64_t ids_hash(const struct ids *ids, enum id_kind kind, int64_t tenant_id, struct str id)
@@ -79,24 +75,6 @@ uint64_t ids_hash(const struct ids *ids, enum id_kind kind, int64_t tenant_id, s
     memcpy(bytes + 1, &tenant_id, sizeof(tenant_id));
     memcpy(bytes + 1 + sizeof(tenant_id), id.data, len);
     return digest_sip_keyed(ids->secret, str_from(bytes, 1 + sizeof(tenant_id) + len));
-}
-
-static void segments_add(struct segments *list, struct id_segment *s)
-{
-    if (list->n == list->capacity) {
-        list->capacity = list->capacity == 0 ? 32 : list->capacity * 2;
-        list->items = (struct id_segment **)mem_resize(
-            (void *)list->items, list->capacity * sizeof(struct id_segment *));
-    }
-    assert(s != NULL && list->n < list->capacity);
-    list->items[list->n++] = s;
-}
-
-static void segments_done(struct segments *list)
-{
-    for (size_t i = 0; i < list->n; i++)
-        id_segment_free(list->items[i]);
-    free((void *)list->items);
 }
 
 /* --- loading --- */
@@ -146,12 +124,25 @@ static void ids_load_segment(void *ctx, struct id_segment *s, enum id_segment_st
 
     if (s->segment_no >= ids->next_segment_no)
         ids->next_segment_no = s->segment_no + 1;
-    segments_add(state == SEGMENT_LIVE ? &ids->live : &ids->garbage, s);
+    id_segments_add(state == SEGMENT_LIVE ? &ids->live : &ids->garbage, s);
+}
+
+/* Garbage needs none. */
+static int load_filters(const struct id_filter_files *files, const struct id_segments *live,
+                        struct db *db, struct error *err)
+{
+    for (size_t i = 0; i < live->n; i++)
+        if (id_filter_files_load(files, db, live->items[i], err) != 0)
+            return -1;
+    id_filter_files_sweep(files, live->items, live->n);
+    return 0;
 }
 
 static int load(struct ids *ids, struct db *db, struct error *err)
 {
     if (load_secret(ids, db, err) != 0 || id_segments_load(db, ids_load_segment, ids, err) != 0 ||
+        id_filter_files_init(&ids->files, db, ids->secret, err) != 0 ||
+        load_filters(&ids->files, &ids->live, db, err) != 0 ||
         db_exec(db, &select_log, DB_NO_ARGS, read_log, ids, err) != 0)
         return -1;
     /* A segment left unfinished by an earlier process does not know its size. */
@@ -180,13 +171,14 @@ void ids_free(struct ids *ids)
 {
     if (ids == NULL)
         return;
-    segments_done(&ids->live);
-    segments_done(&ids->garbage);
+    id_segments_done(&ids->live);
+    id_segments_done(&ids->garbage);
     id_segment_free(ids->merge.output);
     id_segment_free(ids->now.flushed);
     id_table_done(&ids->recent);
     id_table_done(&ids->pending);
     rwlock_done(&ids->lock);
+    id_filter_files_done(&ids->files);
     free(ids);
 }
 
@@ -420,7 +412,7 @@ static void retire(struct ids *ids, const struct id_segment *s) REQUIRES(ids->lo
 
     for (size_t i = 0; i < ids->live.n; i++) {
         if (ids->live.items[i] == s)
-            segments_add(&ids->garbage, ids->live.items[i]);
+            id_segments_add(&ids->garbage, ids->live.items[i]);
         else
             ids->live.items[kept++] = ids->live.items[i];
     }
@@ -442,10 +434,18 @@ static void settle_garbage(struct ids *ids)
     }
 }
 
+/* Of a merge that is complete: its inputs' files will not be opened again. */
+static void settle_filters(struct ids *ids)
+{
+    id_filter_files_move(&ids->files, ids->merge.output);
+    for (size_t i = 0; i < ids->merge.n_inputs; i++)
+        id_filter_files_remove(&ids->files, ids->merge.inputs[i].segment);
+}
+
 static void publish(struct ids *ids) REQUIRES(ids->lock)
 {
     if (ids->now.flushed != NULL) {
-        segments_add(&ids->live, ids->now.flushed);
+        id_segments_add(&ids->live, ids->now.flushed);
         id_table_clear(&ids->recent);
     } else {
         struct id_entry *entries = mem_new((ids->pending.n + 1) * sizeof(*entries));
@@ -458,7 +458,7 @@ static void publish(struct ids *ids) REQUIRES(ids->lock)
     if (ids->now.merged) {
         for (size_t i = 0; i < ids->merge.n_inputs; i++)
             retire(ids, ids->merge.inputs[i].segment);
-        segments_add(&ids->live, ids->merge.output);
+        id_segments_add(&ids->live, ids->merge.output);
         ids->merge = (struct id_merge){ 0 };
     }
 }
@@ -467,6 +467,8 @@ void ids_committed(struct ids *ids)
 {
     assert(thread_may_be("muster-writer"));
     settle_garbage(ids);
+    if (ids->now.merged)
+        settle_filters(ids);
     rwlock_write(&ids->lock);
     publish(ids);
     rwlock_release(&ids->lock);

@@ -159,6 +159,15 @@ TEST(the_set_up_code_is_good_while_there_is_nobody)
     world_done(&w);
 }
 
+static bool is_of(struct str hash, struct str password)
+{
+    struct error err = { 0 };
+    bool good;
+
+    CHECK_INT(password_verify(hash, password, &good, &err), 0);
+    return good;
+}
+
 TEST(a_password_hashed_in_weaker_times_is_hashed_anew_when_it_is_good)
 {
     static const struct sign_in good = { .email = STR_INIT("ann"),
@@ -180,9 +189,9 @@ TEST(a_password_hashed_in_weaker_times_is_hashed_anew_when_it_is_good)
     CHECK(check.good);
     CHECK(str_starts(check.new_hash, STR_LIT("$argon2id$v=19$m=65536,t=3,p=1$")));
     CHECK(!password_is_stale(check.new_hash));
-    CHECK(password_verify(check.new_hash, good.password));
-    CHECK(!password_verify(check.new_hash, bad.password));
-    CHECK(!password_verify(STR_NULL, good.password));
-    CHECK(!password_verify(STR_LIT(""), STR_LIT("")));
+    CHECK(is_of(check.new_hash, good.password));
+    CHECK(!is_of(check.new_hash, bad.password));
+    CHECK(!is_of(STR_NULL, good.password));
+    CHECK(!is_of(STR_LIT(""), STR_LIT("")));
     world_done(&w);
 }

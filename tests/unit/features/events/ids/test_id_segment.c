@@ -181,6 +181,7 @@ TEST(a_segment_finds_all_of_a_hash_wherever_chunks_end)
 
             must(id_segments_load(db, take_one, &taken, &err), &err);
             loaded = taken.segment;
+            must(id_segment_read_filter(db, loaded, &err), &err);
             CHECK_INT(loaded->segment_no, 3);
             CHECK_INT(loaded->n, n);
             CHECK_INT(loaded->n_chunks, s->n_chunks);

@@ -1,0 +1,84 @@
+"""An account of what was acknowledged, held against what the database has.
+
+Each sender numbers its events from 0 and sends a batch again until it is acknowledged, so that all
+below `acknowledged` must be stored, each once.
+"""
+
+import http.client
+import threading
+import time
+import uuid
+from collections import Counter
+
+from stored import stored
+
+LONG_S = 1  # a batch that is not acknowledged within it waits
+
+
+class Sender(threading.Thread):
+    """Sends batches of a tenant's events to the node that `choose` names, at most one at a time."""
+
+    def __init__(self, number, tenant, choose, batch=20, pause=0.0):
+        super().__init__(daemon=True)
+        self.number, self.tenant, self.choose = number, tenant, choose
+        self.batch, self.pause = batch, pause
+        self.acknowledged, self.refused, self.slowest = 0, Counter(), 0.0
+        self.began = time.monotonic()
+        self.ends = threading.Event()
+
+    @property
+    def waits(self):
+        return time.monotonic() - self.began > LONG_S
+
+    def _events(self):
+        run = str(uuid.uuid4())
+        agent = f"agent-{self.acknowledged // self.batch % 50}"
+        return [
+            self.tenant.event(event_id=f"sent-{self.number}-{self.acknowledged + i}", run_id=run,
+                              agent_name=agent, event="in_progress")
+            for i in range(self.batch)
+        ]  # fmt: skip
+
+    def _send(self, events):
+        try:
+            client = self.choose().client(self.tenant.token)
+            answer = client.post("/api/v1/telemetry/batch", {"events": events})
+            client.close()
+        except (OSError, http.client.HTTPException):
+            self.ends.wait(0.1)  # a node that is dead
+            return False
+        if answer.status != 202:
+            self.refused[answer.status] += 1
+            self.ends.wait(0.05)
+        return answer.status == 202
+
+    def run(self):
+        while not self.ends.is_set():
+            events = self._events()
+            self.began = time.monotonic()
+            while not self._send(events):
+                if self.ends.is_set():
+                    return
+            self.slowest = max(self.slowest, time.monotonic() - self.began)
+            self.acknowledged += len(events)
+            self.ends.wait(self.pause)
+
+    def stop(self):
+        self.ends.set()
+        self.join()
+
+
+def balance(server, senders):
+    """How many events of `senders` were acknowledged, are lost, and are stored twice."""
+    below = {sender.number: sender.acknowledged for sender in senders}
+    cases = " ".join(f"WHEN {number} THEN {n}" for number, n in below.items())
+    rows = stored(
+        server,
+        "SELECT COUNT(*) AS n, COUNT(DISTINCT event_id) AS ids, COALESCE(SUM(CASE WHEN"
+        f" CAST(split_part(event_id, '-', 3) AS BIGINT) < CASE CAST(split_part(event_id, '-', 2) AS"
+        f" BIGINT) {cases} END THEN 1 ELSE 0 END), 0) AS below FROM events"
+        " WHERE event_id LIKE 'sent-%'",
+    )
+    twice = rows[0]["n"] - rows[0]["ids"]
+    acknowledged = sum(below.values())
+    return acknowledged, acknowledged - (rows[0]["below"] - twice), twice

@@ -1,0 +1,182 @@
+"""The database servers of a cluster, each in a temporary folder on a free port of 127.0.0.1.
+
+Pair is a PostgreSQL with a synchronous standby, Citus a coordinator with workers. Both are gone
+after stop(), whichever way what ran beside them ended.
+"""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from citus_build import citus_bin
+
+WORKERS = 2
+CITUS_SETTINGS = {
+    "shared_preload_libraries": "citus",
+    "max_connections": 300,
+    "max_prepared_transactions": 300,
+    "max_worker_processes": 200,  # each database has one that tends it
+    "max_locks_per_transaction": 512,
+    "citus.shard_count": 4,
+    "citus.node_conninfo": "sslmode=disable",
+    "citus.max_cached_conns_per_worker": 1,
+    "wal_level": "logical",  # shards move by it
+    "shared_buffers": "32MB",
+    "max_wal_size": "256MB",
+}
+PAIR_SETTINGS = {"max_connections": 100, "wal_level": "replica", "max_wal_senders": 8,
+                 "hot_standby_feedback": "on"}  # fmt: skip
+PROMOTE_SECONDS = 60
+
+
+def _with_postgres():
+    path = Path(__file__).resolve().parents[1] / "drivers/with_postgres"
+    loader = importlib.machinery.SourceFileLoader("with_postgres", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("with_postgres", loader))
+    loader.exec_module(module)
+    return module
+
+
+plain = _with_postgres()
+
+
+def port_of(url):
+    return int(url.rsplit("/", 1)[0].rsplit(":", 1)[1])
+
+
+def environment(programs, url, workers=()):
+    """What tests/integration/muster.py and psql need to find the servers."""
+    return {
+        "PGSSLMODE": "disable", "PGGSSENCMODE": "disable",
+        "PATH": f"{programs}:{os.environ.get('PATH', os.defpath)}",
+        "MUSTER_TEST_POSTGRES": url, "MUSTER_TEST_CITUS": " ".join(workers),
+    }  # fmt: skip
+
+
+def start_again(server):
+    """On the port and with the data that it had when it was killed."""
+    fence(server)
+    if not server.listen(server.port):
+        raise RuntimeError(f"PostgreSQL did not start again: {Path(server.log).read_text()[-2000:]}")
+
+
+def fence(server):
+    """Ends what a killed PostgreSQL leaves behind: a session that goes on could still commit."""
+    server.process.kill()
+    server.process.wait()
+    deadline = time.monotonic() + PROMOTE_SECONDS
+    while left := [pid for pid in _pids() if _folder_of(pid) == os.path.realpath(server.data)]:
+        assert time.monotonic() < deadline, f"processes of {server.data} do not end: {left}"
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _pids():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _folder_of(pid):
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/cwd")
+    return None
+
+
+class Pair:
+    """A primary and a standby; a commit is acknowledged when both have it."""
+
+    def __init__(self):
+        self.servers = [plain.Server(synced=False, settings=PAIR_SETTINGS) for _ in range(2)]
+        self.programs = self.servers[0].bin
+
+    @property
+    def primary(self):
+        return self.servers[0]
+
+    @property
+    def standby(self):
+        return self.servers[1]
+
+    def start(self):
+        """The URL of the primary's database "postgres"."""
+        url = self.primary.start()
+        self.primary.port, self.standby.port = port_of(url), plain.free_port()
+        # the standby takes the setting over; the primary reads it when there is somebody to wait for
+        self._sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self._copy()
+        self._sql("SELECT pg_reload_conf()")
+        return url
+
+    def url(self, name):
+        """Leads to whichever is the primary."""
+        hosts = ",".join(f"127.0.0.1:{port}" for port in sorted(s.port for s in self.servers))
+        return f"postgresql://muster@{hosts}/{name}"
+
+    def _sql(self, statement):
+        subprocess.run(
+            [f"{self.programs}/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement,
+             f"postgresql://muster@127.0.0.1:{self.primary.port}/postgres"],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+
+    def _copy(self):
+        """Makes the standby anew from the primary."""
+        standby = self.standby
+        shutil.rmtree(standby.data, ignore_errors=True)
+        source = (f"postgresql://muster@127.0.0.1:{self.primary.port}/postgres"
+                  "?application_name=standby&sslmode=disable")  # fmt: skip
+        subprocess.run(
+            [f"{self.programs}/pg_basebackup", "-D", standby.data, "-d", source, "-R",
+             "-X", "stream", "-c", "fast", "--no-sync"],
+            check=True, cwd="/", **standby.identity,
+        )  # fmt: skip
+        if not standby.listen(standby.port):
+            raise RuntimeError(f"no standby: {Path(standby.log).read_text()[-2000:]}")
+
+    def promote(self):
+        """After the primary was killed: the standby takes its place."""
+        fence(self.primary)
+        subprocess.run(
+            [f"{self.programs}/pg_ctl", "promote", "-w", "-t", str(PROMOTE_SECONDS), "-D",
+             self.standby.data],
+            check=True, stdout=subprocess.DEVNULL, cwd="/", **self.standby.identity,
+        )  # fmt: skip
+        self.servers.reverse()
+
+    def mend(self):
+        """The other of the two becomes a new standby, without which nothing is acknowledged."""
+        fence(self.standby)
+        self._copy()
+
+    def stop(self):
+        for server in self.servers:
+            server.stop()
+
+
+class Citus:
+    """A coordinator and its workers. Raises NoCitusError if there is none to start."""
+
+    def __init__(self):
+        self.programs = citus_bin(plain.newest_bin())
+        self.servers = []
+
+    def start(self):
+        """The URLs of their databases "postgres", the coordinator's first."""
+        for _ in range(1 + WORKERS):
+            server = plain.Server(synced=False, programs=self.programs, settings=CITUS_SETTINGS)
+            self.servers.append(server)
+        urls = [server.start() for server in self.servers]
+        for server, url in zip(self.servers, urls, strict=True):
+            server.port = port_of(url)
+        return urls
+
+    def stop(self):
+        for server in self.servers:
+            server.stop()

@@ -1,0 +1,108 @@
+"""`make cluster`: what its parts do when others are killed, and the account that must see a loss."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from account import Sender, balance
+from muster import BINARY, Postgres
+from topology import Cluster
+from waiting import until
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-B", str(ROOT / "scripts/cluster")]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    kept = dict(os.environ)
+    made = Cluster(say=lambda text: None, down_s=0.5)
+    try:
+        yield made.start()
+    finally:
+        made.stop()
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+@pytest.fixture
+def senders(cluster):
+    tenant = cluster.nodes[0].add_tenant()
+    first = int(tenant.slug.rsplit("-", 1)[1]) * 100
+    made = [Sender(first + i, tenant, lambda: cluster.balancer, pause=0.02) for i in range(4)]
+    for sender in made:
+        sender.start()
+    yield made
+    for sender in made:
+        sender.stop()
+
+
+def progress(senders):
+    """Each sender's next batch was acknowledged."""
+    before = [sender.acknowledged for sender in senders]
+    return lambda: all(s.acknowledged > n for s, n in zip(senders, before, strict=True))
+
+
+@pytest.mark.parametrize("name", ["node-2", "primary", "standby", "primary"])
+def test_nothing_acknowledged_is_lost_when_a_part_is_killed(cluster, senders, name):
+    until(progress(senders), 60)
+    running = set(cluster.named().values())
+    cluster.kill(name)
+    until(lambda: cluster.healed() and set(cluster.named().values()) != running, 90)
+    until(progress(senders), 60)
+    for sender in senders:
+        sender.stop()
+    acknowledged, lost, twice = balance(cluster.reads, senders)
+    assert acknowledged > 0 and (lost, twice) == (0, 0)
+    assert all(400 <= status < 600 and status not in (400, 401, 403, 404, 422) for s in senders
+               for status in s.refused)  # fmt: skip
+
+
+def test_the_account_sees_an_event_that_is_gone(cluster, senders):
+    until(progress(senders), 60)
+    for sender in senders:
+        sender.stop()
+    of_sender = f"event_id = 'sent-{senders[0].number}-3'"
+    Postgres()._sql(f"DELETE FROM events WHERE {of_sender}", url=cluster.reads.database)
+    assert balance(cluster.reads, senders)[1:] == (1, 0)
+
+
+def test_the_command_prints_what_to_open_and_to_kill_and_keeps_nothing():
+    given = {**os.environ, "MUSTER_TEST_BINARY": str(BINARY), "CITUS": "0"}
+    process = subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True, env=given)
+    late = threading.Timer(120, process.kill)
+    late.start()
+    try:
+        told = ""
+        for line in process.stdout:
+            told += line
+            if re.search(r"acknowledged [1-9]", line):
+                break
+        assert re.search(r"Sign in +http://127\.0\.0\.1:\d+/#/link\?token=\S+\n", told), told
+        assert "lost 0, twice 0" in line
+        folder = Path(re.search(r"^ +(\S+)/kill primary$", told, re.M).group(1))
+        wrong = subprocess.run([folder / "kill", "node-9"], capture_output=True, text=True, check=False)
+        assert wrong.returncode == 2 and "node-1|node-2|node-3|primary|standby" in wrong.stderr
+        subprocess.run([folder / "kill", "node-3"], check=True)
+        assert any("node-3 is back" in line for line in process.stdout)
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert process.wait(60) == 0
+        assert not folder.exists()
+    finally:
+        late.cancel()
+        process.kill()
+        process.wait()
+
+
+def test_wrong_use_is_refused_in_a_sentence():
+    wrong = subprocess.run([*COMMAND, "now"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2 and "usage: make cluster" in wrong.stderr
+    none = {**os.environ, "MUSTER_TEST_BINARY": "/nowhere/muster"}
+    absent = subprocess.run(COMMAND, capture_output=True, text=True, check=False, env=none)
+    assert absent.returncode == 1 and "run make build" in absent.stderr
