@@ -299,7 +299,7 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
     static const char *const common =
         "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 0";
     static const char *const modes[] = {
-        [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -65536;"
+        [DB_WRITER] = ("PRAGMA synchronous = FULL; PRAGMA cache_size = -24576;"
                        "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = "
                        "67108864"), /* JOURNAL_SIZE_LIMIT
                                      */
