@@ -75,26 +75,13 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
         .expires_at = row.expires_at,
     };
     name_token(call, user->email, row.token_id, row.role);
-    return call_audit(call, db, "token.add", err);
+    return 0;
 }
 
-/* Creates a token for the caller, who proves to be more than a cookie. */
-static int begin_add_for_self(struct api_call *call, call_work_fn *add, struct error *err)
+/* Did the user sign in just now? */
+static bool is_fresh(const struct session_user *user)
 {
-    const struct personal_create *create = call->body;
-    const struct reauth_next next = {
-        .topic = CHANGE_USERS, .work = add, .asks_code = true, .code = create->code
-    };
-    const int64_t age_us = clock_wall_us() - call->user->began_at;
-
-    if (!str_is_null(create->current_password))
-        return reauth_begin(call, create->current_password, &next, err);
-    if (age_us > (int64_t)FRESH_S * USEC_PER_SEC)
-        return call_refuse_body(call, err, "current_password", STR_NULL,
-                                "Needed, since you signed in more than ten minutes ago; or sign in "
-                                "again");
-    call_change(call, CHANGE_USERS, add, call_reply);
-    return 0;
+    return clock_wall_us() - user->began_at <= (int64_t)FRESH_S * USEC_PER_SEC;
 }
 
 /* A user's own */
@@ -110,14 +97,28 @@ static int add_own(struct api_call *call, struct db *db, struct error *err)
 {
     struct user_row user;
 
-    if (users_find(db, call->user->email, call->arena, &user, err) != 0)
+    if (users_find(db, call->user->email, call->arena, &user, err) != 0 ||
+        add_for(call, db, &user, err) != 0)
         return -1;
-    return add_for(call, db, &user, err);
+    return call_audit(call, db, "token.add", err);
 }
 
+/* The caller proves to be more than a cookie. */
 static int begin_add_own(struct api_call *call, struct error *err)
 {
-    return begin_add_for_self(call, add_own, err);
+    const struct personal_create *create = call->body;
+    const struct reauth_next next = {
+        .topic = CHANGE_USERS, .work = add_own, .asks_code = true, .code = create->code
+    };
+
+    if (!str_is_null(create->current_password))
+        return reauth_begin(call, create->current_password, &next, err);
+    if (!is_fresh(call->user))
+        return call_refuse_body(call, err, "current_password", STR_NULL,
+                                "Needed, since you signed in more than ten minutes ago; or sign in "
+                                "again");
+    call_change(call, CHANGE_USERS, add_own, call_reply);
+    return 0;
 }
 
 static int remove_own(struct api_call *call, struct db *db, struct error *err)
@@ -167,10 +168,12 @@ static int begin_add_of_user(struct api_call *call, struct error *err)
 {
     const struct user_path *path = call->params;
 
-    if (call->user != NULL && !call->user->by_token && str_eq(call->user->email, path->email))
-        return begin_add_for_self(call, add_of_user, err);
-    call_change(call, CHANGE_USERS, add_of_user, call_reply);
-    return 0;
+    if (call->user != NULL && !call->user->by_token && str_eq(call->user->email, path->email) &&
+        !is_fresh(call->user))
+        return call_refuse(call, err, 403,
+                           "You signed in more than ten minutes ago: sign in again, or create the "
+                           "token under Your account, which asks for the password");
+    return call_proceed(call, err);
 }
 
 static int remove_of_user(struct api_call *call, struct db *db, struct error *err)
@@ -200,9 +203,9 @@ const struct route personal_routes[] = {
     { ROUTE(GET, "/api/v1/platform/users/{email}/tokens", PLATFORM, 200), .read = list_of_user, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &personal_list_shape,
       .id = "list_user_tokens", .summary = "List a user's personal access tokens",
       .description = "Oldest first, without the tokens themselves." },
-    { ROUTE(POST, "/api/v1/platform/users/{email}/tokens", PLATFORM, 201), .handler = begin_add_of_user, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &personal_create_shape, .answer = &personal_created_shape,
+    { ROUTE(POST, "/api/v1/platform/users/{email}/tokens", PLATFORM, 201), .handler = begin_add_of_user, .change = add_of_user, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &personal_create_shape, .answer = &personal_created_shape, .audit = "token.add",
       .id = "create_user_token", .summary = "Create a personal access token for a user",
-      .description = "For the operator, on the machine of the service; a platform admin may do so only for themselves, with the password as above." },
+      .description = "For the operator, on the machine of the service; a platform admin may do so only for themselves, within ten minutes of the sign-in." },
     { ROUTE(DELETE, "/api/v1/platform/users/{email}/tokens/{token_id}", PLATFORM, 200), .change = remove_of_user, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_user_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_user_token", .summary = "Delete a user's personal access token",
       .description = "In effect at once." },
