@@ -185,6 +185,15 @@ static void write_items(const struct scope *scope, const struct place *place, st
 
     if (field == NULL)
         return;
+    if (field->type == T_SHAPE) {
+        struct scope inner = { .in = scope->in, .shape = field->nested, .add = scope->add };
+
+        memcpy((void *)&inner.value, (const char *)scope->value + field->offset,
+               sizeof(inner.value));
+        if (inner.value != NULL)
+            write_text(&inner, place->yes, out);
+        return;
+    }
     list = (const void *)((const char *)scope->value + field->offset);
     for (size_t i = 0; i < list->n; i++) {
         struct scope inner = { .in = scope->in, .shape = field->nested, .add = scope->add };

@@ -6,7 +6,8 @@
  *   {name~}       a time as its age: "5m ago", "now", "never"
  *   {name#}       the length of a text, in bytes
  *   {name?A|B}    A when it is given, true, not null and not the number 0; else B, if there is one
- *   {name*A}      A for each item of a list; {} in it is an item that is a string
+ *   {name*A}      A for each item of a list; {} in it is an item that is a string. Of a nested
+ *                 shape: A once, with its members, unless it is null
  * A and B are templates themselves. Control characters in values come out as \x1b.
  */
 #pragma once

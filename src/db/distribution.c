@@ -19,7 +19,7 @@ const struct table_place table_places[] = {
     /* What every node of muster reads whole, also while a worker is unavailable. */
     WHOLE("tenants"), WHOLE("change_numbers"), WHOLE("schema_version"), WHOLE("prices"),
     WHOLE("users"), WHOLE("user_roles"), WHOLE("sessions"), WHOLE("personal_tokens"), WHOLE("user_links"), WHOLE("user_link_roles"), WHOLE("user_factors"),
-    WHOLE("recovery_codes"),
+    WHOLE("recovery_codes"), WHOLE("user_identities"), WHOLE("oidc_groups"),
     WHOLE("keys"), WHOLE("agent_models"),
     WHOLE("command_policies"), WHOLE("alert_rules"),
 
@@ -28,7 +28,8 @@ const struct table_place table_places[] = {
     ONE_SHARD("sign_in_failures", "about"),
 
     SPLIT("agents", "none"),
-    OF_TENANT("agent_signs"), OF_TENANT("agent_documents"),
+    OF_TENANT("agent_signs"), OF_TENANT("agent_documents"), OF_TENANT("agent_schedules"),
+    OF_TENANT("maintenance_windows"),
     OF_TENANT("alerts"), OF_TENANT("alert_history"), OF_TENANT("audit_heads"), OF_TENANT("audit_log"),
     OF_TENANT("business_breakdowns"), OF_TENANT("business_rollups"), OF_TENANT("business_runs"),
     OF_TENANT("business_series"), OF_TENANT("business_values"), OF_TENANT("config_values"),

@@ -310,6 +310,48 @@ describe("one agent", () => {
         await close(page);
     });
 
+    test("a schedule is set by cron, paused and taken back; maintenance is shown with its end", async () => {
+        const page = await open();
+        const card = page.locator(".card").filter({ has: page.getByRole("heading", { name: "Schedule" }) });
+        await card.getByText("declared by the agent").waitFor();
+        await button(card, "Change").click();
+        const dialog = page.getByRole("dialog");
+        await dialog.getByLabel("Expected").selectOption("cron");
+        await dialog.getByLabel("Cron expression").fill("99 8 * * *");
+        await dialog.getByLabel("Time zone").fill("Asia/Tokyo");
+        await button(dialog, "Save").click();
+        await dialog.getByText("The minute should be").waitFor(); // at its field
+        await dialog.getByLabel("Cron expression").fill("30 8 * * *");
+        await button(dialog, "Save").click();
+        await card.getByText("at 30 8 * * * (Asia/Tokyo)").waitFor();
+        await card.getByText("set here").waitFor();
+        await button(card, "Pause").click();
+        await card.getByText("Nothing is expected of it").waitFor();
+        await button(card, "Resume").click();
+        await button(card, "Pause").waitFor();
+        await button(card, "Use what it declares").click();
+        await card.getByText("declared by the agent").waitFor();
+        await page.goto(`${server.url}/#/t/acme/alerts?tab=maintenance`);
+        await page.getByText("No maintenance is planned").waitFor();
+        await page.getByRole("button", { name: "Plan maintenance" }).click();
+        await dialog.getByLabel("Note").fill("Updates");
+        await dialog.getByLabel("When").selectOption("weekly");
+        for (const day of ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"])
+            await dialog.getByLabel(day).check();
+        await dialog.getByLabel("Begins at").fill("00:00");
+        await dialog.getByLabel("Minutes").fill("1440");
+        await dialog.getByLabel("Time zone").fill("UTC");
+        await button(dialog, "Plan").click();
+        await page.getByText("Every day at 00:00 for 1440 min (UTC)").waitFor();
+        await page.goto(`${server.url}/#${HOME}`);
+        await card.getByText("No alert opens when it is silent").waitFor();
+        await page.goto(`${server.url}/#/t/acme/alerts?tab=maintenance`);
+        await page.getByRole("button", { name: "End Updates" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+        await page.getByText("No maintenance is planned").waitFor();
+        await close(page);
+    });
+
     test("removing an agent requires typing its name; its runs are kept", async () => {
         const page = await open();
         await button(page, "Remove agent").click();

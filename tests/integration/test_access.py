@@ -43,6 +43,9 @@ OPERATIONS = """
     open      GET    /api/v1/auth/setup
     open      POST   /api/v1/auth/setup
     open      POST   /api/v1/auth/login
+    open      GET    /api/v1/auth/oidc
+    open      POST   /api/v1/auth/oidc/begin
+    open      POST   /api/v1/auth/oidc/complete
 
     key       GET    /api/v1/limits
     sign      POST   /api/v1/heartbeat
@@ -105,6 +108,9 @@ OPERATIONS = """
     member    POST   /api/v1/tenants/{slug}/alerts/{alert_id}/notes
     member    PUT    /api/v1/tenants/{slug}/agents/{agent_name}/mute
     member    DELETE /api/v1/tenants/{slug}/agents/{agent_name}/mute
+    read      GET    /api/v1/tenants/{slug}/maintenance
+    member    POST   /api/v1/tenants/{slug}/maintenance
+    member    DELETE /api/v1/tenants/{slug}/maintenance/{window_id}
     member    GET    /api/v1/tenants/{slug}/model
     member    GET    /api/v1/tenants/{slug}/command-policy
     member    GET    /api/v1/tenants/{slug}/agents/{agent_name}/model
@@ -125,6 +131,8 @@ OPERATIONS = """
     admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}/values/{key}
     admin     PATCH  /api/v1/tenants/{slug}/agents/{agent_name}
     admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}
+    admin     PUT    /api/v1/tenants/{slug}/agents/{agent_name}/schedule
+    admin     DELETE /api/v1/tenants/{slug}/agents/{agent_name}/schedule
     admin     GET    /api/v1/tenants/{slug}/keys
     admin     POST   /api/v1/tenants/{slug}/keys
     admin     DELETE /api/v1/tenants/{slug}/keys/{key_id}
@@ -189,6 +197,12 @@ OPERATIONS = """
     platform  POST   /api/v1/platform/users/{email}/reset-link
     platform  GET    /api/v1/platform/users/{email}/second-factor
     platform  DELETE /api/v1/platform/users/{email}/second-factor
+    platform  GET    /api/v1/platform/users/{email}/identities
+    platform  POST   /api/v1/platform/users/{email}/identities
+    platform  DELETE /api/v1/platform/users/{email}/identities
+    platform  GET    /api/v1/platform/oidc/groups
+    platform  POST   /api/v1/platform/oidc/groups
+    platform  DELETE /api/v1/platform/oidc/groups/{group_id}
     platform  GET    /api/v1/platform/invitations
     platform  POST   /api/v1/platform/invitations
     platform  DELETE /api/v1/platform/invitations/{link_id}
@@ -222,6 +236,9 @@ BODIES = {
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
     "POST /api/v1/auth/password": {"current_password": "x", "new_password": "aaaaaaaaaaaaaaa"},
     "POST /api/v1/auth/tokens": {"name": "x"},
+    "POST /api/v1/auth/oidc/complete": {"code": "any", "state": "any"},
+    "POST /api/v1/platform/users/{email}/identities": {"subject": "any"},
+    "POST /api/v1/platform/oidc/groups": {"group": "any", "role": "platform_admin"},
     "POST /api/v1/auth/second-factor": {"current_password": PASSWORD},
     "POST /api/v1/auth/second-factor/confirm": {"code": "000000"},
     "POST /api/v1/auth/second-factor/recovery-codes": {"current_password": PASSWORD},
@@ -255,6 +272,10 @@ BODIES = {
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/values/{key}": {"value": "x"},
     "PATCH /api/v1/tenants/{slug}/catalog/{key}": {},
     "PUT /api/v1/tenants/{slug}/agents/{agent_name}/mute": {"until": "2030-01-01T00:00:00Z"},
+    "PUT /api/v1/tenants/{slug}/agents/{agent_name}/schedule": {"cron": "0 8 * * *"},
+    "POST /api/v1/tenants/{slug}/maintenance": {
+        "from": "2030-01-01T00:00:00Z", "until": "2030-01-02T00:00:00Z",
+    },
     "PUT /api/v1/tenants/{slug}/rules": {"run_failed": True},
     "POST /api/v1/tenants/{slug}/alerts/acknowledge": {"alert_ids": []},
     "POST /api/v1/tenants/{slug}/alerts/{alert_id}/notes": {"note": "x"},
@@ -285,7 +306,8 @@ VALUES = {
     "agent_name": "access%20agent", "run_id": RUN_ID, "workflow_run_id": "w", "key_id": "key_none",
     "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
     "webhook_id": "none", "delivery_id": "none", "key": "none", "alert_id": "none",
-    "token_id": "pat_none", "session_id": "none", "link_id": "none",
+    "token_id": "pat_none", "session_id": "none", "link_id": "none", "window_id": "none",
+    "group_id": "none",
 }  # fmt: skip
 
 

@@ -12,8 +12,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 LISTED = [
     "agent_name", "agent_version", "description", "enabled", "state", "interval_seconds",
-    "first_seen_at", "last_seen_at", "next_expected_at", "silent_at", "registered_at",
-    "muted_until", "open_runs", "last_run",
+    "schedule", "first_seen_at", "last_seen_at", "next_expected_at", "silent_at",
+    "maintenance_until", "registered_at", "muted_until", "open_runs", "last_run",
 ]  # fmt: skip
 OF_ONE = [
     "telemetry_doc", "business_kpis", "inputs", "outputs", "config_schema", "versions", "counts",
@@ -84,9 +84,9 @@ def test_an_agent_that_only_reported(tenant):
     seen = agent["last_seen_at"]
     assert agent == {
         "agent_name": "collector", "agent_version": "1.5", "description": "", "enabled": True,
-        "state": "unscheduled", "interval_seconds": None, "first_seen_at": seen, "last_seen_at": seen,
-        "next_expected_at": None, "silent_at": None, "registered_at": None,
-        "muted_until": None, "open_runs": 1, "last_run": run,
+        "state": "unscheduled", "interval_seconds": None, "schedule": None, "first_seen_at": seen,
+        "last_seen_at": seen, "next_expected_at": None, "silent_at": None, "registered_at": None,
+        "maintenance_until": None, "muted_until": None, "open_runs": 1, "last_run": run,
     }  # fmt: skip
 
 
@@ -376,12 +376,16 @@ def test_both_stores_answer_the_same(tenant):
     text = text.replace(seen, "SEEN").replace(made, "MADE")
     assert text == (
         '{"agents":[{"agent_name":"a","agent_version":"","description":"","enabled":true,'
-        '"state":"unscheduled","interval_seconds":null,"first_seen_at":"SEEN","last_seen_at":"SEEN",'
-        '"next_expected_at":null,"silent_at":null,"registered_at":null,"muted_until":null,"open_runs":1,'
+        '"state":"unscheduled","interval_seconds":null,"schedule":null,"first_seen_at":"SEEN",'
+        '"last_seen_at":"SEEN","next_expected_at":null,"silent_at":null,"maintenance_until":null,'
+        '"registered_at":null,"muted_until":null,"open_runs":1,'
         '"last_run":{"run_id":"00000000-0000-0000-0000-000000000007","status":"in_progress",'
         '"started_at":"2025-01-02T03:04:06Z","ended_at":null,"duration_ms":null}},'
         '{"agent_name":"b","agent_version":"","description":"ü","enabled":true,'
-        '"state":"never_reported","interval_seconds":5,"first_seen_at":"MADE","last_seen_at":null,'
-        '"next_expected_at":null,"silent_at":null,"registered_at":"MADE","muted_until":null,"open_runs":0,'
+        '"state":"never_reported","interval_seconds":5,"schedule":{"kind":"interval",'
+        '"interval_seconds":5,"cron":null,"time_zone":null,"grace_seconds":60,'
+        '"set_grace_seconds":null,"paused":false,"source":"declared"},"first_seen_at":"MADE",'
+        '"last_seen_at":null,"next_expected_at":null,"silent_at":null,"maintenance_until":null,'
+        '"registered_at":"MADE","muted_until":null,"open_runs":0,'
         '"last_run":null}],"next":null}'
     )

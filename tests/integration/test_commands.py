@@ -37,6 +37,11 @@ ARGUMENTS = {
     "agent show": "bot --tenant {slug}",
     "agent disable": "bot --tenant {slug}",
     "agent enable": "bot --tenant {slug}",
+    "agent schedule": "bot --tenant {slug} --every 3600 --grace 60",
+    "agent unschedule": "bot --tenant {slug}",
+    "maintenance add": "--tenant {slug} --weekdays sat,sun --start 02:00 --minutes 60",
+    "maintenance list": "--tenant {slug}",
+    "maintenance remove": "{window} --tenant {slug}",
     "run list": "--tenant {slug} --status completed --limit 5",
     "run show": "{run} --tenant {slug}",
     "run tail": "{run} --tenant {slug}",
@@ -78,6 +83,12 @@ ARGUMENTS = {
     "user reset-link": "{email}",
     "second-factor show": "{email}",
     "second-factor delete": "{email}",
+    "group add": "operators --tenant {slug} --role member",
+    "group list": "",
+    "group delete": None,  # test_oidc.py: it needs the id of a group
+    "identity add": None,  # test_oidc.py: it needs a provider
+    "identity list": "{email}",
+    "identity delete": None,
     "session list": "--user {email}",
     "session delete": None,  # test_sessions.py: it needs a browser's session
     "user sign-out": "{email}",
@@ -107,7 +118,7 @@ ARGUMENTS = {
 # Where an answer gives what later rows need.
 KEPT = {"key add": ("key", "key_id"), "webhook add": ("webhook", "webhook_id"),
         "price set": ("price", "price_id"), "token add": ("token", "token_id"),
-        "user invite": ("link", "link_id")}  # fmt: skip
+        "user invite": ("link", "link_id"), "maintenance add": ("window", "window_id")}  # fmt: skip
 
 
 def listed():

@@ -6,3 +6,4 @@ extern const struct command agent_commands[];
 extern const struct command config_commands[];
 extern const struct command directive_commands[];
 extern const struct command document_commands[];
+extern const struct command schedule_commands[];

@@ -28,6 +28,12 @@ static const struct db_query forget_sign = {
 static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
 };
+static const struct db_query delete_schedule = {
+    .sql = "DELETE FROM agent_schedules WHERE tenant_id = $1 AND agent_id = $2",
+};
+static const struct db_query delete_windows = {
+    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND agent_id = $2",
+};
 static const struct db_query revoke_keys = {
     .sql = "UPDATE keys SET revoked_at = $3, changed = (SELECT number FROM change_numbers"
            " WHERE topic = 'registry') WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL",
@@ -66,7 +72,8 @@ int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, 
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
     agent = DB_ARGS(db_int(tenant_id), db_int(agent_id));
     if (db_run(db, &forget_sign, agent, err) != 0 || db_run(db, &delete_kpis, agent, err) != 0 ||
-        db_run(db, &revoke_keys, keys, err) != 0)
+        db_run(db, &delete_schedule, agent, err) != 0 ||
+        db_run(db, &delete_windows, agent, err) != 0 || db_run(db, &revoke_keys, keys, err) != 0)
         return -1;
     *ret_keys = db_changes(db);
     return 0;

@@ -100,11 +100,12 @@ static void agents_txn_forget(struct txn *txn)
 
 const struct feature agents_feature = {
     .name = "agents",
-    .about = "Registration and heartbeats of agents; their model, command policy, document and "
-             "configuration.",
+    .about = "Registration and heartbeats of agents; their schedule, model, command policy, "
+             "document and configuration.",
     .routes = { register_routes, heartbeat_routes, directive_routes, config_routes, document_routes,
-                agent_routes, value_routes },
-    .commands = { agent_commands, config_commands, directive_commands, document_commands },
+                agent_routes, value_routes, schedule_routes },
+    .commands = { agent_commands, config_commands, directive_commands, document_commands,
+                  schedule_commands },
     .open = agents_open,
     .tick = agents_tick,
     .stop = agents_stop,

@@ -8,4 +8,5 @@ extern const struct route directive_routes[];
 extern const struct route document_routes[];
 extern const struct route heartbeat_routes[];
 extern const struct route register_routes[];
+extern const struct route schedule_routes[];
 extern const struct route value_routes[];

@@ -20,7 +20,7 @@
 #include "features/alerts/mutes.h"
 #include "features/alerts/reminders.h"
 #include "features/alerts/routes.h"
-#include "features/alerts/silence.h"
+#include "features/alerts/silence/silence.h"
 #include "features/alerts/stuck.h"
 #include "features/alerts/threshold_watch.h"
 #include "features/cost/prices.h"

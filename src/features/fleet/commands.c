@@ -10,9 +10,12 @@
     "version        {agent_version?{agent_version}|unknown}\n"                                     \
     "description    {description?{description}|none}\n"                                            \
     "interval       {interval_seconds?{interval_seconds} s|none declared}\n"                       \
+    "schedule       {schedule*{cron?{cron} ({time_zone})|every {interval_seconds} s}"              \
+    ", grace {grace_seconds} s, {source}{paused?, paused}}\n"                                      \
     "first seen     {first_seen_at}\n"                                                             \
     "last seen      {last_seen_at?{last_seen_at} ({last_seen_at~})|never}\n"                       \
     "next expected  {next_expected_at?{next_expected_at}|unknown}\n"                               \
+    "maintenance    {maintenance_until?until {maintenance_until}|not now}\n"                       \
     "alerts         {muted_until?muted until {muted_until}|not muted}\n"                           \
     "open runs      {open_runs}"
 

@@ -11,6 +11,7 @@
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/liveness.h"
+#include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
 #include "features/events/recent_runs_store.h"
 #include "features/events/shapes.h"
@@ -59,27 +60,34 @@ static struct str version_of(const struct fleet_agent *agent, const struct recen
 
 /* Fills in everything except the runs. */
 static void set_liveness(const struct fleet_view *view, const struct fleet_agent *agent,
-                         struct agent_listed *ret)
+                         struct arena *arena, struct agent_listed *ret)
 {
-    const struct liveness facts = { agent->enabled, agent->interval_seconds,
-                                    last_seen_latest(view->last_seen, view->tenant->id,
-                                                     agent->agent_id, agent->last_seen_at,
-                                                     view->now_us) };
+    const struct liveness facts = {
+        .enabled = agent->enabled,
+        .schedule = schedule_of(&agent->interval_seconds, &agent->schedule),
+        .windows = { view->windows.items, view->windows.n, agent->agent_id },
+        .last_seen_at = last_seen_latest(view->last_seen, view->tenant->id, agent->agent_id,
+                                         agent->last_seen_at, view->now_us),
+    };
     const struct liveness_verdict verdict = liveness_of(&facts, view->now_us);
     bool muted = agent->muted_until > view->now_us;
 
-    *ret = (struct agent_listed){ .agent_name = agent->agent_name,
-                                  .agent_version = agent->registered_version,
-                                  .description = agent->description,
-                                  .enabled = agent->enabled,
-                                  .state = str_of(liveness_names[verdict.state]),
-                                  .interval_seconds = agent->interval_seconds,
-                                  .first_seen_at = agent->first_seen_at,
-                                  .last_seen_at = facts.last_seen_at,
-                                  .next_expected_at = verdict.next_expected_at,
-                                  .silent_at = verdict.silent_at,
-                                  .registered_at = agent->registered_at,
-                                  .muted_until = muted ? agent->muted_until : TIME_NULL };
+    *ret =
+        (struct agent_listed){ .agent_name = agent->agent_name,
+                               .agent_version = agent->registered_version,
+                               .description = agent->description,
+                               .enabled = agent->enabled,
+                               .state = str_of(liveness_names[verdict.state]),
+                               .interval_seconds = agent->interval_seconds,
+                               .schedule = schedule_answer(&agent->interval_seconds,
+                                                           &agent->schedule, view->now_us, arena),
+                               .maintenance_until = verdict.maintenance_until,
+                               .first_seen_at = agent->first_seen_at,
+                               .last_seen_at = facts.last_seen_at,
+                               .next_expected_at = verdict.next_expected_at,
+                               .silent_at = verdict.silent_at,
+                               .registered_at = agent->registered_at,
+                               .muted_until = muted ? agent->muted_until : TIME_NULL };
 }
 
 /* Fills in the fields that come from the newest runs, a list of struct recent_run. */
@@ -138,7 +146,7 @@ static int add_matching(struct page *p, const struct list *rows, size_t *at, str
     for (*at = 0; *at < rows->n && !is_full(p); (*at)++) {
         struct agent_listed agent;
 
-        set_liveness(p->view, &agents[*at], &agent);
+        set_liveness(p->view, &agents[*at], p->arena, &agent);
         if (matches(p->query, &agent) && add_agent(p, &agents[*at], &agent, err) != 0)
             return -1;
     }
@@ -195,7 +203,7 @@ static int load_ranked(struct page *p, struct agent_list *ret, struct error *err
             return -1;
         if (row.agent_id == 0)
             continue;
-        set_liveness(p->view, &row, &agent);
+        set_liveness(p->view, &row, p->arena, &agent);
         if (add_agent(p, &row, &agent, err) != 0)
             return -1;
     }
@@ -205,7 +213,8 @@ static int load_ranked(struct page *p, struct agent_list *ret, struct error *err
 int fleet_list(struct db *db, const struct fleet_view *view, const struct agents_query *query,
                struct arena *arena, struct agent_list *ret, struct error *err)
 {
-    struct page p = { .view = view,
+    struct fleet_view seen = *view;
+    struct page p = { .view = &seen,
                       .query = query,
                       .db = db,
                       .arena = arena,
@@ -214,10 +223,10 @@ int fleet_list(struct db *db, const struct fleet_view *view, const struct agents
 
     if (db_begin(db, err) != 0)
         return -1;
-    if (query->order == AGENTS_BY_TROUBLE)
-        r = load_ranked(&p, ret, err);
-    else
-        r = load_page(&p, &ret->next, err);
+    r = schedules_windows(db, view->tenant->id, arena, &seen.windows, err);
+    if (r == 0)
+        r = query->order == AGENTS_BY_TROUBLE ? load_ranked(&p, ret, err)
+                                              : load_page(&p, &ret->next, err);
     db_rollback(db);
     ret->agents = (struct list){ p.agents, p.n };
     return r;
@@ -225,7 +234,7 @@ int fleet_list(struct db *db, const struct fleet_view *view, const struct agents
 
 /* A walk: `after` is the key of the last agent seen, in the walk's arena. */
 struct walk {
-    const struct fleet_view *view;
+    struct fleet_view view;
     fleet_agent_fn *fn;
     void *ctx;
     struct str after;
@@ -242,10 +251,10 @@ static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error
     int r;
 
     arena_init(&arena);
-    r = store_fleet_page(db, w->view->tenant->id, &span, &arena, &rows, err);
+    r = store_fleet_page(db, w->view.tenant->id, &span, &arena, &rows, err);
     agents = r == 0 ? rows.items : NULL;
     for (size_t i = 0; r == 0 && i < rows.n; i++) {
-        set_liveness(w->view, &agents[i], &agent);
+        set_liveness(&w->view, &agents[i], &arena, &agent);
         w->fn(w->ctx, &agent);
     }
     *ret_more = r == 0 && rows.n == SCAN_STEP;
@@ -258,12 +267,13 @@ static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error
 int fleet_walk(struct db *db, const struct fleet_view *view, fleet_agent_fn *fn, void *ctx,
                bool *ret_more, struct error *err)
 {
-    struct walk w = { .view = view, .fn = fn, .ctx = ctx };
-    int r = 0;
+    struct walk w = { .view = *view, .fn = fn, .ctx = ctx };
+    int r;
 
     if (db_begin(db, err) != 0)
         return -1;
     arena_init(&w.keys);
+    r = schedules_windows(db, view->tenant->id, &w.keys, &w.view.windows, err);
     *ret_more = true;
     for (size_t n = 0; r == 0 && *ret_more && n < SCAN_MAX; n += SCAN_STEP)
         r = walk_step(db, &w, ret_more, err);
@@ -367,7 +377,7 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
     if (declared.config_schema != NULL &&
         hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)
         return -1;
-    set_liveness(view, &row, &ret->agent);
+    set_liveness(view, &row, arena, &ret->agent);
     add_runs(&ret->agent, &row, &runs, arena);
     ret->agent.description = declared.description;
     ret->telemetry_doc = declared.telemetry_doc;
@@ -383,11 +393,14 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
 int fleet_agent(struct db *db, const struct fleet_view *view, struct str agent_name,
                 struct arena *arena, struct agent_detail *ret, struct error *err)
 {
+    struct fleet_view seen = *view;
     int r;
 
     if (db_begin(db, err) != 0)
         return -1;
-    r = load_agent(db, view, agent_name, arena, ret, err);
+    r = schedules_windows(db, view->tenant->id, arena, &seen.windows, err);
+    if (r == 0)
+        r = load_agent(db, &seen, agent_name, arena, ret, err);
     db_rollback(db);
     if (r != 0)
         return -1;

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/agents/schedules/windows.h"
 
 struct agent_detail;
 struct agent_list;
@@ -20,7 +21,8 @@ struct fleet_view {
     const struct tenant_entry *tenant;
     struct last_seen *last_seen;
     struct directives_cache *directives;
-    int64_t now_us; /* wall clock */
+    int64_t now_us;         /* wall clock */
+    struct windows windows; /* of the tenant: filled in by the functions below */
 };
 
 /* A page of agents; in the arena. By name, one page scans at most 10,000 agents and is limited in

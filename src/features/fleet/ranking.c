@@ -67,10 +67,13 @@ static void add_agent(void *ctx, const struct fleet_sign *sign)
 {
     struct scan *scan = ctx;
     const struct fleet_view *view = scan->view;
-    const struct liveness facts = { sign->enabled, sign->interval_seconds,
-                                    last_seen_latest(view->last_seen, view->tenant->id,
-                                                     sign->agent_id, sign->last_seen_at,
-                                                     view->now_us) };
+    const struct liveness facts = {
+        .enabled = sign->enabled,
+        .schedule = schedule_of(&sign->interval_seconds, &sign->schedule),
+        .windows = { view->windows.items, view->windows.n, sign->agent_id },
+        .last_seen_at = last_seen_latest(view->last_seen, view->tenant->id, sign->agent_id,
+                                         sign->last_seen_at, view->now_us),
+    };
     enum liveness_state state;
 
     if (!fleet_name_matches(scan->query, sign->agent_name))

@@ -2,6 +2,7 @@
 #include "features/fleet/shapes.h"
 
 #include "base/clock.h"
+#include "features/agents/schedules/shapes.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
 #include "shape/rule.h"
@@ -92,11 +93,13 @@ SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.",
     { STR(description),                              .flags = F_REQUIRED, .doc = "In lists, only the first 1,024 characters." },             \
     { BOOL(enabled),                                 .flags = F_REQUIRED, .doc = "Whether the agent may report." }, \
     { STR(state),                                    .flags = F_REQUIRED, .choices = liveness_names, .doc = "Whether the agent reports as often as it should." }, \
-    { OPT_INT(interval_seconds),                     .flags = F_REQUIRED | F_NULL, .doc = "Expected run cadence." },                     \
+    { OPT_INT(interval_seconds),                     .flags = F_REQUIRED | F_NULL, .doc = "Expected run cadence, as the agent declares it." }, \
+    { SHAPE(schedule, struct agent_schedule, agent_schedule_shape), .flags = F_REQUIRED | F_NULL, .doc = "When the agent is expected to report. Null: it has no schedule." }, \
     { TIME(first_seen_at),                           .flags = F_REQUIRED, .doc = "When the agent first reported or registered." },                              \
     { TIME(last_seen_at),                            .flags = F_REQUIRED | F_NULL, .doc = "When the service last received anything from the agent." }, \
     { TIME(next_expected_at),                        .flags = F_REQUIRED | F_NULL, .doc = "The agent is late after this." },                  \
     { TIME(silent_at),                               .flags = F_REQUIRED | F_NULL, .doc = "The agent is silent after this." },                \
+    { TIME(maintenance_until),                       .flags = F_REQUIRED | F_NULL, .doc = "A maintenance window is open until then: no alert of a silent agent opens." }, \
     { TIME(registered_at),                           .flags = F_REQUIRED | F_NULL, .doc = "When the agent last registered." },                            \
     { TIME(muted_until),                             .flags = F_REQUIRED | F_NULL, .doc = "The agent's alerts are muted until then." },  \
     { INT(open_runs),                                .flags = F_REQUIRED, .doc = "Runs in progress among the newest 20." },              \
@@ -107,7 +110,7 @@ SHAPE_END(agent_run_shape, "AgentRun", .doc = "A run in short.",
 SHAPE_BEGIN(agent_listed_shape)
     AGENT_ROWS,
 SHAPE_END(agent_listed_shape, "AgentListItem", .doc = "An agent and how it is doing.",
-          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0}));
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "maintenance_until": null, "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0}));
 #undef OWNER
 
 #define OWNER struct agent_counts
@@ -115,7 +118,7 @@ SHAPE_BEGIN(agent_counts_shape)
     { INT(up),             .flags = F_REQUIRED, .doc = "They report as expected." },
     { INT(late),           .flags = F_REQUIRED, .doc = "They should have reported." },
     { INT(silent),         .flags = F_REQUIRED, .doc = "They are later than their grace allows." },
-    { INT(unscheduled),    .flags = F_REQUIRED, .doc = "They report, and have no interval." },
+    { INT(unscheduled),    .flags = F_REQUIRED, .doc = "They report, and have no schedule, or one that is paused." },
     { INT(never_reported), .flags = F_REQUIRED, .doc = "They were only registered." },
     { INT(disabled),       .flags = F_REQUIRED, .doc = "Their reports are rejected." },
 SHAPE_END(agent_counts_shape, "AgentCounts", .doc = "Agents by state.",
@@ -169,7 +172,7 @@ SHAPE_BEGIN(agent_detail_shape)
     { SHAPE(model, struct agent_model, agent_model_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
     { SHAPE(command_policy, struct command_policy, command_policy_shape), .flags = F_REQUIRED, .doc = "As sent to the agent." },
 SHAPE_END(agent_detail_shape, "Agent", .doc = "All that is known of an agent.",
-          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0, "telemetry_doc": "One run per mailbox and hour"}));
+          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "maintenance_until": null, "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0, "telemetry_doc": "One run per mailbox and hour"}));
 #undef OWNER
 
 #define OWNER struct type_mismatch

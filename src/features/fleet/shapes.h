@@ -8,6 +8,7 @@
 #include "shape/timerange.h"
 
 struct agent_model;
+struct agent_schedule;
 struct command_policy;
 struct config_schema_decl;
 
@@ -39,6 +40,8 @@ struct agent_listed {
     bool enabled;
     struct str state; /* one of liveness_names */
     struct opt_int interval_seconds;
+    struct agent_schedule *schedule; /* NULL */
+    int64_t maintenance_until;       /* TIME_NULL */
     int64_t first_seen_at;
     int64_t last_seen_at, next_expected_at, silent_at, registered_at, muted_until; /* TIME_NULL */
     int64_t open_runs;

@@ -3,6 +3,7 @@
 
 #include "db/db.h"
 #include "db/name_key.h"
+#include "features/agents/schedules/store.h"
 #include "features/agents/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -12,8 +13,10 @@
     "SELECT a.agent_id, a.agent_name AS key, COALESCE(a.full_name, a.agent_name) AS agent_name,"   \
     " a.registered_version, substr(a.description, 1, 1024) AS description, a.enabled,"             \
     " a.interval_seconds, a.first_seen_at,"                                                        \
-    " s.last_seen_at, a.registered_at, a.muted_until FROM agents a JOIN agent_signs s"             \
-    " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id WHERE a.tenant_id = $1"                     \
+    " s.last_seen_at, a.registered_at, a.muted_until," SCHEDULE_COLUMNS                            \
+    " FROM agents a JOIN agent_signs s"                                                            \
+    " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id" SCHEDULE_JOIN                      \
+    " WHERE a.tenant_id = $1"                                                                      \
     " AND a.deleted_at IS NULL"
 
 #define OWNER struct fleet_agent
@@ -21,6 +24,12 @@ SHAPE_BEGIN(fleet_agent)
     { INT(agent_id) }, { STR(key) }, { STR(agent_name) }, { STR(registered_version) }, { STR(description) },
     { BOOL(enabled) }, { OPT_INT(interval_seconds) }, { TIME(first_seen_at) }, { TIME(last_seen_at) },
     { TIME(registered_at) }, { TIME(muted_until) },
+#undef MEMBER
+#define MEMBER(m) schedule.m
+    { OPT_INT(every_seconds) }, { STR(cron) }, { STR(time_zone) }, { OPT_INT(grace_seconds) }, { BOOL(paused) },
+    { TIME(scheduled_at) },
+#undef MEMBER
+#define MEMBER(m) m
 ROW_END(fleet_agent);
 #undef OWNER
 
@@ -46,8 +55,9 @@ static const struct db_query agent_by_id = {
 };
 #define SIGNS                                                                                      \
     "SELECT a.agent_id, COALESCE(a.full_name, a.agent_name), a.enabled, a.interval_seconds,"       \
-    " s.last_seen_at FROM agents a JOIN agent_signs s"                                             \
-    " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id WHERE a.tenant_id = $1"             \
+    " s.last_seen_at," SCHEDULE_COLUMNS " FROM agents a JOIN agent_signs s"                        \
+    " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id" SCHEDULE_JOIN                      \
+    " WHERE a.tenant_id = $1"                                                                      \
     " AND a.deleted_at IS NULL"
 static const struct db_query select_signs = {
     .sqlite = SIGNS " ORDER BY a.agent_name",
@@ -102,6 +112,12 @@ static bool read_sign(void *ctx, const struct db_row *row)
         .enabled = db_get_int(row, 2) != 0,
         .interval_seconds = { !db_is_null(row, 3), db_get_int(row, 3) },
         .last_seen_at = db_is_null(row, 4) ? TIME_NULL : db_get_int(row, 4),
+        .schedule = { .every_seconds = rows_opt_int(row, 5),
+                      .cron = db_is_null(row, 6) ? STR_NULL : db_get_text(row, 6),
+                      .time_zone = db_is_null(row, 7) ? STR_NULL : db_get_text(row, 7),
+                      .grace_seconds = rows_opt_int(row, 8),
+                      .paused = db_get_int(row, 9) != 0,
+                      .scheduled_at = rows_time(row, 10) },
     };
 
     reader->each(reader->ctx, &sign);

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/agents/schedules/schedule.h"
 #include "shape/shape.h"
 
 struct agent_register;
@@ -23,6 +24,7 @@ struct fleet_agent {
     struct str description; /* its beginning */
     bool enabled;
     struct opt_int interval_seconds;
+    struct schedule_row schedule;
     int64_t first_seen_at;
     int64_t last_seen_at, registered_at, muted_until; /* TIME_NULL */
 };
@@ -45,7 +47,8 @@ struct fleet_sign {
     struct str agent_name; /* valid during the callback */
     bool enabled;
     struct opt_int interval_seconds;
-    int64_t last_seen_at; /* TIME_NULL */
+    struct schedule_row schedule; /* valid during the callback */
+    int64_t last_seen_at;         /* TIME_NULL */
 };
 
 /* All agents of a tenant, by the bytes of their keys. */

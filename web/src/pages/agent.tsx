@@ -9,6 +9,7 @@ import { Directives } from "../features/agents/directives";
 import { Document } from "../features/agents/document";
 import { AgentFacts } from "../features/agents/facts";
 import { EnableSwitch, RemoveAgent } from "../features/agents/lifecycle";
+import { ScheduleCard } from "../features/agents/schedule";
 import { AgentState } from "../features/agents/state";
 import { Values } from "../features/agents/values";
 import { AgentAlerts } from "../features/alerts/agent_alerts";
@@ -44,7 +45,7 @@ interface Props {
     agent: AgentType;
 }
 
-function Overview({ slug, agent }: Props) {
+function Overview({ slug, agent, onChange }: Props & { onChange: () => void }) {
     const { admin } = useRoles(slug);
     const recent = agent.recent_runs ?? [];
     return (
@@ -60,6 +61,7 @@ function Overview({ slug, agent }: Props) {
                     </p>
                 )}
             </Card>
+            <ScheduleCard slug={slug} agent={agent} canEdit={admin} onChange={onChange} />
             <AgentKpis slug={slug} agent={agent} />
             <AgentContract agent={agent} />
             <AgentVersions versions={agent.versions} />
@@ -84,7 +86,13 @@ function Activity({ slug, agent_name, query }: { slug: string; agent_name: strin
     );
 }
 
-function Tab({ tab, slug, agent, query }: Props & { tab: string; query: URLSearchParams }) {
+interface TabProps extends Props {
+    tab: string;
+    query: URLSearchParams;
+    onChange: () => void;
+}
+
+function Tab({ tab, slug, agent, query, onChange }: TabProps) {
     const { admin } = useRoles(slug);
     const { agent_name } = agent;
     switch (tab) {
@@ -108,7 +116,7 @@ function Tab({ tab, slug, agent, query }: Props & { tab: string; query: URLSearc
         case "keys":
             return admin ? <Keys slug={slug} agent_name={agent_name} /> : null;
         default:
-            return <Overview slug={slug} agent={agent} />;
+            return <Overview slug={slug} agent={agent} onChange={onChange} />;
     }
 }
 
@@ -170,7 +178,7 @@ export default function Agent({ slug, params, query }: PageProps) {
             {missing && <NotFound slug={slug} agent_name={agent_name} />}
             {error && !missing && <ErrorNote error={error} retry={reload} />}
             {loading && <Skeleton rows={8} />}
-            {data && <Tab tab={tab} slug={slug} agent={data} query={query} />}
+            {data && <Tab tab={tab} slug={slug} agent={data} query={query} onChange={reload} />}
         </>
     );
 }

@@ -1,6 +1,7 @@
 // Alerts: open and past ones, the rules behind them, and where they are sent.
 
 import { useRoles } from "../features/access/session";
+import { Maintenance } from "../features/agents/maintenance";
 import { AlertList } from "../features/alerts/alert_list";
 import { Rules } from "../features/alerts/rules";
 import { Webhooks } from "../features/webhooks/webhooks";
@@ -13,6 +14,7 @@ const TABS = [
     { value: "open", label: "Open" },
     { value: "history", label: "History" },
     { value: "rules", label: "Rules" },
+    { value: "maintenance", label: "Maintenance" },
 ];
 const ADMIN_TABS = [...TABS, { value: "webhooks", label: "Webhooks" }];
 
@@ -23,6 +25,8 @@ function Tab({ tab, slug, query }: Omit<PageProps, "params"> & { tab: string }) 
             return <Webhooks slug={slug} log={query.get("log")} />;
         case "rules":
             return <Rules slug={slug} canEdit={admin} />;
+        case "maintenance":
+            return <Maintenance slug={slug} />;
         case "history":
             return <AlertList key="closed" slug={slug} state="closed" query={query} />;
         default:
@@ -36,7 +40,7 @@ export default function Alerts({ slug, query }: PageProps) {
     const tab = chosen(tabs, query.get("tab"), "open");
     return (
         <>
-            <Heading title="Alerts">{tab !== "rules" && <Live />}</Heading>
+            <Heading title="Alerts">{tab !== "rules" && tab !== "maintenance" && <Live />}</Heading>
             <Tabs
                 label="Sections of the alerts"
                 path={pathOf("t", slug, "alerts")}

@@ -1,5 +1,5 @@
 /* test_silence.c - who is silent, by clocks that step, pause and lose their database. */
-#include "features/alerts/silence.h"
+#include "features/alerts/silence/silence.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,10 +2,11 @@
 
 import type { Agent } from "api";
 
-import { count, duration, interval } from "../../lib/format";
+import { count, duration } from "../../lib/format";
 import { agentPage, runsOf } from "../../lib/paths";
 import { Fact, Time } from "../../ui";
 import { commandsAllowed, sourceOf } from "./directives";
+import { scheduleText } from "./schedule";
 
 export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
     const { counts, model } = agent;
@@ -19,9 +20,7 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
             <Fact label="Next expected">
                 <Time due at={agent.next_expected_at} fallback="no schedule" />
             </Fact>
-            <Fact label="Expected every">
-                {agent.interval_seconds === null ? "–" : interval(agent.interval_seconds)}
-            </Fact>
+            <Fact label="Expected">{scheduleText(agent.schedule)}</Fact>
             <Fact label="Runs">
                 <a href={runsOf(slug, agent.agent_name)}>{count(counts.runs)}</a>
                 {counts.in_progress > 0 && (

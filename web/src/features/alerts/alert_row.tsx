@@ -14,20 +14,22 @@ import { MuteByName } from "./mute";
 const ACKNOWLEDGE = "POST /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge";
 const TAKE_BACK = "DELETE /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge";
 
-const REASONS: Record<string, string> = {
+const REASONS = new Map(Object.entries({
     seen: "it reported again",
     closed: "the run ended",
     disabled: "the agent was disabled",
     deleted: "the agent was removed",
     interval: "the agent declared another interval",
+    schedule: "its schedule was changed",
+    paused: "its schedule was paused",
     rule: "the rule was removed or paused",
     retention: "the run was deleted",
     recovered: "the value is within its limits again",
-};
+}));
 
 function reasonOf({ type, closed_by }: Alert): string | null {
     if (type === "agent.failing" && closed_by === "recovered") return "its runs complete again";
-    return REASONS[closed_by ?? ""] ?? closed_by;
+    return REASONS.get(closed_by ?? "") ?? closed_by;
 }
 
 interface Props {

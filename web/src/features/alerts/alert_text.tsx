@@ -9,7 +9,7 @@ import { agentPage, runPage } from "../../lib/paths";
 import { href, pathOf } from "../../lib/route";
 import { Time } from "../../ui";
 
-const TITLES: Record<string, string> = {
+const TITLES = new Map(Object.entries({
     "agent.silent": "Silent agent",
     "run.stuck": "Stuck run",
     "run.failed": "Failed run",
@@ -18,12 +18,12 @@ const TITLES: Record<string, string> = {
     "agent.failing": "Failing agent",
     "failure_rate.exceeded": "Failure rate",
     "duration.exceeded": "Slow runs",
-};
+}));
 
 /** To choose from. */
-export const KINDS: Choice[] = Object.entries(TITLES).map(([value, label]) => ({ value, label }));
+export const KINDS: Choice[] = [...TITLES].map(([value, label]) => ({ value, label }));
 
-export const titleOf = (alert: Alert) => TITLES[alert.type] ?? alert.type;
+export const titleOf = (alert: Alert) => TITLES.get(alert.type) ?? alert.type;
 
 function detailOf(alert: Alert, name: string): string {
     const value = alert.detail[name];
@@ -47,7 +47,9 @@ const spaced = (range: string) => range.replace(/^(\d+)(\w)$/, "$1 $2");
 
 function intervalOf(alert: Alert): string {
     const seconds = alert.detail["interval_seconds"];
-    return typeof seconds === "number" ? `expected every ${interval(seconds)}, ` : "";
+    if (typeof seconds === "number") return `expected every ${interval(seconds)}, `;
+    const cron = detailOf(alert, "cron");
+    return cron === "" ? "" : `expected at ${cron} (${detailOf(alert, "time_zone")}), `;
 }
 
 interface Props {

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/agents/schedules/schedule.h"
 #include "shape/shape.h"
 
 struct db;
@@ -14,15 +15,16 @@ struct silence_row {
     struct str agent_name; /* of store_silence_hold() only */
     bool enabled;          /* and not deleted */
     bool deleted;
-    struct opt_int interval_seconds;
-    int64_t last_seen_at;         /* TIME_NULL: never */
-    int64_t muted_until;          /* TIME_NULL: not muted */
-    struct str alert_id;          /* of the open alert, or STR_NULL */
-    int64_t since_at;             /* of that alert */
-    struct opt_int limit_seconds; /* the interval when it was opened */
+    struct opt_int interval_seconds; /* as the agent declares it */
+    struct schedule_row schedule;    /* as people set it */
+    int64_t last_seen_at;            /* TIME_NULL: never */
+    int64_t muted_until;             /* TIME_NULL: not muted */
+    struct str alert_id;             /* of the open alert, or STR_NULL */
+    int64_t since_at, opened_at;     /* of that alert */
+    struct opt_int limit_seconds;    /* the interval when it was opened; 0 or none: by cron */
 };
 
-/* Agents with an expected interval or an open alert: a list of struct silence_row in the order of
+/* Agents with a schedule or an open alert: a list of struct silence_row in the order of
  * their ids, so that all processes lock them in the same order; in the arena. */
 int store_silences(struct db *db, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;

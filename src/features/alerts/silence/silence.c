@@ -1,9 +1,10 @@
 /* silence.c - agents' deadlines, and the jobs that open and close their alerts. */
-#include "features/alerts/silence.h"
+#include "features/alerts/silence/silence.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/lock.h"
@@ -13,9 +14,10 @@
 #include "engine/writer.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
-#include "features/agents/liveness.h"
+#include "features/agents/schedules/schedules.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/silence_store.h"
+#include "features/alerts/silence/silence_store.h"
+#include "features/alerts/silence/watched.h"
 #include "shape/utf8.h"
 
 enum {
@@ -25,14 +27,6 @@ enum {
     LAG_S = 5,             /* until another process has stored what it received */
     TRANSITIONS_MAX = 500, /* submitted at a time */
     NAME_BYTES = 200       /* of a name in a sentence */
-};
-
-/* An agent with an expected interval or an open alert. */
-struct watched {
-    struct silence_row row;
-    bool open; /* its alert */
-    struct last_seen_entry *entry;
-    int64_t interval_us;
 };
 
 /* A request to the writer to open an agent's alert, or to close it. Each is a job of its own, so
@@ -53,8 +47,7 @@ struct silence_moment {
 
 struct silence {
     struct silence_options options;
-    struct watched *agents;
-    size_t n;
+    struct watched_agents watched;
     bool loaded;
     int64_t read_us, registry_number; /* at the last read of the store */
 
@@ -91,7 +84,7 @@ void silence_free(struct silence *s)
         return;
     lock_done(&s->lock);
     free(s->transitions);
-    free(s->agents);
+    watched_done(&s->watched);
     free(s);
 }
 
@@ -113,34 +106,6 @@ static void note_clocks(struct silence *s, const struct silence_now *now)
     s->lost = !now->healthy;
     s->offset_us = offset;
     s->tick_us = now->raw_us;
-}
-
-static int read_agents(struct silence *s, struct error *err)
-{
-    struct arena arena;
-    struct list list;
-    int r;
-
-    arena_init(&arena);
-    r = store_silences(s->options.db, &arena, &list, err);
-    if (r == 0) {
-        free(s->agents);
-        s->agents = mem_new((list.n + 1) * sizeof(*s->agents));
-        s->n = list.n;
-    }
-    for (size_t i = 0; r == 0 && i < list.n; i++) {
-        struct watched *w = &s->agents[i];
-
-        w->row = ((const struct silence_row *)list.items)[i];
-        w->open = !str_is_null(w->row.alert_id);
-        w->row.alert_id = STR_NULL; /* it ends with the arena */
-        w->entry = last_seen_get(s->options.last_seen, w->row.tenant_id, w->row.agent_id);
-        w->interval_us = liveness_interval_us(&w->row.interval_seconds);
-        if (w->open)
-            last_seen_await(w->entry);
-    }
-    arena_done(&arena);
-    return r;
 }
 
 /* When an agent was last seen, and for how long it has not been, by the monotonic clock. */
@@ -181,35 +146,22 @@ static struct quiet quiet_time(const struct silence *s, const struct watched *w)
     return noticed.us < known.us ? noticed : known;
 }
 
-/* Was it not seen for its interval and grace? */
-static bool is_silent(const struct silence *s, const struct watched *w, int64_t quiet_us)
+/* Was it not seen when it was expected, nor in its grace? Another process may open the alert before
+ * this one reads the store again: *ret_nearly when half of the grace has passed. */
+static bool is_silent(const struct silence *s, struct watched *w, int64_t quiet_us,
+                      bool *ret_nearly)
 {
-    int64_t allowed = w->interval_us + liveness_grace_us(w->interval_us);
+    int64_t now = s->moment.now.wall_us, from = now - quiet_us;
+    struct deadline d = watched_deadline(w, from);
 
+    *ret_nearly = now >= d.due_at + (d.silent_at - d.due_at) / 2;
+    if (*ret_nearly) {
+        d = watched_deadline_outside(w, from);
+        *ret_nearly = now >= d.due_at + (d.silent_at - d.due_at) / 2;
+    }
     if (s->options.shared)
-        allowed += (int64_t)LAG_S * USEC_PER_SEC;
-    return quiet_us >= allowed;
-}
-
-/* Another process may open its alert before this one reads the store again. */
-static bool is_nearly_silent(const struct watched *w, int64_t quiet_us)
-{
-    return quiet_us >= w->interval_us + liveness_grace_us(w->interval_us) / 2;
-}
-
-/* Must the open alert be closed? It must if, according to the store, the agent was seen again, is
- * disabled or has no expected interval. Sightings by this process close it when they are stored
- * (alerts_on_sightings()). */
-static bool has_recovered(const struct watched *w, int64_t wall_us)
-{
-    int64_t seen = w->row.last_seen_at;
-
-    if (!w->row.enabled || w->interval_us == 0 || seen == TIME_NULL ||
-        sighting_is_later(seen, w->row.since_at, wall_us))
-        return true;
-    if (w->row.limit_seconds.value == w->row.interval_seconds.value)
-        return false; /* even if the wall clock was set back */
-    return wall_us - seen < w->interval_us + liveness_grace_us(w->interval_us);
+        d.silent_at += (int64_t)LAG_S * USEC_PER_SEC;
+    return now >= d.silent_at;
 }
 
 static void add_transition(struct silence *s, const struct watched *w, bool opens)
@@ -224,37 +176,50 @@ static void add_transition(struct silence *s, const struct watched *w, bool open
 static void collect_transitions(struct silence *s)
 {
     s->n_transitions = 0;
-    for (size_t i = 0; i < s->n && s->n_transitions < TRANSITIONS_MAX; i++) {
-        const struct watched *w = &s->agents[i];
+    for (size_t i = 0; i < s->watched.n && s->n_transitions < TRANSITIONS_MAX; i++) {
+        struct watched *w = &s->watched.agents[i];
         struct quiet quiet;
+        bool nearly;
 
         if (w->open) {
-            if (has_recovered(w, s->moment.now.wall_us))
+            if (watched_has_recovered(w, s->moment.now.wall_us))
                 add_transition(s, w, false);
             continue;
         }
         quiet = quiet_time(s, w);
-        if (w->row.last_seen_at == TIME_NULL)
+        if (w->row.last_seen_at == TIME_NULL || !schedule_expects(&w->schedule))
             continue; /* an agent that was never seen cannot fall silent */
-        if (is_nearly_silent(w, quiet.us))
-            last_seen_await(w->entry);
-        if (is_silent(s, w, quiet.us))
+        if (is_silent(s, w, quiet.us, &nearly))
             add_transition(s, w, true);
+        if (nearly)
+            last_seen_await(w->entry);
     }
 }
 
-static struct str detail_of(const struct silence_row *row, struct arena *arena)
+static struct str detail_of(const struct watched *w, int64_t seen_at, struct arena *arena)
 {
-    int64_t interval_us = liveness_interval_us(&row->interval_seconds);
+    long long grace = (long long)(schedule_grace_us(&w->schedule, seen_at) / USEC_PER_SEC);
+    struct str text;
+    struct buf out;
 
-    return arena_printf(arena, "{\"interval_seconds\":%lld,\"grace_seconds\":%lld}",
-                        (long long)row->interval_seconds.value,
-                        (long long)(liveness_grace_us(interval_us) / USEC_PER_SEC));
+    if (w->schedule.kind == SCHEDULE_INTERVAL)
+        return arena_printf(arena, "{\"interval_seconds\":%lld,\"grace_seconds\":%lld}",
+                            (long long)watched_limit(w), grace);
+    buf_init(&out, SIZE_MAX); /* bounded: a stored schedule */
+    buf_add_c(&out, "{\"cron\":");
+    buf_add_json(&out, w->row.schedule.cron);
+    buf_add_c(&out, ",\"time_zone\":");
+    buf_add_json(&out, w->row.schedule.time_zone);
+    buf_printf(&out, ",\"grace_seconds\":%lld}", grace);
+    text = arena_copy(arena, buf_str(&out));
+    buf_done(&out);
+    return text;
 }
 
 static int open_alert(const struct silence_transition *transition, struct db *db,
-                      const struct silence_row *row, struct arena *arena, struct error *err)
+                      const struct watched *w, struct arena *arena, struct error *err)
 {
+    const struct silence_row *row = &w->row;
     int64_t now_us = transition->silence->moment.now.wall_us;
     struct str name = utf8_cut(row->agent_name, NAME_BYTES);
     struct alert_row alert = { .tenant_id = row->tenant_id,
@@ -266,8 +231,8 @@ static int open_alert(const struct silence_transition *transition, struct db *db
                                    row->muted_until == TIME_NULL || row->muted_until <= now_us,
                                .since_at = row->last_seen_at,
                                .opened_at = now_us,
-                               .limit_seconds = row->interval_seconds,
-                               .detail = detail_of(row, arena) };
+                               .limit_seconds = { true, watched_limit(w) },
+                               .detail = detail_of(w, row->last_seen_at, arena) };
     char text[DATETIME_TEXT_MAX];
     const struct alert_notice notice = {
         &alert, alert.type,
@@ -289,7 +254,9 @@ static struct str close_reason(const struct silence_row *row, int64_t since_at, 
         return STR_LIT("disabled");
     if (row->last_seen_at != TIME_NULL && sighting_is_later(row->last_seen_at, since_at, now))
         return STR_LIT("seen");
-    return STR_LIT("interval");
+    if (row->schedule.paused)
+        return STR_LIT("paused");
+    return row->schedule.scheduled_at == TIME_NULL ? STR_LIT("interval") : STR_LIT("schedule");
 }
 
 /* A close reason for people. */
@@ -299,7 +266,9 @@ static const char *reason_text(struct str closed_by)
         return "it was deleted";
     if (str_eq_c(closed_by, "disabled"))
         return "it was disabled";
-    return str_eq_c(closed_by, "seen") ? "it was seen again" : "its interval was changed";
+    if (str_eq_c(closed_by, "paused"))
+        return "its schedule was paused";
+    return str_eq_c(closed_by, "seen") ? "it was seen again" : "its schedule was changed";
 }
 
 static int close_alert(const struct silence_transition *transition, struct db *db,
@@ -329,25 +298,29 @@ static int decide_transition(const struct silence_transition *transition, struct
     const struct silence *s = transition->silence;
     struct watched w = { .entry = transition->entry };
     struct quiet quiet;
+    bool nearly;
 
     if (store_silence_hold(db, transition->tenant_id, transition->agent_id, arena, &w.row, err) !=
         0)
         return -1;
-    w.interval_us = liveness_interval_us(&w.row.interval_seconds);
     w.open = !str_is_null(w.row.alert_id);
     if (w.row.agent_id == 0 || w.open == transition->opens)
         return 0;
+    watched_set_schedule(&w, NULL);
+    if (schedules_windows(db, w.row.tenant_id, arena, &w.windows, err) != 0)
+        return -1;
+    w.windows.agent_id = w.row.agent_id;
     if (w.open)
-        return has_recovered(&w, s->moment.now.wall_us)
+        return watched_has_recovered(&w, s->moment.now.wall_us)
                    ? close_alert(transition, db, &w.row, arena, err)
                    : 0;
-    if (!w.row.enabled || w.interval_us == 0 || w.row.last_seen_at == TIME_NULL)
+    if (!w.row.enabled || !schedule_expects(&w.schedule) || w.row.last_seen_at == TIME_NULL)
         return 0;
     quiet = quiet_time(s, &w);
-    if (!is_silent(s, &w, quiet.us))
+    if (!is_silent(s, &w, quiet.us, &nearly))
         return 0;
     w.row.last_seen_at = quiet.seen_at;
-    return open_alert(transition, db, &w.row, arena, err);
+    return open_alert(transition, db, &w, arena, err);
 }
 
 static int silence_apply(struct writer_job *job, struct txn *txn, struct error *err)
@@ -428,7 +401,7 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
     if (!s->loaded || changed ||
         now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
         s->loaded = false;
-        if (read_agents(s, err) != 0)
+        if (watched_read(&s->watched, s->options.db, s->options.last_seen, err) != 0)
             return -1;
         s->loaded = true;
         s->read_us = now->mono_us;

@@ -1,0 +1,237 @@
+/* zone.c - the files of time zones, and the spans between their changes. */
+#include "base/zone.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/lock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/zone_rule.h"
+
+enum {
+    NAME_MAX_LEN = 64,
+    FILE_MAX = 64 << 10,
+    HEAD_LEN = 44,  /* of a TZif file, and of its second part */
+    COUNTS_AT = 20, /* in the head: six numbers of four bytes */
+    TYPE_LEN = 6,   /* of a local time type: its offset, whether it is summer time, its name */
+    CHANGES_MAX = 4096
+};
+
+struct change {
+    int64_t at_s, offset_s; /* the offset from then on */
+};
+
+struct zone {
+    char name[NAME_MAX_LEN + 1];
+    int64_t first_s; /* the offset before the first change */
+    size_t n;
+    struct zone_rule rule; /* after the last change */
+    struct change changes[];
+};
+
+static struct lock lock = LOCK_INITIALIZER;
+static struct map zones GUARDED_BY(lock);
+
+static int64_t number_at(const unsigned char *p, size_t bytes)
+{
+    uint64_t value = (p[0] & 0x80) != 0 ? UINT64_MAX : 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        value = value << 8 | p[i];
+    return (int64_t)value;
+}
+
+/* The parts of a TZif block by its head. */
+struct block {
+    size_t times, types, chars, leaps, is_std, is_utc;
+};
+
+static bool read_head(struct str file, size_t at, struct block *ret)
+{
+    const unsigned char *head = (const unsigned char *)file.data + at;
+    size_t *const counts[] = { &ret->is_utc, &ret->is_std, &ret->leaps,
+                               &ret->times,  &ret->types,  &ret->chars };
+
+    if (at + HEAD_LEN > file.len || memcmp(head, "TZif", 4) != 0 || head[4] < '2')
+        return false;
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        int64_t n = number_at(head + COUNTS_AT + 4 * i, 4);
+
+        if (n < 0 || n > FILE_MAX)
+            return false;
+        *counts[i] = (size_t)n;
+    }
+    return ret->types > 0 && ret->times <= CHANGES_MAX;
+}
+
+static size_t block_len(const struct block *b, size_t time_len)
+{
+    return b->times * (time_len + 1) + b->types * TYPE_LEN + b->chars + b->leaps * (time_len + 4) +
+           b->is_std + b->is_utc;
+}
+
+/* The line at the end: the rule for the years to come, maybe empty. */
+static bool read_rule(struct str file, size_t at, struct zone *z)
+{
+    size_t end;
+
+    if (at >= file.len || file.data[at] != '\n')
+        return false;
+    for (end = ++at; end < file.len && file.data[end] != '\n'; end++)
+        ;
+    if (end == at) { /* no rule: the last offset stays */
+        z->rule = (struct zone_rule){ .standard_s =
+                                          z->n == 0 ? z->first_s : z->changes[z->n - 1].offset_s };
+        return true;
+    }
+    return zone_rule_parse(str_from(file.data + at, end - at), &z->rule);
+}
+
+/* The second part of the file, which has times of eight bytes. */
+static struct zone *read_zone(struct str file)
+{
+    struct block old, b;
+    size_t at, body;
+    const unsigned char *times, *kinds, *types;
+    struct zone *z;
+
+    if (!read_head(file, 0, &old))
+        return NULL;
+    at = HEAD_LEN + block_len(&old, 4);
+    if (!read_head(file, at, &b))
+        return NULL;
+    body = at + HEAD_LEN;
+    if (body + block_len(&b, 8) >= file.len)
+        return NULL;
+    times = (const unsigned char *)file.data + body;
+    kinds = times + 8 * b.times;
+    types = kinds + b.times;
+    z = mem_new(sizeof(*z) + b.times * sizeof(*z->changes));
+    z->n = b.times;
+    z->first_s = number_at(types, 4);
+    for (size_t i = 0; i < b.times; i++) {
+        size_t kind = kinds[i];
+
+        if (kind >= b.types) {
+            free(z);
+            return NULL;
+        }
+        z->changes[i] =
+            (struct change){ number_at(times + 8 * i, 8), number_at(types + TYPE_LEN * kind, 4) };
+    }
+    if (!read_rule(file, body + block_len(&b, 8), z)) {
+        free(z);
+        return NULL;
+    }
+    return z;
+}
+
+static bool is_name(struct str name)
+{
+    if (name.len == 0 || name.len > NAME_MAX_LEN || name.data[0] < 'A' || name.data[0] > 'Z')
+        return false; /* not posix/ and right/, which repeat all others */
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool is_word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-' || c == '+';
+
+        if (!is_word && (c != '/' || name.data[i - 1] == '/'))
+            return false;
+    }
+    return name.data[name.len - 1] != '/';
+}
+
+static struct zone *load(struct str name)
+{
+    static const char folder[] = "/usr/share/zoneinfo/";
+    char path[sizeof(folder) + NAME_MAX_LEN];
+    struct zone *z = NULL;
+    size_t n = 0;
+    ssize_t got;
+    char *file;
+    int fd;
+
+    memcpy(path, folder, sizeof(folder) - 1);
+    memcpy(path + sizeof(folder) - 1, name.data, name.len);
+    path[sizeof(folder) - 1 + name.len] = '\0';
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    file = mem_new(FILE_MAX);
+    while (n < FILE_MAX && (got = read(fd, file + n, FILE_MAX - n)) > 0)
+        n += (size_t)got;
+    (void)close(fd);
+    if (n < FILE_MAX)
+        z = read_zone(str_from(file, n));
+    free(file);
+    return z;
+}
+
+static struct zone *load_or_utc(struct str name)
+{
+    struct zone *z = load(name);
+
+    if (z == NULL && str_eq_c(name, "UTC"))
+        z = NEW(struct zone);
+    if (z == NULL)
+        return NULL;
+    memcpy(z->name, name.data, name.len);
+    return z;
+}
+
+const struct zone *zone_find(struct str name)
+{
+    struct zone *z;
+
+    if (!is_name(name))
+        return NULL;
+    lock_acquire(&lock);
+    z = map_get(&zones, name);
+    if (z == NULL) {
+        z = load_or_utc(name);
+        if (z != NULL)
+            (void)map_put(&zones, str_from(z->name, name.len), z);
+    }
+    lock_release(&lock);
+    return z;
+}
+
+static int64_t offset_before(const struct zone *z, size_t i)
+{
+    return i == 0 ? z->first_s : z->changes[i - 1].offset_s;
+}
+
+/* After the last change: by the rule, cut to the time that it holds. */
+static struct zone_span span_of_rule(const struct zone *z, int64_t at_s)
+{
+    struct zone_span span = zone_rule_span(&z->rule, at_s);
+
+    if (z->n > 0 && span.from_s <= z->changes[z->n - 1].at_s) {
+        span.from_s = z->changes[z->n - 1].at_s;
+        span.before_s = offset_before(z, z->n - 1);
+    }
+    return span;
+}
+
+struct zone_span zone_span_at(const struct zone *z, int64_t at_s)
+{
+    size_t low = 0, high = z->n; /* changes[low - 1] <= at_s < changes[high] */
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (z->changes[middle].at_s <= at_s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == z->n)
+        return span_of_rule(z, at_s);
+    return (struct zone_span){ .from_s = low == 0 ? INT64_MIN : z->changes[low - 1].at_s,
+                               .until_s = z->changes[low].at_s,
+                               .offset_s = offset_before(z, low),
+                               .before_s = offset_before(z, low == 0 ? 0 : low - 1) };
+}

@@ -1,0 +1,78 @@
+/* shapes.h - agents' schedules and maintenance windows over the wire.
+ *
+ * Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+extern const char *const schedule_kind_names[];   /* interval, cron */
+extern const char *const schedule_source_names[]; /* declared, set */
+extern const char *const weekday_names[];         /* sun to sat, ends in NULL */
+
+/* The schedule in force. */
+struct agent_schedule {
+    struct str kind;
+    struct opt_int interval_seconds;
+    struct str cron, time_zone; /* null */
+    int64_t grace_seconds;
+    struct opt_int set_grace_seconds;
+    bool paused;
+    struct str source;
+};
+
+struct schedule_set {
+    struct opt_int interval_seconds;
+    struct str cron; /* null */
+    struct str time_zone;
+    struct opt_int grace_seconds;
+    bool paused;
+};
+
+/* After a change of it. */
+struct schedule_state {
+    struct str agent_name;
+    struct agent_schedule *schedule; /* NULL: nothing is expected of it */
+};
+
+struct window_create {
+    struct str agent_name; /* null: all agents */
+    struct str note;
+    int64_t from, until;  /* TIME_NULL */
+    struct list weekdays; /* of struct str */
+    struct str start;     /* null */
+    struct opt_int minutes;
+    struct str time_zone;
+};
+
+struct maintenance_window {
+    struct str window_id;
+    struct str agent_name; /* null: all agents */
+    struct str note;
+    int64_t from, until;  /* TIME_NULL: weekly */
+    struct list weekdays; /* of struct str; empty: once */
+    struct str start;     /* null: once */
+    struct opt_int minutes;
+    struct str time_zone; /* null: once */
+    bool active;
+    int64_t created_at;
+    struct str created_by;
+};
+
+struct window_list {
+    struct list windows; /* of struct maintenance_window */
+};
+
+struct window_path {
+    struct str slug, window_id;
+};
+
+extern const struct shape agent_schedule_shape;     /* "AgentSchedule" */
+extern const struct shape schedule_set_shape;       /* "ScheduleSet" */
+extern const struct shape schedule_state_shape;     /* "ScheduleState" */
+extern const struct shape window_create_shape;      /* "MaintenanceWindowCreate" */
+extern const struct shape maintenance_window_shape; /* "MaintenanceWindow" */
+extern const struct shape window_list_shape;        /* "MaintenanceWindowList" */
+extern const struct shape window_path_shape;        /* "MaintenanceWindowPath" */
+
+/* "08:30" in minutes since midnight; -1: it is no time of day. */
+int64_t window_minute(struct str text);

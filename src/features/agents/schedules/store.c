@@ -1,0 +1,142 @@
+/* store.c - SQL of schedules and maintenance windows. */
+#include "features/agents/schedules/store.h"
+
+#include "db/db.h"
+#include "db/name_key.h"
+#include "shape/rows.h"
+#include "shape/table.h"
+
+enum { ENDED_MAX = 50 }; /* windows kept that people ended, per tenant */
+
+/* clang-format off */
+#define OWNER struct scheduled_agent
+SHAPE_BEGIN(scheduled_agent)
+    { INT(agent_id) }, { OPT_INT(interval_seconds) },
+#undef MEMBER
+#define MEMBER(m) schedule.m
+    { OPT_INT(every_seconds) }, { STR(cron) }, { STR(time_zone) }, { OPT_INT(grace_seconds) }, { BOOL(paused) },
+    { TIME(scheduled_at) },
+#undef MEMBER
+#define MEMBER(m) m
+ROW_END(scheduled_agent);
+#undef OWNER
+
+#define OWNER struct window_row
+SHAPE_BEGIN(window_row)
+    { INT(tenant_id) }, { STR(window_id) }, { OPT_INT(agent_id) }, { STR(agent_name) }, { STR(note) },
+    { TIME(from_at) }, { TIME(until_at) }, { INT(weekdays) }, { INT(start_minute) }, { INT(minutes) },
+    { STR(time_zone) }, { TIME(created_at) }, { STR(created_by) }, { BOOL(ended) },
+ROW_END(window_row);
+#undef OWNER
+
+static const struct db_query select_schedule = {
+    .row = &scheduled_agent,
+    .sql = "SELECT a.agent_id, a.interval_seconds," SCHEDULE_COLUMNS " FROM agents a" SCHEDULE_JOIN
+           " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL",
+};
+static const struct db_query set_schedule = {
+    .sql = "INSERT INTO agent_schedules (tenant_id, agent_id, every_seconds, cron, time_zone,"
+           " grace_seconds, paused, scheduled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+           " ON CONFLICT (tenant_id, agent_id) DO UPDATE SET every_seconds = excluded.every_seconds,"
+           " cron = excluded.cron, time_zone = excluded.time_zone,"
+           " grace_seconds = excluded.grace_seconds, paused = excluded.paused,"
+           " scheduled_at = excluded.scheduled_at",
+};
+#define WINDOW_COLUMNS                                                                             \
+    "w.tenant_id, w.window_id, w.agent_id, w.note, w.from_at, w.until_at, w.weekdays,"             \
+    " w.start_minute, w.minutes, w.time_zone, w.created_at, w.created_by, w.ended"
+static const struct db_query select_windows = {
+    .row = &window_row,
+    .sql = "SELECT " WINDOW_COLUMNS ", COALESCE(a.full_name, a.agent_name) AS agent_name"
+           " FROM maintenance_windows w LEFT JOIN agents a"
+           " ON a.tenant_id = w.tenant_id AND a.agent_id = w.agent_id"
+           " WHERE w.tenant_id = $1 ORDER BY w.window_id",
+};
+static const struct db_query select_all_windows = {
+    .row = &window_row,
+    .sql = "SELECT " WINDOW_COLUMNS " FROM maintenance_windows w ORDER BY w.tenant_id, w.window_id",
+};
+static const struct db_query insert_window = {
+    .sql = "INSERT INTO maintenance_windows (tenant_id, window_id, agent_id, note, from_at,"
+           " until_at, weekdays, start_minute, minutes, time_zone, created_at, created_by, ended)"
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)",
+};
+static const struct db_query delete_window = {
+    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND window_id = $2",
+};
+static const struct db_query end_window = {
+    .sql = "UPDATE maintenance_windows SET from_at = $3, until_at = $4, weekdays = 0, ended = 1"
+           " WHERE tenant_id = $1 AND window_id = $2",
+};
+static const struct db_query prune_past = {
+    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND weekdays = 0 AND until_at < $2",
+};
+static const struct db_query prune_ended = {
+    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND ended = 1 AND until_at <"
+           " (SELECT MIN(until_at) FROM (SELECT until_at FROM maintenance_windows"
+           " WHERE tenant_id = $1 AND ended = 1 ORDER BY until_at DESC LIMIT $2) AS newest)",
+};
+/* clang-format on */
+
+int store_schedule(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
+                   struct scheduled_agent *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
+
+    *ret = (struct scheduled_agent){ 0 };
+    return rows_one(db, &select_schedule, args, arena, ret, err);
+}
+
+int store_schedule_set(struct db *db, int64_t tenant_id, int64_t agent_id,
+                       const struct schedule_row *row, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(agent_id), rows_opt_int_value(row->every_seconds),
+                db_text(row->cron), db_text(row->time_zone), rows_opt_int_value(row->grace_seconds),
+                db_int(row->paused), db_int(row->scheduled_at));
+
+    return db_run(db, &set_schedule, args, err);
+}
+
+int store_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                  struct error *err)
+{
+    return rows_list(db, &select_windows, DB_ARGS(db_int(tenant_id)), arena, ret, err);
+}
+
+int store_windows_all(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    return rows_list(db, &select_all_windows, DB_NO_ARGS, arena, ret, err);
+}
+
+int store_window_add(struct db *db, const struct window_row *row, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->window_id), rows_opt_int_value(row->agent_id),
+                db_text(row->note), rows_time_value(row->from_at), rows_time_value(row->until_at),
+                db_int(row->weekdays), db_int(row->start_minute), db_int(row->minutes),
+                db_text(row->time_zone), db_int(row->created_at), db_text(row->created_by));
+
+    return db_run(db, &insert_window, args, err);
+}
+
+int store_window_delete(struct db *db, int64_t tenant_id, struct str window_id, struct error *err)
+{
+    return db_run(db, &delete_window, DB_ARGS(db_int(tenant_id), db_text(window_id)), err);
+}
+
+int store_window_end(struct db *db, const struct window_row *row, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->window_id),
+                                        db_int(row->from_at), db_int(row->until_at));
+
+    return db_run(db, &end_window, args, err);
+}
+
+int store_windows_prune(struct db *db, int64_t tenant_id, int64_t before, struct error *err)
+{
+    if (db_run(db, &prune_past, DB_ARGS(db_int(tenant_id), db_int(before)), err) != 0)
+        return -1;
+    return db_run(db, &prune_ended, DB_ARGS(db_int(tenant_id), db_int(ENDED_MAX)), err);
+}

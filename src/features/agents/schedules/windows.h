@@ -1,0 +1,57 @@
+/* windows.h - maintenance: times in which no agent falls silent.
+ *
+ * A window is one span of time, or comes back each week on some days; it is for
+ * one agent, or for all of a tenant. Weekly ones begin by the clock of a time
+ * zone, as a cron expression would (base/cron.h), and last as many minutes as
+ * they say.
+ *
+ * Thread-safe: values only.
+ */
+#pragma once
+#include "base/cron.h"
+#include "base/str.h"
+#include "shape/shape.h"
+
+struct zone;
+
+/* As stored. */
+struct window_row {
+    int64_t tenant_id;
+    struct str window_id;
+    struct opt_int agent_id; /* none: all agents */
+    struct str agent_name;   /* STR_NULL; not in store_windows_all() */
+    struct str note;
+    int64_t from_at, until_at; /* TIME_NULL: weekly */
+    int64_t weekdays;          /* a bit for each, Sunday is 0; 0: once */
+    int64_t start_minute, minutes;
+    struct str time_zone; /* STR_NULL: once */
+    int64_t created_at;
+    struct str created_by;
+    bool ended; /* a person ended it before its time: it is not listed */
+};
+
+struct window {
+    int64_t tenant_id;
+    int64_t agent_id; /* 0: all */
+    int64_t from_at, until_at;
+    int64_t length_us; /* of each time that it comes back; 0: once */
+    struct cron begins;
+    const struct zone *zone;
+};
+
+/* Those that an agent looks at: the ones of its tenant. */
+struct windows {
+    const struct window *items;
+    size_t n;
+    int64_t agent_id;
+};
+
+struct window window_of(const struct window_row *row);
+
+/* If the window covers any of the time from `from` up to `until`: when it began, and its end. */
+bool window_covers(const struct window *w, int64_t from, int64_t until, int64_t *ret_from,
+                   int64_t *ret_until);
+
+/* The end of the maintenance that covers any of that time; windows that follow each other without
+ * a gap count as one. TIME_NULL: there is none. */
+int64_t windows_end(const struct windows *windows, int64_t from, int64_t until);

@@ -1,0 +1,173 @@
+/* watched.c - reading the agents that may fall silent, and their next deadlines. */
+#include "features/alerts/silence/watched.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "features/agents/last_seen.h"
+#include "features/agents/last_seen_store.h"
+#include "features/agents/schedules/store.h"
+
+void watched_done(struct watched_agents *all)
+{
+    free(all->agents);
+    free(all->windows);
+}
+
+static int read_windows(struct watched_agents *all, struct db *db, struct arena *arena,
+                        struct error *err)
+{
+    const struct window_row *rows;
+    struct list list;
+
+    if (store_windows_all(db, arena, &list, err) != 0)
+        return -1;
+    rows = list.items;
+    free(all->windows);
+    all->windows = mem_new((list.n + 1) * sizeof(*all->windows));
+    all->n_windows = list.n;
+    for (size_t i = 0; i < list.n; i++)
+        all->windows[i] = window_of(&rows[i]);
+    return 0;
+}
+
+/* The windows of a tenant; *at grows with the tenants. */
+static struct windows windows_of(const struct watched_agents *all, const struct silence_row *row,
+                                 size_t *at)
+{
+    struct windows ret = { .agent_id = row->agent_id };
+
+    while (*at < all->n_windows && all->windows[*at].tenant_id < row->tenant_id)
+        (*at)++;
+    ret.items = all->windows + *at;
+    while (*at + ret.n < all->n_windows && all->windows[*at + ret.n].tenant_id == row->tenant_id)
+        ret.n++;
+    return ret;
+}
+
+static bool is_same_schedule(const struct watched *a, const struct watched *b)
+{
+    return a->row.schedule.scheduled_at == b->row.schedule.scheduled_at &&
+           a->row.interval_seconds.has == b->row.interval_seconds.has &&
+           a->row.interval_seconds.value == b->row.interval_seconds.value;
+}
+
+void watched_set_schedule(struct watched *w, const struct watched *before)
+{
+    w->next.from = w->outside.from = TIME_NULL;
+    if (before != NULL && is_same_schedule(w, before)) {
+        w->schedule = before->schedule;
+        w->next = before->next;
+        return;
+    }
+    w->schedule = schedule_of(&w->row.interval_seconds, &w->row.schedule);
+}
+
+/* The agent of that row as it was read before; *at grows with the rows. NULL: it is new. */
+static const struct watched *find_before(const struct watched_agents *all,
+                                         const struct silence_row *row, size_t *at)
+{
+    for (; *at < all->n; (*at)++) {
+        const struct silence_row *old = &all->agents[*at].row;
+
+        if (old->tenant_id == row->tenant_id && old->agent_id == row->agent_id)
+            return &all->agents[*at];
+        if (old->tenant_id > row->tenant_id ||
+            (old->tenant_id == row->tenant_id && old->agent_id > row->agent_id))
+            return NULL;
+    }
+    return NULL;
+}
+
+static void take_agents(struct watched_agents *all, struct last_seen *last_seen,
+                        const struct list *list)
+{
+    struct watched *agents = mem_new((list->n + 1) * sizeof(*agents));
+    const struct silence_row *rows = list->items;
+    size_t before = 0, window = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        struct watched *w = &agents[i];
+
+        w->row = rows[i];
+        w->open = !str_is_null(w->row.alert_id);
+        w->entry = last_seen_get(last_seen, w->row.tenant_id, w->row.agent_id);
+        w->windows = windows_of(all, &w->row, &window);
+        watched_set_schedule(w, find_before(all, &w->row, &before));
+        w->row.alert_id = w->row.schedule.cron = w->row.schedule.time_zone =
+            STR_NULL; /* they end with the arena */
+        if (w->open)
+            last_seen_await(w->entry);
+    }
+    free(all->agents);
+    all->agents = agents;
+    all->n = list->n;
+}
+
+int watched_read(struct watched_agents *all, struct db *db, struct last_seen *last_seen,
+                 struct error *err)
+{
+    struct arena arena;
+    struct list list;
+    int r;
+
+    arena_init(&arena);
+    r = store_silences(db, &arena, &list, err);
+    if (r == 0)
+        r = read_windows(all, db, &arena, err);
+    if (r == 0)
+        take_agents(all, last_seen, &list);
+    arena_done(&arena);
+    return r;
+}
+
+/* Evaluates the schedule only when the last sign of life is not among those of the memo: every one
+ * from then until it was due leads to the same time. */
+struct deadline watched_deadline(struct watched *w, int64_t from)
+{
+    if (w->schedule.kind == SCHEDULE_CRON && w->next.from != TIME_NULL && from >= w->next.from &&
+        from < w->next.deadline.due_at)
+        return w->next.deadline;
+    w->next = (struct memo){ from, schedule_deadline(&w->schedule, from) };
+    return w->next.deadline;
+}
+
+/* The same outside of maintenance; only asked for when the agent would be late without it. */
+struct deadline watched_deadline_outside(struct watched *w, int64_t from)
+{
+    int64_t second = from / USEC_PER_SEC;
+
+    if (w->windows.n == 0)
+        return watched_deadline(w, from);
+    if (w->outside.from != second)
+        w->outside =
+            (struct memo){ second, schedule_deadline_outside(&w->schedule, &w->windows, from) };
+    return w->outside.deadline;
+}
+
+int64_t watched_limit(const struct watched *w)
+{
+    return w->schedule.interval_us / USEC_PER_SEC;
+}
+
+/* Was the schedule changed after the alert was opened? */
+static bool is_changed(const struct watched *w)
+{
+    int64_t limit = w->row.limit_seconds.has ? w->row.limit_seconds.value : 0;
+
+    return limit != watched_limit(w) || (w->row.schedule.scheduled_at != TIME_NULL &&
+                                         w->row.schedule.scheduled_at > w->row.opened_at);
+}
+
+bool watched_has_recovered(struct watched *w, int64_t wall_us)
+{
+    int64_t seen = w->row.last_seen_at;
+
+    if (!w->row.enabled || !schedule_expects(&w->schedule) || seen == TIME_NULL ||
+        sighting_is_later(seen, w->row.since_at, wall_us))
+        return true;
+    if (!is_changed(w))
+        return false; /* even if the wall clock was set back */
+    return wall_us < watched_deadline_outside(w, seen).silent_at;
+}

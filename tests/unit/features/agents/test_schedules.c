@@ -1,0 +1,192 @@
+/* test_schedules.c - expected times by interval and cron, and how maintenance moves them. */
+#include "features/agents/schedules/schedule.h"
+
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/digest.h"
+#include "features/agents/liveness.h"
+#include "features/agents/schedules/windows.h"
+#include "test.h"
+
+#define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
+
+static const struct opt_int nothing = { 0 };
+
+static int64_t at(const char *text)
+{
+    int64_t us = 0;
+
+    CHECK(datetime_parse(str_of(text), &us) == NULL);
+    return us;
+}
+
+static struct schedule by_cron(const char *cron, const char *zone)
+{
+    const struct schedule_row row = { .cron = str_of(cron),
+                                      .time_zone = str_of(zone),
+                                      .scheduled_at = TIME_NULL };
+
+    return schedule_of(&nothing, &row);
+}
+
+static struct schedule every(int64_t seconds)
+{
+    const struct schedule_row row = { .every_seconds = { true, seconds },
+                                      .scheduled_at = TIME_NULL };
+
+    return schedule_of(&nothing, &row);
+}
+
+static struct window once(const char *from, const char *until)
+{
+    return window_of(&(struct window_row){ .from_at = at(from), .until_at = at(until) });
+}
+
+/* On weekdays whose bits are set, for `minutes`. */
+static struct window weekly(int64_t weekdays, int64_t start_minute, int64_t minutes)
+{
+    return window_of(&(struct window_row){ .from_at = TIME_NULL,
+                                           .until_at = TIME_NULL,
+                                           .weekdays = weekdays,
+                                           .start_minute = start_minute,
+                                           .minutes = minutes,
+                                           .time_zone = STR_LIT("UTC") });
+}
+
+TEST(what_a_person_sets_goes_before_what_the_agent_declares)
+{
+    const struct opt_int declared = { true, 60 };
+    const struct schedule_row none = { .scheduled_at = TIME_NULL };
+    const struct schedule_row own = { .every_seconds = { true, 600 }, .scheduled_at = 5 };
+    const struct schedule_row paused = { .paused = true, .scheduled_at = 5 };
+    const struct schedule_row grace = { .grace_seconds = { true, 7 }, .scheduled_at = 5 };
+    const struct schedule_row cron = { .cron = STR_LIT("0 8 * * *"),
+                                       .time_zone = STR_LIT("No/Where"),
+                                       .scheduled_at = 5 };
+    struct schedule s = schedule_of(&declared, &none);
+
+    CHECK(!s.is_set && s.interval_us == S(60) && schedule_expects(&s));
+    s = schedule_of(&declared, &own);
+    CHECK(s.is_set && s.interval_us == S(600));
+    s = schedule_of(&declared, &paused);
+    CHECK(s.is_set && s.interval_us == S(60) && !schedule_expects(&s));
+    s = schedule_of(&declared, &grace);
+    CHECK(s.is_set && s.interval_us == S(60) && schedule_grace_us(&s, S(1)) == S(7));
+    s = schedule_of(&declared, &cron);
+    CHECK(s.kind == SCHEDULE_CRON && s.interval_us == 0);
+    CHECK_INT(schedule_deadline(&s, at("2026-01-15T09:00:00Z")).due_at, at("2026-01-16T08:00:00Z"));
+}
+
+TEST(a_schedule_counts_from_when_it_was_set)
+{
+    const struct schedule_row row = { .every_seconds = { true, 3600 },
+                                      .scheduled_at = at("2026-01-15T12:00:00Z") };
+    const struct schedule s = schedule_of(&nothing, &row);
+
+    CHECK_INT(schedule_deadline(&s, at("2026-01-01T00:00:00Z")).due_at, at("2026-01-15T13:00:00Z"));
+    CHECK_INT(schedule_deadline(&s, at("2026-01-15T12:30:00Z")).due_at, at("2026-01-15T13:30:00Z"));
+}
+
+TEST(the_grace_of_a_cron_expression_follows_the_time_to_the_next_report)
+{
+    static const struct {
+        const char *cron;
+        int64_t grace;
+    } rows[] = {
+        { "* * * * *", 60 }, { "*/10 * * * *", 300 }, { "0 * * * *", 1800 }, { "0 8 * * *", 3600 }
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct schedule s = by_cron(rows[i].cron, "Europe/Berlin");
+
+        CHECK_INT(schedule_grace_us(&s, at("2026-01-15T09:00:00Z")), S(rows[i].grace));
+    }
+}
+
+TEST(maintenance_moves_what_is_expected_in_it_behind_it)
+{
+    const struct window night = weekly(0x7f, 120, 120); /* each day from 02:00 to 04:00 */
+    const struct window moving = once("2026-01-15T10:00:00Z", "2026-01-15T12:00:00Z");
+    static const struct {
+        int64_t every; /* 0: by cron at 03:00 */
+        bool once;
+        const char *seen, *due;
+    } rows[] = {
+        { 3600, true, "2026-01-15T08:00:00Z", "2026-01-15T09:00:00Z" },   /* silent before it */
+        { 3600, true, "2026-01-15T09:30:00Z", "2026-01-15T13:00:00Z" },   /* due in it */
+        { 3600, true, "2026-01-15T08:45:00Z", "2026-01-15T13:00:00Z" },   /* it cuts the grace */
+        { 3600, true, "2026-01-15T12:10:00Z", "2026-01-15T13:10:00Z" },   /* seen after it */
+        { 86400, false, "2026-01-15T09:00:00Z", "2026-01-16T09:00:00Z" }, /* it only lies between */
+        { 86400, false, "2026-01-15T03:00:00Z", "2026-01-17T04:00:00Z" },
+        { 79200, false, "2026-01-15T05:00:00Z", "2026-01-17T04:00:00Z" }, /* always in a window */
+        { 0, false, "2026-01-15T05:00:00Z", "2026-01-17T04:00:00Z" },     /* the same by cron */
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct schedule s =
+            rows[i].every == 0 ? by_cron("0 3 * * *", "UTC") : every(rows[i].every);
+        const struct windows windows = { rows[i].once ? &moving : &night, 1, 7 };
+
+        CHECK_INT(schedule_deadline_outside(&s, &windows, at(rows[i].seen)).due_at,
+                  at(rows[i].due));
+    }
+}
+
+TEST(windows_that_touch_count_as_one_and_other_agents_do_not_matter)
+{
+    struct window list[] = { once("2026-01-15T10:00:00Z", "2026-01-15T12:00:00Z"),
+                             once("2026-01-15T12:00:00Z", "2026-01-15T13:00:00Z"),
+                             once("2026-01-15T13:00:00Z", "2026-01-15T20:00:00Z") };
+    const struct windows windows = { list, COUNT_OF(list), 7 };
+
+    list[2].agent_id = 8;
+    CHECK_INT(windows_end(&windows, at("2026-01-15T11:00:00Z"), at("2026-01-15T11:00:01Z")),
+              at("2026-01-15T13:00:00Z"));
+    CHECK(windows_end(&windows, at("2026-01-15T13:00:00Z"), at("2026-01-15T14:00:00Z")) ==
+          TIME_NULL);
+    list[2].agent_id = 7;
+    CHECK_INT(windows_end(&windows, at("2026-01-15T11:00:00Z"), at("2026-01-15T11:00:01Z")),
+              at("2026-01-15T20:00:00Z"));
+}
+
+TEST(weekly_windows_follow_the_clock_of_their_zone)
+{
+    struct window_row row = { .from_at = TIME_NULL,
+                              .until_at = TIME_NULL,
+                              .weekdays = 1, /* Sunday */
+                              .start_minute = 150,
+                              .minutes = 60,
+                              .time_zone = STR_LIT("Europe/Berlin") };
+    const struct window w = window_of(&row);
+    int64_t from, until;
+
+    CHECK(window_covers(&w, at("2026-01-18T01:29:59Z"), at("2026-01-18T01:30:01Z"), &from, &until));
+    CHECK_INT(from, at("2026-01-18T01:30:00Z"));
+    CHECK_INT(until, at("2026-01-18T02:30:00Z"));
+    CHECK(
+        !window_covers(&w, at("2026-01-18T02:30:00Z"), at("2026-01-19T00:00:00Z"), &from, &until));
+    /* The clock jumps over 02:30 on that day, at 01:00 UTC. */
+    CHECK(window_covers(&w, at("2026-03-29T01:10:00Z"), at("2026-03-29T01:11:00Z"), &from, &until));
+    CHECK_INT(from, at("2026-03-29T01:00:00Z"));
+}
+
+TEST(all_time_in_maintenance_ends_the_search)
+{
+    const struct window always = weekly(0x7f, 0, 1440);
+    const struct windows windows = { &always, 1, 7 };
+    const struct schedule s = every(60);
+
+    CHECK(schedule_deadline_outside(&s, &windows, at("2026-01-15T00:00:00Z")).due_at >
+          at("2026-02-15T00:00:00Z"));
+}
+
+TEST(a_paused_agent_is_not_expected)
+{
+    const struct schedule_row row = { .every_seconds = { true, 60 }, .paused = true };
+    const struct liveness agent = { .enabled = true,
+                                    .schedule = schedule_of(&nothing, &row),
+                                    .last_seen_at = 1 };
+    const struct liveness_verdict verdict = liveness_of(&agent, S(100000));
+
+    CHECK(verdict.state == LIVENESS_UNSCHEDULED && verdict.silent_at == TIME_NULL);
+}
