@@ -13,9 +13,10 @@ import "../style/alerts.css";
 
 import { render } from "preact";
 
+import { CALLBACK, returnFromProvider } from "../features/access/provider";
 import { loadSession } from "../features/access/session";
 import { App } from "./app";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-void loadSession();
+void (location.pathname === CALLBACK ? returnFromProvider() : loadSession());
