@@ -46,7 +46,7 @@ package: ## build a .deb and a tarball into build/packages/
 	@scripts/bootstrap package
 	@scripts/package.py
 
-test-package: ## test packages, image and set-up in fresh Debian 12 and 13 roots, as root, about 20 minutes
+test-package: ## test packages, image and set-up in fresh Debian 12 and 13 roots, as root, about an hour
 	@scripts/bootstrap test-package
 	@scripts/test_package
 

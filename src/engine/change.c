@@ -12,7 +12,7 @@ static struct job_cost change_cost = JOB_COST(3000);
 /* Whether a feature of this process has a cache to refresh. */
 static bool is_cached(const struct change *change)
 {
-    return (int)change->topic < (int)CHANGE_TOPICS;
+    return (int)change->topic < CHANGE_TOPICS;
 }
 
 static int change_apply(struct writer_job *job, struct txn *txn, struct error *err)

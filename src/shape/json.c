@@ -83,9 +83,10 @@ static void heap_free(void *ctx, void *memory)
 yyjson_doc *json_read_stored(struct str text)
 {
     static const yyjson_alc heap = { heap_malloc, heap_realloc, heap_free, NULL };
+    char *unchanged; /* it takes a copy unless it is told to read in place */
 
-    /* it takes a copy unless it is told to read in place */
-    return yyjson_read_opts((char *)(uintptr_t)text.data, text.len, 0, &heap, NULL);
+    memcpy(&unchanged, &text.data, sizeof(unchanged));
+    return yyjson_read_opts(unchanged, text.len, 0, &heap, NULL);
 }
 
 /* A text of brackets alone makes a value of every byte, so the depth of a large text is checked

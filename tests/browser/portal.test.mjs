@@ -1,5 +1,5 @@
-// All suites in one process, so that they share one browser. To run one alone:
-// `node --test tests/browser/NAME.suite.mjs`.
+// What the pages do. The suites share a process, and so a browser; those of every_page.test.mjs run
+// beside them. To run one alone: `node --test tests/browser/NAME.suite.mjs`.
 
 import "./sign_in.suite.mjs";
 import "./budget.suite.mjs";
@@ -7,16 +7,6 @@ import "./runs.suite.mjs";
 import "./explorer.suite.mjs";
 import "./spans.suite.mjs";
 import "./figures.suite.mjs";
-import "./habits.suite.mjs";
 import "./agent.suite.mjs";
 import "./settings.suite.mjs";
 import "./alerts.suite.mjs";
-import "./access.suite.mjs";
-import "./markup.suite.mjs";
-import "./docs.suite.mjs";
-import "./layout.suite.mjs";
-import "./large.suite.mjs";
-import "./light.suite.mjs";
-import "./time.suite.mjs";
-import "./fields.suite.mjs";
-import "./tls.suite.mjs";

@@ -89,3 +89,40 @@ def test_make_run_serves_the_first_event_of_the_readme(bare, tmp_path):
 
 def test_make_check_sets_up_the_tests(bare):
     bare.finish("make check")
+
+
+TESTS = "/usr/bin/python3 -B -m pytest -q -p no:cacheprovider"
+ON_ASAN = "MUSTER_TEST_STORES=sqlite MUSTER_TEST_BINARY=build/asan/muster"
+ON_TSAN = "MUSTER_TEST_STORES=sqlite MUSTER_TEST_BINARY=build/tsan/muster TSAN_OPTIONS=suppressions=tests/tsan.supp"
+ON_POSTGRES = "tests/drivers/with_postgres env MUSTER_TEST_STORES=postgres MUSTER_TEST_BINARY=build/release/muster"
+
+# What `make test` does (scripts/run_tests.py), with one short test of each kind.
+KINDS = [
+    "scripts/bootstrap test",
+    "scripts/lint quick",
+    "cmake --build --preset release --target muster test_hooks",
+    "cmake --preset asan && cmake --build --preset asan --target muster test_hooks unit_base drivers_postgres",
+    "ctest --test-dir build/asan --no-tests=error -R '^(unit/base|drivers/postgres)' --output-on-failure",
+    f"{ON_ASAN} {TESTS} tests/integration/test_first_event.py",
+    "cmake --preset tsan && cmake --build --preset tsan --target muster test_hooks unit_http",
+    "ctest --test-dir build/tsan --no-tests=error -R '^unit/http' --output-on-failure",
+    f"{ON_TSAN} {TESTS} tests/integration/test_first_event.py",
+    f"{ON_POSTGRES} {TESTS} tests/integration/test_first_event.py",
+    f"tests/drivers/with_postgres {TESTS} tests/crash/test_batch_torn.py",
+    f"{TESTS} sdk/python/tests/test_spool.py",
+    f"scripts/build_sdk.py && {TESTS} sdk/tests",
+    "node --test sdk/typescript/tests/reporting.test.mjs",
+    f"{TESTS} tests/program/test_readme.py tests/gates/test_layers.py tests/contract/test_document.py",
+    "scripts/npm_ci tests/browser && node --test tests/browser/sign_in.suite.mjs",
+    "clang-tidy-19 -p build/asan --quiet '--checks=-clang-analyzer-*' src/base/str.c",
+]
+
+
+def test_make_test_sets_up_every_kind_of_test(bare):
+    for command in KINDS:
+        bare.finish(command)
+
+
+def test_what_citus_is_built_with_can_be_installed(bare):
+    bare.finish("scripts/bootstrap cluster")
+    bare.finish("pg_config --includedir-server | xargs ls | grep -q postgres.h")

@@ -195,7 +195,7 @@ void forgot_tick(struct forgot *f, const struct engine *e)
 
     lock_acquire(&f->lock);
     n = f->n_held;
-    memcpy(held, f->held, n * sizeof(held[0]));
+    memcpy((void *)held, (const void *)f->held, n * sizeof(held[0]));
     f->n_held = 0;
     lock_release(&f->lock);
     for (size_t i = 0; i < n; i++)

@@ -136,7 +136,7 @@ void id_filter_files_sweep(const struct id_filter_files *files, struct id_segmen
                            size_t n)
 {
     const char *slash = files->prefix == NULL ? NULL : strrchr(files->prefix, '/');
-    size_t name_len = slash == NULL ? 0 : strlen(slash + 1);
+    struct str name = slash == NULL ? STR_NULL : str_of(slash + 1);
     const struct dirent *entry;
     char *folder;
     DIR *dir;
@@ -150,8 +150,8 @@ void id_filter_files_sweep(const struct id_filter_files *files, struct id_segmen
     if (dir == NULL)
         return;
     while ((entry = readdir(dir)) != NULL)
-        if (strncmp(entry->d_name, slash + 1, name_len) == 0 &&
-            !is_wanted(entry->d_name + name_len, live, n))
+        if (str_starts(str_of(entry->d_name), name) &&
+            !is_wanted(entry->d_name + name.len, live, n))
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
     (void)closedir(dir);
 }
