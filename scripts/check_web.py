@@ -8,7 +8,7 @@ import re
 
 from gate import files_in, line_at, run
 
-PACKAGES = ("web", "tests/browser", "tests/clients", "sdk/typescript")
+PACKAGES = ("web", "tests/browser", "tests/clients", "tests/oidc", "sdk/typescript")
 LIBRARIES = ("sdk/typescript",)  # what agents install
 
 # Pattern in web/src, what is wrong with it.

@@ -141,7 +141,8 @@ static int allow_paths(struct landlock *l, const struct settings *settings, stru
         allow_certificate(l, settings->tls_key, arena, err) != 0 ||
         (settings->log_file[0] != '\0' &&
          allow_folder_of(l, settings->log_file, arena, err) != 0) ||
-        landlock_allow(l, settings->smtp_password_file, LANDLOCK_READ, err) != 0)
+        landlock_allow(l, settings->smtp_password_file, LANDLOCK_READ, err) != 0 ||
+        landlock_allow(l, settings->oidc_client_secret_file, LANDLOCK_READ, err) != 0)
         return -1;
     if (settings->database[0] != '\0')
         return allow_database(l, settings->database, arena, err);

@@ -25,6 +25,7 @@
  *   rate_past.lock     then rate_window.lock
  *   ids.lock           then the metrics' lock                    (SQL runs under it)
  *   exports.lock       then the metrics' lock
+ *   provider.lock      then the log's lock                       (a fetch runs under it)
  */
 #pragma once
 #include <pthread.h>

@@ -28,6 +28,10 @@ struct settings {
     const char *log_file;                       /* empty: standard error */
     const char *metrics_token, *metrics_listen; /* empty: none */
     const char *smtp_url, *smtp_from, *smtp_user, *smtp_password_file;
+    const char *oidc_issuer; /* empty: no identity provider */
+    const char *oidc_client_id, *oidc_client_secret_file, *oidc_scopes, *oidc_groups_claim;
+    const char *oidc_name;
+    int64_t oidc_unverified_email, password_sign_in;
     int64_t allow_root, confine;
     int64_t webhook_allow_http, webhook_allow_private;
     int64_t loops, readers;

@@ -188,7 +188,8 @@ static void write_items(const struct scope *scope, const struct place *place, st
     if (field->type == T_SHAPE) {
         struct scope inner = { .in = scope->in, .shape = field->nested, .add = scope->add };
 
-        memcpy(&inner.value, (const char *)scope->value + field->offset, sizeof(inner.value));
+        memcpy((void *)&inner.value, (const char *)scope->value + field->offset,
+               sizeof(inner.value));
         if (inner.value != NULL)
             write_text(&inner, place->yes, out);
         return;

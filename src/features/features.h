@@ -14,6 +14,7 @@ extern const struct feature fleet_feature;
 extern const struct feature kpis_feature;
 extern const struct feature live_feature;
 extern const struct feature mcp_feature;
+extern const struct feature oidc_feature;
 extern const struct feature otlp_feature;
 extern const struct feature portal_feature;
 extern const struct feature retention_feature;

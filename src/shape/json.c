@@ -85,7 +85,7 @@ yyjson_doc *json_read_stored(struct str text)
     static const yyjson_alc heap = { heap_malloc, heap_realloc, heap_free, NULL };
     char *unchanged; /* it takes a copy unless it is told to read in place */
 
-    memcpy(&unchanged, &text.data, sizeof(unchanged));
+    memcpy((void *)&unchanged, (const void *)&text.data, sizeof(unchanged));
     return yyjson_read_opts(unchanged, text.len, 0, &heap, NULL);
 }
 

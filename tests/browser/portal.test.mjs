@@ -2,9 +2,11 @@
 // beside them. To run one alone: `node --test tests/browser/NAME.suite.mjs`.
 
 import "./sign_in.suite.mjs";
+import "./oidc.suite.mjs";
 import "./budget.suite.mjs";
 import "./runs.suite.mjs";
 import "./explorer.suite.mjs";
+import "./workflows.suite.mjs";
 import "./spans.suite.mjs";
 import "./figures.suite.mjs";
 import "./agent.suite.mjs";

@@ -21,6 +21,8 @@ SMALL_TREE = {
     "tests/browser/package-lock.json": LOCK,
     "tests/clients/package.json": PACKAGE,
     "tests/clients/package-lock.json": LOCK,
+    "tests/oidc/package.json": PACKAGE,
+    "tests/oidc/package-lock.json": LOCK,
     "sdk/typescript/package.json": PACKAGE.replace("dependencies", "devDependencies"),
     "sdk/typescript/package-lock.json": LOCK,
     "sdk/python/muster/good.py": "def good(value: int) -> int:\n    return value\n",

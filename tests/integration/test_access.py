@@ -43,6 +43,9 @@ OPERATIONS = """
     open      GET    /api/v1/auth/setup
     open      POST   /api/v1/auth/setup
     open      POST   /api/v1/auth/login
+    open      GET    /api/v1/auth/oidc
+    open      POST   /api/v1/auth/oidc/begin
+    open      POST   /api/v1/auth/oidc/complete
 
     key       GET    /api/v1/limits
     sign      POST   /api/v1/heartbeat
@@ -78,11 +81,13 @@ OPERATIONS = """
 
     read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
+    read      GET    /api/v1/tenants/{slug}/dashboard/facets
     read      GET    /api/v1/tenants/{slug}/dashboard/totals
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/business
     read      GET    /api/v1/tenants/{slug}/agents
     read      GET    /api/v1/tenants/{slug}/agents/{agent_name}
+    read      GET    /api/v1/tenants/{slug}/workflows
     read      GET    /api/v1/tenants/{slug}/workflows/{workflow_run_id}
     read      GET    /api/v1/tenants/{slug}/business/catalog
     read      GET    /api/v1/tenants/{slug}/business/summary
@@ -194,6 +199,12 @@ OPERATIONS = """
     platform  POST   /api/v1/platform/users/{email}/reset-link
     platform  GET    /api/v1/platform/users/{email}/second-factor
     platform  DELETE /api/v1/platform/users/{email}/second-factor
+    platform  GET    /api/v1/platform/users/{email}/identities
+    platform  POST   /api/v1/platform/users/{email}/identities
+    platform  DELETE /api/v1/platform/users/{email}/identities
+    platform  GET    /api/v1/platform/oidc/groups
+    platform  POST   /api/v1/platform/oidc/groups
+    platform  DELETE /api/v1/platform/oidc/groups/{group_id}
     platform  GET    /api/v1/platform/invitations
     platform  POST   /api/v1/platform/invitations
     platform  DELETE /api/v1/platform/invitations/{link_id}
@@ -227,6 +238,9 @@ BODIES = {
     "POST /api/v1/auth/login": {"email": "", "password": PASSWORD},
     "POST /api/v1/auth/password": {"current_password": "x", "new_password": "aaaaaaaaaaaaaaa"},
     "POST /api/v1/auth/tokens": {"name": "x"},
+    "POST /api/v1/auth/oidc/complete": {"code": "any", "state": "any"},
+    "POST /api/v1/platform/users/{email}/identities": {"subject": "any"},
+    "POST /api/v1/platform/oidc/groups": {"group": "any", "role": "platform_admin"},
     "POST /api/v1/auth/second-factor": {"current_password": PASSWORD},
     "POST /api/v1/auth/second-factor/confirm": {"code": "000000"},
     "POST /api/v1/auth/second-factor/recovery-codes": {"current_password": PASSWORD},
@@ -295,6 +309,7 @@ VALUES = {
     "email": "none@example.com", "version": "1", "name": "none", "price_id": "1",
     "webhook_id": "none", "delivery_id": "none", "key": "none", "alert_id": "none",
     "token_id": "pat_none", "session_id": "none", "link_id": "none", "window_id": "none",
+    "group_id": "none",
 }  # fmt: skip
 
 

@@ -83,6 +83,12 @@ ARGUMENTS = {
     "user reset-link": "{email}",
     "second-factor show": "{email}",
     "second-factor delete": "{email}",
+    "group add": "operators --tenant {slug} --role member",
+    "group list": "",
+    "group delete": None,  # test_oidc.py: it needs the id of a group
+    "identity add": None,  # test_oidc.py: it needs a provider
+    "identity list": "{email}",
+    "identity delete": None,
     "session list": "--user {email}",
     "session delete": None,  # test_sessions.py: it needs a browser's session
     "user sign-out": "{email}",

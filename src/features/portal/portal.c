@@ -64,6 +64,17 @@ static int send_page(struct api_call *call, struct error *err)
     return 0;
 }
 
+/* Where the identity provider sends the browser back to: the portal reads the rest of the URL. */
+static int send_callback(struct api_call *call, struct error *err)
+{
+    const struct portal_file *page = find_file(STR_LIT("/"));
+
+    if (page == NULL)
+        return send_page(call, err);
+    reply_with(call, page, false);
+    return 0;
+}
+
 static int send_asset(struct api_call *call, struct error *err)
 {
     const struct portal_file *file = find_file(call->exchange->request.path);
@@ -80,6 +91,8 @@ const struct route portal_routes[] = {
       .summary = "Get the portal" },
     { ROUTE(GET, "/docs", OPEN, 200), .handler = send_page, .page = true,
       .summary = "Get the page that shows the API and tries it" },
+    { ROUTE(GET, "/oidc/callback", OPEN, 200), .handler = send_callback, .page = true,
+      .summary = "Get the portal, after signing in by the identity provider" },
     { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_asset, .page = true,
       .summary = "Get a file of the portal" },
     { 0 },

@@ -55,6 +55,7 @@ static const struct db_query tables[] = {
     BY_TENANT("keys", "key_id"),
     BY_TENANT("user_roles", "user_id"),
     BY_TENANT("user_link_roles", "link_id"),
+    BY_TENANT("oidc_groups", "group_name"),
     BY_TENANT("user_links", "link_id"),
     BY_TENANT("audit_log", "seq"),
     ONE_ROW("audit_heads"),

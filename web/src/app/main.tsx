@@ -8,14 +8,16 @@ import "../style/tables.css";
 import "../style/charts.css";
 import "../style/run.css";
 import "../style/spans.css";
+import "../style/workflow.css";
 import "../style/forms.css";
 import "../style/alerts.css";
 
 import { render } from "preact";
 
+import { CALLBACK, returnFromProvider } from "../features/access/provider";
 import { loadSession } from "../features/access/session";
 import { App } from "./app";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-void loadSession();
+void (location.pathname === CALLBACK ? returnFromProvider() : loadSession());

@@ -44,7 +44,11 @@ export function SignIn({ session }: Props) {
             ) : code !== null ? (
                 <SetUpForm code={code} />
             ) : (
-                <SignInForm expired={session.expired} setup={session.setup} />
+                <SignInForm
+                    expired={session.expired}
+                    setup={session.setup}
+                    problem={session.problem ?? null}
+                />
             )}
         </div>
     );

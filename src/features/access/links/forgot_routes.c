@@ -36,6 +36,8 @@ static int enter_request(struct api_call *call, struct db *db, struct error *err
     if (!str_is_null(step->made.token))
         call->audit_detail =
             arena_printf(call->arena, "{\"link_id\":\"%.*s\"}", STR_ARG(step->made.row.link_id));
+    else if (known && step->user.password.len == 0)
+        call->audit_detail = STR_LIT("{\"reason\":\"no password\"}");
     else if (known)
         call->audit_detail = STR_LIT("{\"reason\":\"limit\"}");
     return accounts_audit(call, db, known ? &claimed : NULL, "reset.ask", err);
@@ -90,6 +92,8 @@ static int begin_ask(struct api_call *call, struct error *err)
 
     if (session_check_origin(call, err) != 0)
         return -1;
+    if (engine_settings(e)->password_sign_in == 0)
+        return call_refuse(call, err, 409, "Sign-in with a password is switched off here");
     if (!forgot_is_possible(e))
         return call_refuse(call, err, 409,
                            "This service cannot send e-mail: ask an admin of your workspace or the "

@@ -141,7 +141,8 @@ int links_ask(struct db *db, struct str email, struct arena *arena, struct user_
         store_user_find(db, email, arena, ret_user, err) != 0 ||
         check_asked(db, email, now, &enough, err) != 0)
         return -1;
-    if (enough || str_is_null(ret_user->user_id))
+    /* who signs in by the identity provider must not get around it: its groups decide */
+    if (enough || str_is_null(ret_user->user_id) || ret_user->password.len == 0)
         return 0;
     make_row(&wish, now, arena, ret);
     return store_link_add(db, &ret->row, err);

@@ -5,19 +5,18 @@
 #include "api/call.h"
 #include "http/exchange.h"
 
-/* Browsers accept a cookie with the first name only over TLS, for this host and all its paths. */
-static const struct str secure_name = STR_INIT("__Host-muster_session");
-static const struct str plain_name = STR_INIT("muster_session");
+static const struct cookie session = { STR_INIT("__Host-muster_session"),
+                                       STR_INIT("muster_session") };
 
-static struct str cookie_name(const struct api_call *call)
+static struct str cookie_name(const struct api_call *call, const struct cookie *cookie)
 {
-    return call->api->secure ? secure_name : plain_name;
+    return call->api->secure ? cookie->secure_name : cookie->plain_name;
 }
 
-struct str session_cookie(const struct api_call *call)
+struct str cookie_value(const struct api_call *call, const struct cookie *cookie)
 {
     struct str rest = http_header_get(&call->exchange->request, "cookie");
-    const struct str name = cookie_name(call);
+    const struct str name = cookie_name(call, cookie);
 
     while (!str_is_null(rest)) {
         struct str value = str_trim(str_split(&rest, ';'));
@@ -28,13 +27,19 @@ struct str session_cookie(const struct api_call *call)
     return STR_NULL;
 }
 
-static void set_cookie(struct api_call *call, struct str value, const char *more)
+void cookie_set(struct api_call *call, const struct cookie *cookie, struct str value,
+                const char *more)
 {
-    const struct str name = cookie_name(call);
+    const struct str name = cookie_name(call, cookie);
 
     call->set_cookie =
         arena_printf(call->arena, "%.*s=%.*s; Path=/; HttpOnly; SameSite=Strict%s%s", STR_ARG(name),
                      STR_ARG(value), call->api->secure ? "; Secure" : "", more);
+}
+
+struct str session_cookie(const struct api_call *call)
+{
+    return cookie_value(call, &session);
 }
 
 struct sha256 session_begin(struct api_call *call)
@@ -45,13 +50,13 @@ struct sha256 session_begin(struct api_call *call)
     digest_random(bytes, sizeof(bytes));
     digest_base64url(bytes, text);
     call->cookie = arena_copy(call->arena, str_from(text, BASE64URL_LEN));
-    set_cookie(call, call->cookie, "");
+    cookie_set(call, &session, call->cookie, "");
     return digest_sha256(call->cookie);
 }
 
 void session_forget(struct api_call *call)
 {
-    set_cookie(call, STR_LIT(""), "; Max-Age=0");
+    cookie_set(call, &session, STR_LIT(""), "; Max-Age=0");
 }
 
 struct str session_csrf_token(struct api_call *call)

@@ -10,6 +10,19 @@
 
 struct api_call;
 
+/* A cookie by its two names: browsers accept the first, with the prefix __Host-, only over TLS, for
+ * this host and all its paths. */
+struct cookie {
+    struct str secure_name, plain_name;
+};
+
+/* The request's, or STR_NULL. */
+struct str cookie_value(const struct api_call *call, const struct cookie *cookie);
+
+/* Sent with the reply, for this site's own requests alone; `more`: further attributes. */
+void cookie_set(struct api_call *call, const struct cookie *cookie, struct str value,
+                const char *more);
+
 /* The request's session cookie, or STR_NULL. */
 struct str session_cookie(const struct api_call *call);
 

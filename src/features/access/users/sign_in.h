@@ -43,6 +43,11 @@ int sign_in_open(struct db *db, const struct sign_in_check *check,
                  const struct sign_in_session *session, struct arena *arena,
                  struct session_answer *ret, struct error *err) MUST_CHECK;
 
+/* The same for a user for whom another feature vouches (vouched.h): no password was checked. */
+int sign_in_open_vouched(struct db *db, struct str email, const struct sign_in_session *session,
+                         struct arena *arena, struct session_answer *ret,
+                         struct error *err) MUST_CHECK;
+
 /* Creates the first user, a platform admin, with a hashed password, and opens a session.
  * ERR_CONFLICT when a user exists. */
 int sign_in_set_up(struct db *db, const struct sign_in *first,

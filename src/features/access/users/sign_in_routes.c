@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
+#include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/links/forgot.h"
@@ -20,44 +21,22 @@
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/throttle.h"
+#include "features/access/users/vouched.h"
 
 /* State of a sign-in or setup between its steps. */
 struct session_opening {
     struct throttle_attempt attempt;
     struct sign_in_check check;
     struct sign_in_session session;
-    struct sha256 before; /* digest of the browser's previous session */
-    struct str hash;      /* of the first user's password */
+    struct str hash; /* of the first user's password */
 };
 
-/* The new session replaces the one that the browser has, if any. */
 static void prepare_opening(struct api_call *call)
 {
     struct session_opening *o = ARENA_NEW(call->arena, struct session_opening);
-    struct str cookie = session_cookie(call);
 
-    if (!str_is_null(cookie)) {
-        o->before = digest_sha256(cookie);
-        o->session.instead_of = &o->before;
-    }
-    accounts_note_origin(call, &o->session);
+    o->session = *vouched_prepare(call);
     call->own = o;
-}
-
-/* From here on the caller is this user. */
-static int finish_opening(struct api_call *call, struct db *db, const char *action,
-                          struct error *err)
-{
-    struct session_answer *answer = call->answer;
-    struct session_user *user = ARENA_NEW(call->arena, struct session_user);
-
-    answer->csrf_token = session_csrf_token(call);
-    user->user_id = answer->user_id;
-    user->email = answer->email;
-    call->user = user;
-    call->audit_target = answer->email;
-    user->is_platform_admin = !str_is_null(answer->role);
-    return accounts_audit(call, db, user, action, err);
 }
 
 static int check_password(struct api_call *call, struct db *db, struct error *err)
@@ -79,6 +58,18 @@ static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct er
     if (o->check.good)
         call->audit_detail = STR_LIT("{\"reason\":\"second factor\"}");
     return accounts_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
+}
+
+/* The password was right: its owner, or a thief of it, got this far. */
+static int enter_question(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct session_opening *o = call->own;
+    const struct session_user claimed = { .user_id = o->check.user.user_id,
+                                          .is_platform_admin =
+                                              o->check.user.role == PLATFORM_ADMIN };
+
+    call->audit_target = o->check.user.email;
+    return accounts_audit(call, db, &claimed, "session.code", err);
 }
 
 static int refuse_sign_in(struct api_call *call, struct error *err)
@@ -120,21 +111,21 @@ static int open_session(struct api_call *call, struct db *db, struct error *err)
         return -1;
     if (sign_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
         return -1;
-    return finish_opening(call, db, "session.open", err);
-}
-
-/* A cookie is sent only with the session that it belongs to. */
-static void session_opened(struct api_call *call, const struct error *err)
-{
-    if (err != NULL)
-        call->set_cookie = STR_NULL;
-    call_reply(call, err);
+    return vouched_finish(call, db, "session.open", err);
 }
 
 static int ask_for_code(struct api_call *call, struct error *err)
 {
     return call_refuse_body(call, err, "code", STR_NULL,
                             "A code of the authenticator app, or a recovery code, is needed");
+}
+
+static void question_entered(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply(call, err);
+    else
+        call_run_or_reply(call, ask_for_code);
 }
 
 /* Without its code a right password is neither a failure nor a success. */
@@ -148,12 +139,12 @@ static void sign_in_checked(struct api_call *call, const struct error *err)
     if (err != NULL) {
         call_reply(call, err);
     } else if (needs_code) {
-        call_run_or_reply(call, ask_for_code);
+        call_change(call, CHANGE_NOTHING, enter_question, question_entered);
     } else if (!good) {
         call_change(call, CHANGE_NOTHING, enter_sign_in_refusal, refusal_entered);
     } else {
         o->session.digest = session_begin(call);
-        call_change(call, CHANGE_USERS, open_session, session_opened);
+        call_change(call, CHANGE_USERS, open_session, vouched_opened);
     }
 }
 
@@ -165,8 +156,8 @@ static bool has_session_of(struct api_call *call, struct str email)
 
     if (o->session.instead_of == NULL)
         return false;
-    user =
-        sessions_find(access_sessions(call->api->engine), &o->before, clock_wall_us(), call->arena);
+    user = sessions_find(access_sessions(call->api->engine), o->session.instead_of, clock_wall_us(),
+                         call->arena);
     return user != NULL && str_eq(user->email, email);
 }
 
@@ -177,6 +168,10 @@ static int sign_in(struct api_call *call, struct error *err)
 
     if (session_check_origin(call, err) != 0)
         return -1;
+    if (engine_settings(call->api->engine)->password_sign_in == 0)
+        return call_refuse(call, err, 403,
+                           "Sign-in with a password is switched off here: sign in by the identity "
+                           "provider");
     prepare_opening(call);
     o = call->own;
     o->attempt = (struct throttle_attempt){ .account = sign_in->email,
@@ -220,7 +215,7 @@ static int add_first_user(struct api_call *call, struct db *db, struct error *er
 
     if (sign_in_set_up(db, &first, &o->session, call->arena, call->answer, err) != 0)
         return -1;
-    return finish_opening(call, db, "user.setup", err);
+    return vouched_finish(call, db, "user.setup", err);
 }
 
 static void first_password_hashed(struct api_call *call, const struct error *err)
@@ -232,7 +227,7 @@ static void first_password_hashed(struct api_call *call, const struct error *err
         return;
     }
     o->session.digest = session_begin(call);
-    call_change(call, CHANGE_USERS, add_first_user, session_opened);
+    call_change(call, CHANGE_USERS, add_first_user, vouched_opened);
 }
 
 static int set_up(struct api_call *call, struct error *err)

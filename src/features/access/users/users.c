@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "features/access/identities/identities_store.h"
 #include "features/access/links/store.h"
 #include "features/access/users/personal_store.h"
 #include "features/access/users/sessions_store.h"
@@ -143,7 +144,8 @@ int users_remove(struct db *db, struct str email, struct error *err)
     arena_init(&arena);
     if (users_find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
         store_sessions_end(db, row.user_id, NULL, err) == 0 && end_other_ways(db, &row, err) == 0 &&
-        store_invitations_end(db, row.email, err) == 0)
+        store_invitations_end(db, row.email, err) == 0 &&
+        store_identities_remove(db, row.user_id, NULL, err) == 0)
         r = store_user_remove(db, row.user_id, err);
     arena_done(&arena);
     return r;

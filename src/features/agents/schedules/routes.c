@@ -18,7 +18,7 @@ static int set_schedule(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->agent_name;
     answer->agent_name = path->agent_name;
-    if (schedules_set(db, call->tenant_id, set, clock_wall_us(), call->arena, answer, err) != 0)
+    if (schedules_set(db, call->tenant_id, set, call->arena, answer, err) != 0)
         return -1;
     if (answer->schedule != NULL)
         call->audit_detail = rows_json_of(&schedule_state_shape, "schedule", answer, call->arena);

@@ -46,9 +46,10 @@ static struct schedule_row row_of(const struct schedule_set *set, int64_t now_us
                                   .scheduled_at = now_us };
 }
 
-int schedules_set(struct db *db, int64_t tenant_id, const struct schedule_set *set, int64_t now_us,
+int schedules_set(struct db *db, int64_t tenant_id, const struct schedule_set *set,
                   struct arena *arena, struct schedule_state *ret, struct error *err)
 {
+    const int64_t now_us = clock_wall_us();
     const struct schedule_row row = row_of(set, now_us);
     struct scheduled_agent agent;
 

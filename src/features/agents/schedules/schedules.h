@@ -22,7 +22,7 @@ struct agent_schedule *schedule_answer(const struct opt_int *declared_seconds,
 
 /* Sets the schedule of ret->agent_name, or with `set` NULL goes back to what the agent declares.
  * ERR_NOT_FOUND; ERR_CONFLICT: there would be nothing to pause or to give grace to. */
-int schedules_set(struct db *db, int64_t tenant_id, const struct schedule_set *set, int64_t now_us,
+int schedules_set(struct db *db, int64_t tenant_id, const struct schedule_set *set,
                   struct arena *arena, struct schedule_state *ret, struct error *err) MUST_CHECK;
 
 /* The windows of a tenant, ready to be asked; in the arena. */

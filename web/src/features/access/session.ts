@@ -10,7 +10,8 @@ export type { Me };
 
 export type Session =
     | { state: "loading" }
-    | { state: "out"; expired: boolean; setup: boolean } // setup: there is no user yet
+    // setup: there is no user yet; problem: why a sign-in by the identity provider failed
+    | { state: "out"; expired: boolean; setup: boolean; problem?: ApiError }
     | { state: "in"; me: Me }
     | { state: "failed"; error: ApiError };
 

@@ -1,12 +1,15 @@
 // The form to sign in, and the one to set up the service with its first admin.
 
+import type { OidcState } from "api";
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
+import { type ApiError, call } from "../../lib/api";
 import { navigate } from "../../lib/route";
-import { TextField, WithErrors } from "../../ui";
+import { ErrorNote, TextField, WithErrors } from "../../ui";
 import { PASSWORD_MIN } from "./password";
+import { goToProvider } from "./provider";
 import { setUp, signIn } from "./session";
 import { EmailField } from "./user_fields";
 
@@ -71,29 +74,71 @@ function Credentials({ title, submit, busyText, send, isNew = false, note, child
     );
 }
 
-export function SignInForm({ expired, setup }: { expired: boolean; setup: boolean }) {
+/** The button that leads to the identity provider. */
+function ProviderButton({ name, primary }: { name: string; primary: boolean }) {
+    const { busy, error, perform } = useAction();
+    return (
+        <>
+            {error && <ErrorNote error={error} />}
+            <button
+                type="button"
+                class={primary ? "primary" : undefined}
+                disabled={busy}
+                onClick={() => void perform(goToProvider)}
+            >
+                Sign in with {name}
+            </button>
+        </>
+    );
+}
+
+interface SignInProps {
+    expired: boolean;
+    setup: boolean;
+    problem: ApiError | null;
+}
+
+function SignInNotes({ expired, setup, problem }: SignInProps) {
+    return (
+        <>
+            {problem && <ErrorNote error={problem} />}
+            {expired && (
+                <p class="note">Your session has ended. Sign in to continue where you were.</p>
+            )}
+            {setup && (
+                <p class="note">
+                    There are no accounts yet. Open the set-up link that the service printed when it
+                    started.
+                </p>
+            )}
+        </>
+    );
+}
+
+export function SignInForm(props: SignInProps) {
+    const [ways, setWays] = useState<OidcState | null>(null);
+    useEffect(() => {
+        // without an answer the password is the way that always was there
+        call("GET /api/v1/auth/oidc", {}).then(setWays, () => undefined);
+    }, []);
+    const provider = ways?.enabled ? (ways.name ?? "single sign-on") : null;
+    if (ways?.password_sign_in === false && provider !== null)
+        return (
+            <form>
+                <h1>Sign in</h1>
+                <SignInNotes {...props} />
+                <ProviderButton name={provider} primary />
+            </form>
+        );
     return (
         <Credentials
             title="Sign in"
             submit="Sign in"
             busyText="Signing in…"
             send={signIn}
-            note={
-                <>
-                    {expired && (
-                        <p class="note">
-                            Your session has ended. Sign in to continue where you were.
-                        </p>
-                    )}
-                    {setup && (
-                        <p class="note">
-                            There are no accounts yet. Open the set-up link that the service printed
-                            when it started.
-                        </p>
-                    )}
-                </>
-            }
+            note={<SignInNotes {...props} />}
         >
+            {provider !== null && <ProviderButton name={provider} primary={false} />}
             <p class="hint">
                 <a href="#/forgot">Forgot your password?</a> No account? Ask an admin of your
                 workspace or the operator of the service for a link.

@@ -1,0 +1,154 @@
+/* feature.c - sign-in by an identity provider, if one is set up. */
+#include "engine/feature.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "cli/settings.h"
+#include "engine/engine.h"
+#include "features/features.h"
+#include "features/oidc/fetch.h"
+#include "features/oidc/lapse.h"
+#include "features/oidc/oidc.h"
+#include "features/oidc/provider.h"
+#include "features/oidc/routes.h"
+#include "features/oidc/workers.h"
+
+struct oidc_state_owned {
+    struct oidc oidc; /* first: oidc_of() */
+    struct arena arena;
+    struct lapse *lapse; /* NULL: nothing is looked for */
+    bool has_curl;
+};
+
+const struct oidc *oidc_of(const struct engine *e)
+{
+    return engine_state(e, &oidc_feature);
+}
+
+static int oidc_open(struct engine *e, void **ret_state, struct error *err)
+{
+    struct oidc_state_owned *state = NEW(struct oidc_state_owned);
+
+    (void)e;
+    (void)err;
+    arena_init(&state->arena);
+    *ret_state = state;
+    return 0;
+}
+
+static bool has_word(struct str words, const char *word)
+{
+    while (!str_is_null(words))
+        if (str_eq_c(str_split(&words, ' '), word))
+            return true;
+    return false;
+}
+
+/* What can only fail later, with the first sign-in, is refused at the start. */
+static int check_settings(const struct settings *s, struct error *err)
+{
+    if (s->oidc_issuer[0] == '\0')
+        return s->password_sign_in != 0
+                   ? 0
+                   : err_set(err, ERR_INVALID,
+                             "password_sign_in: 0 leaves no way to sign in: set oidc_issuer too");
+    if (!fetch_is_allowed(str_of(s->oidc_issuer)) || strchr(s->oidc_issuer, '?') != NULL)
+        return err_set(err, ERR_INVALID,
+                       "oidc_issuer: '%s' is not the https:// URL of a provider: give one such as "
+                       "https://login.example.com",
+                       s->oidc_issuer);
+    if (s->oidc_client_id[0] == '\0')
+        return err_set(err, ERR_INVALID,
+                       "oidc_client_id: '' is no client: give the id that the provider knows this "
+                       "service by");
+    if (s->public_url[0] == '\0')
+        return err_set(err, ERR_INVALID,
+                       "public_url: oidc_issuer needs the URL that people open, such as "
+                       "https://muster.example.com");
+    if (!has_word(str_of(s->oidc_scopes), "openid"))
+        return err_set(err, ERR_INVALID,
+                       "oidc_scopes: '%s' lacks openid: give words such as 'openid email groups'",
+                       s->oidc_scopes);
+    if (s->oidc_client_secret_file[0] != '\0' && access(s->oidc_client_secret_file, R_OK) != 0)
+        return err_set(err, ERR_INVALID,
+                       "oidc_client_secret_file: '%s' cannot be read: give a file that the service "
+                       "may read",
+                       s->oidc_client_secret_file);
+    return 0;
+}
+
+static int oidc_start(struct engine *e, struct error *err)
+{
+    struct oidc_state_owned *state = engine_state(e, &oidc_feature);
+    const struct settings *s = engine_settings(e);
+    struct provider_options options = { 0 };
+
+    if (!engine_serves(e))
+        return 0;
+    if (check_settings(s, err) != 0)
+        return -1;
+    if (s->oidc_issuer[0] == '\0')
+        return 0;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
+        err_die("libcurl cannot be initialized");
+    state->has_curl = true;
+    state->oidc.redirect_uri = arena_printf(&state->arena, "%s/oidc/callback", s->public_url);
+    if (workers_new(&state->oidc.workers, err) != 0)
+        return -1;
+    options = (struct provider_options){ .issuer = s->oidc_issuer,
+                                         .client_id = s->oidc_client_id,
+                                         .secret_file = s->oidc_client_secret_file,
+                                         .scopes = s->oidc_scopes,
+                                         .groups_claim = s->oidc_groups_claim,
+                                         .redirect_uri = state->oidc.redirect_uri,
+                                         .cancel = workers_cancel(state->oidc.workers) };
+    state->oidc.provider = provider_new(&options);
+    state->lapse = lapse_new();
+    return 0;
+}
+
+static int oidc_tick(struct engine *e, const struct tick *tick, struct error *err)
+{
+    const struct oidc_state_owned *state = engine_state(e, &oidc_feature);
+
+    return state->lapse == NULL ? 0 : lapse_tick(state->lapse, e, tick, err);
+}
+
+/* While there is a writer: a sign-in under way may need it. */
+static void oidc_stop(struct engine *e)
+{
+    struct oidc_state_owned *state = engine_state(e, &oidc_feature);
+
+    workers_free(state->oidc.workers);
+    state->oidc.workers = NULL;
+}
+
+static void oidc_close(void *ctx)
+{
+    struct oidc_state_owned *state = ctx;
+
+    if (state == NULL)
+        return;
+    provider_free(state->oidc.provider);
+    lapse_free(state->lapse);
+    if (state->has_curl)
+        curl_global_cleanup();
+    arena_done(&state->arena);
+    free(state);
+}
+
+const struct feature oidc_feature = {
+    .name = "oidc",
+    .about = "Sign-in by an identity provider (OpenID Connect), and the roles of its groups.",
+    .routes = { oidc_sign_in_routes, oidc_routes },
+    .commands = { oidc_commands },
+    .open = oidc_open,
+    .start = oidc_start,
+    .tick = oidc_tick,
+    .stop = oidc_stop,
+    .close = oidc_close,
+};

@@ -1,0 +1,352 @@
+/* provider.c - discovery, keys, and the token endpoint. */
+#include "features/oidc/provider.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <yyjson.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "features/oidc/base64url.h"
+#include "features/oidc/fetch.h"
+#include "features/oidc/jwks.h"
+#include "features/oidc/metadata.h"
+
+enum {
+    FRESH_S = 3600,
+    KEYS_PERIOD_S = 10, /* between two fetches of keys for tokens that name an unknown one */
+    FAILURE_S = 5,
+    SECRET_MAX = 1024,
+};
+
+struct provider {
+    struct provider_options options;
+    struct lock lock;                    /* one fetch at a time: the others need what it brings */
+    struct arena arena GUARDED_BY(lock); /* of the metadata */
+    struct metadata metadata GUARDED_BY(lock);
+    struct jwks *keys GUARDED_BY(lock); /* NULL: nothing was fetched yet */
+    int64_t fetched_us GUARDED_BY(lock), keys_us GUARDED_BY(lock), failed_us GUARDED_BY(lock);
+    bool failed GUARDED_BY(lock);
+    struct error failure GUARDED_BY(lock);
+};
+
+struct provider *provider_new(const struct provider_options *options)
+{
+    struct provider *p = NEW(struct provider);
+
+    p->options = *options;
+    lock_init(&p->lock);
+    arena_init(&p->arena);
+    return p;
+}
+
+void provider_free(struct provider *p)
+{
+    if (p == NULL)
+        return;
+    lock_unshared(&p->lock);
+    jwks_free(p->keys);
+    arena_done(&p->arena);
+    lock_done(&p->lock);
+    free(p);
+}
+
+/* The answer to a GET, which must be 200; the caller frees *ret, also after a failure. */
+static int get(const struct provider *p, const char *url, struct buf *ret, struct error *err)
+{
+    const struct fetch fetch = { .url = url, .cancel = p->options.cancel };
+    int status;
+
+    buf_init(ret, FETCH_REPLY_MAX);
+    if (fetch_run(&fetch, ret, &status, err) != 0)
+        return -1;
+    return status == 200 ? 0
+                         : err_set(err, ERR_UNAVAILABLE, "%s answered with status %d", url, status);
+}
+
+static int fetch_metadata(struct provider *p, struct arena *arena, struct metadata *ret,
+                          struct error *err)
+{
+    const struct str issuer = str_of(p->options.issuer);
+    const size_t len = issuer.data[issuer.len - 1] == '/' ? issuer.len - 1 : issuer.len;
+    const struct str url =
+        arena_printf(arena, "%.*s/.well-known/openid-configuration", (int)len, issuer.data);
+    struct buf body;
+    int r = get(p, url.data, &body, err);
+
+    if (r == 0)
+        r = metadata_read(buf_str(&body), p->options.issuer, arena, ret, err);
+    buf_done(&body);
+    return r;
+}
+
+static int fetch_keys(struct provider *p, struct str url, struct error *err) REQUIRES(p->lock)
+{
+    struct jwks *keys = NULL;
+    struct buf body;
+    int r = get(p, url.data, &body, err);
+
+    if (r == 0)
+        r = jwks_read(buf_str(&body), &keys, err);
+    buf_done(&body);
+    if (r != 0)
+        return -1;
+    jwks_free(p->keys);
+    p->keys = keys;
+    p->keys_us = clock_mono_us();
+    return 0;
+}
+
+/* Endpoints and keys, both or nothing. */
+static int fetch_all(struct provider *p, struct error *err) REQUIRES(p->lock)
+{
+    struct metadata metadata;
+    struct arena arena;
+
+    arena_init(&arena);
+    if (fetch_metadata(p, &arena, &metadata, err) != 0 ||
+        fetch_keys(p, metadata.jwks_uri, err) != 0) {
+        arena_done(&arena);
+        return -1;
+    }
+    arena_done(&p->arena);
+    p->arena = arena;
+    p->metadata = metadata;
+    p->fetched_us = clock_mono_us();
+    return 0;
+}
+
+static bool is_older(int64_t at_us, int64_t seconds)
+{
+    return clock_mono_us() - at_us >= seconds * USEC_PER_SEC;
+}
+
+/* Fetches what is missing or old. What is old is used on while the provider cannot be reached. */
+static int refresh(struct provider *p, struct error *err) REQUIRES(p->lock)
+{
+    if (p->keys != NULL && !is_older(p->fetched_us, FRESH_S))
+        return 0;
+    if (!p->failed || is_older(p->failed_us, FAILURE_S)) {
+        p->failure = (struct error){ 0 };
+        p->failed = fetch_all(p, &p->failure) != 0;
+        p->failed_us = clock_mono_us();
+        if (p->failed)
+            log_write(LOG_WARNING, "oidc", "the identity provider is of no use: %s",
+                      p->failure.text);
+    }
+    if (p->keys != NULL)
+        return 0;
+    return err_set(err, ERR_UNAVAILABLE, "%s", p->failure.text);
+}
+
+/* A copy of what it says about itself. */
+static int know(struct provider *p, struct arena *arena, struct metadata *ret, struct error *err)
+{
+    int r;
+
+    lock_acquire(&p->lock);
+    r = refresh(p, err);
+    if (r == 0)
+        *ret = (struct metadata){
+            .authorization_endpoint = arena_copy(arena, p->metadata.authorization_endpoint),
+            .token_endpoint = arena_copy(arena, p->metadata.token_endpoint),
+            .userinfo_endpoint = arena_copy(arena, p->metadata.userinfo_endpoint),
+            .secret_in_body = p->metadata.secret_in_body,
+        };
+    lock_release(&p->lock);
+    return r;
+}
+
+int provider_sign_in_url(struct provider *p, const struct flow *flow, struct arena *arena,
+                         struct str *ret, struct error *err)
+{
+    const struct provider_options *o = &p->options;
+    struct metadata metadata;
+    struct str endpoint, client_id, redirect, scopes;
+    bool has_query;
+
+    if (know(p, arena, &metadata, err) != 0)
+        return -1;
+    endpoint = metadata.authorization_endpoint;
+    has_query = memchr(endpoint.data, '?', endpoint.len) != NULL;
+    client_id = percent_encode(str_of(o->client_id), arena);
+    redirect = percent_encode(o->redirect_uri, arena);
+    scopes = percent_encode(str_of(o->scopes), arena);
+    *ret =
+        arena_printf(arena,
+                     "%.*s%cresponse_type=code&client_id=%.*s&redirect_uri=%.*s&scope=%.*s"
+                     "&state=%s&nonce=%s&code_challenge=%s&code_challenge_method=S256",
+                     STR_ARG(endpoint), has_query ? '&' : '?', STR_ARG(client_id),
+                     STR_ARG(redirect), STR_ARG(scopes), flow->state, flow->nonce, flow->challenge);
+    return 0;
+}
+
+/* Read for each sign-in, so that it can be replaced while the service runs; the caller wipes it. */
+static int read_secret(const char *path, char ret[SECRET_MAX], struct error *err)
+{
+    FILE *file = fopen(path, "re");
+    bool read = false;
+
+    if (file != NULL) {
+        read = fgets(ret, SECRET_MAX, file) != NULL;
+        (void)fclose(file);
+    }
+    if (!read)
+        return err_set(err, ERR_UNAVAILABLE, "oidc_client_secret_file cannot be read, or is empty");
+    ret[strcspn(ret, "\r\n")] = '\0';
+    return 0;
+}
+
+struct tokens {
+    struct str id_token, access_token; /* STR_NULL */
+};
+
+/* A word of a provider's error, safe to show. */
+static struct str error_word(yyjson_val *root, struct arena *arena)
+{
+    const char *word = yyjson_get_str(yyjson_obj_get(root, "error"));
+
+    if (word == NULL || word[0] == '\0' || strlen(word) > 64 ||
+        strspn(word, "abcdefghijklmnopqrstuvwxyz_") != strlen(word))
+        return STR_LIT("no reason given");
+    return arena_copy(arena, str_of(word));
+}
+
+static int read_tokens(struct str json, int status, struct arena *arena, struct tokens *ret,
+                       struct error *err)
+{
+    yyjson_doc *doc = yyjson_read(json.data, json.len, YYJSON_READ_NOFLAG);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    const char *access = yyjson_get_str(yyjson_obj_get(root, "access_token"));
+    const char *id = yyjson_get_str(yyjson_obj_get(root, "id_token"));
+    const struct str word = error_word(root, arena);
+    int r = 0;
+
+    ret->id_token = arena_copy(arena, str_of(id));
+    ret->access_token = arena_copy(arena, str_of(access));
+    if (status >= 500 || status == 429)
+        r = err_set(err, ERR_UNAVAILABLE, "its token endpoint answered with status %d", status);
+    else if (status != 200)
+        r = err_set(err, ERR_FORBIDDEN, "the provider refused the sign-in (%.*s)", STR_ARG(word));
+    else if (str_is_null(ret->id_token))
+        r = err_set(err, ERR_FORBIDDEN, "the provider sent no ID token");
+    yyjson_doc_free(doc);
+    return r;
+}
+
+/* One exchange of a code. */
+struct redemption {
+    struct provider *p;
+    struct metadata metadata;
+    struct str code;
+    const struct flow *flow;
+    struct arena *arena;
+};
+
+/* The form of a token request, with the secret if the endpoint wants it there. */
+static struct str token_form(const struct redemption *x, struct str secret)
+{
+    const struct provider_options *o = &x->p->options;
+    const struct str code = percent_encode(x->code, x->arena),
+                     client_id = percent_encode(str_of(o->client_id), x->arena),
+                     redirect = percent_encode(o->redirect_uri, x->arena),
+                     encoded = percent_encode(secret, x->arena);
+
+    return arena_printf(x->arena,
+                        "grant_type=authorization_code&code=%.*s&redirect_uri=%.*s&client_id=%.*s"
+                        "&code_verifier=%s%s%.*s",
+                        STR_ARG(code), STR_ARG(redirect), STR_ARG(client_id), x->flow->verifier,
+                        secret.len > 0 ? "&client_secret=" : "", STR_ARG(encoded));
+}
+
+static int ask_tokens(const struct redemption *x, struct tokens *ret, struct error *err)
+{
+    const struct provider *p = x->p;
+    const bool has_secret = p->options.secret_file[0] != '\0';
+    struct fetch fetch = { .url = x->metadata.token_endpoint.data, .cancel = p->options.cancel };
+    char secret[SECRET_MAX] = "";
+    struct buf body;
+    int status = 0, r;
+
+    if (has_secret && read_secret(p->options.secret_file, secret, err) != 0)
+        return -1;
+    fetch.form = token_form(x, x->metadata.secret_in_body ? str_of(secret) : STR_NULL).data;
+    if (has_secret && !x->metadata.secret_in_body) {
+        fetch.user = percent_encode(str_of(p->options.client_id), x->arena).data;
+        fetch.password = percent_encode(str_of(secret), x->arena).data;
+    }
+    buf_init(&body, FETCH_REPLY_MAX);
+    r = fetch_run(&fetch, &body, &status, err);
+    if (r == 0)
+        r = read_tokens(buf_str(&body), status, x->arena, ret, err);
+    sodium_memzero(secret, sizeof(secret));
+    buf_done(&body);
+    return r;
+}
+
+/* Fetches the keys once more if the token names one that is not known: they may have been
+ * rotated. */
+static int check_token(const struct redemption *x, struct str token, struct id_claims *ret,
+                       struct error *err)
+{
+    struct provider *p = x->p;
+    const struct id_token_rules rules = { .issuer = str_of(p->options.issuer),
+                                          .client_id = str_of(p->options.client_id),
+                                          .nonce = str_of(x->flow->nonce),
+                                          .groups_claim = p->options.groups_claim,
+                                          .now_s = clock_wall_us() / USEC_PER_SEC };
+    struct error problem = { 0 };
+    int r;
+
+    lock_acquire(&p->lock);
+    r = id_token_read(token, p->keys, &rules, x->arena, ret, &problem);
+    if (r != 0 && problem.code == ERR_NOT_FOUND && is_older(p->keys_us, KEYS_PERIOD_S)) {
+        p->keys_us = clock_mono_us(); /* also when it fails: not again at once */
+        if (fetch_keys(p, p->metadata.jwks_uri, &problem) == 0)
+            r = id_token_read(token, p->keys, &rules, x->arena, ret, &problem);
+    }
+    lock_release(&p->lock);
+    if (r == 0)
+        return 0;
+    return err_set(err, problem.code == ERR_UNAVAILABLE ? ERR_UNAVAILABLE : ERR_FORBIDDEN, "%s",
+                   problem.text);
+}
+
+/* Some providers have e-mail address and groups only there. */
+static int ask_user_info(const struct redemption *x, const struct tokens *tokens,
+                         struct id_claims *claims, struct error *err)
+{
+    const struct fetch fetch = { .url = x->metadata.userinfo_endpoint.data,
+                                 .bearer = tokens->access_token.data,
+                                 .cancel = x->p->options.cancel };
+    struct buf body;
+    int status, r;
+
+    if (str_is_null(x->metadata.userinfo_endpoint) || str_is_null(tokens->access_token))
+        return 0;
+    buf_init(&body, FETCH_REPLY_MAX);
+    r = fetch_run(&fetch, &body, &status, err);
+    if (r == 0 && status != 200)
+        r = err_set(err, ERR_UNAVAILABLE, "its UserInfo endpoint answered with status %d", status);
+    if (r == 0)
+        r = id_claims_add(buf_str(&body), x->p->options.groups_claim, x->arena, claims, err);
+    buf_done(&body);
+    return r;
+}
+
+int provider_redeem(struct provider *p, struct str code, const struct flow *flow,
+                    struct arena *arena, struct id_claims *ret, struct error *err)
+{
+    struct redemption x = { .p = p, .code = code, .flow = flow, .arena = arena };
+    struct tokens tokens = { 0 };
+
+    if (know(p, arena, &x.metadata, err) != 0 || ask_tokens(&x, &tokens, err) != 0 ||
+        check_token(&x, tokens.id_token, ret, err) != 0)
+        return -1;
+    if (!str_is_null(ret->email) && ret->has_groups)
+        return 0;
+    return ask_user_info(&x, &tokens, ret, err);
+}

@@ -1,0 +1,43 @@
+/* provider.h - the identity provider: its endpoints and keys, and the code for an ID token.
+ *
+ * What it says about itself and its keys are fetched when they are first needed
+ * and kept for an hour; keys also when a token names one that is not known, at most
+ * every 10 seconds. After a failure it is not asked again for 5 seconds, so that
+ * sign-ins are answered at once while it is down.
+ *
+ * Thread-safe; all of them block, so never call them on a loop thread.
+ */
+#pragma once
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "features/oidc/flow.h"
+#include "features/oidc/id_token.h"
+
+struct provider;
+
+/* Texts are borrowed. */
+struct provider_options {
+    const char *issuer, *client_id;
+    const char *secret_file; /* empty: a public client */
+    const char *scopes, *groups_claim;
+    struct str redirect_uri;
+    const atomic_bool *cancel; /* true: end requests at once */
+};
+
+struct provider *provider_new(const struct provider_options *options);
+
+/* NULL is fine. */
+void provider_free(struct provider *p);
+
+/* Where the browser goes to sign in; in the arena. ERR_UNAVAILABLE: the provider cannot be reached,
+ * or what it answers is of no use. */
+int provider_sign_in_url(struct provider *p, const struct flow *flow, struct arena *arena,
+                         struct str *ret, struct error *err) MUST_CHECK;
+
+/* Exchanges the code for an ID token, checks it, and completes its claims; in the arena.
+ * ERR_UNAVAILABLE as above; ERR_FORBIDDEN: the provider refuses the code, or its answer is not to
+ * be believed, with the reason. */
+int provider_redeem(struct provider *p, struct str code, const struct flow *flow,
+                    struct arena *arena, struct id_claims *ret, struct error *err) MUST_CHECK;

@@ -1,0 +1,76 @@
+/* shapes.h - sign-in by an identity provider, its groups, and who its people are here.
+ *
+ * Thread-safe: tables are const.
+ */
+#pragma once
+#include "shape/shape.h"
+
+enum { GROUP_NAME_MAX = 256, CODE_MAX = 4096 };
+
+/* The role that a group gives: of the platform, or in a tenant. */
+enum group_role { GROUP_PLATFORM_ADMIN, GROUP_ADMIN, GROUP_MEMBER };
+
+struct oidc_state {
+    bool enabled;
+    struct str name; /* null: not enabled */
+    bool password_sign_in;
+};
+
+struct oidc_begun {
+    struct str url;
+};
+
+struct oidc_return {
+    struct str code, state;
+    struct str iss; /* null */
+};
+
+struct oidc_group_create {
+    struct str group;
+    int role;          /* enum group_role */
+    struct str tenant; /* slug; null: the platform */
+};
+
+struct oidc_group {
+    struct str group_id, group;
+    int role;          /* enum group_role */
+    struct str tenant; /* slug; null: the platform */
+    int64_t created_at;
+};
+
+struct oidc_group_list {
+    struct list groups; /* of struct oidc_group */
+};
+
+struct oidc_group_path {
+    struct str group_id;
+};
+
+struct oidc_group_deleted {
+    struct str group_id;
+};
+
+struct identity_create {
+    struct str subject;
+};
+
+struct identity {
+    struct str issuer, subject;
+    int64_t created_at;
+    int64_t last_login_at; /* TIME_NULL: never */
+};
+
+struct identity_list {
+    struct list identities; /* of struct identity */
+};
+
+extern const struct shape oidc_state_shape;         /* "OidcState" */
+extern const struct shape oidc_begun_shape;         /* "OidcBegun" */
+extern const struct shape oidc_return_shape;        /* "OidcReturn" */
+extern const struct shape oidc_group_create_shape;  /* "OidcGroupCreate" */
+extern const struct shape oidc_group_shape;         /* "OidcGroup" */
+extern const struct shape oidc_group_list_shape;    /* "OidcGroupList" */
+extern const struct shape oidc_group_path_shape;    /* "OidcGroupPath" */
+extern const struct shape oidc_group_deleted_shape; /* "OidcGroupDeleted" */
+extern const struct shape identity_create_shape;    /* "IdentityCreate" */
+extern const struct shape identity_list_shape;      /* "IdentityList" */

@@ -1,0 +1,65 @@
+/* store.c - SQL of the provider's groups. */
+#include "features/oidc/store.h"
+
+#include "db/db.h"
+#include "shape/rows.h"
+#include "shape/table.h"
+
+/* clang-format off */
+#define OWNER struct group_row
+SHAPE_BEGIN(group_row)
+    { STR(group_id) }, { FIELD_AT("group_name", group, struct str, T_STR) },
+    { FIELD_AT("role", role, int, T_ENUM), .choices = (const char *const[]){ "platform_admin", "admin", "member", NULL } },
+    { INT(tenant_id) }, { FIELD_AT("slug", tenant, struct str, T_STR) }, { TIME(created_at) },
+ROW_END(group_row);
+#undef OWNER
+
+static const struct db_query select_groups = {
+    .row = &group_row,
+    .sql = "SELECT g.group_id, g.group_name, g.role, g.tenant_id, t.slug, g.created_at"
+           " FROM oidc_groups g LEFT JOIN tenants t ON t.tenant_id = g.tenant_id"
+           " WHERE g.tenant_id = 0 OR (t.tenant_id IS NOT NULL AND t.deleted_at IS NULL)"
+           " ORDER BY g.tenant_id, g.group_name",
+};
+static const struct db_query count_groups = { .sql = "SELECT COUNT(*) FROM oidc_groups" };
+static const struct db_query insert_group = {
+    .sql = "INSERT INTO oidc_groups (tenant_id, group_name, group_id, role, created_at)"
+           " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, group_name) DO NOTHING",
+};
+static const struct db_query delete_group = { .sql = "DELETE FROM oidc_groups WHERE group_id = $1" };
+/* clang-format on */
+
+int store_groups(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    return rows_list(db, &select_groups, DB_NO_ARGS, arena, ret, err);
+}
+
+int store_groups_count(struct db *db, int64_t *ret, struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, &count_groups, DB_NO_ARGS, db_read_int, ret, err);
+}
+
+int store_group_add(struct db *db, const struct group_row *row, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->group), db_text(row->group_id),
+                db_int(row->role), db_int(row->created_at));
+
+    if (db_run(db, &insert_group, args, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return err_set(err, ERR_CONFLICT,
+                       "Group '%.*s' has a role there already; delete that first",
+                       STR_ARG(row->group));
+    return 0;
+}
+
+int store_group_remove(struct db *db, struct str group_id, struct error *err)
+{
+    if (db_run(db, &delete_group, DB_ARGS(db_text(group_id)), err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return err_set(err, ERR_NOT_FOUND, "There is no group '%.*s'", STR_ARG(group_id));
+    return 0;
+}
