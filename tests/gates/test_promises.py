@@ -1,6 +1,8 @@
-"""Every promise about fair shares has tests on the stores that it is about, and a negative control."""
+"""Every promise about fair shares has tests on the stores that it is about, and a negative control;
+and operators are told of every bound that they can set."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -47,3 +49,12 @@ def test_the_tests_exist_on_each_store():
         assert test in known, (promise, node)
         if node in PROMISES[promise].get(BOTH, []):
             assert runs_on_both_stores(test, known), f"{promise}: {node} does not run on each store"
+
+
+def test_every_setting_that_is_a_bound_is_in_the_table_of_bounds():
+    settings = re.findall(r"`(\w+)`", (ROOT / "docs/SETTINGS.md").read_text())
+    bounds = {name for name in settings if re.search(r"max_|_max|_per_|min_free", name)}
+    operations = (ROOT / "docs/OPERATIONS.md").read_text()
+    table = operations.split("## What is bounded")[1].split("\n## ")[0]
+    assert len(bounds) > 20
+    assert not {name for name in bounds if f"`{name}`" not in table}

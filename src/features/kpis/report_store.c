@@ -8,9 +8,11 @@
 #include "features/kpis/report_store.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "db/db.h"
+#include "db/postgres/array.h"
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"
@@ -38,19 +40,27 @@ static const struct db_query ensure_run = {
                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)" KEEP_NEWER,
 };
 /* An equal value is not written again: it keeps the time of its first arrival. */
+#define PUT_VALUE                                                                                  \
+    "INSERT INTO business_values (tenant_id, run_no, key, full_key, agent_id, timestamp,"          \
+    " received_at, integer_value, real_value, text_value, checksum)"
+#define REPLACE_VALUE                                                                              \
+    " ON CONFLICT (tenant_id, run_no, key) DO UPDATE SET timestamp = excluded.timestamp,"          \
+    " received_at = excluded.received_at, integer_value = excluded.integer_value,"                 \
+    " real_value = excluded.real_value, text_value = excluded.text_value,"                         \
+    " checksum = excluded.checksum"                                                                \
+    " WHERE excluded.timestamp > business_values.timestamp"                                        \
+    " OR (excluded.timestamp = business_values.timestamp"                                          \
+    " AND (excluded.integer_value IS DISTINCT FROM business_values.integer_value"                  \
+    " OR excluded.real_value IS DISTINCT FROM business_values.real_value"                          \
+    " OR excluded.text_value IS DISTINCT FROM business_values.text_value))"
 static const struct db_query put_value = {
-    .sql = "INSERT INTO business_values (tenant_id, run_no, key, full_key, agent_id, timestamp,"
-           " received_at, integer_value, real_value, text_value, checksum)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-           " ON CONFLICT (tenant_id, run_no, key) DO UPDATE SET timestamp = excluded.timestamp,"
-           " received_at = excluded.received_at, integer_value = excluded.integer_value,"
-           " real_value = excluded.real_value, text_value = excluded.text_value,"
-           " checksum = excluded.checksum"
-           " WHERE excluded.timestamp > business_values.timestamp"
-           " OR (excluded.timestamp = business_values.timestamp"
-           " AND (excluded.integer_value IS DISTINCT FROM business_values.integer_value"
-           " OR excluded.real_value IS DISTINCT FROM business_values.real_value"
-           " OR excluded.text_value IS DISTINCT FROM business_values.text_value))",
+    .sql = PUT_VALUE " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)" REPLACE_VALUE,
+};
+/* The same for all values of a report, each of which would be a round trip; which were written. */
+static const struct db_query put_all = {
+    .postgres = PUT_VALUE " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[],"
+                " $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],"
+                " $9::double precision[], $10::text[], $11::bigint[])" REPLACE_VALUE " RETURNING key",
 };
 /* The run's values of the keys in $3, a JSON array, with their indexes in it. */
 static const struct db_query select_old = {
@@ -85,6 +95,7 @@ static const struct db_query count_breakdowns = {
 /* A stored value that the report may replace. */
 struct old_value {
     bool there;
+    bool replaced; /* or it was not there, and is now */
     struct kpi_value value;
     struct kpi_stamp place;
     int64_t bytes; /* that it counts for its tenant */
@@ -242,6 +253,7 @@ struct putting {
     int64_t run_no;
     struct old_value *old; /* one per value of the report */
     int64_t replaced;      /* values and breakdowns */
+    size_t next;           /* where the next key that was written is looked for */
 };
 
 /* As BUSINESS_VALUE_BYTES(). */
@@ -267,31 +279,40 @@ static bool read_old(void *ctx, const struct db_row *row)
     return true;
 }
 
-static int put_one(struct db *db, struct putting *p, size_t i, struct rollups *rollups,
-                   struct error *err)
+enum { VALUE_COLUMNS = 11 };
+
+/* The parameters of the i-th value. */
+static void value_args(const struct putting *p, size_t i, struct db_value ret[VALUE_COLUMNS])
+{
+    const struct name_key *key = &p->rows->values[i].key;
+    const struct named_value *v = p->rows->values[i].value;
+    const struct kpi_value value = kpi_value(v);
+    const struct db_value args[VALUE_COLUMNS] = {
+        db_int(p->place->tenant_id),
+        db_int(p->run_no),
+        db_text(key->key),
+        db_text(key->full),
+        db_int(p->place->agent_id),
+        db_int(p->rows->report->timestamp),
+        db_int(p->place->received_at),
+        value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
+        value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
+        value.kind == VALUE_STR ? db_text(v->string) : db_null(),
+    };
+
+    memcpy(ret, args, sizeof(args));
+    ret[VALUE_COLUMNS - 1] = row_sum_of(&business_value_sum, ret);
+}
+
+/* The i-th value was written: counts it. */
+static void count_value(struct putting *p, size_t i, struct rollups *rollups)
 {
     const struct name_key *key = &p->rows->values[i].key;
     const struct named_value *v = p->rows->values[i].value;
     const struct kpi_value value = kpi_value(v);
     const struct rollup_owner owner = { p->place->tenant_id, p->place->agent_id, *key };
     const struct kpi_stamp at = { p->rows->report->timestamp, p->place->received_at, p->run_no };
-    struct db_value args[] = { db_int(p->place->tenant_id),
-                               db_int(p->run_no),
-                               db_text(key->key),
-                               db_text(key->full),
-                               db_int(p->place->agent_id),
-                               db_int(at.timestamp),
-                               db_int(at.received_at),
-                               value.kind == VALUE_INT ? db_int(value.integer) : db_null(),
-                               value.kind == VALUE_REAL ? db_real(value.real) : db_null(),
-                               value.kind == VALUE_STR ? db_text(v->string) : db_null(),
-                               db_null() };
 
-    args[COUNT_OF(args) - 1] = row_sum_of(&business_value_sum, args);
-    if (db_run(db, &put_value, DB_ARGS_OF(args), err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return 0; /* the stored value is newer or equal */
     p->replaced += p->old[i].there;
     stored_bytes_add(
         p->place->bytes, owner.tenant_id,
@@ -300,22 +321,74 @@ static int put_one(struct db *db, struct putting *p, size_t i, struct rollups *r
     if (p->old[i].there)
         rollups_remove(rollups, &owner, &p->old[i].value, &p->old[i].place);
     rollups_add(rollups, &owner, &value, &at);
+}
+
+static int put_each(struct db *db, struct putting *p, struct error *err)
+{
+    for (size_t i = 0; i < p->rows->n_values; i++) {
+        struct db_value args[VALUE_COLUMNS];
+
+        value_args(p, i, args);
+        if (db_run(db, &put_value, DB_ARGS_OF(args), err) != 0)
+            return -1;
+        p->old[i].replaced = db_changes(db) > 0; /* else the stored value is newer or equal */
+    }
     return 0;
+}
+
+/* Keys come back in the order in which they were given, without those that were not written. */
+static bool read_written(void *ctx, const struct db_row *row)
+{
+    struct putting *p = ctx;
+    const struct str key = db_get_text(row, 0);
+
+    for (size_t n = p->rows->n_values; n > 0; n--) {
+        const size_t i = p->next++ % p->rows->n_values;
+
+        if (str_eq(p->rows->values[i].key.key, key)) {
+            p->old[i].replaced = true;
+            break;
+        }
+    }
+    return true;
+}
+
+static int put_at_once(struct db *db, struct putting *p, struct error *err)
+{
+    struct db_value args[VALUE_COLUMNS];
+    struct pg_arrays arrays;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    pg_arrays_init(&arrays, VALUE_COLUMNS, &arena);
+    for (size_t i = 0; i < p->rows->n_values; i++) {
+        value_args(p, i, args);
+        pg_arrays_add(&arrays, args);
+    }
+    pg_arrays_args(&arrays, args);
+    p->next = 0;
+    r = db_exec(db, &put_all, DB_ARGS_OF(args), read_written, p, err);
+    pg_arrays_done(&arrays);
+    arena_done(&arena);
+    return r;
 }
 
 static int put_values(struct db *db, struct putting *p, struct rollups *rollups, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(p->place->tenant_id), db_int(p->run_no), db_text(p->rows->keys));
+    const bool at_once = strcmp(db_dialect(db), "postgres") == 0 && !db_is_distributed(db);
 
     if (p->rows->n_values == 0)
         return 0;
     memset(p->old, 0, p->rows->n_values * sizeof(*p->old));
-    if (db_exec(db, &select_old, args, read_old, p, err) != 0)
+    if (db_exec(db, &select_old, args, read_old, p, err) != 0 ||
+        (at_once ? put_at_once(db, p, err) : put_each(db, p, err)) != 0)
         return -1;
     for (size_t i = 0; i < p->rows->n_values; i++)
-        if (put_one(db, p, i, rollups, err) != 0)
-            return -1;
+        if (p->old[i].replaced)
+            count_value(p, i, rollups);
     return 0;
 }
 
