@@ -191,7 +191,7 @@ int id_token_read(struct str token, const struct jwks *keys, const struct id_tok
 {
     yyjson_val *claims;
     yyjson_doc *doc;
-    struct str json;
+    struct str json = STR_NULL;
     int r = -1;
 
     *ret = (struct id_claims){ 0 };
