@@ -1,6 +1,6 @@
 # The verbs of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build run demo cluster package sdk sdk-test check test test-cluster test-package lint bench fuzz crash clean
+.PHONY: help build run demo cluster package sdk sdk-test check test test-cluster test-package test-sizes lint bench fuzz crash clean
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 help: ## list the verbs
@@ -49,6 +49,10 @@ package: ## build a .deb and a tarball into build/packages/
 test-package: ## test packages, image and set-up in fresh Debian 12 and 13 roots, as root, about an hour
 	@scripts/bootstrap test-package
 	@scripts/test_package
+
+test-sizes: build ## the portal with 10,000 agents and runs of 100,000 events, a few minutes
+	@scripts/bootstrap test
+	@scripts/npm_ci tests/browser && node --test --test-reporter=spec tests/browser/sizes.suite.mjs
 
 lint: ## the gates alone: format, clang-tidy, layers, lengths, banned functions
 	@scripts/bootstrap test

@@ -235,7 +235,7 @@ FLEET = (
     Agent(
         name="contract-reviewer",
         version="2.0.0",
-        about="Reviews contracts on demand; no schedule, long answers of a dear model",
+        about="Reviews contracts on demand; no schedule, long answers from an expensive model",
         steps=(
             ("read", "Split the contract into {n} clauses", "split.py:14"),
             ("review", "Reviewed {n} clauses", "review.py:88"),

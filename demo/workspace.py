@@ -48,7 +48,7 @@ def register(client):
                 "agent_name": agent.name,
                 "agent_version": agent.version,
                 "description": agent.about,
-                "telemetry_doc": "A step a phase; business values and tokens at the end of a run.",
+                "telemetry_doc": "One event per step; business values and token usage when a run ends.",
                 "interval_seconds": agent.interval_seconds,
                 "business_kpis": [
                     {"key": kpi.key, "label": kpi.label, "unit": kpi.unit, "agg": kpi.agg}

@@ -109,6 +109,16 @@ static int refuse_path(struct api_call *call, struct error *err)
     return call_refuse(call, err, 404, "Not Found");
 }
 
+/* Browsers and many clients resolve "." and ".." in a path, also when they are escaped, before they
+ * send it. So an agent of such a name is written with a semicolon after it, which these clients
+ * keep; in any other value a semicolon is a part of it. */
+static struct str value_of_segment(struct str segment, struct arena *arena)
+{
+    if (str_eq_c(segment, ".;") || str_eq_c(segment, "..;"))
+        return str_from(segment.data, segment.len - 1);
+    return shape_decode_segment(segment, arena);
+}
+
 /* No byte of the body is read before the caller is known. */
 static int handle_head(struct api_call *call, struct error *err)
 {
@@ -120,7 +130,7 @@ static int handle_head(struct api_call *call, struct error *err)
     if (call->route == NULL)
         return refuse_path(call, err);
     for (size_t i = 0; i < call->values.n; i++)
-        call->values.values[i] = shape_decode_segment(call->values.values[i], call->arena);
+        call->values.values[i] = value_of_segment(call->values.values[i], call->arena);
     if (mem_is_short())
         return err_set(err, ERR_BUSY, "no memory left for new requests");
     if (call->route->auth != AUTH_OPEN && call->api->hooks->identify(call, err) != 0)

@@ -71,6 +71,30 @@ describe("runs explorer", () => {
         await close(page);
     });
 
+    test("each value of a filter has its number of runs, and leads to as many", async () => {
+        const page = await open("/t/explorer/runs");
+        await until(page, 19);
+        const facet = (name) => page.getByRole("region", { name, exact: true });
+        const value = (of, name) => facet(of).getByRole("button", { name });
+        const failed = runs.filter((run) => run.status === "failed");
+        await value("Agents", "invoice-reader 12").waitFor();
+        await value("Agents", "lead-scorer 6").waitFor();
+        await value("Error types", `UpstreamTimeout ${failed.length}`).waitFor();
+        await page.getByRole("button", { name: `Failed ${failed.length}`, exact: true }).waitFor();
+        await value("Agents", "lead-scorer 6").click();
+        await until(page, 6);
+        const theirs = failed.filter((run) => run.agent === "lead-scorer").length;
+        await value("Error types", `UpstreamTimeout ${theirs}`).click();
+        await until(page, theirs);
+        await value("Agents", `invoice-reader ${failed.length - theirs}`).waitFor(); // instead of it
+        assert.match(page.url(), /agent_name=lead-scorer/);
+        assert.equal(await value("Agents", "lead-scorer").getAttribute("aria-pressed"), "true");
+        await shot(page, "facets");
+        await value("Agents", "lead-scorer").click(); // clears it
+        await until(page, failed.length);
+        await close(page);
+    });
+
     test("a part of an agent's name does not empty the list", async () => {
         const page = await open("/t/explorer/runs");
         await until(page, 19);

@@ -164,6 +164,13 @@ test("no label is repeated on an axis of time, and each is at a period", () => {
     assert.deepEqual(scale.distinct(["0 ms", "0 ms", "1 ms"]), ["0 ms", "", "1 ms"]);
 });
 
+test("days are labelled in UTC, as the service counts them, and hours name their zone", () => {
+    const days = [0, 1, 2].map((n) => Date.UTC(2026, 10, 9 + n) / 1000);
+    assert.equal(scale.timeLabel(days)(days[0]), "9 Nov");
+    assert.equal(scale.periodLabel(days)(days[0]), "9 Nov 2026");
+    assert.match(scale.periodLabel(hours(5))(hours(5)[0]), /^9 Nov 2026, \d\d:\d\d \S+/);
+});
+
 test("each name keeps its colour while the others change their order", () => {
     const names = ["small", "large", "house", "mini", "opus", "flash", "pro"];
     const slots = scale.slotsOf(names, 7);

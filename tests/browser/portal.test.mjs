@@ -6,6 +6,7 @@ import "./oidc.suite.mjs";
 import "./budget.suite.mjs";
 import "./runs.suite.mjs";
 import "./explorer.suite.mjs";
+import "./workflows.suite.mjs";
 import "./spans.suite.mjs";
 import "./figures.suite.mjs";
 import "./agent.suite.mjs";

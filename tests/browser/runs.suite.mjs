@@ -95,12 +95,24 @@ describe("runs", () => {
             await page.getByRole("heading", { name, exact: true }).waitFor();
         await page.locator(".chart canvas").first().waitFor();
         await shot(page, "run");
+        const words = "The model gave no answer"; // said once, not at each place that has it
+        assert.equal((await page.locator("main").innerText()).split(words).length - 1, 1);
         const errors = page.locator(".card.errors");
         await errors.getByRole("button", { name: "output, links" }).click();
         const link = errors.getByRole("link", { name: "https://runbooks.example.org/timeout" });
         assert.equal(await link.getAttribute("rel"), "noopener noreferrer nofollow");
         await errors.getByText("attempts", { exact: true }).waitFor();
         await close(page);
+    });
+
+    test("agents that browsers take for parts of a path have their page", async () => {
+        for (const agent of [".", ".."]) {
+            await sendRuns(server, tenant, runsOf(agent, 1));
+            const page = await open(`/t/runners/agents/${agent}`);
+            await page.locator(".facts").first().waitFor();
+            assert.ok((await page.locator("main h1").innerText()).startsWith(agent));
+            await close(page);
+        }
     });
 
     test("the narrative is grouped by category, or in the order of seq", async () => {

@@ -109,6 +109,21 @@ describe("time", () => {
         await close(page);
     });
 
+    test("the hours of a chart are those of the zone that the person chose", async () => {
+        const page = await open("/t/timely/agents/fresh?tab=activity&range=24h", {
+            timezoneId: "Asia/Kolkata", // 5 h 30 min ahead
+        });
+        const figure = page.getByRole("figure", { name: "Runs per hour by status" });
+        await figure.getByText("Table").click();
+        const first = figure.locator("tbody th").last();
+        await first.getByText(/:30 GMT\+5:30/).waitFor();
+        await page.evaluate(() => localStorage.setItem("muster.zone", "utc"));
+        await page.reload();
+        await figure.getByText("Table").click();
+        await first.getByText(/:00 UTC/).waitFor();
+        await close(page);
+    });
+
     test("the overview has the same control, and its numbers lead to the same time", async () => {
         const range = `${isoOf(TODAY - 10 * DAY)}/${isoOf(TODAY - 8 * DAY)}`;
         const page = await open(`/t/timely/overview?range=${encodeURIComponent(range)}`);

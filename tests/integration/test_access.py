@@ -81,11 +81,13 @@ OPERATIONS = """
 
     read      GET    /api/v1/tenants/{slug}
     read      GET    /api/v1/tenants/{slug}/dashboard/runs
+    read      GET    /api/v1/tenants/{slug}/dashboard/facets
     read      GET    /api/v1/tenants/{slug}/dashboard/totals
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/business
     read      GET    /api/v1/tenants/{slug}/agents
     read      GET    /api/v1/tenants/{slug}/agents/{agent_name}
+    read      GET    /api/v1/tenants/{slug}/workflows
     read      GET    /api/v1/tenants/{slug}/workflows/{workflow_run_id}
     read      GET    /api/v1/tenants/{slug}/business/catalog
     read      GET    /api/v1/tenants/{slug}/business/summary

@@ -55,10 +55,10 @@ def test_runs_stand_by_their_start(tenant):
     runs = tenant.client.get(tenant.path("dashboard/runs?workflow_run_id=w")).json()["runs"]
     assert got["runs"] == runs[::-1]  # the same as in the list
     steps = [{"run_id": run_id(i), "agent_name": n} for i, n in ((1, "a"), (2, "b"), (3, "c"))]
-    nothing = {"compatible": None, "missing": [], "mismatched": []}
+    nothing = {"compatible": None, "missing": [], "mismatched": [], "provides": []}
     assert got["links"] == [
         {"from": steps[0], "to": steps[1], **nothing},
-        {"from": steps[1], "to": steps[2], **nothing},
+        {"from": steps[0], "to": steps[2], **nothing},  # it began while the second was running
     ]
 
 
@@ -117,6 +117,7 @@ def test_inputs_are_held_against_the_outputs_of_all_earlier_steps(
     for i, agent in enumerate(["one", "two", "three"]):
         run(tenant, i, agent, i)
     link = workflow(tenant)["links"][1]
+    assert link["to"]["agent_name"] == "three"
     assert link["compatible"] is compatible
     assert link["missing"] == missing
     keys = ("key", "output_type", "input_type")
@@ -136,6 +137,82 @@ def test_what_comes_later_does_not_count(tenant):
     run(tenant, 7, "gives", 6, workflow="u")
     assert [link["compatible"] for link in workflow(tenant, "v")["links"]] == [True]
     assert [link["missing"] for link in workflow(tenant, "u")["links"]] == [["x"]]
+
+
+def edges(got):
+    number = lambda step: int(step["run_id"][-12:])  # noqa: E731
+    return {(number(link["from"]), number(link["to"])): link for link in got["links"]}
+
+
+def test_parallel_runs_are_branches_and_a_later_one_joins_them(tenant):
+    run(tenant, 1, "root", 0, 10)
+    run(tenant, 2, "left", 11, 30)
+    run(tenant, 3, "right", 12, 25)
+    run(tenant, 4, "join", 31, 40)
+    assert set(edges(workflow(tenant))) == {(1, 2), (1, 3), (2, 4), (3, 4)}
+
+
+def test_two_chains_under_one_id_stay_apart(tenant):
+    """Each run follows the one whose agent outputs what it needs, not the one just before it."""
+    register(tenant, "reader", outputs=[field("invoice", "text")])
+    register(tenant, "matcher", inputs=[field("invoice", "text")], outputs=[field("order", "text")])
+    register(tenant, "scorer", outputs=[field("score", "number")])
+    register(tenant, "caller", inputs=[field("score", "number")])
+    run(tenant, 1, "reader", 0, 10)
+    run(tenant, 2, "scorer", 1, 12)
+    run(tenant, 3, "matcher", 13, 20)
+    run(tenant, 4, "caller", 21, 30)
+    got = edges(workflow(tenant))
+    assert set(got) == {(1, 3), (2, 4)}
+    assert [one["provides"] for one in got.values()] == [["invoice"], ["score"]]
+    assert all(one["compatible"] for one in got.values())
+
+
+def test_inputs_from_two_runs_are_two_links_and_each_output_goes_to_one_run(tenant):
+    register(tenant, "a", outputs=[field("x", "text")])
+    register(tenant, "b", outputs=[field("y", "text")])
+    register(tenant, "both", inputs=[field("x", "text"), field("y", "text"), field("z")])
+    run(tenant, 1, "a", 0, 5)
+    run(tenant, 2, "b", 1, 6)
+    run(tenant, 3, "both", 7, 9)
+    got = edges(workflow(tenant))
+    assert [(key, one["provides"], one["missing"]) for key, one in got.items()] == [
+        ((1, 3), ["x"], ["z"]), ((2, 3), ["y"], ["z"]),
+    ]  # fmt: skip
+    register(tenant, "taker", inputs=[field("x", "text")])
+    for number, agent, start in ((11, "a", 0), (12, "a", 1), (13, "taker", 10), (14, "taker", 11)):
+        run(tenant, number, agent, start, start + 5, workflow="pairs")
+    assert set(edges(workflow(tenant, "pairs"))) == {(12, 13), (11, 14)}
+
+
+def test_workflows_are_listed_the_latest_first(tenant):
+    run(tenant, 1, "a", 0, 5, workflow="old")
+    run(tenant, 2, "b", 6, 9, workflow="old")
+    run(tenant, 3, "b", 100, 110, event="failed", workflow="new")
+    run(tenant, 4, "a", 120, workflow="new")
+    run(tenant, 5, "a", 130, 140, workflow=None)
+
+    def listed(query=""):
+        answer = tenant.client.get(tenant.path(f"workflows{query}"))
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    got = listed()
+    assert got == {
+        "workflows": [
+            {"workflow_run_id": "new", "status": "failed", "started_at": at(100), "ended_at": None,
+             "runs": 2, "failed": 1, "agents": ["b", "a"]},
+            {"workflow_run_id": "old", "status": "completed", "started_at": at(0),
+             "ended_at": at(9), "runs": 2, "failed": 0, "agents": ["a", "b"]},
+        ],
+        "more": False,
+        "examined_since": None,
+    }  # fmt: skip
+    got = listed("?limit=1")
+    assert ([one["workflow_run_id"] for one in got["workflows"]], got["more"]) == (["new"], True)
+    (late,) = listed(f"?since={quote(at(120))}")["workflows"]
+    assert late["runs"] == 2  # all of its runs, also those before
+    assert listed(f"?until={quote(at(50))}")["workflows"][0]["workflow_run_id"] == "old"
 
 
 def test_a_workflow_of_very_many_runs_is_cut(tenant):

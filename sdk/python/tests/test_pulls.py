@@ -43,6 +43,24 @@ def test_the_last_known_good_is_used_while_the_service_is_away(scripted, make_ag
         agent.model()
 
 
+def test_a_service_that_was_killed_leaves_what_it_last_said(own_workspace, make_agent):
+    server = own_workspace.server
+    server.arguments = ["--listen", f"127.0.0.1:{server.address[1]}"]
+    settings = {**own_workspace.settings, "token": own_workspace.tenant.add_key("collector")}
+    declared = [muster.Param("size", value_type="integer", default="5")]
+    first = make_agent(settings, config=declared)
+    first.register()
+    assert (first.config(), first.policy()["mode"]) == ({"size": 5}, "deny_all")
+    server.kill()
+    agent = make_agent(settings, config=declared)  # another process, started during the outage
+    assert (agent.config(), agent.policy()["mode"]) == ({"size": 5}, "deny_all")
+    with pytest.raises(muster.Unavailable):
+        agent.model()
+    server.start()
+    server.cli("model", "set", "small", "--tenant", own_workspace.tenant.slug)
+    assert agent.model() == "small"
+
+
 def test_a_revoked_key_gets_nothing_from_disk(scripted, make_agent):
     scripted.script["/api/v1/agents/config"] = [(200, {}, {"secret": "s"}), (401, {}, {})]
     agent = make_agent(scripted.settings)

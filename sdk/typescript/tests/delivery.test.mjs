@@ -205,6 +205,25 @@ describe("the sender", { concurrency: true }, () => {
         await assert.rejects(agent.model(), Unavailable);
     });
 
+    test("a service that was killed leaves what it last said", async () => {
+        const own = await new Service().start();
+        const workspace = own.workspace();
+        const options = {
+            token: workspace.agentKey("collector"),
+            config: [{ key: "size", value_type: "integer", default: "5" }],
+        };
+        const first = makeAgent(workspace.settings, options);
+        await first.register();
+        assert.deepEqual(await first.config(), { size: 5 });
+        await own.kill();
+        const agent = makeAgent(workspace.settings, options); // started during the outage
+        assert.deepEqual(await agent.config(), { size: 5 });
+        await assert.rejects(agent.model(), Unavailable);
+        await own.start();
+        own.cli("model", "set", "small", "--tenant", workspace.tenant);
+        assert.equal(await agent.model(), "small");
+    });
+
     test("a rotated key is used at once and by the next process", async () => {
         const workspace = service.workspace();
         const settings = { ...workspace.settings, token: workspace.agentKey("rotator") };

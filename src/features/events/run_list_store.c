@@ -148,13 +148,12 @@ static bool fits_all(const struct run_filter *f)
            !is_sorted(f);
 }
 
-/* A pattern that matches texts with this part. */
-static struct db_value pattern_of(struct str part, struct arena *arena)
+struct str run_list_pattern(struct str part, struct arena *arena)
 {
     char *at, *text;
 
     if (str_is_null(part))
-        return db_null();
+        return STR_NULL;
     at = text = arena_alloc(arena, 2 * part.len + 2);
     *at++ = '%';
     for (size_t i = 0; i < part.len; i++) {
@@ -163,7 +162,7 @@ static struct db_value pattern_of(struct str part, struct arena *arena)
         *at++ = part.data[i];
     }
     *at++ = '%';
-    return db_text(str_from(text, (size_t)(at - text)));
+    return str_from(text, (size_t)(at - text));
 }
 
 static bool read_floor(void *ctx, const struct db_row *row)
@@ -268,8 +267,8 @@ static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
         DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
                 db_int(span->to.start_at), db_text(span->to.run_id), db_int(span->part),
                 lane_value(f), status_value(f->status), db_int(f->agent_id), db_text(f->version),
-                db_text(f->error_type), pattern_of(f->part, span->arena), db_int(f->order),
-                db_int(f->ascending), db_int(span->skip));
+                db_text(f->error_type), db_text(run_list_pattern(f->part, span->arena)),
+                db_int(f->order), db_int(f->ascending), db_int(span->skip));
     const struct lane *lane = lane_of(f);
     const struct db_query *query = fits_all(f)    ? lane->page
                                    : is_sorted(f) ? lane->sorted

@@ -59,6 +59,9 @@ struct run_page {
 int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
                    struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
 
+/* A LIKE pattern, with '!' as its escape, that matches texts with this part; in the arena. */
+struct str run_list_pattern(struct str part, struct arena *arena);
+
 /* For tests of the query plans. */
 extern const struct db_query run_list_page, run_list_agent_page, run_list_workflow_page;
 extern const struct db_query run_list_floor, run_list_agent_floor, run_list_workflow_floor;

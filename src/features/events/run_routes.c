@@ -7,6 +7,7 @@
 #include "features/access/shapes.h"
 #include "features/events/event_log.h"
 #include "features/events/routes.h"
+#include "features/events/run_facets.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 
@@ -23,6 +24,11 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
 static int list_runs(struct api_call *call, struct db *db, struct error *err)
 {
     return run_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
+}
+
+static int read_facets(struct api_call *call, struct db *db, struct error *err)
+{
+    return run_facets_read(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
 /* May the page be read on the loop? Not when a filter skips runs that were read, when steps are
@@ -63,6 +69,9 @@ const struct route run_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = begin_list_runs, .read = list_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
       .id = "list_runs", .summary = "List runs, newest first",
       .description = "Sorted by start, then by `run_id`. Pass `next` as `cursor` to read on: a page may have fewer runs than `limit`, and only a null `next` is the end." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/facets", READ, 200), .read = read_facets, .params = &tenant_path_shape, .query = &run_facets_query_shape, .answer = &run_facets_shape, .tagged = true,
+      .id = "get_run_facets", .summary = "Count runs by the values they can be filtered by",
+      .description = "Takes the filters of the list of runs. The values of each filter are counted as if only the others were set: choosing one leads to as many runs. At most the newest 10,000 runs of the range are examined, and 2,000 with `q`." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .query = &narrative_query_shape, .answer = &run_narrative_shape, .tagged = true,
       .id = "get_run_events", .summary = "Get the events of a run",
       .description = "Ordered by `seq`, timestamp and arrival. Without `limit` and `cursor` all events are answered if they take at most 16 MiB, else the first page; pass `next` as `cursor` to read on, until it is null. `export/events?run_id=` streams a run of any size." },

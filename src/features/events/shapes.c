@@ -33,6 +33,13 @@ static void check_runs(void *value, struct arena *arena, struct problems *proble
                          "A sorted list has no pages: leave out order and ascending");
 }
 
+static void check_facets(void *value, struct arena *arena, struct problems *problems)
+{
+    struct run_facets_query *q = value;
+
+    rule_check_since_until(problems, arena, q->since, q->until, &q->range);
+}
+
 static void check_narrative(void *value, struct arena *arena, struct problems *problems)
 {
     struct narrative_query *q = value;
@@ -201,6 +208,41 @@ SHAPE_BEGIN(runs_query_shape)
     { BOOL(ascending),      .absent = "false", .doc = "The other direction." },
 SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs,
           .example = EXAMPLE({"status": "failed"}));
+#undef OWNER
+
+#define OWNER struct run_facets_query
+SHAPE_BEGIN(run_facets_query_shape)
+    { STR(since),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
+    { STR(agent_name),      .flags = F_NULL, .doc = "Only runs of this agent." },
+    { ENUM(status),         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status." },
+    { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
+    { STR(agent_version),   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent." },
+    { STR(error_type),      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error." },
+    { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; letters match in any case." },
+SHAPE_END(run_facets_query_shape, "RunFacetsQuery", .rules = check_facets,
+          .example = EXAMPLE({"status": "failed"}));
+#undef OWNER
+
+#define OWNER struct facet_value
+SHAPE_BEGIN(facet_value_shape)
+    { STR(value), .flags = F_REQUIRED, .doc = "What the filter can be set to." },
+    { INT(runs),  .flags = F_REQUIRED, .doc = "Runs with this value that the other filters leave." },
+SHAPE_END(facet_value_shape, "FacetValue", .doc = "A value of a filter.",
+          .example = EXAMPLE({"value": "UpstreamTimeout", "runs": 41}));
+#undef OWNER
+
+#define OWNER struct run_facets
+SHAPE_BEGIN(run_facets_shape)
+    { INT(runs),                                .flags = F_REQUIRED, .doc = "Runs that match all filters." },
+    { TIME(examined_since),                     .flags = F_REQUIRED | F_NULL, .doc = "Only runs that started since then were counted: the newest 10,000 of the range, with q 2,000. Null: all." },
+    { LIST(status, facet_value_shape),          .flags = F_REQUIRED, .doc = "By status." },
+    { LIST(agent_name, facet_value_shape),      .flags = F_REQUIRED, .doc = "By agent; the 20 most frequent, and the chosen one." },
+    { LIST(agent_version, facet_value_shape),   .flags = F_REQUIRED, .doc = "By version, the same way." },
+    { LIST(error_type, facet_value_shape),      .flags = F_REQUIRED, .doc = "By type of error, the same way." },
+    { LIST(workflow_run_id, facet_value_shape), .flags = F_REQUIRED, .doc = "By workflow, the same way." },
+SHAPE_END(run_facets_shape, "RunFacets", .doc = "Numbers of runs by the values of each filter.",
+          .example = EXAMPLE({"runs": 41, "examined_since": null}));
 #undef OWNER
 
 #define OWNER struct narrative_query

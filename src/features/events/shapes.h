@@ -133,6 +133,33 @@ extern const struct shape runs_query_shape; /* "RunsQuery" */
 /* Not the newest first? Then it has no pages. */
 bool runs_query_is_sorted(const struct runs_query *query);
 
+/* The filters of a list of runs. */
+struct run_facets_query {
+    struct str since, until, agent_name;                      /* null */
+    int status;                                               /* enum run_status; -1: any */
+    struct str workflow_run_id, agent_version, error_type, q; /* null */
+
+    struct time_range range; /* since and until, resolved when the query was read */
+};
+
+enum { FACET_VALUES_MAX = 20 };
+
+struct facet_value {
+    struct str value;
+    int64_t runs;
+};
+
+struct run_facets {
+    int64_t runs;           /* that match all filters */
+    int64_t examined_since; /* TIME_NULL: all runs of the range were counted */
+    struct list status, agent_name, agent_version, error_type,
+        workflow_run_id; /* of struct facet_value, most frequent first */
+};
+
+extern const struct shape run_facets_query_shape; /* "RunFacetsQuery" */
+extern const struct shape facet_value_shape;      /* "FacetValue" */
+extern const struct shape run_facets_shape;       /* "RunFacets" */
+
 struct narrative_query {
     struct opt_int limit;
     struct str cursor; /* null */

@@ -41,6 +41,11 @@ static int read_agent(struct api_call *call, struct db *db, struct error *err)
     return fleet_agent(db, &view, path->agent_name, call->arena, call->answer, err);
 }
 
+static int list_workflows(struct api_call *call, struct db *db, struct error *err)
+{
+    return workflow_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
+}
+
 static int read_workflow(struct api_call *call, struct db *db, struct error *err)
 {
     const struct workflow_path *path = call->params;
@@ -56,9 +61,12 @@ const struct route fleet_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = read_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
       .id = "get_agent", .summary = "Get an agent",
       .description = "Its state, what it declared, counts and versions of its newest 1,000 runs, and the model and command policy in effect." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows", READ, 200), .read = list_workflows, .params = &tenant_path_shape, .query = &workflows_query_shape, .answer = &workflow_list_shape, .tagged = true,
+      .id = "list_workflows", .summary = "List workflows, the latest first",
+      .description = "Those of the newest 10,000 runs of the range, each with its agents and the numbers of its runs." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .read = read_workflow, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
       .id = "get_workflow", .summary = "Get the runs of a workflow",
-      .description = "Runs by start, at most 1,000, and for each step whether its required inputs are outputs of an earlier one." },
+      .description = "Runs by start, at most 1,000, and links that make them a graph: from the runs whose agents output what a run requires, else from those that ended before it began. Each says whether the required inputs are there." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/totals", READ, 200), .read = read_run_totals, .params = &tenant_path_shape, .query = &run_totals_query_shape, .answer = &run_totals_shape, .tagged = true,
       .id = "get_run_totals", .summary = "Count runs and failures over time",
       .description = "By the hour for at most two days, else by the day; and the most frequent error types." },

@@ -24,6 +24,13 @@ static void check_totals(void *value, struct arena *arena, struct problems *prob
         rule_refuse_text(problems, arena, "time_range", q->time_range, problem);
 }
 
+static void check_workflows(void *value, struct arena *arena, struct problems *problems)
+{
+    struct workflows_query *q = value;
+
+    rule_check_since_until(problems, arena, q->since, q->until, &q->range);
+}
+
 /* clang-format off */
 #define OWNER struct run_totals_query
 SHAPE_BEGIN(run_totals_query_shape)
@@ -199,6 +206,7 @@ SHAPE_BEGIN(workflow_link_shape)
     { OPT_BOOL(compatible),                                   .flags = F_REQUIRED | F_NULL, .doc = "Null: one side declares nothing." },
     { LIST_STR(missing),                                      .flags = F_REQUIRED, .doc = "Required inputs that no earlier step outputs." },
     { LIST(mismatched, type_mismatch_shape),                  .flags = F_REQUIRED, .doc = "Fields whose types differ." },
+    { LIST_STR(provides),                                     .flags = F_REQUIRED, .doc = "Inputs of the later run that the earlier run's agent outputs." },
 SHAPE_END(workflow_link_shape, "WorkflowLink", .doc = "Whether the earlier steps output what the later run's agent needs.",
           .example = EXAMPLE({"compatible": false}));
 #undef OWNER
@@ -210,10 +218,40 @@ SHAPE_BEGIN(workflow_shape)
     { TIME(started_at),                .flags = F_REQUIRED, .doc = "When the first run started." },
     { TIME(ended_at),                  .flags = F_REQUIRED | F_NULL, .doc = "When the last run ended, once no run is open." },
     { LIST(runs, run_summary_shape),   .flags = F_REQUIRED, .doc = "Earliest start first." },
-    { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From each run to the next." },
+    { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From runs to those that follow them; parallel runs are not linked." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than listed." },
 SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.",
           .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z"}));
+#undef OWNER
+
+#define OWNER struct workflows_query
+SHAPE_BEGIN(workflows_query_shape)
+    { STR(since), .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Workflows with a run that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
+    { STR(until), .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "The same before this: a date-time, or a span back from now." },
+    { INT(limit), .absent = "50", .least = 1, .most = 200, .doc = "How many workflows are listed at most." },
+SHAPE_END(workflows_query_shape, "WorkflowsQuery", .rules = check_workflows);
+#undef OWNER
+
+#define OWNER struct workflow_listed
+SHAPE_BEGIN(workflow_listed_shape)
+    { STR(workflow_run_id), .flags = F_REQUIRED, .doc = "Identifies the workflow." },
+    { STR(status),          .flags = F_REQUIRED, .choices = run_status_names, .doc = "failed if any run failed, else in_progress if any is open, else completed." },
+    { TIME(started_at),     .flags = F_REQUIRED, .doc = "When the first run started." },
+    { TIME(ended_at),       .flags = F_REQUIRED | F_NULL, .doc = "When the last run ended, once no run is open." },
+    { INT(runs),            .flags = F_REQUIRED, .doc = "Its runs, of the earliest 1,000." },
+    { INT(failed),          .flags = F_REQUIRED, .doc = "Those of them that failed." },
+    { LIST_STR(agents),     .flags = F_REQUIRED, .doc = "The first ten agents, by their first run." },
+SHAPE_END(workflow_listed_shape, "WorkflowListItem", .doc = "A workflow in short.",
+          .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z", "runs": 3, "failed": 0, "agents": ["invoice-reader"]}));
+#undef OWNER
+
+#define OWNER struct workflow_list
+SHAPE_BEGIN(workflow_list_shape)
+    { LIST(workflows, workflow_listed_shape), .flags = F_REQUIRED, .doc = "The one with the latest run first." },
+    { BOOL(more),                             .flags = F_REQUIRED, .doc = "There are more than are listed." },
+    { TIME(examined_since),                   .flags = F_REQUIRED | F_NULL, .doc = "Only runs that started since then were examined: the newest 10,000 of the range. Null: all." },
+SHAPE_END(workflow_list_shape, "WorkflowList", .doc = "Workflows, the latest first.",
+          .example = EXAMPLE({"more": false, "examined_since": null}));
 #undef OWNER
 
 #define OWNER struct workflow_path

@@ -134,6 +134,7 @@ struct workflow_link {
     struct opt_bool compatible; /* null: one side declares nothing */
     struct list missing;        /* of struct str: required inputs that no earlier step outputs */
     struct list mismatched;     /* of struct type_mismatch */
+    struct list provides;       /* of struct str: inputs that come from the earlier run's agent */
 };
 
 struct workflow {
@@ -146,10 +147,37 @@ struct workflow {
     bool truncated;
 };
 
-extern const struct shape type_mismatch_shape; /* "TypeMismatch" */
-extern const struct shape workflow_step_shape; /* "WorkflowStep" */
-extern const struct shape workflow_link_shape; /* "WorkflowLink" */
-extern const struct shape workflow_shape;      /* "Workflow" */
+struct workflows_query {
+    struct str since, until; /* null */
+    int64_t limit;
+
+    struct time_range range; /* since and until, resolved when the query was read */
+};
+
+enum { WORKFLOW_AGENTS_MAX = 10 };
+
+struct workflow_listed {
+    struct str workflow_run_id;
+    struct str status; /* one of run_status_names */
+    int64_t started_at;
+    int64_t ended_at; /* TIME_NULL */
+    int64_t runs, failed;
+    struct list agents; /* of struct str */
+};
+
+struct workflow_list {
+    struct list workflows; /* of struct workflow_listed, the latest first */
+    bool more;
+    int64_t examined_since; /* TIME_NULL: all runs of the range were examined */
+};
+
+extern const struct shape workflows_query_shape; /* "WorkflowsQuery" */
+extern const struct shape workflow_listed_shape; /* "WorkflowListItem" */
+extern const struct shape workflow_list_shape;   /* "WorkflowList" */
+extern const struct shape type_mismatch_shape;   /* "TypeMismatch" */
+extern const struct shape workflow_step_shape;   /* "WorkflowStep" */
+extern const struct shape workflow_link_shape;   /* "WorkflowLink" */
+extern const struct shape workflow_shape;        /* "Workflow" */
 
 struct workflow_path {
     struct str slug, workflow_run_id;

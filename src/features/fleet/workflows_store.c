@@ -4,8 +4,9 @@
 #include "db/db.h"
 #include "features/events/run_rows.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
-enum { BYTES_MAX = 16 << 20 };
+enum { BYTES_MAX = 16 << 20, SCAN_MAX = 10000 };
 
 /* clang-format off */
 static const struct db_query select_runs = {
@@ -14,7 +15,82 @@ static const struct db_query select_runs = {
            " WHERE r.tenant_id = $1 AND r.workflow_run_id = $2 AND r.start_at IS NOT NULL"
            " ORDER BY r.start_at, r.run_id LIMIT $3",
 };
+
+#define OWNER struct workflow_found
+SHAPE_BEGIN(workflow_found)
+    { STR(workflow_run_id) }, { TIME(latest_at) },
+ROW_END(workflow_found);
+#undef OWNER
+
+static const struct db_query select_workflows = {
+    .row = &workflow_found,
+    .sql = "SELECT workflow_run_id, MAX(start_at) AS latest_at FROM"
+           " (SELECT workflow_run_id, start_at FROM runs"
+           " WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+           " ORDER BY start_at DESC LIMIT $4) newest WHERE workflow_run_id IS NOT NULL"
+           " GROUP BY workflow_run_id ORDER BY latest_at DESC, workflow_run_id LIMIT $5",
+};
+
+/* The start of the last run that is examined, when there are more. */
+static const struct db_query select_floor = {
+    .sql = "SELECT start_at FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+           " ORDER BY start_at DESC LIMIT 1 OFFSET $4",
+};
+
+#define OWNER struct workflow_agent
+SHAPE_BEGIN(workflow_agent)
+    { STR(agent_name) }, { INT(runs) }, { INT(failed) }, { INT(open) }, { TIME(first_at) },
+    { TIME(last_at), .flags = F_NULL },
+ROW_END(workflow_agent);
+#undef OWNER
+
+static const struct db_query select_agents = {
+    .row = &workflow_agent,
+    .sql = "SELECT a.agent_name, g.runs, g.failed, g.open, g.first_at, g.last_at FROM"
+           " (SELECT agent_id, COUNT(*) AS runs,"
+           " SUM(CASE WHEN closing_at IS NOT NULL AND closing_event = 2 THEN 1 ELSE 0 END) AS failed,"
+           " SUM(CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END) AS open,"
+           " MIN(start_at) AS first_at, MAX(closing_at) AS last_at FROM"
+           " (SELECT agent_id, start_at, closing_at, closing_event FROM runs"
+           " WHERE tenant_id = $1 AND workflow_run_id = $2 AND start_at IS NOT NULL"
+           " ORDER BY start_at LIMIT $3) earliest GROUP BY agent_id) g"
+           " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = g.agent_id"
+           " ORDER BY g.first_at, a.agent_name",
+};
 /* clang-format on */
+
+static bool read_floor(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return false;
+}
+
+int store_workflows(struct db *db, const struct workflow_span *span, struct arena *arena,
+                    struct workflows_found *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(SCAN_MAX),
+                db_int(span->limit + 1));
+    const struct db_args last = DB_ARGS(db_int(span->tenant_id), db_int(span->since),
+                                        db_int(span->until), db_int(SCAN_MAX - 1));
+
+    *ret = (struct workflows_found){ .examined_since = TIME_NULL };
+    if (rows_list(db, &select_workflows, args, arena, &ret->workflows, err) != 0 ||
+        db_exec(db, &select_floor, last, read_floor, &ret->examined_since, err) != 0)
+        return -1;
+    ret->more = ret->workflows.n > (size_t)span->limit;
+    ret->workflows.n -= ret->more;
+    return 0;
+}
+
+int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_run_id,
+                          struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX));
+
+    return rows_list(db, &select_agents, args, arena, ret, err);
+}
 
 struct reader {
     struct rows rows;

@@ -82,7 +82,7 @@ static int renew_codes(struct api_call *call, struct db *db, struct error *err)
 static int after_password(struct api_call *call, call_work_fn *work, struct error *err)
 {
     const struct factor_password *body = call->body;
-    const struct reauth_next next = { CHANGE_NOTHING, work };
+    const struct reauth_next next = { .topic = CHANGE_NOTHING, .work = work };
 
     return reauth_begin(call, body->current_password, &next, err);
 }

@@ -115,7 +115,7 @@ static const struct db_query retry = {
 };
 static const struct db_query select_log = {
     .row = &delivery_shape,
-    .sql = "SELECT " ANSWER_COLUMNS WITH_MESSAGE
+    .sql = "SELECT m.data AS message, " ANSWER_COLUMNS WITH_MESSAGE
            " WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.delivery_id < $3"
            " AND (CAST($4 AS BIGINT) < 0 OR d.state = $4) ORDER BY d.delivery_id DESC LIMIT $5",
 };

@@ -168,11 +168,19 @@ SHAPE_BEGIN(deliveries_query_shape)
 SHAPE_END(deliveries_query_shape, "DeliveriesQuery");
 #undef OWNER
 
+#define OWNER struct delivery_message
+SHAPE_BEGIN(delivery_message_shape)
+    { STR(summary), .flags = F_REQUIRED, .absent = "\"\"", .doc = "What happened, in a sentence." },
+SHAPE_END(delivery_message_shape, "DeliveryMessage", .doc = "What a message says.",
+          .example = EXAMPLE({"summary": "invoice-reader has been silent for 2 h"}));
+#undef OWNER
+
 #define OWNER struct delivery
 SHAPE_BEGIN(delivery_shape)
     { STR(delivery_id),     .flags = F_REQUIRED, .doc = "Identifies the delivery." },
     { STR(message_id),      .flags = F_REQUIRED, .doc = "Sent as webhook-id, the same for every attempt." },
     { STR(type),            .flags = F_REQUIRED, .doc = "Type of the message." },
+    { SHAPE(message, struct delivery_message, delivery_message_shape), .flags = F_REQUIRED, .doc = "What the message says." },
     { STR(state),           .flags = F_REQUIRED, .choices = delivery_state_names, .doc = "waiting: an attempt is due; delivered; dead: given up." },
     { TIME(created_at),     .flags = F_REQUIRED, .doc = "When it was created." },
     { INT(attempts),        .flags = F_REQUIRED, .doc = "Attempts made." },

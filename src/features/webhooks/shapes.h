@@ -69,7 +69,13 @@ struct deliveries_query {
     int state;         /* enum delivery_state; -1: any */
 };
 
+/* What a message says, of all that is in it. */
+struct delivery_message {
+    struct str summary;
+};
+
 struct delivery {
+    struct delivery_message *message;
     struct str delivery_id, message_id, type, state;
     int64_t created_at, attempts;
     int64_t next_at, last_at; /* TIME_NULL */
@@ -97,6 +103,7 @@ extern const struct shape webhook_list_shape;     /* "WebhookList" */
 extern const struct shape webhook_path_shape;     /* "WebhookPath" */
 extern const struct shape delivery_path_shape;    /* "DeliveryPath" */
 extern const struct shape deliveries_query_shape; /* "DeliveriesQuery" */
+extern const struct shape delivery_message_shape; /* "DeliveryMessage" */
 extern const struct shape delivery_shape;         /* "Delivery" */
 extern const struct shape delivery_list_shape;    /* "DeliveryList" */
 extern const struct shape webhook_tested_shape;   /* "WebhookTested" */

@@ -8,6 +8,7 @@ import "../style/tables.css";
 import "../style/charts.css";
 import "../style/run.css";
 import "../style/spans.css";
+import "../style/workflow.css";
 import "../style/forms.css";
 import "../style/alerts.css";
 

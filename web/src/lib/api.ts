@@ -55,12 +55,18 @@ export function setOnSignedOut(callback: () => void) {
     onSignedOut = callback;
 }
 
+/** A browser resolves "." and ".." in a URL, also when they are escaped; the service takes a
+ * semicolon after them away. */
+function segmentOf(value: string): string {
+    return value === "." || value === ".." ? `${value};` : encodeURIComponent(value);
+}
+
 /** The URL of an operation, for downloads and streams. */
 export function urlOf(operation: Operation, path: object, query: object = {}): string {
     const template = operation.slice(operation.indexOf(" ") + 1);
     const values = path as Record<string, string>;
     const filled = template.replace(/\{(\w+)\}/g, (_, name: string) =>
-        encodeURIComponent(values[name] ?? ""),
+        segmentOf(values[name] ?? ""),
     );
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query))

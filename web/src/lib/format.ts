@@ -96,6 +96,23 @@ const dayFormat = new Intl.DateTimeFormat("en-GB", {
     timeZone: "UTC",
 });
 
+/** Formats of parts of a time, in either zone. */
+function inZone(options: Intl.DateTimeFormatOptions): (time: string) => string {
+    const formats = {
+        local: new Intl.DateTimeFormat("en-GB", options),
+        utc: new Intl.DateTimeFormat("en-GB", { ...options, timeZone: "UTC" }),
+    };
+    return (time) => formats[zone.get()].format(new Date(time));
+}
+
+const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
+const DATE = { day: "numeric", month: "short" } as const;
+
+/** "14:00", "9 Nov" and "9 Nov 2026, 14:00 UTC" in the zone that the person chose. */
+export const clockInZone = inZone(CLOCK);
+export const dayInZone = inZone(DATE);
+export const momentInZone = inZone({ ...DATE, ...CLOCK, year: "numeric", timeZoneName: "short" });
+
 export function exactTime(time: string): string {
     return exactFormats[zone.get()].format(new Date(time));
 }

@@ -15,5 +15,7 @@ export const runPage = (slug: string, run_id: string) => href(pathOf("t", slug, 
 export const agentPage = (slug: string, agent_name: string, tab: string | null = null) =>
     href(pathOf("t", slug, "agents", agent_name), { tab });
 
+export const workflowsPath = (slug: string) => pathOf("t", slug, "workflows");
+
 export const workflowPage = (slug: string, workflow_run_id: string) =>
     href(pathOf("t", slug, "workflows", workflow_run_id));

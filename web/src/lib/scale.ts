@@ -1,8 +1,7 @@
 // What a chart shows, in numbers: its axes, its stacks and its colours. Nothing here draws.
 
-import { day } from "./format";
+import { clockInZone, day, dayInZone, momentInZone } from "./format";
 
-const HOUR_S = 3600;
 const DAY_S = 86_400;
 const [TINY, HUGE] = [1e-12, 1e15]; // sizes that can be drawn as they are
 const MARGIN = 0.06;
@@ -54,30 +53,35 @@ export function stepOf(times: readonly number[]): number {
 const every = <T>(list: readonly T[], n: number) => list.filter((_, i) => i % n === 0);
 
 /** Where an axis of periods has labels: at periods that exist, each label different, `most` at the
- * most. */
+ * most. Periods shorter than a day are labelled in the zone that the person chose. */
 export function timeTicks(times: readonly number[], most: number): number[] {
-    const first = times[0];
-    const last = times[times.length - 1];
-    if (first === undefined || last === undefined) return [];
     const room = Math.max(1, Math.floor(most));
-    const step = stepOf(times);
-    if (times.length === 1 || step >= DAY_S) return every(times, Math.ceil(times.length / room));
-    const whole = last - first > 2 * DAY_S ? DAY_S : HOUR_S;
-    const units = Math.floor((last - first) / whole) + 1;
-    const choices = whole === DAY_S ? [1, 2, 7, 14, 30] : [1, 2, 3, 6, 12, 24];
-    const each = whole * (choices.find((n) => units / n <= room) ?? Math.ceil(units / room));
-    const ticks: number[] = [];
-    for (let at = Math.ceil(first / each) * each; at <= last; at += each) ticks.push(at);
-    return ticks.length > 0 ? ticks : [first];
+    if (times.length < 2 || stepOf(times) >= DAY_S)
+        return every(times, Math.ceil(times.length / room));
+    const label = timeLabel(times);
+    const texts = times.map(label);
+    if (isLong(times)) {
+        const days = times.filter((_, i) => i > 0 && texts[i] !== texts[i - 1]);
+        return days.length > 0 ? every(days, Math.ceil(days.length / room)) : times.slice(0, 1);
+    }
+    const hourOf = (i: number) => Number(texts[i]?.slice(0, 2));
+    const each =
+        [1, 2, 3, 6, 12, 24].find((n) => times.filter((_, i) => hourOf(i) % n === 0).length <= room) ??
+        24;
+    const hours = times.filter((_, i) => hourOf(i) % each === 0 && texts.indexOf(texts[i] ?? "") === i);
+    return hours.length > 0 && hours.length <= room ? hours : times.slice(0, 1);
 }
 
-/** A tick: the day for ranges of several days, else the hour; in UTC, like the API's periods. */
+const isLong = (times: readonly number[]) =>
+    (times[times.length - 1] ?? 0) - (times[0] ?? 0) > 2 * DAY_S;
+
+/** A tick: the day for ranges of several days, else the hour. */
 export function timeLabel(times: readonly number[]): (seconds: number) => string {
-    const length = (times[times.length - 1] ?? 0) - (times[0] ?? 0);
-    const days = length > 2 * DAY_S || (stepOf(times) >= DAY_S && times.length > 0);
+    const whole = stepOf(times) >= DAY_S && times.length > 0;
     return (seconds) => {
         const text = new Date(seconds * 1000).toISOString();
-        return days ? day(text) : text.slice(11, 16);
+        if (whole) return day(text); // the service's days are days in UTC
+        return isLong(times) ? dayInZone(text) : clockInZone(text);
     };
 }
 
@@ -86,8 +90,7 @@ export function periodLabel(times: readonly number[]): (seconds: number) => stri
     const days = stepOf(times) >= DAY_S;
     return (seconds) => {
         const text = new Date(seconds * 1000).toISOString();
-        const date = `${day(text)} ${text.slice(0, 4)}`;
-        return days ? date : `${date}, ${text.slice(11, 16)} UTC`;
+        return days ? `${day(text)} ${text.slice(0, 4)}` : momentInZone(text);
     };
 }
 

@@ -149,7 +149,7 @@ export default function Agent({ slug, params, query }: PageProps) {
                 parent={{ label: "Fleet", href: href(fleetPath(slug)) }}
                 title={
                     <>
-                        {agent_name}
+                        <span dir="auto">{agent_name}</span>
                         <CopyButton text={agent_name} label="Copy the name" />
                         {data && <AgentState state={data.state} />}
                     </>

@@ -3,6 +3,7 @@
 
 import type { ComponentChildren } from "preact";
 
+import { useRoles } from "../features/access/session";
 import { FirstEvent } from "../features/fleet/first_event";
 import {
     AgentsByState,
@@ -12,6 +13,8 @@ import {
     TopErrors,
 } from "../features/overview/cards";
 import { forecast, movedOf, sumsOf } from "../features/overview/numbers";
+import { Tour } from "../features/overview/tour";
+import { RecentMessages } from "../features/webhooks/recent_messages";
 import { call } from "../lib/api";
 import { useNow } from "../lib/clock";
 import { cost, count, dollars, percent } from "../lib/format";
@@ -99,12 +102,14 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
         () => false,
         SLOW_MS,
     );
+    const { admin } = useRoles(slug);
     const counts = agents.data?.counts;
     const sums = totals.data && sumsOf(totals.data);
     const page = (name: string, query = {}) => href(pathOf("t", slug, name), query);
     if (counts && Object.values(counts).every((n) => n === 0)) return <FirstEvent slug={slug} />;
     return (
         <>
+            <Tour slug={slug} />
             <div class="tiles">
                 <Tile
                     label="Silent or late agents"
@@ -127,6 +132,7 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
             <div class="overview">
                 {counts && <AgentsByState slug={slug} counts={counts} />}
                 {alerts.data && <OpenAlerts slug={slug} alerts={alerts.data.alerts} />}
+                {admin && <RecentMessages slug={slug} />}
                 {totals.data && <TopErrors slug={slug} totals={totals.data} since={range} />}
                 {kpis.data && (
                     <MovedKpis slug={slug} kpis={movedOf(kpis.data.kpis)} range={range} />

@@ -78,7 +78,7 @@ export default function Run({ slug, params }: PageProps) {
                 parent={{ label: "Runs", href: href(pathOf("t", slug, "runs")) }}
                 title={
                     <>
-                        {run.agent_name} <RunStatus status={run.status} />
+                        <span dir="auto">{run.agent_name}</span> <RunStatus status={run.status} />
                     </>
                 }
             >
@@ -102,11 +102,11 @@ export default function Run({ slug, params }: PageProps) {
                     <Waterfall events={events} run={run} />
                 </Card>
             )}
-            <RunErrors events={events} from={from} />
+            <RunErrors events={events} run={run} />
             <RunKpis slug={slug} run_id={run_id} version={run.last_event_at} />
             <RunCost slug={slug} run={run} />
             <RunMetrics events={events} from={from} />
-            <Narrative events={events} from={from} />
+            <Narrative events={events} run={run} />
             {data.damaged && (
                 <Empty title={`${plural(data.damaged, "event")} left out`}>
                     The stored data does not match its checksum: it changed on the disk. The operator

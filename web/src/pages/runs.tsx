@@ -1,17 +1,18 @@
 // The runs explorer: search, filters and order are kept in the address, and so is the cursor.
 
-import type { RunListItem } from "api";
+import type { FacetValue, RunFacets, RunListItem } from "api";
 
 import { useAgentNames } from "../features/agents/names";
 import { useRunSpending } from "../features/cost/run_costs";
+import { FacetPanel, useRunFacets } from "../features/events/run_facets";
 import { NoRuns, ORDERS, RunTable } from "../features/events/run_list";
 import { SavedViews } from "../features/events/saved_views";
 import { RunExport } from "../features/export/run_export";
 import { call, type Query } from "../lib/api";
 import { chosen } from "../lib/choices";
-import { exactTime, plural } from "../lib/format";
+import { count, exactTime, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
-import { useLiveQuery, useQuery } from "../lib/query";
+import { useLiveQuery } from "../lib/query";
 import { ALL_TIME, chosenRange, isCustom, rangeInWords, RANGES } from "../lib/ranges";
 import { pathOf, setQuery } from "../lib/route";
 import { useSteady } from "../lib/steady";
@@ -29,7 +30,6 @@ import {
 } from "../ui";
 
 const RUNS = "GET /api/v1/tenants/{slug}/dashboard/runs";
-const TOTALS = "GET /api/v1/tenants/{slug}/dashboard/totals";
 const LIMIT = 50;
 const SORTED_LIMIT = 200; // a sorted list has no pages
 
@@ -89,22 +89,24 @@ interface FiltersProps {
     slug: string;
     since: string; // a choice, or a range
     wanted: Wanted;
-    runs: RunListItem[];
+    facets: RunFacets | undefined;
 }
 
-/** The types of errors of the period, the most frequent first. */
-function useErrorTypes(slug: string, since: string): string[] {
-    const time_range = since === ALL_TIME ? "90d" : since;
-    const { data } = useQuery(`${TOTALS} ${slug} ${time_range}`, (signal) =>
-        call(TOTALS, { path: { slug }, query: { time_range }, signal }),
-    );
-    return (data?.errors ?? []).flatMap((one) => (one.error_type ? [one.error_type] : []));
+const valuesOf = (values: FacetValue[] | undefined) => (values ?? []).map((one) => one.value);
+
+/** The statuses with their numbers of runs. */
+function statusesOf(facets: RunFacets | undefined) {
+    if (facets === undefined) return STATUSES;
+    const runs = new Map(facets.status.map((one) => [one.value, one.runs]));
+    const all = facets.status.reduce((sum, one) => sum + one.runs, 0);
+    return STATUSES.map(({ value, label }) => ({
+        value,
+        label: `${label} ${count(value === "" ? all : (runs.get(value) ?? 0))}`,
+    }));
 }
 
-function Filters({ slug, since, wanted, runs }: FiltersProps) {
+function Filters({ slug, since, wanted, facets }: FiltersProps) {
     const agents = useAgentNames(slug);
-    const errors = useErrorTypes(slug, since);
-    const versions = [...new Set(runs.flatMap((run) => run.agent_version || []))].sort();
     const change = (changes: Record<string, string | null>, typed = true) =>
         setQuery({ ...changes, cursor: null }, { typed });
     /** A part of a name is not a name yet: nothing would be found at each letter. */
@@ -116,7 +118,7 @@ function Filters({ slug, since, wanted, runs }: FiltersProps) {
         <div class="filters">
             <Segments
                 label="Status"
-                choices={STATUSES}
+                choices={statusesOf(facets)}
                 value={wanted.status ?? ""}
                 onChange={(status) => change({ status }, false)}
             />
@@ -137,20 +139,21 @@ function Filters({ slug, since, wanted, runs }: FiltersProps) {
             <SearchField
                 label="Error type"
                 placeholder="Error type"
-                known={errors}
+                known={valuesOf(facets?.error_type)}
                 value={wanted.error_type ?? ""}
                 onChange={(error_type) => change({ error_type })}
             />
             <SearchField
                 label="Version"
                 placeholder="Version"
-                known={versions}
+                known={valuesOf(facets?.agent_version)}
                 value={wanted.agent_version ?? ""}
                 onChange={(version) => change({ version })}
             />
             <SearchField
                 label="Workflow run"
                 placeholder="Workflow run"
+                known={valuesOf(facets?.workflow_run_id)}
                 value={wanted.workflow_run_id ?? ""}
                 onChange={(id) => change({ workflow_run_id: id })}
             />
@@ -171,6 +174,7 @@ export default function Runs({ slug, query }: PageProps) {
             (wanted.agent_name === null || wanted.agent_name === change.agent_name),
     );
     const { rows, fresh, show } = useSteady(key, data?.runs, (run) => run.run_id);
+    const facets = useRunFacets(slug, wanted, !older);
     const spending = useRunSpending(slug, rows);
     const empty = data !== undefined && rows.length === 0;
     return (
@@ -180,7 +184,8 @@ export default function Runs({ slug, query }: PageProps) {
                 <SavedViews slug={slug} path={pathOf("t", slug, "runs")} query={query} />
                 <RunExport slug={slug} range={sinceOf(query)} filters={wanted} />
             </Heading>
-            <Filters slug={slug} since={sinceOf(query)} wanted={wanted} runs={rows} />
+            <Filters slug={slug} since={sinceOf(query)} wanted={wanted} facets={facets} />
+            <FacetPanel facets={facets} filters={wanted} />
             {error && <ErrorNote error={error} retry={reload} />}
             {loading && <Skeleton rows={12} />}
             <p class="fresh" role="status">

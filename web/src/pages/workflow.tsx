@@ -1,12 +1,15 @@
-// One workflow: its runs in order, and whether each step provides what the next one needs.
+// One workflow: its runs as a graph and as a table, and whether each gets the inputs it needs.
 
 import { RunStatus } from "../features/events/run_status";
-import { WorkflowStep } from "../features/events/workflow_steps";
+import { WorkflowGraph } from "../features/events/workflow_graph";
+import { WorkflowSteps } from "../features/events/workflow_steps";
 import { call } from "../lib/api";
+import { duration, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
+import { workflowsPath } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
-import { CopyButton, Heading, Live, LoadState } from "../ui";
+import { CopyButton, Fact, Heading, Live, LoadState, Time } from "../ui";
 
 const WORKFLOW = "GET /api/v1/tenants/{slug}/workflows/{workflow_run_id}";
 
@@ -22,31 +25,41 @@ export default function Workflow({ slug, params }: PageProps) {
     return (
         <>
             <Heading
-                parent={{ label: "Runs", href: href(pathOf("t", slug, "runs")) }}
+                parent={{ label: "Workflows", href: href(workflowsPath(slug)) }}
                 title={
                     <>
-                        {workflow_run_id}
+                        <span dir="auto">{workflow_run_id}</span>
                         <CopyButton text={workflow_run_id} label="Copy the ID" />
                         {data && <RunStatus status={data.status} />}
                     </>
                 }
             >
                 <Live />
+                <a class="button" href={href(pathOf("t", slug, "runs"), { workflow_run_id, since: "all" })}>
+                    Its runs
+                </a>
             </Heading>
             <LoadState of={workflow} rows={6} />
             {data && (
-                <ol class="workflow">
-                    {data.runs.map((run) => (
-                        <WorkflowStep
-                            key={run.run_id}
-                            slug={slug}
-                            run={run}
-                            links={data.links.filter((link) => link.to.run_id === run.run_id)}
-                        />
-                    ))}
-                </ol>
+                <>
+                    <dl class="facts">
+                        <Fact label="Started">
+                            <Time at={data.started_at} />
+                        </Fact>
+                        <Fact label="Duration">
+                            {data.ended_at
+                                ? duration(Date.parse(data.ended_at) - Date.parse(data.started_at))
+                                : "running"}
+                        </Fact>
+                        <Fact label="Runs">{plural(data.runs.length, "run")}</Fact>
+                    </dl>
+                    <WorkflowGraph slug={slug} workflow={data} />
+                    <WorkflowSteps slug={slug} workflow={data} />
+                </>
             )}
-            {data?.truncated && <p class="note">Only the first runs are shown; there are more.</p>}
+            {data?.truncated && (
+                <p class="note">Only the first runs or links are shown; there are more.</p>
+            )}
         </>
     );
 }

@@ -14,7 +14,9 @@ import {
     valueRange,
     type Values,
 } from "../lib/scale";
+import { useStore } from "../lib/store";
 import { onColoursChange } from "../lib/theme";
+import { zone } from "../lib/zone";
 import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
 
 export interface Line {
@@ -234,6 +236,7 @@ export function Chart(props: Props) {
     const shape = JSON.stringify([
         ...[props.times, props.lines, props.kind, props.height, props.unfinished],
         [...hidden],
+        useStore(zone),
     ]);
 
     useEffect(() => {

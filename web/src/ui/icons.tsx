@@ -1,6 +1,7 @@
 // Line icons of 16 by 16 pixels, inlined.
 
 const PATHS = {
+    workflows: "M5.5 2.5h5v3h-5zM2 10.5h4.5v3H2zM9.5 10.5H14v3H9.5zM8 5.5V8M4.2 10.5V8h7.6v2.5",
     overview: "M2.5 8.5L8 3l5.5 5.5M4 7.5v6h8v-6M6.8 13.5v-3.5h2.4v3.5",
     fleet: "M2.5 3.5h4v4h-4zM9.5 3.5h4v4h-4zM2.5 10h4v3h-4zM9.5 10h4v3h-4z",
     runs: "M2.5 4h1M6 4h7.5M2.5 8h1M6 8h7.5M2.5 12h1M6 12h7.5",

@@ -5,6 +5,8 @@ import { useRef, useState } from "preact/hooks";
 
 import { count } from "../lib/format";
 import { periodLabel, stepOf, timeLabel, timeTicks } from "../lib/scale";
+import { useStore } from "../lib/store";
+import { zone } from "../lib/zone";
 import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
 
 interface Props {
@@ -73,6 +75,7 @@ export function StackChart({ label, times, lines, onZoom }: Props) {
     const [at, setAt] = useState<number | null>(null);
     const plot = useRef<HTMLDivElement>(null);
     const marking = useMarking(times, onZoom);
+    useStore(zone);
     const shown: ShownChart = {
         label,
         times,

@@ -17,7 +17,7 @@ export interface Column<Row> {
     by?: (row: Row) => number | string; // its heading sorts the rows by this
 }
 
-const AGENTS_TEXT = /words|grow/; // columns with what agents sent, in any script
+const AGENTS_TEXT = /words|grow|agent/; // columns with what agents sent, in any script
 
 const CARDS_BELOW = 540; // pixels; in less room, more than FEW columns are too dense to read
 const FEW = 3;

@@ -47,6 +47,13 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
     return refuse_attempt(call, err);
 }
 
+struct throttle_attempt accounts_own_attempt(const struct api_call *call)
+{
+    /* no e-mail address, which has an '@' */
+    return (struct throttle_attempt){ .account = arena_printf(call->arena, "session:%.*s",
+                                                              STR_ARG(call->user->user_id)) };
+}
+
 static int add_failure(void *ctx, struct db *db, struct error *err)
 {
     const struct throttle_row *row = ctx;
@@ -92,8 +99,8 @@ static int check_rank(struct api_call *call, struct db *db, const struct throttl
     return 0;
 }
 
-/* The password, and at sign-in also the code of a second factor: those who are signed in gave one.
- */
+/* The password, and the code of a second factor: at sign-in, and of those who are signed in, who
+ * gave one, only if the claim says so. */
 static int judge(struct api_call *call, struct db *db, const struct sign_in *claim,
                  struct sign_in_check *ret, struct error *err)
 {
@@ -101,7 +108,7 @@ static int judge(struct api_call *call, struct db *db, const struct sign_in *cla
 
     if (sign_in_check(db, claim, call->arena, ret, err) != 0)
         return -1;
-    if (!ret->good || factor == NULL || call->user != NULL)
+    if (!ret->good || factor == NULL || (call->user != NULL && !claim->asks_code))
         return 0;
     return factor->check(call->api->engine, db, ret->user.user_id, claim->code, &ret->factor, err);
 }

@@ -24,9 +24,13 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
 void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *attempt,
                           bool decided, bool good);
 
+/* The same of a user who is signed in: counted per user, from any address, and apart from what
+ * strangers fail at sign-in. */
+struct throttle_attempt accounts_own_attempt(const struct api_call *call);
+
 /* sign_in_check() of an attempt that has begun, on the hashing thread: counted with those at other
- * processes and before a restart. At sign-in it also judges the code of a second factor: a missing
- * one is neither a failure nor a success. Fails with 429. */
+ * processes and before a restart. At sign-in, and if the claim asks_code, it also judges the code
+ * of a second factor: a missing one is neither a failure nor a success. Fails with 429. */
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
                    const struct sign_in *claim, struct sign_in_check *ret,
                    struct error *err) MUST_CHECK;

@@ -84,7 +84,7 @@ static int change_password(struct api_call *call, struct error *err)
     struct str email = call->user->email;
 
     call->own = step;
-    step->attempt = (struct throttle_attempt){ .account = email, .known = true };
+    step->attempt = accounts_own_attempt(call);
     if (accounts_check_password(call, "new_password", change->new_password, email, err) != 0 ||
         accounts_begin_hash(call, err) != 0)
         return -1;

@@ -1,6 +1,8 @@
 /* personal_routes.c - personal access tokens: a user's own, and any user's for the operator.
  *
  * A token cannot create another one: it would outlive the first, and could allow more.
+ * A session creates one only soon after the sign-in that opened it, or with the
+ * password: else a stolen cookie could become a token that outlives it.
  */
 #include "api/call.h"
 #include "base/buf.h"
@@ -10,12 +12,13 @@
 #include "features/access/users/accounts.h"
 #include "features/access/users/personal_shapes.h"
 #include "features/access/users/personal_store.h"
+#include "features/access/users/reauth.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
 
-enum { TOKENS_MAX = 20, TOKEN_ID_DIGITS = 16, DAY_S = 24 * 3600 };
+enum { TOKENS_MAX = 20, TOKEN_ID_DIGITS = 16, DAY_S = 24 * 3600, FRESH_S = 10 * 60 };
 
 static int check_room(struct db *db, struct str user_id, int64_t now, struct error *err)
 {
@@ -75,6 +78,12 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
     return 0;
 }
 
+/* Did the user sign in just now? */
+static bool is_fresh(const struct session_user *user)
+{
+    return clock_wall_us() - user->began_at <= (int64_t)FRESH_S * USEC_PER_SEC;
+}
+
 /* A user's own */
 
 static int list_own(struct api_call *call, struct db *db, struct error *err)
@@ -88,9 +97,28 @@ static int add_own(struct api_call *call, struct db *db, struct error *err)
 {
     struct user_row user;
 
-    if (users_find(db, call->user->email, call->arena, &user, err) != 0)
+    if (users_find(db, call->user->email, call->arena, &user, err) != 0 ||
+        add_for(call, db, &user, err) != 0)
         return -1;
-    return add_for(call, db, &user, err);
+    return call_audit(call, db, "token.add", err);
+}
+
+/* The caller proves to be more than a cookie. */
+static int begin_add_own(struct api_call *call, struct error *err)
+{
+    const struct personal_create *create = call->body;
+    const struct reauth_next next = {
+        .topic = CHANGE_USERS, .work = add_own, .asks_code = true, .code = create->code
+    };
+
+    if (!str_is_null(create->current_password))
+        return reauth_begin(call, create->current_password, &next, err);
+    if (!is_fresh(call->user))
+        return call_refuse_body(call, err, "current_password", STR_NULL,
+                                "Needed, since you signed in more than ten minutes ago; or sign in "
+                                "again");
+    call_change(call, CHANGE_USERS, add_own, call_reply);
+    return 0;
 }
 
 static int remove_own(struct api_call *call, struct db *db, struct error *err)
@@ -136,6 +164,18 @@ static int add_of_user(struct api_call *call, struct db *db, struct error *err)
     return add_for(call, db, &user, err);
 }
 
+static int begin_add_of_user(struct api_call *call, struct error *err)
+{
+    const struct user_path *path = call->params;
+
+    if (call->user != NULL && !call->user->by_token && str_eq(call->user->email, path->email) &&
+        !is_fresh(call->user))
+        return call_refuse(call, err, 403,
+                           "You signed in more than ten minutes ago: sign in again, or create the "
+                           "token under Your account, which asks for the password");
+    return call_proceed(call, err);
+}
+
 static int remove_of_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct personal_user_path *path = call->params;
@@ -154,18 +194,18 @@ const struct route personal_routes[] = {
     { ROUTE(GET, "/api/v1/auth/tokens", USER, 200), .read = list_own, .answer = &personal_list_shape,
       .id = "list_own_tokens", .summary = "List one's own personal access tokens",
       .description = "Oldest first, without the tokens themselves, which are not stored." },
-    { ROUTE(POST, "/api/v1/auth/tokens", USER, 201), .change = add_own, .topic = CHANGE_USERS, .also = ALSO_CONFLICT, .body = &personal_create_shape, .answer = &personal_created_shape, .audit = "token.add",
+    { ROUTE(POST, "/api/v1/auth/tokens", USER, 201), .handler = begin_add_own, .also = ALSO_CONFLICT, .body = &personal_create_shape, .answer = &personal_created_shape,
       .id = "create_own_token", .summary = "Create a personal access token",
-      .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one." },
+      .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one. More than ten minutes after the sign-in it needs `current_password`, and a `code` if the user has a second factor: 422 at that member when it is missing, 403 when it is wrong, throttled as sign-in is." },
     { ROUTE(DELETE, "/api/v1/auth/tokens/{token_id}", USER, 200), .change = remove_own, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_own_token", .summary = "Delete one of one's own personal access tokens",
       .description = "In effect at once. A token may delete itself, but no other." },
     { ROUTE(GET, "/api/v1/platform/users/{email}/tokens", PLATFORM, 200), .read = list_of_user, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &personal_list_shape,
       .id = "list_user_tokens", .summary = "List a user's personal access tokens",
       .description = "Oldest first, without the tokens themselves." },
-    { ROUTE(POST, "/api/v1/platform/users/{email}/tokens", PLATFORM, 201), .change = add_of_user, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &personal_create_shape, .answer = &personal_created_shape, .audit = "token.add",
+    { ROUTE(POST, "/api/v1/platform/users/{email}/tokens", PLATFORM, 201), .handler = begin_add_of_user, .change = add_of_user, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &personal_create_shape, .answer = &personal_created_shape, .audit = "token.add",
       .id = "create_user_token", .summary = "Create a personal access token for a user",
-      .description = "For the operator, on the machine of the service; a platform admin may do so only for themselves." },
+      .description = "For the operator, on the machine of the service; a platform admin may do so only for themselves, within ten minutes of the sign-in." },
     { ROUTE(DELETE, "/api/v1/platform/users/{email}/tokens/{token_id}", PLATFORM, 200), .change = remove_of_user, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_user_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_user_token", .summary = "Delete a user's personal access token",
       .description = "In effect at once." },

@@ -24,7 +24,9 @@ SHAPE_BEGIN(personal_create_shape)
     { STR(name),            .min = 1, .max = 128, .flags = F_REQUIRED, .doc = "What the token is for." },
     { ENUM(role),           .absent = "\"member\"", .choices = token_role_names, .doc = ROLE_DOC },
     { INT(expires_in_days), .least = 1, .most = 366, .absent = "90", .doc = "Days until it stops working." },
-SHAPE_END(personal_create_shape, "PersonalTokenCreate", .doc = "A personal access token to create.",
+    { STR(current_password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = "The user's password; needed when the user signed in more than ten minutes ago." },
+    { STR(code),            .max = 64, .flags = F_NULL, .doc = "Beside the password, of a user with a second factor: the six digits that the app shows, or a recovery code." },
+SHAPE_END(personal_create_shape, "PersonalTokenCreate", .doc = "A personal access token to create.", .secret = true,
           .example = EXAMPLE({"name": "laptop", "role": "admin", "expires_in_days": 30}));
 #undef OWNER
 

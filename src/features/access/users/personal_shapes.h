@@ -14,6 +14,7 @@ struct personal_create {
     struct str name;
     int role; /* enum token_role */
     int64_t expires_in_days;
+    struct str current_password, code; /* null */
 };
 
 struct personal_token {

@@ -1,6 +1,7 @@
 /* reauth.c - checks the password of a signed-in user once more. */
 #include "features/access/users/reauth.h"
 
+#include "api/api.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
@@ -29,6 +30,10 @@ static int enter_reauth_refusal(struct api_call *call, struct db *db, struct err
 
 static int refuse_password(struct api_call *call, struct error *err)
 {
+    const struct reauth *r = call->own;
+
+    if (r->check.good)
+        return call_refuse(call, err, 403, "Wrong code, or one that was used already");
     return call_refuse(call, err, 403, "The current password is wrong");
 }
 
@@ -40,18 +45,41 @@ static void reauth_refused(struct api_call *call, const struct error *err)
         call_run_or_reply(call, refuse_password);
 }
 
+static int ask_for_code(struct api_call *call, struct error *err)
+{
+    return call_refuse_body(call, err, "code", STR_NULL,
+                            "A code of the authenticator app, or a recovery code, is needed");
+}
+
+/* A code is good once. */
+static int use_and_work(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct reauth *r = call->own;
+    bool used = true;
+
+    if (r->check.factor.verdict != FACTOR_NONE &&
+        access_second_factor(call->api->engine)
+                ->use(db, call->user->user_id, &r->check.factor, &used, err) != 0)
+        return -1;
+    return used ? r->next.work(call, db, err) : refuse_password(call, err);
+}
+
 static void reauth_checked(struct api_call *call, const struct error *err)
 {
     const struct reauth *r = call->own;
+    const bool needs_code = r->check.good && r->check.factor.verdict == FACTOR_NEEDED;
+    const bool good = r->check.good && r->check.factor.verdict != FACTOR_WRONG;
 
     accounts_end_hash(call);
-    accounts_end_attempt(call, &r->attempt, err == NULL, r->check.good);
+    accounts_end_attempt(call, &r->attempt, err == NULL && !needs_code, good);
     if (err != NULL)
         call_reply(call, err);
-    else if (!r->check.good)
+    else if (needs_code)
+        call_run_or_reply(call, ask_for_code);
+    else if (!good)
         call_change(call, CHANGE_NOTHING, enter_reauth_refusal, reauth_refused);
     else
-        call_change(call, r->next.topic, r->next.work, call_reply);
+        call_change(call, r->next.topic, use_and_work, call_reply);
 }
 
 int reauth_begin(struct api_call *call, struct str password, const struct reauth_next *next,
@@ -59,8 +87,11 @@ int reauth_begin(struct api_call *call, struct str password, const struct reauth
 {
     struct reauth *r = ARENA_NEW(call->arena, struct reauth);
 
-    *r = (struct reauth){ .attempt = { .account = call->user->email, .known = true },
-                          .claim = { .email = call->user->email, .password = password },
+    *r = (struct reauth){ .attempt = accounts_own_attempt(call),
+                          .claim = { .email = call->user->email,
+                                     .password = password,
+                                     .code = next->code,
+                                     .asks_code = next->asks_code },
                           .next = *next };
     call->own = r;
     if (accounts_begin_hash(call, err) != 0)

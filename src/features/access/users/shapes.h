@@ -31,6 +31,7 @@ void user_check_email(struct str *email, struct arena *arena, struct problems *p
 struct sign_in {
     struct str email, password;
     struct str code; /* null; of the second factor */
+    bool asks_code;  /* not in a body: see accounts_check() */
 };
 
 struct set_up {

@@ -60,6 +60,18 @@ static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct er
     return accounts_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
 }
 
+/* The password was right: its owner, or a thief of it, got this far. */
+static int enter_question(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct session_opening *o = call->own;
+    const struct session_user claimed = { .user_id = o->check.user.user_id,
+                                          .is_platform_admin =
+                                              o->check.user.role == PLATFORM_ADMIN };
+
+    call->audit_target = o->check.user.email;
+    return accounts_audit(call, db, &claimed, "session.code", err);
+}
+
 static int refuse_sign_in(struct api_call *call, struct error *err)
 {
     const struct session_opening *o = call->own;
@@ -108,6 +120,14 @@ static int ask_for_code(struct api_call *call, struct error *err)
                             "A code of the authenticator app, or a recovery code, is needed");
 }
 
+static void question_entered(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply(call, err);
+    else
+        call_run_or_reply(call, ask_for_code);
+}
+
 /* Without its code a right password is neither a failure nor a success. */
 static void sign_in_checked(struct api_call *call, const struct error *err)
 {
@@ -119,7 +139,7 @@ static void sign_in_checked(struct api_call *call, const struct error *err)
     if (err != NULL) {
         call_reply(call, err);
     } else if (needs_code) {
-        call_run_or_reply(call, ask_for_code);
+        call_change(call, CHANGE_NOTHING, enter_question, question_entered);
     } else if (!good) {
         call_change(call, CHANGE_NOTHING, enter_sign_in_refusal, refusal_entered);
     } else {

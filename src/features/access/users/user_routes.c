@@ -6,6 +6,7 @@
 #include "features/access/routes.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/second_factor.h"
+#include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/users_store.h"
@@ -87,6 +88,11 @@ static int begin_set_user(struct api_call *call, struct error *err)
     call->own = ARENA_NEW(call->arena, struct str);
     if (str_is_null(patch->password))
         return call_proceed(call, err);
+    /* an open session must not be enough for a new password of its own user */
+    if (call->user != NULL && str_eq(call->user->email, path->email))
+        return call_refuse(call, err, 403,
+                           "Not allowed for your own password; change it under Your account, which "
+                           "asks for the current one");
     if (accounts_check_password(call, "password", patch->password, path->email, err) != 0 ||
         accounts_begin_hash(call, err) != 0)
         return -1;
@@ -119,7 +125,7 @@ const struct route user_routes[] = {
       .description = "The e-mail address identifies the user. Passwords need at least 12 characters and must not be common ones." },
     { ROUTE(PATCH, "/api/v1/platform/users/{email}", PLATFORM, 200), .handler = begin_set_user, .change = set_user, .topic = CHANGE_USERS, .params = &user_path_shape, .body = &user_patch_shape, .answer = &user_shape, .audit = "user.set",
       .id = "update_user", .summary = "Change a user's platform role or password",
-      .description = "A change ends the user's sessions, a new password also deletes the user's personal access tokens. The last platform admin cannot lose the role: 409." },
+      .description = "A change ends the user's sessions, a new password also deletes the user's personal access tokens. The last platform admin cannot lose the role: 409. 403 for one's own password, which `POST /api/v1/auth/password` changes." },
     { ROUTE(DELETE, "/api/v1/platform/users/{email}", PLATFORM, 200), .change = remove_user, .topic = CHANGE_USERS, .params = &user_path_shape, .answer = &user_list_shape, .audit = "user.remove",
       .id = "delete_user", .summary = "Delete a user",
       .description = "Ends the user's sessions and removes all their roles. The last platform admin cannot be deleted: 409." },

@@ -1,10 +1,10 @@
 // Personal access tokens: a person's own, created here and shown once; an admin deletes others'.
 
 import type { PersonalToken } from "api";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
-import { call } from "../../lib/api";
+import { type ApiError, call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { useStore } from "../../lib/store";
 import {
@@ -34,21 +34,40 @@ const ROLES: { value: Role; label: string }[] = [
 ];
 const EXPIRIES = ["7", "30", "90", "366"].map((value) => ({ value, label: `${value} days` }));
 
+/** What the service has asked for beside the token: the password, later a code. */
+function useAsked(error: ApiError | null) {
+    const asked = useRef({ current_password: false, code: false });
+    for (const { loc } of error?.problems ?? []) {
+        asked.current.current_password ||= loc.includes("current_password");
+        asked.current.code ||= loc.includes("code");
+    }
+    return asked.current;
+}
+
 function CreateToken({ onCreated }: { onCreated: (token: string) => void }) {
     const now = useStore(session);
     const [open, setOpen] = useState(false);
     const [name, setName] = useState("");
     const [role, setRole] = useState<Role>("member");
     const [days, setDays] = useState("30");
+    const [password, setPassword] = useState("");
+    const [code, setCode] = useState("");
     const action = useAction();
-    const isAdmin = now.state === "in" && now.me.role === "platform_admin";
-    const create = async () => {
-        const body = { name, role, expires_in_days: Number(days) };
-        const { token } = await call("POST /api/v1/auth/tokens", { body });
+    const asked = useAsked(action.error);
+    const close = () => {
         setOpen(false);
         setName("");
         setRole("member");
         setDays("30");
+        setPassword("");
+        setCode("");
+    };
+    const isAdmin = now.state === "in" && now.me.role === "platform_admin";
+    const create = async () => {
+        const proof = { current_password: password || null, code: code || null };
+        const body = { name, role, expires_in_days: Number(days), ...proof };
+        const { token } = await call("POST /api/v1/auth/tokens", { body });
+        close();
         onCreated(token);
     };
     return (
@@ -57,12 +76,12 @@ function CreateToken({ onCreated }: { onCreated: (token: string) => void }) {
                 <Icon name="plus" /> New token
             </button>
             {open && (
-                <Dialog title="New personal access token" onClose={() => setOpen(false)}>
+                <Dialog title="New personal access token" onClose={close}>
                     <Form
                         action={action}
                         submit="Create token"
                         onSubmit={create}
-                        onCancel={() => setOpen(false)}
+                        onCancel={close}
                     >
                         <p class="hint">
                             It acts as you in commands and scripts, in every workspace that you have
@@ -89,6 +108,30 @@ function CreateToken({ onCreated }: { onCreated: (token: string) => void }) {
                             value={days}
                             onInput={setDays}
                         />
+                        {asked.current_password && (
+                            <TextField
+                                label="Current password"
+                                name="current_password"
+                                kind="password"
+                                autoComplete="current-password"
+                                required
+                                focus
+                                value={password}
+                                onInput={setPassword}
+                            />
+                        )}
+                        {asked.code && (
+                            <TextField
+                                label="Code"
+                                name="code"
+                                autoComplete="one-time-code"
+                                required
+                                focus
+                                hint="Of your authenticator app, or a recovery code."
+                                value={code}
+                                onInput={setCode}
+                            />
+                        )}
                     </Form>
                 </Dialog>
             )}

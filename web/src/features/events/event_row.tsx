@@ -41,30 +41,31 @@ function Pairs({ pairs, format }: PairsProps) {
         <dl class="pairs">
             {pairs.map(([name, value]) => (
                 <div key={name}>
-                    <dt>{name}</dt>
-                    <dd>{typeof value === "number" && format ? format(value) : value}</dd>
+                    <dt dir="auto">{name}</dt>
+                    <dd dir="auto">{typeof value === "number" && format ? format(value) : value}</dd>
                 </div>
             ))}
         </dl>
     );
 }
 
-function hasDetails(event: StoredEvent): boolean {
+/** `told`: the page already shows its error. */
+export function hasDetails(event: StoredEvent, told: boolean): boolean {
     return (
         Object.keys(event.metadata).length > 0 ||
         Object.keys(event.metrics).length > 0 ||
         event.links.length > 0 ||
         event.output !== null ||
-        Boolean(event.error_message)
+        (!told && Boolean(event.error_message))
     );
 }
 
-function Details({ event }: { event: StoredEvent }) {
+function Details({ event, told }: { event: StoredEvent; told: boolean }) {
     const metadata = Object.entries(event.metadata);
     const metrics = Object.entries(event.metrics);
     return (
         <div class="event-details">
-            {event.error_message && <pre dir="auto">{event.error_message}</pre>}
+            {!told && event.error_message && <pre dir="auto">{event.error_message}</pre>}
             {metadata.length > 0 && (
                 <>
                     <h4>Metadata</h4>
@@ -105,10 +106,18 @@ function Details({ event }: { event: StoredEvent }) {
     );
 }
 
-export function EventRow({ event, from }: { event: StoredEvent; from: number }) {
+interface Props {
+    event: StoredEvent;
+    from: number; // when the run started
+    told: boolean; // the page begins with its error
+}
+
+export function EventRow({ event, from, told }: Props) {
     const [open, setOpen] = useState(false);
     const offset = Date.parse(event.timestamp) - from;
-    const text = event.message || event.error_message?.split("\n")[0] || TITLES[event.event];
+    const text = told
+        ? `${TITLES[event.event]}; the reason is at the top of this page`
+        : event.message || event.error_message?.split("\n")[0] || TITLES[event.event];
     const parts = [
         Object.keys(event.metrics).length > 0 && "metrics",
         event.output !== null && "output",
@@ -122,11 +131,11 @@ export function EventRow({ event, from }: { event: StoredEvent; from: number }) 
                 </time>
                 <i class="dot" title={event.level} />
                 <span class="text" dir="auto">
-                    {event.error_type && <code class="error-type">{event.error_type}</code>}
+                    {!told && event.error_type && <code class="error-type">{event.error_type}</code>}
                     {text}
                 </span>
                 {event.source && <code class="source">{event.source}</code>}
-                {hasDetails(event) && (
+                {hasDetails(event, told) && (
                     <button
                         type="button"
                         class="expand"
@@ -138,7 +147,7 @@ export function EventRow({ event, from }: { event: StoredEvent; from: number }) 
                     </button>
                 )}
             </div>
-            {open && <Details event={event} />}
+            {open && <Details event={event} told={told} />}
         </li>
     );
 }

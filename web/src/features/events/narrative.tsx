@@ -1,12 +1,12 @@
 // The events of a run: those that explain a failure, and all of them, by category or in order.
 
-import type { StoredEvent } from "api";
+import type { Run, StoredEvent } from "api";
 import { useState } from "preact/hooks";
 
 import { count, plural } from "../../lib/format";
 import { setQuery, useRoute } from "../../lib/route";
 import { Card, SearchField, Segments, Select } from "../../ui";
-import { EventRow } from "./event_row";
+import { EventRow, hasDetails } from "./event_row";
 
 const SHOWN_FIRST = 200;
 const SHOWN_STEP = 1_000;
@@ -18,11 +18,24 @@ const VIEWS = [
 
 interface Props {
     events: StoredEvent[];
-    from: number; // when the run started
+    run: Run;
+}
+
+/** The event that closed a failed run says what the page begins with. */
+function isTold(event: StoredEvent, run: Run): boolean {
+    const told = run.error_message ?? run.message;
+    return (
+        event.event === "failed" &&
+        run.status === "failed" &&
+        (event.error_type ?? null) === run.error_type &&
+        (event.error_message ?? event.message) === told &&
+        (!event.message || !event.error_message || event.message === told)
+    );
 }
 
 /** Some of the events: the first ones, and more on request; or the last ones. */
-function Events({ events, from }: Props) {
+function Events({ events, run }: Props) {
+    const from = Date.parse(run.started_at);
     const [[first, after], setShown] = useState([0, SHOWN_FIRST]);
     const end = Math.min(after, events.length);
     const begin = Math.min(first, Math.max(0, end - 1));
@@ -40,7 +53,12 @@ function Events({ events, from }: Props) {
             )}
             <ol class="events">
                 {events.slice(begin, end).map((event, i) => (
-                    <EventRow key={event.event_id || begin + i} event={event} from={from} />
+                    <EventRow
+                        key={event.event_id || begin + i}
+                        event={event}
+                        from={from}
+                        told={isTold(event, run)}
+                    />
                 ))}
             </ol>
             {left > 0 && (
@@ -87,12 +105,15 @@ function isError(event: StoredEvent): boolean {
     return event.event === "failed" || ["error", "critical"].includes(event.level.toLowerCase());
 }
 
-export function RunErrors({ events, from }: Props) {
-    const errors = events.filter(isError);
+/** The events with errors, but for one that only repeats why the run failed. */
+export function RunErrors({ events, run }: Props) {
+    const errors = events.filter(
+        (event) => isError(event) && (!isTold(event, run) || hasDetails(event, true)),
+    );
     if (errors.length === 0) return null;
     return (
         <Card title="Errors" aside={plural(errors.length, "event")} class="errors">
-            <Events events={errors} from={from} />
+            <Events events={errors} run={run} />
         </Card>
     );
 }
@@ -114,16 +135,16 @@ function groupsOf(events: StoredEvent[]): Group[] {
     return [...groups].map(([name, members]) => ({ name, events: members }));
 }
 
-function Groups({ events, from }: Props) {
+function Groups({ events, run }: Props) {
     return (
         <>
             {groupsOf(events).map((group) => (
                 <section class="group" key={group.name}>
                     <h3>
-                        {group.name || "No category"}{" "}
+                        <span dir="auto">{group.name || "No category"}</span>{" "}
                         <span class="muted">{group.events.length}</span>
                     </h3>
-                    <Events events={group.events} from={from} />
+                    <Events events={group.events} run={run} />
                 </section>
             ))}
         </>
@@ -131,13 +152,13 @@ function Groups({ events, from }: Props) {
 }
 
 /** The view and its filters are kept in the address. */
-export function Narrative({ events, from }: Props) {
+export function Narrative({ events, run }: Props) {
     const { query } = useRoute();
     const view = query.get("view") === "order" ? "order" : "category";
     const level = query.get("level") ?? "";
     const find = query.get("find") ?? "";
     const shown = events.filter((event) => matches(event, level, find.toLowerCase()));
-    const props = { events: shown, from };
+    const props = { events: shown, run };
     const key = `${view} ${level} ${find}`; // another list begins at its top
     return (
         <Card

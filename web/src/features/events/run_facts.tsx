@@ -14,7 +14,9 @@ export function RunFacts({ slug, run }: { slug: string; run: Run }) {
     return (
         <dl class="facts">
             <Fact label="Agent">
-                <a href={agentPage(slug, run.agent_name)}>{run.agent_name}</a>
+                <a href={agentPage(slug, run.agent_name)} dir="auto">
+                    {run.agent_name}
+                </a>
                 {run.agent_version && <span class="muted"> {run.agent_version}</span>}
             </Fact>
             <Fact label="Started">
@@ -50,7 +52,7 @@ export function RunFailure({ run }: { run: Run }) {
     return (
         <section class="failure" aria-label="Why it failed">
             <header>
-                <strong>{run.error_type ?? "Failed"}</strong>
+                <strong dir="auto">{run.error_type ?? "Failed"}</strong>
                 {text && <CopyButton text={text} label="Copy the message" />}
             </header>
             {text && <pre dir="auto">{text}</pre>}

@@ -116,7 +116,7 @@ export function Waterfall({ events, run }: { events: StoredEvent[]; run: Run }) 
             <ul>
                 {lanes.slice(0, LANES_MAX).map((lane) => (
                     <li key={lane.name} class={lane.bad ? "bad" : ""}>
-                        <span class="name" title={lane.name}>
+                        <span class="name" title={lane.name} dir="auto">
                             {lane.name}
                         </span>
                         <span class="lane">

@@ -1,68 +1,113 @@
-// The steps of a workflow, and whether each step's outputs fit the next one's inputs.
+// The steps of a workflow as a table: what each follows, and whether it gets what it needs.
 
-import type { Run, WorkflowLink } from "api";
+import type { Run, Workflow, WorkflowLink } from "api";
 
-import { duration, plural } from "../../lib/format";
+import { duration } from "../../lib/format";
 import { agentPage, runPage } from "../../lib/paths";
-import { Card, Chip, Time } from "../../ui";
+import { Chip, Table, Time } from "../../ui";
 import { RunStatus } from "./run_status";
 
-/** The declared outputs of one agent compared with the declared inputs of the next. */
-function ContractCheck({ link }: { link: WorkflowLink }) {
-    const from = link.from.agent_name;
-    if (link.compatible === null)
-        return <p class="muted">after {from}; no inputs or outputs declared</p>;
+/** The declared outputs of the steps before compared with the declared inputs of this one. */
+function Contract({ links }: { links: WorkflowLink[] }) {
+    const [first] = links;
+    if (first === undefined) return <span class="muted">first step</span>;
+    if (first.compatible === null)
+        return <span class="muted">no inputs or outputs declared</span>;
     return (
-        <p>
-            <Chip tone={link.compatible ? "good" : "bad"}>
-                {link.compatible ? `${from} provides all inputs` : `${from}: missing inputs`}
+        <span class="contract-check">
+            <Chip tone={first.compatible ? "good" : "bad"}>
+                {first.compatible ? "all inputs provided" : "missing inputs"}
             </Chip>
-            {link.missing.map((key) => (
+            {first.missing.map((key) => (
                 <span key={key}>
-                    <code>{key}</code> is missing
+                    <code dir="auto">{key}</code> is missing
                 </span>
             ))}
-            {link.mismatched.map((one) => (
+            {first.mismatched.map((one) => (
                 <span key={one.key}>
-                    <code>{one.key}</code> is {one.output_type}, not {one.input_type}
+                    <code dir="auto">{one.key}</code> is {one.output_type}, not {one.input_type}
                 </span>
             ))}
-        </p>
+        </span>
     );
 }
 
-interface StepProps {
-    slug: string;
-    run: Run;
-    links: WorkflowLink[]; // from the steps before it
+/** The steps that it follows, and what it takes from each. */
+function Follows({ links }: { links: WorkflowLink[] }) {
+    if (links.length === 0) return <span class="muted">–</span>;
+    return (
+        <ul class="follows">
+            {links.map((link) => (
+                <li key={link.from.run_id} dir="auto">
+                    {link.from.agent_name}
+                    {link.provides.length > 0 && (
+                        <span class="muted"> ({link.provides.join(", ")})</span>
+                    )}
+                </li>
+            ))}
+        </ul>
+    );
 }
 
-export function WorkflowStep({ slug, run, links }: StepProps) {
+function Outcome({ run }: { run: Run }) {
+    if (run.error_type)
+        return (
+            <span class="why">
+                <code class="error-type">{run.error_type}</code> {run.error_message}
+            </span>
+        );
+    return <span class="why">{run.message}</span>;
+}
+
+export function WorkflowSteps({ slug, workflow }: { slug: string; workflow: Workflow }) {
+    const links = new Map<string, WorkflowLink[]>();
+    for (const link of workflow.links) {
+        const known = links.get(link.to.run_id);
+        if (known) known.push(link);
+        else links.set(link.to.run_id, [link]);
+    }
+    const linksOf = (run: Run) => links.get(run.run_id) ?? [];
     return (
-        <li class="step">
-            {links.map((link) => (
-                <ContractCheck key={link.from.run_id} link={link} />
-            ))}
-            <Card
-                title={<a href={agentPage(slug, run.agent_name)}>{run.agent_name}</a>}
-                aside={
-                    <>
-                        <RunStatus status={run.status} />
-                        {run.duration_ms !== null && duration(run.duration_ms)}
-                    </>
-                }
-            >
-                <p class="muted">
-                    <a href={runPage(slug, run.run_id)}>Run</a> started <Time at={run.started_at} />
-                    , {plural(run.event_count, "event")}
-                </p>
-                {run.error_type && (
-                    <p class="why" dir="auto">
-                        <span class="error-type">{run.error_type}</span> {run.error_message}
-                    </p>
-                )}
-                {!run.error_type && run.message && <p class="why" dir="auto">{run.message}</p>}
-            </Card>
-        </li>
+        <Table
+            rows={workflow.runs}
+            keyOf={(run) => run.run_id}
+            columns={[
+                {
+                    title: "Agent",
+                    class: "agent",
+                    cell: (run) => <a href={agentPage(slug, run.agent_name)}>{run.agent_name}</a>,
+                },
+                { title: "Status", class: "fit", cell: (run) => <RunStatus status={run.status} /> },
+                {
+                    title: "Run",
+                    class: "fit",
+                    label: "started",
+                    cell: (run) => (
+                        <a href={runPage(slug, run.run_id)}>
+                            <Time at={run.started_at} />
+                        </a>
+                    ),
+                },
+                {
+                    title: "Duration",
+                    class: "fit number",
+                    label: "duration",
+                    cell: (run) => (run.duration_ms === null ? "–" : duration(run.duration_ms)),
+                },
+                {
+                    title: "Follows",
+                    class: "grow",
+                    label: "follows",
+                    cell: (run) => <Follows links={linksOf(run)} />,
+                },
+                {
+                    title: "Contract",
+                    class: "grow",
+                    label: "contract",
+                    cell: (run) => <Contract links={linksOf(run)} />,
+                },
+                { title: "Message", class: "words", cell: (run) => <Outcome run={run} /> },
+            ]}
+        />
     );
 }

@@ -12,7 +12,7 @@ type Types = Webhook["types"];
 
 const FORMATS: { value: Format; label: string }[] = [
     { value: "standard", label: "Standard Webhooks: signed JSON" },
-    { value: "slack", label: "Slack (and Mattermost)" },
+    { value: "slack", label: "Slack-compatible (Slack, Mattermost …)" },
     { value: "teams", label: "Microsoft Teams" },
     { value: "discord", label: "Discord" },
     { value: "pagerduty", label: "PagerDuty" },

@@ -28,7 +28,7 @@ const CHOICES = [
     ...Object.entries(STATES).map(([value, { text }]) => ({ value, label: text })),
 ];
 
-function State({ delivery }: { delivery: Delivery }) {
+export function DeliveryState({ delivery }: { delivery: Delivery }) {
     const { tone, text } = STATES[delivery.state];
     return <Chip tone={tone}>{text}</Chip>;
 }
@@ -121,9 +121,14 @@ export function Deliveries({ slug, webhook_id }: Webhook) {
                     {
                         title: "State",
                         class: "fit",
-                        cell: (delivery) => <State delivery={delivery} />,
+                        cell: (delivery) => <DeliveryState delivery={delivery} />,
                     },
                     { title: "Type", class: "fit", cell: (delivery) => delivery.type },
+                    {
+                        title: "Message",
+                        class: "words",
+                        cell: (delivery) => delivery.message.summary,
+                    },
                     {
                         title: "Created",
                         class: "fit",

@@ -1,0 +1,170 @@
+/* run_facets.c - counts runs by the values that they can be filtered by. */
+#include "features/events/run_facets.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "db/db.h"
+#include "features/access/registry.h"
+#include "features/agents/store.h"
+#include "features/events/run_facets_store.h"
+#include "features/events/run_list_store.h"
+#include "features/events/shapes.h"
+
+enum { SCAN_MAX = 10000, SEARCH_MAX = 2000 }; /* as in the list of runs */
+
+enum facet { BY_STATUS, BY_AGENT, BY_VERSION, BY_ERROR, BY_WORKFLOW, N_FACETS };
+
+struct counting {
+    struct arena *arena;
+    struct str wanted[N_FACETS]; /* null: any */
+    struct map counts[N_FACETS]; /* value -> struct facet_value */
+    unsigned facets;             /* bits of those that this pass counts */
+    bool all;                    /* this pass counts the runs that match all filters, too */
+    int64_t runs, examined, oldest;
+};
+
+static void count_value(struct counting *c, enum facet facet, struct str value)
+{
+    struct facet_value *found;
+
+    if (str_is_null(value) || value.len == 0)
+        return;
+    found = map_get(&c->counts[facet], value);
+    if (found == NULL) {
+        found = ARENA_NEW(c->arena, struct facet_value);
+        found->value = arena_copy(c->arena, value);
+        (void)map_put(&c->counts[facet], found->value, found);
+    }
+    found->runs++;
+}
+
+/* A run that no filter leaves out counts for every facet, one that a single filter leaves out for
+ * the facet of that filter. */
+static void count_run(void *ctx, const struct run_facets_row *row)
+{
+    struct counting *c = ctx;
+    const struct str values[N_FACETS] = { str_of(run_status_names[row->status]), row->agent_name,
+                                          row->agent_version, row->error_type,
+                                          row->workflow_run_id };
+    int left_out = 0, by = -1;
+
+    c->examined++;
+    if (row->start_at < c->oldest)
+        c->oldest = row->start_at;
+    if (!row->has_part)
+        return;
+    for (int i = 0; i < N_FACETS; i++) {
+        if (str_is_null(c->wanted[i]) ||
+            (!str_is_null(values[i]) && str_eq(values[i], c->wanted[i])))
+            continue;
+        left_out++;
+        by = i;
+    }
+    c->runs += c->all && left_out == 0;
+    for (int i = 0; i < N_FACETS; i++)
+        if ((c->facets & 1U << i) != 0 && (left_out == 0 || (left_out == 1 && by == i)))
+            count_value(c, (enum facet)i, values[i]);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct facet_value *x = *(const struct facet_value *const *)a;
+    const struct facet_value *y = *(const struct facet_value *const *)b;
+
+    if (x->runs != y->runs)
+        return x->runs > y->runs ? -1 : 1;
+    return str_cmp(x->value, y->value);
+}
+
+/* The most frequent values, and the chosen one wherever it stands. */
+static struct list list_values(const struct counting *c, enum facet facet)
+{
+    const struct map *counts = &c->counts[facet];
+    const struct facet_value **all =
+        ARENA_ARRAY(c->arena, const struct facet_value *, counts->n + 1);
+    struct facet_value *listed = ARENA_ARRAY(c->arena, struct facet_value, FACET_VALUES_MAX + 1);
+    const struct facet_value *one;
+    size_t n = 0, at = 0, kept = 0;
+
+    while ((one = map_next(counts, &at)) != NULL)
+        all[n++] = one;
+    qsort(all, n, sizeof(*all), compare_values);
+    for (size_t i = 0; i < n; i++)
+        if (i < FACET_VALUES_MAX || str_eq(all[i]->value, c->wanted[facet]))
+            listed[kept++] = *all[i];
+    return (struct list){ listed, kept };
+}
+
+/* First the runs that the list examines: an agent's, a workflow's, or all. Then, for the values
+ * that could be chosen instead of that agent or workflow, all runs. */
+static int count_all(struct db *db, struct run_facets_span *span, struct counting *c,
+                     struct run_facets *ret, struct error *err)
+{
+    const bool of_workflow = !str_is_null(span->workflow_run_id);
+    const unsigned others = of_workflow           ? 1U << BY_WORKFLOW
+                            : span->agent_id != 0 ? 1U << BY_AGENT
+                                                  : 0;
+
+    c->facets = ~others;
+    c->all = true;
+    if (store_run_facets(db, span, count_run, c, err) != 0)
+        return -1;
+    ret->runs = c->runs;
+    ret->examined_since = c->examined == span->limit ? c->oldest : TIME_NULL;
+    if (others == 0)
+        return 0;
+    c->facets = others;
+    c->all = false;
+    span->agent_id = 0;
+    span->workflow_run_id = STR_NULL;
+    return store_run_facets(db, span, count_run, c, err);
+}
+
+static int load_facets(struct db *db, const struct tenant_entry *tenant,
+                       const struct run_facets_query *query, struct counting *c,
+                       struct run_facets *ret, struct error *err)
+{
+    struct run_facets_span span = { .tenant_id = tenant->id,
+                                    .since = query->range.since,
+                                    .until = query->range.until,
+                                    .limit = str_is_null(query->q) ? SCAN_MAX : SEARCH_MAX,
+                                    .workflow_run_id = query->workflow_run_id,
+                                    .pattern = run_list_pattern(query->q, c->arena) };
+
+    if (!str_is_null(query->agent_name) &&
+        store_agent_id(db, tenant->id, query->agent_name, &span.agent_id, err) != 0)
+        return -1;
+    if (count_all(db, &span, c, ret, err) != 0)
+        return -1;
+    ret->status = list_values(c, BY_STATUS);
+    ret->agent_name = list_values(c, BY_AGENT);
+    ret->agent_version = list_values(c, BY_VERSION);
+    ret->error_type = list_values(c, BY_ERROR);
+    ret->workflow_run_id = list_values(c, BY_WORKFLOW);
+    return 0;
+}
+
+int run_facets_read(struct db *db, const struct tenant_entry *tenant,
+                    const struct run_facets_query *query, struct arena *arena,
+                    struct run_facets *ret, struct error *err)
+{
+    struct counting c = { .arena = arena, .oldest = INT64_MAX };
+    int status;
+
+    c.wanted[BY_STATUS] = query->status < 0 ? STR_NULL : str_of(run_status_names[query->status]);
+    c.wanted[BY_AGENT] = query->agent_name;
+    c.wanted[BY_VERSION] = query->agent_version;
+    c.wanted[BY_ERROR] = query->error_type;
+    c.wanted[BY_WORKFLOW] = query->workflow_run_id;
+    if (db_begin(db, err) != 0)
+        return -1;
+    for (int i = 0; i < N_FACETS; i++)
+        map_init(&c.counts[i]);
+    *ret = (struct run_facets){ .examined_since = TIME_NULL };
+    status = load_facets(db, tenant, query, &c, ret, err);
+    for (int i = 0; i < N_FACETS; i++)
+        map_done(&c.counts[i]);
+    db_rollback(db);
+    return status;
+}

@@ -1,0 +1,104 @@
+/* run_facets_store.c - SQL of what runs can be filtered by.
+ *
+ * Each statement scans the end of one range of an index: of runs_start, runs_agent or
+ * runs_workflow. The filters are not in it: a run that one filter leaves out still counts for that
+ * filter's values.
+ */
+#include "features/events/run_facets_store.h"
+
+#include "db/db.h"
+#include "features/events/shapes.h"
+
+/* clang-format off */
+#define COLUMNS                                                                                    \
+    "tenant_id, agent_id, start_at, agent_version, error_type, workflow_run_id,"                   \
+    " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS closed_by"
+/* Only the beginning of a text is searched, as in the list of runs. */
+#define TEXTS                                                                                      \
+    ", SUBSTR(error_message, 1, 1000) AS error_message,"                                           \
+    " SUBSTR(closing_message, 1, 1000) AS closing_message,"                                        \
+    " SUBSTR(step_message, 1, 1000) AS step_message"
+#define FACETS(columns, has_part, lane)                                                            \
+    "SELECT r.start_at, " has_part ", r.closed_by, a.agent_name, r.agent_version, r.error_type,"   \
+    " r.workflow_run_id FROM (SELECT " columns " FROM runs"                                        \
+    " WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3" lane                              \
+    " ORDER BY start_at DESC LIMIT $4) r"                                                          \
+    " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = r.agent_id"
+
+#define LIKE(text) "LOWER(" text ") LIKE LOWER(CAST($5 AS TEXT)) ESCAPE '!'"
+#define HAS_PART                                                                                   \
+    "CASE WHEN " LIKE("a.agent_name") " OR " LIKE("r.error_type") " OR " LIKE("r.error_message")   \
+    " OR " LIKE("r.closing_message") " OR " LIKE("r.step_message") " THEN 1 ELSE 0 END"
+#define ALL         ""
+#define OF_AGENT(n)    " AND agent_id = $" #n
+#define OF_WORKFLOW(n) " AND workflow_run_id = $" #n
+
+static const struct db_query facets = { .sql = FACETS(COLUMNS, "1", ALL) };
+static const struct db_query facets_of_agent = { .sql = FACETS(COLUMNS, "1", OF_AGENT(5)) };
+static const struct db_query facets_of_workflow = { .sql = FACETS(COLUMNS, "1", OF_WORKFLOW(5)) };
+
+static const struct db_query found = { .sql = FACETS(COLUMNS TEXTS, HAS_PART, ALL) };
+static const struct db_query found_of_agent = {
+    .sql = FACETS(COLUMNS TEXTS, HAS_PART, OF_AGENT(6)),
+};
+static const struct db_query found_of_workflow = {
+    .sql = FACETS(COLUMNS TEXTS, HAS_PART, OF_WORKFLOW(6)),
+};
+/* clang-format on */
+
+struct reading {
+    void (*each)(void *ctx, const struct run_facets_row *row);
+    void *ctx;
+};
+
+static int status_of(int64_t closing_event)
+{
+    if (closing_event < 0)
+        return RUN_IN_PROGRESS;
+    return closing_event == EVENT_FAILED ? RUN_FAILED : RUN_COMPLETED;
+}
+
+static struct str text_of(const struct db_row *row, unsigned column)
+{
+    return db_is_null(row, column) ? STR_NULL : db_get_text(row, column);
+}
+
+static bool read_row(void *ctx, const struct db_row *row)
+{
+    const struct reading *r = ctx;
+    const struct run_facets_row run = { .start_at = db_get_int(row, 0),
+                                        .has_part = db_get_int(row, 1) != 0,
+                                        .status = status_of(db_get_int(row, 2)),
+                                        .agent_name = text_of(row, 3),
+                                        .agent_version = text_of(row, 4),
+                                        .error_type = text_of(row, 5),
+                                        .workflow_run_id = text_of(row, 6) };
+
+    r->each(r->ctx, &run);
+    return true;
+}
+
+/* The statements that read all runs, an agent's and a workflow's. */
+static const struct db_query *const counting[] = { &facets, &facets_of_agent, &facets_of_workflow };
+static const struct db_query *const searching[] = { &found, &found_of_agent, &found_of_workflow };
+
+int store_run_facets(struct db *db, const struct run_facets_span *span,
+                     void (*each)(void *ctx, const struct run_facets_row *row), void *ctx,
+                     struct error *err)
+{
+    const bool search = !str_is_null(span->pattern);
+    const int lane = !str_is_null(span->workflow_run_id) ? 2 : span->agent_id != 0;
+    const struct db_query *query = search ? searching[lane] : counting[lane];
+    struct reading r = { each, ctx };
+    struct db_value values[6] = { db_int(span->tenant_id), db_int(span->since), db_int(span->until),
+                                  db_int(span->limit) };
+    unsigned n = 4;
+
+    if (search)
+        values[n++] = db_text(span->pattern);
+    if (lane == 1)
+        values[n++] = db_int(span->agent_id);
+    if (lane == 2)
+        values[n++] = db_text(span->workflow_run_id);
+    return db_exec(db, query, (struct db_args){ values, n }, read_row, &r, err);
+}

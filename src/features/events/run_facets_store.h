@@ -1,0 +1,29 @@
+/* run_facets_store.h - what runs can be filtered by, run by run. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct db;
+
+/* The newest `limit` runs that started from `since` on and before `until`. */
+struct run_facets_span {
+    int64_t tenant_id, since, until, limit;
+    int64_t agent_id;           /* only of this agent; 0: of any */
+    struct str workflow_run_id; /* only of this workflow, whatever the agent; null: of any */
+    struct str pattern;         /* LIKE, of a name, an error or a message; null: any */
+};
+
+/* Its strings are valid during the callback; null ones are not known. */
+struct run_facets_row {
+    int64_t start_at;
+    bool has_part; /* matches the pattern */
+    int status;    /* enum run_status */
+    struct str agent_name, agent_version, error_type, workflow_run_id;
+};
+
+/* Calls back with each run of the span, in no order. */
+int store_run_facets(struct db *db, const struct run_facets_span *span,
+                     void (*each)(void *ctx, const struct run_facets_row *row), void *ctx,
+                     struct error *err) MUST_CHECK;

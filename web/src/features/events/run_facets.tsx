@@ -1,0 +1,144 @@
+// How many runs each value of a filter would leave: a click sets or clears it.
+
+import type { FacetValue, RunFacets } from "api";
+import { useState } from "preact/hooks";
+
+import { call, type Query } from "../../lib/api";
+import { count, exactTime, shortId } from "../../lib/format";
+import { useLiveQuery } from "../../lib/query";
+import { setQuery } from "../../lib/route";
+
+const FACETS = "GET /api/v1/tenants/{slug}/dashboard/facets";
+const SHOWN = 5;
+const OPEN = "muster.facets"; // kept in the browser
+const WIDE = 800; // pixels; on less it begins closed, so that the runs are seen first
+
+export type Filters = Query<typeof FACETS>;
+
+/** Counted for the filters of a list; of older pages they are not live. */
+export function useRunFacets(slug: string, filters: Filters, live: boolean) {
+    const { since, until, status, agent_name, workflow_run_id, agent_version, error_type, q } =
+        filters;
+    const query = { since, until, status, agent_name, workflow_run_id, agent_version, error_type, q };
+    return useLiveQuery(
+        live ? slug : "",
+        `${FACETS} ${slug} ${JSON.stringify(query)}`,
+        (signal) => call(FACETS, { path: { slug }, query, signal }),
+        (change) => change.kind === "run",
+    ).data;
+}
+
+interface FacetProps {
+    title: string;
+    name: string; // in the address
+    values: FacetValue[];
+    chosen: string | null | undefined;
+    brief?: (value: string) => string;
+}
+
+function Facet({ title, name, values, chosen, brief = (value) => value }: FacetProps) {
+    const [all, setAll] = useState(false);
+    if (values.length === 0) return null;
+    const most = Math.max(...values.map((one) => one.runs));
+    const shown = values.filter((one, i) => all || i < SHOWN || one.value === chosen);
+    return (
+        <section class="facet" aria-label={title}>
+            <h2>{title}</h2>
+            <ul>
+                {shown.map(({ value, runs }) => (
+                    <li key={value}>
+                        <button
+                            type="button"
+                            aria-pressed={value === chosen}
+                            title={value}
+                            onClick={() =>
+                                setQuery({ [name]: value === chosen ? null : value, cursor: null })
+                            }
+                        >
+                            <i style={{ width: `${(runs / most) * 100}%` }} />
+                            <span dir="auto">{brief(value)}</span>
+                            <b>{count(runs)}</b>
+                        </button>
+                    </li>
+                ))}
+            </ul>
+            {values.length > SHOWN && (
+                <button type="button" class="more" onClick={() => setAll(!all)}>
+                    {all ? "Show fewer" : `Show ${values.length - SHOWN} more`}
+                    <span class="visually-hidden"> of {title}</span>
+                </button>
+            )}
+        </section>
+    );
+}
+
+function isOpenAtFirst(): boolean {
+    try {
+        const kept = localStorage.getItem(OPEN);
+        return kept === null ? innerWidth >= WIDE : kept === "yes";
+    } catch {
+        return true; // storage is blocked
+    }
+}
+
+function keepOpen(open: boolean) {
+    try {
+        localStorage.setItem(OPEN, open ? "yes" : "no");
+    } catch {
+        // it holds until the page is closed
+    }
+}
+
+interface Props {
+    facets: RunFacets | undefined;
+    filters: Filters;
+}
+
+export function FacetPanel({ facets, filters }: Props) {
+    const [open] = useState(isOpenAtFirst);
+    if (facets === undefined) return null;
+    const { agent_name, agent_version, error_type, workflow_run_id, examined_since } = facets;
+    if (agent_name.length + agent_version.length === 0) return null;
+    return (
+        <details
+            class="facets"
+            open={open}
+            onToggle={(event) => keepOpen(event.currentTarget.open)}
+        >
+            <summary>
+                Narrow down{" "}
+                <span class="muted">
+                    {count(facets.runs)} {facets.runs === 1 ? "run matches" : "runs match"}
+                    {examined_since && `, of those since ${exactTime(examined_since)}`}
+                </span>
+            </summary>
+            <div>
+                <Facet
+                    title="Agents"
+                    name="agent_name"
+                    values={agent_name}
+                    chosen={filters.agent_name}
+                />
+                <Facet
+                    title="Error types"
+                    name="error_type"
+                    values={error_type}
+                    chosen={filters.error_type}
+                />
+                <Facet
+                    title="Versions"
+                    name="version"
+                    values={agent_version}
+                    chosen={filters.agent_version}
+                />
+                <Facet
+                    title="Workflows"
+                    name="workflow_run_id"
+                    values={workflow_run_id}
+                    chosen={filters.workflow_run_id}
+                    brief={(id) => (id.length > 24 ? shortId(id) : id)}
+                />
+            </div>
+        </details>
+    );
+}
