@@ -21,7 +21,7 @@
 
 enum {
     POSTGRES_WRITERS = 2,
-    COMMAND_READERS = 2, /* a command makes one request at a time */
+    COMMAND_READERS = 1, /* a command makes one request at a time */
     WRITERS_MAX = 4,
     READERS_MAX = 64,
     HASHES_MAX = 16,

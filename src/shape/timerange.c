@@ -241,7 +241,8 @@ const char *timerange_parse_groups(struct str s, unsigned *ret)
     } groups[] = { { "model", GROUP_MODEL },
                    { "agent", GROUP_AGENT },
                    { "run", GROUP_RUN },
-                   { "day", GROUP_DAY } };
+                   { "day", GROUP_DAY },
+                   { "version", GROUP_VERSION } };
     unsigned set = 0;
 
     do {
@@ -251,7 +252,8 @@ const char *timerange_parse_groups(struct str s, unsigned *ret)
         while (i < COUNT_OF(groups) && !str_eq_c(word, groups[i].name))
             i++;
         if (i == COUNT_OF(groups))
-            return "Should be model, agent, run, day, or several of them separated by commas";
+            return "Should be model, agent, version, run, day, or several of them separated by "
+                   "commas";
         set |= groups[i].bit;
     } while (!str_is_null(s));
     *ret = set;

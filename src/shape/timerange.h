@@ -55,6 +55,12 @@ enum bucket timerange_choose_bucket(const struct time_range *range);
 const char *timerange_check_buckets(const struct time_range *range, enum bucket bucket);
 
 /* `group_by`: a comma list, as a set of bits. */
-enum usage_group { GROUP_MODEL = 1, GROUP_AGENT = 2, GROUP_RUN = 4, GROUP_DAY = 8 };
+enum usage_group {
+    GROUP_MODEL = 1,
+    GROUP_AGENT = 2,
+    GROUP_RUN = 4,
+    GROUP_DAY = 8,
+    GROUP_VERSION = 16 /* of the agent, as reports name it */
+};
 
 const char *timerange_parse_groups(struct str s, unsigned *ret);

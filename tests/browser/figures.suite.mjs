@@ -244,7 +244,23 @@ describe("fleet, business and cost", () => {
         await budget.getByText(/this month \([\d.]+.%\), forecast \$[\d.]+/).waitFor();
         await page.getByRole("progressbar", { name: "Budget per month" }).waitFor();
         await shot(page, "cost-budgets");
+        const ofAgent = [{ amount: "500", per: "month", agent_name: "invoice-reader", model: "large-model" }];
+        await person.ask("PUT", "/api/v1/tenants/figures/rules", { budgets: ofAgent });
+        await page.reload();
+        await budget.getByText(/of invoice-reader with large-model this month/).waitFor();
         await person.ask("PUT", "/api/v1/tenants/figures/rules", {});
+        await close(page);
+    });
+
+    test("cost is listed by version and by run, and each run leads to its page", async () => {
+        const page = await open("/t/figures/cost");
+        await page.getByRole("button", { name: "By version" }).click();
+        await page.locator("tr", { hasText: "invoice-reader" }).first().waitFor();
+        await page.getByRole("columnheader", { name: "Version" }).waitFor();
+        await page.getByRole("button", { name: "By run" }).click();
+        await page.getByRole("columnheader", { name: "Run" }).waitFor();
+        await page.locator("tbody a.code").first().click();
+        await page.waitForURL(/#\/t\/figures\/runs\//);
         await close(page);
     });
 

@@ -17,6 +17,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["workflow", `${tenant}/workflows/${encodeURIComponent(workflow)}`, ".workflow-graph .node"],
         ["business", `${tenant}/business`, ".kpi"],
         ["cost", `${tenant}/cost`, ROWS],
+        ["cost-versions", `${tenant}/cost?by=agent%2Cversion`, ROWS],
         ["alerts", `${tenant}/alerts`, ".alert, .empty"],
         ["alerts-history", `${tenant}/alerts?tab=history`, ".alert, .empty"],
         ["rules", `${tenant}/alerts?tab=rules`, ".rules"],

@@ -82,8 +82,10 @@ def test_rules_are_shown_and_replaced_whole(world, tmp_path):
     rules = {
         "run_failed": True, "run_stuck": False,
         "kpis": [kpi(below=1.5), kpi("cost", agent_name="ü", range="7d", above=10)],
-        "budgets": [{"amount": "10.00", "per": "day", "paused": False},
-                    {"amount": "0.5", "per": "month", "paused": True}],
+        "budgets": [{"amount": "10.00", "per": "day", "agent_name": None, "model": None,
+                     "paused": False},
+                    {"amount": "0.5", "per": "month", "agent_name": "ü", "model": "m",
+                     "paused": True}],
         "failure_rates": [{"agent_name": None, "runs": 20, "percent": 12.5, "paused": False}],
         "durations": [{"agent_name": "ü", "runs": 10, "percentile": 50, "seconds": 60,
                        "paused": True}],
@@ -96,7 +98,7 @@ def test_rules_are_shown_and_replaced_whole(world, tmp_path):
     assert done.splitlines() == [
         "run_failed on", "run_stuck  off", "kpi        leads over 24h, below 1.5",
         "kpi        cost over 7d of agent 'ü', above 10", "budget     10.00 USD per day",
-        "budget     0.5 USD per month (paused)",
+        "budget     0.5 USD per month of agent 'ü' with model 'm' (paused)",
         "failures   above 12.5 % of 20 runs",
         "duration   p50 of 10 runs of agent 'ü' above 60 s (paused)",
         "reminder   after 6 h",
@@ -442,6 +444,30 @@ def test_a_budget_is_exceeded_once_in_its_period(world, clock):
     assert {a["detail"]["per"]: a["since_at"][:10] for a in both} == {
         "day": now.date().isoformat(), "month": now.date().replace(day=1).isoformat()
     }  # fmt: skip
+
+
+def test_budgets_of_an_agent_and_of_a_model_count_only_these(world, clock):
+    clock.advance((12 * HOUR - clock.now()) % DAY)
+    for model in ("m", "other"):
+        world.server.cli("price", "set", model, "--input", "1000", "--output", "0")
+    budgets = [
+        {"amount": "10.00", "per": "day", "agent_name": "worker"},
+        {"amount": "10.00", "per": "day", "agent_name": "missing"},
+        {"amount": "10.00", "per": "day", "model": "other"},
+        {"amount": "3.00", "per": "day", "agent_name": "worker", "model": "other"},
+    ]
+    set_rules(world, budgets=budgets)
+    spend(world, clock, 9)
+    spend(world, clock, 2, model="other")
+    clock.advance(MINUTE)
+    alert = until_open(world)
+    assert alert["detail"] == {**budgets[0], "cost": "11.00"}
+    assert alert["agent_name"] == "worker"
+    spend(world, clock, 2, model="other")
+    clock.advance(MINUTE)
+    second = until(lambda: [a for a in alerts(world, state="open")
+                            if a["alert_id"] != alert["alert_id"]])  # fmt: skip
+    assert [a["detail"] for a in second] == [{**budgets[3], "cost": "4.00"}]
 
 
 def test_a_budget_that_is_exceeded_in_the_next_period_too_is_told_anew(world, clock):

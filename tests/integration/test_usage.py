@@ -228,6 +228,24 @@ def test_usage_is_of_one_run_if_asked(shop):
     assert asked(shop, time_range=DAY, run_id=str(uuid.uuid4()))["groups"] == []
 
 
+def test_usage_is_told_by_version(shop):
+    shop.price({"model": "m", "input": "1000", "output": "0"})
+    send(
+        shop,
+        report(agent_version="1.0", input_tokens=1000),
+        report(agent_version="1.0", input_tokens=2000, run_id=str(uuid.UUID(int=2))),
+        report(agent_version="1.1", input_tokens=500, run_id=str(uuid.UUID(int=3))),
+        report(input_tokens=250, run_id=str(uuid.UUID(int=4))),
+        report(agent_name="b", agent_version="1.0", input_tokens=100),
+    )
+    told = asked(shop, time_range=DAY, group_by="agent,version")
+    found = [(g["agent_name"], g["agent_version"], g["cost"]) for g in told["groups"]]
+    assert found == [("a", "1.0", "3.00"), ("a", "1.1", "0.50"), ("a", "", "0.25"), ("b", "1.0", "0.10")]
+    assert told["total"]["cost"] == "3.85"
+    by_run = asked(shop, time_range=DAY, group_by="run,version", agent_name="a")["groups"]
+    assert [g["agent_version"] for g in by_run] == ["1.0", "1.0", "1.1", ""]
+
+
 def test_only_the_dearest_thousand_groups_are_told(shop):
     shop.price({"model": "m", "input": 1, "output": 1})
     ids = [str(uuid.UUID(int=i, version=4)) for i in range(2500)]

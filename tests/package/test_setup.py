@@ -93,7 +93,8 @@ def test_make_check_sets_up_the_tests(bare):
 
 TESTS = "/usr/bin/python3 -B -m pytest -q -p no:cacheprovider"
 ON_ASAN = "MUSTER_TEST_STORES=sqlite MUSTER_TEST_BINARY=build/asan/muster"
-ON_TSAN = "MUSTER_TEST_STORES=sqlite MUSTER_TEST_BINARY=build/tsan/muster TSAN_OPTIONS=suppressions=tests/tsan.supp"
+KNOWN_RACES = "TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp"
+ON_TSAN = f"MUSTER_TEST_STORES=sqlite MUSTER_TEST_BINARY=build/tsan/muster {KNOWN_RACES}"
 ON_POSTGRES = "tests/drivers/with_postgres env MUSTER_TEST_STORES=postgres MUSTER_TEST_BINARY=build/release/muster"
 
 # What `make test` does (scripts/run_tests.py), with one short test of each kind.

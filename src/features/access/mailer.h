@@ -17,7 +17,7 @@ struct mail {
 };
 
 /* Begins to send. ERR_BUSY when too many are pending: then done() is not called. */
-typedef int mail_send_fn(const struct engine *e, struct mail *mail, struct error *err);
+typedef int mail_send_fn(struct engine *e, struct mail *mail, struct error *err);
 
 /* In open() only. */
 void access_set_mailer(struct engine *e, mail_send_fn *send);

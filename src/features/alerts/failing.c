@@ -24,8 +24,9 @@ enum {
     AGENTS_MAX = 100, /* looked at per tick */
     RUNS = 20,        /* that are counted */
     RUNS_TO_RECOVER = 5,
-    QUIET_S = 86400, /* without a failure */
-    NAME_BYTES = 200 /* of a name in a sentence */
+    COUNTED_MAX = 20, /* agents whose runs are counted in the transaction of their reports */
+    QUIET_S = 86400,  /* without a failure */
+    NAME_BYTES = 200  /* of a name in a sentence */
 };
 
 /* What an agent's last runs say. */
@@ -77,17 +78,29 @@ static struct str detail_of(const struct failing_verdict *v, struct arena *arena
     return detail;
 }
 
-static int read_verdict(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+static int read_verdict(struct db *db, const struct finished_runs *of, struct arena *arena,
                         struct failing_verdict *ret, struct error *err)
 {
-    const struct finished_runs of = { tenant_id, agent_id, RUNS };
     struct list runs;
     bool more;
 
-    if (store_finished_runs(db, &of, arena, &runs, &more, err) != 0)
+    if (store_finished_runs(db, of, arena, &runs, &more, err) != 0)
         return -1;
     *ret = judge(&runs, more, clock_wall_us());
     return 0;
+}
+
+/* For the watch, which can afford it: an agent most of whose runs never end is judged by the runs
+ * that did, however few they are. */
+static int read_deep_verdict(struct db *db, const struct failing_row *row, struct arena *arena,
+                             struct failing_verdict *ret, struct error *err)
+{
+    struct finished_runs of = { row->tenant_id, row->agent_id, RUNS, false };
+
+    if (read_verdict(db, &of, arena, ret, err) != 0)
+        return -1;
+    of.deep = true;
+    return ret->unknown ? read_verdict(db, &of, arena, ret, err) : 0;
 }
 
 static int update_alert(struct txn *txn, const struct failing_row *open, struct str detail,
@@ -132,16 +145,26 @@ static int open_alert(struct txn *txn, const struct event_item *item,
     return alerts_open(txn->db, &notice, &opened, err);
 }
 
-int failing_note(struct txn *txn, const struct event_item *item, struct arena *arena,
+/* What is known without counting. A report of long ago says nothing about now. */
+static struct failing_verdict first_verdict(const struct event_item *item)
+{
+    const int64_t age = item->received_at - item->event->timestamp;
+
+    return (struct failing_verdict){ .unknown = true,
+                                     .recovered = age >= (int64_t)QUIET_S * USEC_PER_SEC };
+}
+
+int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
                  struct error *err)
 {
+    const struct finished_runs of = { item->tenant_id, item->agent_id, RUNS, false };
     const struct finished_run failed = { .run_id = item->event->run_id,
                                          .error_type = item->event->error_type,
                                          .failed = true };
-    struct failing_verdict v;
+    struct failing_verdict v = first_verdict(item);
     struct failing_row open;
 
-    if (read_verdict(txn->db, item->tenant_id, item->agent_id, arena, &v, err) != 0 ||
+    if ((nth < COUNTED_MAX && read_verdict(txn->db, &of, arena, &v, err) != 0) ||
         store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) != 0)
         return -1;
     if (v.recovered) /* a report of long ago; an open alert is closed by the watch */
@@ -236,7 +259,7 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
     struct failing_row open;
 
     if (store_failing_of(txn->db, seen->tenant_id, seen->agent_id, arena, &open, err) != 0 ||
-        read_verdict(txn->db, seen->tenant_id, seen->agent_id, arena, &v, err) != 0)
+        read_deep_verdict(txn->db, seen, arena, &v, err) != 0)
         return -1;
     if (str_is_null(open.alert_id))
         return 0;
@@ -286,8 +309,7 @@ static int find_changed(struct failing_watch *f, struct error *err)
     for (size_t i = 0; i < list.n; i++) {
         struct failing_verdict v;
 
-        if (read_verdict(f->options.db, rows[i].tenant_id, rows[i].agent_id, &f->arena, &v, err) !=
-            0)
+        if (read_deep_verdict(f->options.db, &rows[i], &f->arena, &v, err) != 0)
             return -1;
         if (is_over(&rows[i], &v) ||
             (!v.unknown && !str_eq(rows[i].detail, detail_of(&v, &f->arena))))

@@ -18,8 +18,10 @@ struct failing_watch;
 struct txn;
 struct writer;
 
-/* The event, stored in this transaction, made a run fail. The arena is scratch space. */
-int failing_note(struct txn *txn, const struct event_item *item, struct arena *arena,
+/* The event, stored in this transaction, made a run fail; it is of the nth agent, from 0 on. Only
+ * the runs of the first agents are counted here: the alerts of the others say what they know, and
+ * the watch counts for them. The arena is scratch space. */
+int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
                  struct error *err) MUST_CHECK;
 
 struct failing_options {

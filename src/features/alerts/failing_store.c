@@ -7,7 +7,10 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
-enum { UNFINISHED_MAX = 20 }; /* runs without an end that are looked at besides */
+enum {
+    UNFINISHED_MAX = 20, /* runs without an end that are looked at besides */
+    DEEP_MAX = 1000      /* runs looked at in all, when that many have no end */
+};
 
 /* clang-format off */
 #define RUN_COLUMNS "run_id, error_type, closing_event, start_at, closing_at, duration_ms"
@@ -76,7 +79,7 @@ static bool add_finished(void *ctx, const struct db_row *row)
 int store_finished_runs(struct db *db, const struct finished_runs *of, struct arena *arena,
                         struct list *ret, bool *ret_more, struct error *err)
 {
-    const int64_t max = 2 * of->limit + UNFINISHED_MAX;
+    const int64_t max = of->deep ? DEEP_MAX : 2 * of->limit + UNFINISHED_MAX;
     struct finding finding = { .rows = { .arena = arena, .size = sizeof(struct finished_run) } };
     const struct rows *rows = &finding.rows;
     const int r = of->agent_id == 0
@@ -89,7 +92,7 @@ int store_finished_runs(struct db *db, const struct finished_runs *of, struct ar
     if (r != 0)
         return -1;
     *ret = (struct list){ rows->items, rows->n < (size_t)of->limit ? rows->n : (size_t)of->limit };
-    *ret_more = finding.looked_at == max;
+    *ret_more = !of->deep && finding.looked_at == max;
     return 0;
 }
 

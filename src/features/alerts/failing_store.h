@@ -23,6 +23,7 @@ struct finished_run {
 /* Whose runs: of one agent, or of all (agent_id 0). */
 struct finished_runs {
     int64_t tenant_id, agent_id, limit;
+    bool deep; /* look at as many runs as are worth it: the answer is all that is known */
 };
 
 /* The last runs that have ended, newest start first: a list of struct finished_run. Looks at twice

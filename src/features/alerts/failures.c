@@ -90,6 +90,7 @@ static int note_agents(struct txn *txn, const struct event_item **failures, size
                        struct error *err)
 {
     struct arena arena;
+    size_t agents = 0;
     int r = 0;
 
     qsort((void *)failures, n, sizeof(*failures), compare_agents);
@@ -98,7 +99,7 @@ static int note_agents(struct txn *txn, const struct event_item **failures, size
         if (i > 0 && failures[i]->tenant_id == failures[i - 1]->tenant_id &&
             failures[i]->agent_id == failures[i - 1]->agent_id)
             continue;
-        r = failing_note(txn, failures[i], &arena, err);
+        r = failing_note(txn, failures[i], agents++, &arena, err);
         arena_reset(&arena);
     }
     arena_done(&arena);

@@ -3,27 +3,18 @@
 
 #include <stdlib.h>
 
-#include "base/busy.h"
-#include "base/clock.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
+#include "features/alerts/due_job.h"
 #include "features/alerts/still_open.h"
 
-enum {
-    PERIOD_S = 5,
-    NOTIFY_MAX = 100 /* alerts per transaction */
-};
+enum { NOTIFY_MAX = 100 }; /* alerts per transaction */
 
 struct mutes {
     struct mutes_options options;
-    int64_t checked_us; /* raw */
-
-    struct writer_job job; /* belongs to the writer while `busy`, as does now_us */
-    int64_t now_us;
-    struct busy busy;
+    struct due_job due;
 };
 
 struct mutes *mutes_new(const struct mutes_options *options)
@@ -42,30 +33,23 @@ void mutes_free(struct mutes *m)
 /* Reads the alerts again: they may have changed since the tick. */
 static int mutes_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    struct mutes *m = CONTAINER_OF(job, struct mutes, job);
+    struct mutes *m = CONTAINER_OF(job, struct mutes, due.job);
     struct arena arena;
     struct list list;
     int r;
 
     arena_init(&arena);
-    r = store_alerts_unnotified(txn->db, m->now_us, NOTIFY_MAX, &arena, &list, err);
+    r = store_alerts_unnotified(txn->db, m->due.now_us, NOTIFY_MAX, &arena, &list, err);
     for (size_t i = 0; r == 0 && i < list.n; i++) {
         struct alert_row *row = &((struct alert_row *)list.items)[i];
         const struct alert_notice notice = { .row = row,
                                              .message = row->type,
                                              .summary = still_open_text(row, &arena) };
 
-        r = alerts_notify_unmuted(txn->db, &notice, m->now_us, err);
+        r = alerts_notify_unmuted(txn->db, &notice, m->due.now_us, err);
     }
     arena_done(&arena);
     return r;
-}
-
-/* After a failure the next tick finds the alerts again. */
-static void mutes_done(struct writer_job *job, const struct error *err)
-{
-    (void)err;
-    busy_end(&CONTAINER_OF(job, struct mutes, job)->busy);
 }
 
 static int has_unnotified(const struct mutes *m, bool *ret, struct error *err)
@@ -75,7 +59,7 @@ static int has_unnotified(const struct mutes *m, bool *ret, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = store_alerts_unnotified(m->options.db, m->now_us, 1, &arena, &list, err);
+    r = store_alerts_unnotified(m->options.db, m->due.now_us, 1, &arena, &list, err);
     *ret = r == 0 && list.n > 0;
     arena_done(&arena);
     return r;
@@ -86,19 +70,8 @@ int mutes_tick(struct mutes *m, int64_t wall_us, int64_t raw_us, struct error *e
     bool any;
     int r;
 
-    if (raw_us - m->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
+    if (!due_job_begin(&m->due, wall_us, raw_us))
         return 0;
-    m->checked_us = raw_us;
-    m->now_us = wall_us;
     r = has_unnotified(m, &any, err);
-    if (r == 0 && any) {
-        m->job = (struct writer_job){
-            .apply = mutes_apply, .done = mutes_done, .events = 1, .unbounded = true
-        };
-        r = writer_submit(m->options.writer, &m->job, err);
-        if (r == 0)
-            return 0;
-    }
-    busy_end(&m->busy);
-    return r;
+    return due_job_end(&m->due, m->options.writer, mutes_apply, r, any, err);
 }

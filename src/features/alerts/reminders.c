@@ -3,28 +3,19 @@
 
 #include <stdlib.h>
 
-#include "base/busy.h"
-#include "base/clock.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
+#include "features/alerts/due_job.h"
 #include "features/alerts/handling/handling.h"
 #include "features/alerts/still_open.h"
 
-enum {
-    PERIOD_S = 5,
-    REMIND_MAX = 100 /* alerts per transaction */
-};
+enum { REMIND_MAX = 100 }; /* alerts per transaction */
 
 struct reminders {
     struct reminders_options options;
-    int64_t checked_us; /* raw */
-
-    struct writer_job job; /* belongs to the writer while `busy`, as does now_us */
-    int64_t now_us;
-    struct busy busy;
+    struct due_job due;
 };
 
 struct reminders *reminders_new(const struct reminders_options *options)
@@ -58,28 +49,21 @@ static int remind(struct txn *txn, struct alert_row *row, int64_t now_us, struct
 /* Reads the alerts again: they may have changed since the tick. */
 static int reminders_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    struct reminders *m = CONTAINER_OF(job, struct reminders, job);
+    struct reminders *m = CONTAINER_OF(job, struct reminders, due.job);
     struct arena arena, scratch; /* of all, and of one alert */
     struct list list;
     int r;
 
     arena_init(&arena);
     arena_init(&scratch);
-    r = store_alerts_to_remind(txn->db, m->now_us, REMIND_MAX, &arena, &list, err);
+    r = store_alerts_to_remind(txn->db, m->due.now_us, REMIND_MAX, &arena, &list, err);
     for (size_t i = 0; r == 0 && i < list.n; i++) {
-        r = remind(txn, &((struct alert_row *)list.items)[i], m->now_us, &scratch, err);
+        r = remind(txn, &((struct alert_row *)list.items)[i], m->due.now_us, &scratch, err);
         arena_reset(&scratch);
     }
     arena_done(&scratch);
     arena_done(&arena);
     return r;
-}
-
-/* After a failure the next tick finds the alerts again. */
-static void reminders_done(struct writer_job *job, const struct error *err)
-{
-    (void)err;
-    busy_end(&CONTAINER_OF(job, struct reminders, job)->busy);
 }
 
 static int has_due(const struct reminders *m, bool *ret, struct error *err)
@@ -89,7 +73,7 @@ static int has_due(const struct reminders *m, bool *ret, struct error *err)
     int r;
 
     arena_init(&arena);
-    r = store_alerts_to_remind(m->options.db, m->now_us, 1, &arena, &list, err);
+    r = store_alerts_to_remind(m->options.db, m->due.now_us, 1, &arena, &list, err);
     *ret = r == 0 && list.n > 0;
     arena_done(&arena);
     return r;
@@ -100,19 +84,8 @@ int reminders_tick(struct reminders *m, int64_t wall_us, int64_t raw_us, struct 
     bool any;
     int r;
 
-    if (raw_us - m->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
+    if (!due_job_begin(&m->due, wall_us, raw_us))
         return 0;
-    m->checked_us = raw_us;
-    m->now_us = wall_us;
     r = has_due(m, &any, err);
-    if (r == 0 && any) {
-        m->job = (struct writer_job){
-            .apply = reminders_apply, .done = reminders_done, .events = 1, .unbounded = true
-        };
-        r = writer_submit(m->options.writer, &m->job, err);
-        if (r == 0)
-            return 0;
-    }
-    busy_end(&m->busy);
-    return r;
+    return due_job_end(&m->due, m->options.writer, reminders_apply, r, any, err);
 }

@@ -115,24 +115,51 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
     return 0;
 }
 
+/* Of one model; null when it is not among them. */
+static struct str cost_of_model(const struct usage_answer *usage, struct str model)
+{
+    const struct usage_part *parts = usage->groups.items;
+
+    for (size_t i = 0; i < usage->groups.n; i++)
+        if (str_eq(parts[i].model, model))
+            return parts[i].sums.cost;
+    return STR_NULL;
+}
+
 /* Cost of the period so far, as shown to users; usage without a price does not count. */
-static int find_cost(const struct rule_eval_reader *reader, int64_t since, struct str *ret,
-                     struct error *err)
+static int find_cost(const struct rule_eval_reader *reader, const struct budget_rule *rule,
+                     int64_t since, struct str *ret, struct error *err)
 {
     const struct tenant_entry tenant = { .id = reader->tenant_id };
     const struct usage_request request = { .tenant = &tenant,
                                            .prices = reader->prices,
                                            .range = { since, reader->now },
                                            .groups = GROUP_MODEL,
-                                           .agent_name = STR_NULL,
+                                           .agent_name = rule->agent_name,
                                            .run_id = STR_NULL,
                                            .kpi = STR_NULL };
     struct usage_answer usage;
+    struct str cost;
 
     if (usage_read(reader->db, &request, reader->arena, &usage, err) != 0)
         return -1;
-    *ret = str_is_null(usage.total->cost) ? STR_LIT("0.00") : usage.total->cost;
+    cost = str_is_null(rule->model) ? usage.total->cost : cost_of_model(&usage, rule->model);
+    *ret = str_is_null(cost) ? STR_LIT("0.00") : cost;
     return 0;
+}
+
+/* "LLM cost", "LLM cost of agent 'x' with model 'y'" */
+static struct str budget_name(const struct budget_rule *rule, struct arena *arena)
+{
+    const struct str agent = utf8_cut(rule->agent_name, NAME_BYTES);
+    const struct str model = utf8_cut(rule->model, NAME_BYTES);
+    struct str name = STR_LIT("LLM cost");
+
+    if (!str_is_null(rule->agent_name))
+        name = arena_printf(arena, "%.*s of agent '%.*s'", STR_ARG(name), STR_ARG(agent));
+    if (!str_is_null(rule->model))
+        name = arena_printf(arena, "%.*s with model '%.*s'", STR_ARG(name), STR_ARG(model));
+    return name;
 }
 
 /* An amount that overflows exceeds every budget. */
@@ -148,10 +175,14 @@ int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_
 {
     enum bucket bucket = rule->per == BUDGET_DAY ? BUCKET_DAY : BUCKET_MONTH;
     int64_t since = timerange_bucket_start(bucket, reader->now);
+    const struct str what = budget_name(rule, reader->arena);
+    int64_t agent_id = 0;
     struct str cost;
     struct buf quoted;
 
-    if (find_cost(reader, since, &cost, err) != 0)
+    if (find_cost(reader, rule, since, &cost, err) != 0 ||
+        (!str_is_null(rule->agent_name) &&
+         store_agent_id(reader->db, reader->tenant_id, rule->agent_name, &agent_id, err) != 0))
         return -1;
     *ret =
         (struct rule_eval){ .known = true,
@@ -159,14 +190,15 @@ int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_
                             .type = STR_LIT("budget.exceeded"),
                             .recovered = STR_LIT("budget.recovered"),
                             .subject = alert_rules_budget_subject(rule, reader->arena),
+                            .agent_id = agent_id,
                             .since_at = since,
                             .until_at = timerange_bucket_next(bucket, reader->now) };
-    ret->summary = arena_printf(reader->arena, "LLM cost is %.*s USD this %s, %s %.*s USD%s",
-                                STR_ARG(cost), budget_period_names[rule->per],
+    ret->summary = arena_printf(reader->arena, "%.*s is %.*s USD this %s, %s %.*s USD%s",
+                                STR_ARG(what), STR_ARG(cost), budget_period_names[rule->per],
                                 ret->crossed ? "over the budget of" : "within the budget of",
                                 STR_ARG(rule->amount), ret->crossed ? "" : " again");
-    ret->ended = arena_printf(reader->arena, "The %s with an LLM cost over %.*s USD has ended",
-                              budget_period_names[rule->per], STR_ARG(rule->amount));
+    ret->ended = arena_printf(reader->arena, "The %s is over in which %.*s was over %.*s USD",
+                              budget_period_names[rule->per], STR_ARG(what), STR_ARG(rule->amount));
     buf_init(&quoted, KIB(1));
     buf_add_json(&quoted, cost);
     ret->detail = rule_detail(&budget_rule_identity, rule, "cost", buf_str(&quoted), reader->arena);

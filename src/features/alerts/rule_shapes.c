@@ -93,9 +93,11 @@ SHAPE_END(kpi_rule_shape, "KpiRule", .doc = "Limits for a KPI's total; at least 
 SHAPE_BEGIN(budget_rule_shape)
     { STR(amount), .max = 32, .pattern = "^([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$", .flags = F_REQUIRED, .doc = "USD, as a decimal." },
     { ENUM(per),    .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC." },
+    { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Only what this agent costs. Null: all agents together." },
+    { STR(model),      .max = 256, .flags = F_NULL, .doc = "Only what this model costs, by the name that agents report. Null: all models together." },
     { BOOL(paused), .absent = "false", .doc = PAUSED_DOC },
-SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month.", .rules = check_budget,
-          .example = EXAMPLE({"amount": "25.00", "per": "day"}));
+SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month, for all or for one agent, one model, or both.", .rules = check_budget,
+          .example = EXAMPLE({"amount": "25.00", "per": "day", "agent_name": "invoice-reader"}));
 #undef OWNER
 
 #define OWNER struct failure_rate_rule
@@ -142,6 +144,8 @@ SHAPE_END(kpi_rule_identity, "KpiRuleIdentity");
 #define OWNER struct budget_rule
 SHAPE_BEGIN(budget_rule_identity)
     { STR(amount) }, { ENUM(per), .choices = budget_period_names },
+    /* Added later: left out where they are null, so that it is the text of before. */
+    { STR(agent_name), .flags = F_OMIT | F_NULL }, { STR(model), .flags = F_OMIT | F_NULL },
 SHAPE_END(budget_rule_identity, "BudgetRuleIdentity");
 #undef OWNER
 

@@ -25,8 +25,10 @@ struct kpi_rule {
 
 /* LLM budget per day or month, UTC. */
 struct budget_rule {
-    struct str amount; /* USD, a decimal */
-    int per;           /* enum budget_period */
+    struct str amount;     /* USD, a decimal */
+    int per;               /* enum budget_period */
+    struct str agent_name; /* null: all agents together */
+    struct str model;      /* null: all models together */
     bool paused;
 };
 

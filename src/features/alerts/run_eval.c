@@ -43,7 +43,7 @@ static int find_agent(const struct rule_eval_reader *reader, struct scope *scope
 static int read_runs(const struct rule_eval_reader *reader, struct scope *scope,
                      struct rule_eval *ret, struct error *err)
 {
-    struct finished_runs of = { reader->tenant_id, 0, scope->n };
+    struct finished_runs of = { reader->tenant_id, 0, scope->n, false };
     bool more;
 
     if (find_agent(reader, scope, err) != 0)

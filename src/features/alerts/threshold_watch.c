@@ -176,8 +176,10 @@ static int eval_rule_at(const struct turn *t, size_t i, struct rule_eval *ret, s
         return kpis[i].paused ? 0 : rule_eval_kpi(&t->reader, &kpis[i], ret, err);
     }
     i -= rules->kpis.n;
-    if (i < rules->budgets.n)
+    if (i < rules->budgets.n) {
+        *ret_name = budgets[i].agent_name;
         return budgets[i].paused ? 0 : rule_eval_budget(&t->reader, &budgets[i], ret, err);
+    }
     i -= rules->budgets.n;
     if (i < rules->failure_rates.n) {
         *ret_name = rates[i].agent_name;

@@ -241,13 +241,15 @@ static bool read_usage(void *ctx, const struct db_row *row)
     const struct reading *reading = ctx;
     int64_t at = db_get_int(row, USAGE_AT_TIMESTAMP);
 
-    reading->on_row(reading->ctx, &(struct llm_row){ .agent_id = db_get_int(row, USAGE_AT_AGENT),
-                                                     .model = db_get_text(row, USAGE_AT_MODEL),
-                                                     .counts = read_counts(row, USAGE_AT_COUNTS),
-                                                     .start = at,
-                                                     .first_at = at,
-                                                     .last_at = at,
-                                                     .run_id = db_get_text(row, USAGE_AT_RUN_ID) });
+    reading->on_row(reading->ctx,
+                    &(struct llm_row){ .agent_id = db_get_int(row, USAGE_AT_AGENT),
+                                       .model = db_get_text(row, USAGE_AT_MODEL),
+                                       .counts = read_counts(row, USAGE_AT_COUNTS),
+                                       .start = at,
+                                       .first_at = at,
+                                       .last_at = at,
+                                       .run_id = db_get_text(row, USAGE_AT_RUN_ID),
+                                       .version = db_get_text(row, USAGE_AT_VERSION) });
     return true;
 }
 

@@ -30,7 +30,7 @@ struct llm_filter {
 struct llm_row {
     int64_t agent_id;
     struct str model;
-    struct str run_id; /* of a report */
+    struct str run_id, version; /* of a report */
     struct llm_counts counts;
     int64_t start; /* the next three: of a report all its timestamp */
     int64_t first_at, last_at;

@@ -128,6 +128,8 @@ static void add_tokens(struct reading *r, const struct llm_row *row,
         key.agent_id = row->agent_id;
     if ((groups & GROUP_RUN) != 0)
         key.run_id = row->run_id;
+    if ((groups & GROUP_VERSION) != 0)
+        key.version = row->version;
     if ((groups & GROUP_DAY) != 0)
         key.day = llm_totals_start(LLM_DAY, row->start);
     sum = usage_groups_at(&r->groups, &key);
@@ -289,13 +291,15 @@ static int read_sums(struct reading *r, struct db *db, struct error *err)
     return status;
 }
 
-/* Runs have no sums: reads the reports of one run, or of all runs in turn. */
+/* Runs and versions have no sums: reads the reports of one run, of all runs in turn, or of all. */
 static int read_groups(struct reading *r, struct db *db, struct error *err)
 {
     if (!str_is_null(r->request->run_id))
         return store_llm_usage(db, &r->filter, usage_on_report, r, err);
     if ((r->request->groups & GROUP_RUN) != 0)
         return store_llm_usage_by_run(db, &r->filter, usage_on_run_report, r, err);
+    if ((r->request->groups & GROUP_VERSION) != 0)
+        return store_llm_usage(db, &r->filter, usage_on_report, r, err);
     return read_sums(r, db, err);
 }
 
@@ -335,6 +339,8 @@ static void fill_groups(struct reading *r, struct list *ret)
             parts[i].agent_name = entry->agent_name;
         if ((by & GROUP_RUN) != 0)
             parts[i].run_id = arena_copy(r->arena, entry->key.run_id);
+        if ((by & GROUP_VERSION) != 0)
+            parts[i].agent_version = arena_copy(r->arena, entry->key.version);
         if ((by & GROUP_DAY) != 0)
             parts[i].day = day_text(entry->key.day, r->arena);
         cost_fill_answer(&entry->sum, r->arena, &parts[i].sums);

@@ -44,6 +44,8 @@ static struct str key_bytes(struct usage_groups *g, const struct usage_key *key)
     buf_add(&g->key, key->model);
     buf_add_char(&g->key, '\0');
     buf_add(&g->key, key->run_id);
+    buf_add_char(&g->key, '\0');
+    buf_add(&g->key, key->version);
     return buf_str(&g->key);
 }
 
@@ -80,6 +82,7 @@ struct cost_sum *usage_groups_at(struct usage_groups *g, const struct usage_key 
     entry->key = *key;
     entry->key.model = arena_copy(&g->open_arena, key->model);
     entry->key.run_id = arena_copy(&g->open_arena, key->run_id);
+    entry->key.version = arena_copy(&g->open_arena, key->version);
     entry->agent_name = name_of(g, key->agent_id);
     (void)map_put(&g->open, arena_copy(&g->open_arena, bytes), entry);
     return &entry->sum;
@@ -93,6 +96,8 @@ static int by_names(const struct usage_entry *x, const struct usage_entry *y)
         order = str_cmp(x->agent_name, y->agent_name);
     if (order == 0)
         order = str_cmp(x->key.run_id, y->key.run_id);
+    if (order == 0)
+        order = str_cmp(x->key.version, y->key.version);
     return order;
 }
 
@@ -141,6 +146,7 @@ static void drop_cheapest(struct usage_groups *g)
 
         key->model = arena_copy(&g->arenas[1], key->model);
         key->run_id = arena_copy(&g->arenas[1], key->run_id);
+        key->version = arena_copy(&g->arenas[1], key->version);
     }
     arena_reset(&from);
     g->arenas[0] = g->arenas[1];
@@ -161,6 +167,7 @@ void usage_groups_settle(struct usage_groups *g)
         *kept = *entry;
         kept->key.model = arena_copy(&g->arenas[0], entry->key.model);
         kept->key.run_id = arena_copy(&g->arenas[0], entry->key.run_id);
+        kept->key.version = arena_copy(&g->arenas[0], entry->key.version);
     }
     map_done(&g->open);
     map_init(&g->open);

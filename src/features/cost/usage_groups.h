@@ -21,7 +21,7 @@ enum { USAGE_OPEN_MAX = 100000 };
 
 /* The key of a group; members not grouped by are 0 or STR_NULL. */
 struct usage_key {
-    struct str model, run_id;
+    struct str model, run_id, version;
     int64_t agent_id;
     int64_t day; /* its start */
 };

@@ -86,7 +86,7 @@ int usage_kpi_read(struct usage_kpi *kpi, struct db *db, const struct usage_requ
     const struct kpi_reading reading = {
         .range = request->range, .bucket = BUCKET_DAY, .on_state = usage_kpi_add_state, .ctx = kpi
     };
-    bool attributable = (request->groups & (GROUP_MODEL | GROUP_RUN)) == 0;
+    bool attributable = (request->groups & (GROUP_MODEL | GROUP_RUN | GROUP_VERSION)) == 0;
     struct kpi_rows series, declared;
 
     *kpi = (struct usage_kpi){ .arena = arena,

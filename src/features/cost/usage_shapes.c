@@ -43,6 +43,7 @@ SHAPE_END(usage_sums_shape, "UsageSums", .doc = "Tokens and their cost.",
 SHAPE_BEGIN(usage_part_shape)
     { STR(model),      .flags = F_OMIT, .doc = "Present when grouped by model." },
     { STR(agent_name), .flags = F_OMIT, .doc = "Present when grouped by agent." },
+    { STR(agent_version), .flags = F_OMIT, .doc = "Present when grouped by version; empty: the reports name none." },
     { UUID(run_id),    .flags = F_OMIT, .doc = "Present when grouped by run." },
     { STR(day),        .flags = F_OMIT, .doc = "Present when grouped by day: such as 2025-01-31, UTC." },
 #undef MEMBER
@@ -71,7 +72,7 @@ SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage and cost over a time ra
 #define OWNER struct usage_query
 SHAPE_BEGIN(usage_query_shape)
     { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
-    { STR(group_by),   .pattern = "^(model|agent|run|day)(,(model|agent|run|day))*$", .absent = "\"model\"", .doc = "model, agent, run or day, or several separated by commas." },
+    { STR(group_by),   .pattern = "^(model|agent|version|run|day)(,(model|agent|version|run|day))*$", .absent = "\"model\"", .doc = "model, agent, version, run or day, or several separated by commas. By run or version every report is read: choose a short time_range." },
     { STR(agent_name), .flags = F_NULL, .doc = "Only this agent." },
     { UUID(run_id),    .flags = F_NULL, .doc = "Only this run." },
     { STR(kpi),        .flags = F_NULL, .doc = "Key of a KPI aggregated by sum: adds kpi_value and cost_per_unit." },

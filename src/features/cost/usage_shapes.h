@@ -18,7 +18,8 @@ struct usage_sums {
 };
 
 struct usage_part {
-    struct str model, agent_name, run_id, day; /* null (left out) unless grouped by it */
+    struct str model, agent_name, agent_version, run_id,
+        day; /* null (left out) unless grouped by it */
     struct usage_sums sums;
 };
 

@@ -23,13 +23,6 @@ struct webhooks {
     struct courier *courier;
 };
 
-struct courier *webhooks_courier(const struct engine *e)
-{
-    const struct webhooks *webhooks = engine_state(e, &webhooks_feature);
-
-    return webhooks->courier;
-}
-
 const struct webhooks_context *webhooks_context(const struct engine *e)
 {
     const struct webhooks *webhooks = engine_state(e, &webhooks_feature);
@@ -53,7 +46,7 @@ static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
         vault_add_sealed_table(vault_of(e), &webhooks_sealed[i]);
     if (webhooks->context.sends_mail)
         access_set_mailer(e, letter_send);
-    return db_open(engine_database(e), DB_READER, &webhooks->db, err);
+    return engine_serves(e) ? db_open(engine_database(e), DB_READER, &webhooks->db, err) : 0;
 }
 
 /* What can only fail later, with the first mail, is refused at the start. */
@@ -76,7 +69,7 @@ static int check_mail_settings(const struct settings *settings, struct error *er
     return 0;
 }
 
-static int webhooks_start(struct engine *e, struct error *err)
+static int start_courier(struct engine *e, struct error *err)
 {
     struct webhooks *webhooks = engine_state(e, &webhooks_feature);
     const struct settings *settings = engine_settings(e);
@@ -93,9 +86,31 @@ static int webhooks_start(struct engine *e, struct error *err)
         .delivers = engine_serves(e),
     };
 
-    if (engine_serves(e) && check_mail_settings(settings, err) != 0)
-        return -1;
     return courier_new(&options, &webhooks->courier, err);
+}
+
+static int webhooks_start(struct engine *e, struct error *err)
+{
+    if (!engine_serves(e))
+        return 0; /* webhooks_courier() starts it */
+    return check_mail_settings(engine_settings(e), err) != 0 ? -1 : start_courier(e, err);
+}
+
+/* Few commands send anything, and a connection costs as much as many of them do. A command makes
+ * one request at a time, so that this needs no lock. */
+struct courier *webhooks_courier(struct engine *e, struct error *err)
+{
+    struct webhooks *webhooks = engine_state(e, &webhooks_feature);
+
+    if (webhooks->courier != NULL)
+        return webhooks->courier;
+    if (engine_serves(e)) {
+        err_set(err, ERR_BUSY, "the service is stopping");
+        return NULL;
+    }
+    if (webhooks->db == NULL && db_open(engine_database(e), DB_READER, &webhooks->db, err) != 0)
+        return NULL;
+    return start_courier(e, err) == 0 ? webhooks->courier : NULL;
 }
 
 /* While there is a writer: the courier waits for what it asked of it. */

@@ -29,11 +29,15 @@ static void letter_sent(struct courier_test *test, const struct attempt_end *end
     free(job);
 }
 
-int letter_send(const struct engine *e, struct mail *mail, struct error *err)
+int letter_send(struct engine *e, struct mail *mail, struct error *err)
 {
-    struct letter_job *job = NEW(struct letter_job);
+    struct courier *courier = webhooks_courier(e, err);
+    struct letter_job *job;
     char digits[ID_DIGITS];
 
+    if (courier == NULL)
+        return -1;
+    job = NEW(struct letter_job);
     digest_random_base62(digits, ID_DIGITS);
     (void)snprintf(job->id, sizeof(job->id), "msg_%.*s", ID_DIGITS, digits);
     job->mail = mail;
@@ -46,7 +50,7 @@ int letter_send(const struct engine *e, struct mail *mail, struct error *err)
                                        .webhook_id = STR_LIT(""),
                                        .letter = &job->letter,
                                        .done = letter_sent };
-    if (courier_submit(webhooks_courier(e), &job->test, err) == 0)
+    if (courier_submit(courier, &job->test, err) == 0)
         return 0;
     free(job);
     return -1;

@@ -4,4 +4,4 @@
 #include "features/access/mailer.h"
 
 /* A mail_send_fn. */
-int letter_send(const struct engine *e, struct mail *mail, struct error *err) MUST_CHECK;
+int letter_send(struct engine *e, struct mail *mail, struct error *err) MUST_CHECK;

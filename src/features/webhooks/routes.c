@@ -136,6 +136,7 @@ static void start_webhook_test(struct api_call *call, const struct error *failur
 {
     const struct webhook_path *path = call->params;
     struct testing *testing;
+    struct courier *courier;
     struct error err = { 0 };
 
     if (failure != NULL) {
@@ -147,7 +148,8 @@ static void start_webhook_test(struct api_call *call, const struct error *failur
                                            .webhook_id = path->webhook_id,
                                            .done = webhook_tested },
                                  .call = call };
-    if (courier_submit(webhooks_courier(call->api->engine), &testing->test, &err) != 0)
+    courier = webhooks_courier(call->api->engine, &err);
+    if (courier == NULL || courier_submit(courier, &testing->test, &err) != 0)
         call_reply(call, &err);
 }
 

@@ -64,4 +64,7 @@ int webhooks_retry(const struct webhooks_call *call, struct str delivery_id,
 
 /* The engine's. Any thread. */
 const struct webhooks_context *webhooks_context(const struct engine *e);
-struct courier *webhooks_courier(const struct engine *e);
+
+/* The engine's courier; NULL when a server has ended it or a command, which starts one only when it
+ * needs it, cannot. */
+struct courier *webhooks_courier(struct engine *e, struct error *err) MUST_CHECK;

@@ -1,9 +1,11 @@
-// Tokens and their cost: by day and model, by agent, and models without a price.
+// Tokens and their cost: by day and model, by agent, version and run, and models without a price.
+
+import type { UsageGroup } from "api";
 
 import { Budgets } from "../features/cost/budgets";
 import { UnpricedModels, UsageTotals } from "../features/cost/totals";
 import { formatOf, MEASURES, UsageChart, valueOf } from "../features/cost/usage_chart";
-import { UsageTable } from "../features/cost/usage_table";
+import { USAGE_TABLES, UsageTable } from "../features/cost/usage_table";
 import { ExportMenu } from "../features/export/export_menu";
 import { call } from "../lib/api";
 import { chosen } from "../lib/choices";
@@ -17,6 +19,7 @@ import { Bars } from "../ui/figures";
 
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 const TOP = 10;
+const LISTED = 100; // runs or versions
 
 function useUsage(slug: string, range: string, group_by: string) {
     return useLiveQuery(slug, `${USAGE} ${slug} ${range} ${group_by}`, (signal) =>
@@ -24,8 +27,50 @@ function useUsage(slug: string, range: string, group_by: string) {
     );
 }
 
+interface GroupsProps {
+    slug: string;
+    range: string;
+    by: string;
+    models: UsageGroup[];
+}
+
+/** Runs and versions are read when they are wanted: that reads every report of the period. */
+function Others({ slug, range, by }: Omit<GroupsProps, "models">) {
+    const usage = useUsage(slug, range, by);
+    if (usage.error || !usage.data) return <LoadState of={usage} rows={6} />;
+    return (
+        <>
+            <UsageTable groups={usage.data.groups.slice(0, LISTED)} slug={slug} by={by} />
+            {usage.data.groups.length > LISTED && (
+                <p class="muted">The {LISTED} that cost the most. The export has all.</p>
+            )}
+        </>
+    );
+}
+
+function Groups({ slug, range, by, models }: GroupsProps) {
+    return (
+        <>
+            <div class="filters">
+                <Segments
+                    label="Table"
+                    choices={USAGE_TABLES}
+                    value={by}
+                    onChange={(to) => setQuery({ by: to })}
+                />
+            </div>
+            {by === "model" ? (
+                <UsageTable groups={models} />
+            ) : (
+                <Others key={by} slug={slug} range={range} by={by} />
+            )}
+        </>
+    );
+}
+
 export default function Cost({ slug, query }: PageProps) {
     const range = chosenRange(PERIODS, query.get("range"), "30d");
+    const by = chosen(USAGE_TABLES, query.get("by"), "model");
     const measure = chosen(MEASURES, query.get("measure"), "cost");
     const models = useUsage(slug, range, "model");
     const days = useUsage(slug, range, "day,model");
@@ -85,7 +130,7 @@ export default function Cost({ slug, query }: PageProps) {
                     <Card title="Top agents">
                         <Bars rows={top} format={format} />
                     </Card>
-                    <UsageTable groups={models.data.groups} />
+                    <Groups slug={slug} range={range} by={by} models={models.data.groups} />
                     <p class="muted">
                         Costs are tokens at the prices of the{" "}
                         <a href={href(`/t/${slug}/settings`, { tab: "prices" })}>price list</a>,

@@ -172,7 +172,7 @@ static void put_back(struct forgot *f, struct forgot_mail *oldest)
     lock_release(&f->lock);
 }
 
-static void send_mails(struct forgot *f, const struct engine *e)
+static void send_mails(struct forgot *f, struct engine *e)
 {
     mail_send_fn *send = access_mailer(e);
     struct forgot_mail *m = take_mails(f);
@@ -188,7 +188,7 @@ static void send_mails(struct forgot *f, const struct engine *e)
     put_back(f, m);
 }
 
-void forgot_tick(struct forgot *f, const struct engine *e)
+void forgot_tick(struct forgot *f, struct engine *e)
 {
     struct api_call *held[HELD_MAX];
     size_t n;

@@ -40,4 +40,4 @@ bool forgot_hold(struct forgot *f, struct api_call *call);
 void forgot_post(struct forgot *f, struct str to, struct str text, struct str link_id);
 
 /* Answers the calls that are held, and begins to send mails. Also before the end. */
-void forgot_tick(struct forgot *f, const struct engine *e);
+void forgot_tick(struct forgot *f, struct engine *e);

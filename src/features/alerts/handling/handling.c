@@ -154,7 +154,7 @@ int handling_remind(const struct handling *by, const struct alert_row *row, bool
 
     if (store_alert_remind(by->db, &entry, before, ret, err) != 0)
         return -1;
-    return *ret ? record(by, row->alert_id, entry.entry.what, err) : 0;
+    return *ret ? store_alert_history_remind(by->db, &entry, err) : 0;
 }
 
 int handling_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,

@@ -30,9 +30,15 @@ static const struct db_query select_entries = {
     .sql = "SELECT entry_id, at, what, actor, note FROM alert_history"
            " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3",
 };
+/* Of people: reminders are one between two of them at most. */
 static const struct db_query count_entries = {
     .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM alert_history"
-           " WHERE tenant_id = $1 AND alert_id = $2 LIMIT $3) AS counted",
+           " WHERE tenant_id = $1 AND alert_id = $2 AND what <> 'reminded' LIMIT $3) AS counted",
+};
+static const struct db_query delete_reminders = {
+    .sql = "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 AND what = 'reminded'"
+           " AND entry_id > COALESCE((SELECT MAX(h.entry_id) FROM alert_history h"
+           " WHERE h.tenant_id = $1 AND h.alert_id = $2 AND h.what <> 'reminded'), '')",
 };
 static const struct db_query count_by_type = {
     .row = &alert_count_shape,
@@ -92,6 +98,15 @@ int store_alert_history_add(struct db *db, const struct alert_entry_row *row, st
     return db_run(db, &add_entry, args, err);
 }
 
+int store_alert_history_remind(struct db *db, const struct alert_entry_row *row, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
+
+    if (db_run(db, &delete_reminders, args, err) != 0)
+        return -1;
+    return store_alert_history_add(db, row, err);
+}
+
 int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
                                 struct error *err)
 {
@@ -109,7 +124,7 @@ int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, s
                         struct list *ret, struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(ALERT_HISTORY_MAX));
+        DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(2 * ALERT_HISTORY_MAX + 1));
 
     return rows_list(db, &select_entries, args, arena, ret, err);
 }

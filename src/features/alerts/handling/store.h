@@ -38,13 +38,17 @@ int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t
 int store_alert_history_add(struct db *db, const struct alert_entry_row *row,
                             struct error *err) MUST_CHECK;
 
-enum { ALERT_HISTORY_MAX = 100 }; /* entries of an alert */
+/* The same for a reminder: it takes the place of those after the last entry of a person. */
+int store_alert_history_remind(struct db *db, const struct alert_entry_row *row,
+                               struct error *err) MUST_CHECK;
+
+enum { ALERT_HISTORY_MAX = 100 }; /* entries of people, per alert */
 
 /* Has the alert as many entries as it may have? */
 int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
                                 struct error *err) MUST_CHECK;
 
-/* The oldest of them: a list of struct alert_entry. */
+/* All of them: a list of struct alert_entry. */
 int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
                         struct list *ret, struct error *err) MUST_CHECK;
 

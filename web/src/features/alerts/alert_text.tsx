@@ -154,7 +154,9 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
             const when = daily ? (open ? "today" : "that day") : open ? "this month" : "that month";
             return (
                 <>
-                    <a href={href(pathOf("t", slug, "cost"))}>Model cost</a> {when}:{" "}
+                    <a href={href(pathOf("t", slug, "cost"))}>Model cost</a>
+                    {agent && <> of {agent}</>}
+                    {detailOf(alert, "model") !== "" && ` with ${detailOf(alert, "model")}`} {when}:{" "}
                     {cost(detailOf(alert, "cost"))}, over the {daily ? "daily" : "monthly"} budget
                     of {cost(detailOf(alert, "amount"))}
                 </>

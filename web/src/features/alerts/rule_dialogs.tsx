@@ -137,7 +137,13 @@ export function KpiRuleDialog({
     );
 }
 
-export function BudgetDialog({ rule, onSave, onClose }: RuleDialogProps<BudgetRule>) {
+interface BudgetProps extends RuleDialogProps<BudgetRule> {
+    agents: readonly string[];
+}
+
+export function BudgetDialog({ rule, agents, onSave, onClose }: BudgetProps) {
+    const [agent, setAgent] = useState(rule?.agent_name ?? "");
+    const [model, setModel] = useState(rule?.model ?? "");
     const [amount, setAmount] = useState(rule?.amount ?? "");
     const [per, setPer] = useState<Per>(rule?.per ?? "day");
     const action = useAction();
@@ -150,6 +156,8 @@ export function BudgetDialog({ rule, onSave, onClose }: RuleDialogProps<BudgetRu
                     onSave({
                         amount: amount.trim().replace(/^\$/, ""),
                         per,
+                        agent_name: agent.trim() || null,
+                        model: model.trim() || null,
                         paused: rule?.paused ?? false,
                     })
                 }
@@ -170,6 +178,21 @@ export function BudgetDialog({ rule, onSave, onClose }: RuleDialogProps<BudgetRu
                     choices={BUDGET_PERIODS}
                     value={per}
                     onInput={(to) => setPer(to as Per)}
+                />
+                <TextField
+                    label="Agent"
+                    name="agent_name"
+                    hint="Leave empty for all agents together."
+                    known={agents}
+                    value={agent}
+                    onInput={setAgent}
+                />
+                <TextField
+                    label="Model"
+                    name="model"
+                    hint="As agents report it. Leave empty for all models together."
+                    value={model}
+                    onInput={setModel}
                 />
             </Form>
         </Dialog>

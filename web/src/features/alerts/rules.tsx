@@ -1,6 +1,6 @@
 // Alert rules beside silence: failed, slow and stuck runs, KPIs, budgets, and reminders.
 
-import type { AlertRules, DurationRule, FailureRateRule, KpiRule } from "api";
+import type { AlertRules, BudgetRule, DurationRule, FailureRateRule, KpiRule } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
@@ -143,8 +143,15 @@ function KpiRules({ slug, rules, canEdit, save }: SectionProps) {
     );
 }
 
-function BudgetRules({ rules, canEdit, save }: SectionProps) {
+/** "per day, agent x, model y" */
+const budgetText = ({ per, agent_name, model }: BudgetRule) =>
+    [`per ${per}`, agent_name && `agent ${agent_name}`, model && `model ${model}`]
+        .filter(Boolean)
+        .join(", ");
+
+function BudgetRules({ slug, rules, canEdit, save }: SectionProps) {
     const { index, open, close } = useOpened();
+    const agents = useAgentNames(slug);
     const budgets = rules.budgets ?? [];
     return (
         <>
@@ -152,10 +159,10 @@ function BudgetRules({ rules, canEdit, save }: SectionProps) {
                 title="Budgets"
                 add="Set a budget"
                 none="No budgets yet."
-                rules={budgets.map(({ amount, per, paused = false }) => ({
-                    name: `$${amount}`,
-                    text: `per ${per}`,
-                    paused,
+                rules={budgets.map((rule) => ({
+                    name: `$${rule.amount}`,
+                    text: budgetText(rule),
+                    paused: rule.paused ?? false,
                 }))}
                 canEdit={canEdit}
                 onOpen={open}
@@ -164,6 +171,7 @@ function BudgetRules({ rules, canEdit, save }: SectionProps) {
             />
             {index !== undefined && (
                 <BudgetDialog
+                    agents={agents}
                     rule={budgets[index ?? -1] ?? null}
                     onClose={close}
                     onSave={(rule) => save({ budgets: withRule(budgets, index, rule) }).then(close)}

@@ -1,6 +1,7 @@
 // Dialogs that add or change a rule about the last runs: how many fail, how long they take.
 
 import type { DurationRule, FailureRateRule } from "api";
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
@@ -16,38 +17,63 @@ export const PERCENTILES = [
     { value: "100", label: "Longest run" },
 ];
 
-interface ScopeProps {
-    agents: readonly string[];
-    agent: string;
-    onAgent: (to: string) => void;
-    runs: string;
-    onRuns: (to: string) => void;
+/** What rules about runs have in common. */
+interface RunRule {
+    agent_name?: string | null;
+    runs?: number;
+    paused?: boolean;
 }
 
-/** Whose runs, and how many. */
-function Scope({ agents, agent, onAgent, runs, onRuns }: ScopeProps) {
+interface RunRuleProps {
+    agents: readonly string[];
+    rule: RunRule | null; // null: a new one
+    title: string;
+    onSave: (shared: Required<RunRule>) => Promise<unknown>;
+    onClose: () => void;
+    children: ComponentChildren; // the fields of its own
+}
+
+/** Whose runs and how many, and the fields of one kind of rule. */
+function RunRuleDialog({ agents, rule, title, onSave, onClose, children }: RunRuleProps) {
+    const [agent, setAgent] = useState(rule?.agent_name ?? "");
+    const [runs, setRuns] = useState(String(rule?.runs ?? RUNS));
+    const action = useAction();
+    const save = async () =>
+        onSave({
+            agent_name: agent.trim() || null,
+            runs: Number(runs),
+            paused: rule?.paused ?? false,
+        });
     return (
-        <>
-            <TextField
-                label="Agent"
-                name="agent_name"
-                focus
-                hint="Leave empty for the runs of all agents together."
-                known={agents}
-                value={agent}
-                onInput={onAgent}
-            />
-            <TextField
-                label="Last runs to look at"
-                name="runs"
-                kind="number"
-                min={1}
-                required
-                hint="Runs that have ended, 500 at most. Before there are as many, nothing is decided."
-                value={runs}
-                onInput={onRuns}
-            />
-        </>
+        <Dialog title={title} onClose={onClose}>
+            <Form
+                action={action}
+                submit={rule === null ? "Add" : "Save"}
+                onSubmit={save}
+                onCancel={onClose}
+            >
+                <TextField
+                    label="Agent"
+                    name="agent_name"
+                    focus
+                    hint="Leave empty for the runs of all agents together."
+                    known={agents}
+                    value={agent}
+                    onInput={setAgent}
+                />
+                <TextField
+                    label="Last runs to look at"
+                    name="runs"
+                    kind="number"
+                    min={1}
+                    required
+                    hint="Runs that have ended, 500 at most. Before there are as many, nothing is decided."
+                    value={runs}
+                    onInput={setRuns}
+                />
+                {children}
+            </Form>
+        </Dialog>
     );
 }
 
@@ -61,86 +87,59 @@ interface Common {
     agents: readonly string[];
 }
 
-export function FailureRateDialog(props: RuleDialogProps<FailureRateRule> & Common) {
-    const { rule, onSave, onClose } = props;
-    const [agent, setAgent] = useState(rule?.agent_name ?? "");
-    const [runs, setRuns] = useState(String(rule?.runs ?? RUNS));
+export function FailureRateDialog({ agents, rule, onSave, onClose }: RuleDialogProps<FailureRateRule> & Common) {
     const [percent, setPercent] = useState(rule === null ? "" : String(rule.percent));
-    const action = useAction();
-    const save = () =>
-        onSave({
-            agent_name: agent.trim() || null,
-            runs: Number(runs),
-            percent: required("percent", percent),
-            paused: rule?.paused ?? false,
-        });
     return (
-        <Dialog
+        <RunRuleDialog
+            agents={agents}
+            rule={rule}
             title={rule === null ? "Watch failures" : "Change the failure rate"}
+            onSave={(shared) => onSave({ ...shared, percent: required("percent", percent) })}
             onClose={onClose}
         >
-            <Form
-                action={action}
-                submit={rule === null ? "Add" : "Save"}
-                onSubmit={async () => save()}
-                onCancel={onClose}
-            >
-                <Scope {...props} agent={agent} onAgent={setAgent} runs={runs} onRuns={setRuns} />
-                <TextField
-                    label="Alert above (percent failed)"
-                    name="percent"
-                    required
-                    placeholder="25"
-                    value={percent}
-                    onInput={setPercent}
-                />
-            </Form>
-        </Dialog>
+            <TextField
+                label="Alert above (percent failed)"
+                name="percent"
+                required
+                placeholder="25"
+                value={percent}
+                onInput={setPercent}
+            />
+        </RunRuleDialog>
     );
 }
 
-export function DurationDialog(props: RuleDialogProps<DurationRule> & Common) {
-    const { rule, onSave, onClose } = props;
-    const [agent, setAgent] = useState(rule?.agent_name ?? "");
-    const [runs, setRuns] = useState(String(rule?.runs ?? RUNS));
+export function DurationDialog({ agents, rule, onSave, onClose }: RuleDialogProps<DurationRule> & Common) {
     const [percentile, setPercentile] = useState(String(rule?.percentile ?? 95));
     const [seconds, setSeconds] = useState(rule === null ? "" : String(rule.seconds));
-    const action = useAction();
-    const save = () =>
-        onSave({
-            agent_name: agent.trim() || null,
-            runs: Number(runs),
-            percentile: Number(percentile),
-            seconds: required("seconds", seconds),
-            paused: rule?.paused ?? false,
-        });
     return (
-        <Dialog
+        <RunRuleDialog
+            agents={agents}
+            rule={rule}
             title={rule === null ? "Watch durations" : "Change the duration"}
+            onSave={(shared) =>
+                onSave({
+                    ...shared,
+                    percentile: Number(percentile),
+                    seconds: required("seconds", seconds),
+                })
+            }
             onClose={onClose}
         >
-            <Form
-                action={action}
-                submit={rule === null ? "Add" : "Save"}
-                onSubmit={async () => save()}
-                onCancel={onClose}
-            >
-                <Scope {...props} agent={agent} onAgent={setAgent} runs={runs} onRuns={setRuns} />
-                <ChoiceField
-                    label="Compare"
-                    choices={PERCENTILES}
-                    value={percentile}
-                    onInput={setPercentile}
-                />
-                <TextField
-                    label="Alert above (seconds)"
-                    name="seconds"
-                    required
-                    placeholder="300"
-                    value={seconds}
-                    onInput={setSeconds}
-                />
-            </Form>
-        </Dialog>
+            <ChoiceField
+                label="Compare"
+                choices={PERCENTILES}
+                value={percentile}
+                onInput={setPercentile}
+            />
+            <TextField
+                label="Alert above (seconds)"
+                name="seconds"
+                required
+                placeholder="300"
+                value={seconds}
+                onInput={setSeconds}
+            />
+        </RunRuleDialog>
     );
 }

@@ -1,6 +1,6 @@
 // The budgets of a workspace: what is spent of each, and what will be at the end of its period.
 
-import type { BudgetRule } from "api";
+import type { BudgetRule, UsageGroup } from "api";
 
 import { call } from "../../lib/api";
 import { useNow } from "../../lib/clock";
@@ -15,15 +15,19 @@ const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 const SLOW_MS = 60_000;
 const RANGES = { day: "today", month: "this_month" };
 
-/** null: do not load. */
-function useUsage(slug: string, time_range: string | null) {
+/** Of a budget's agent, by day and model. */
+function useUsage(slug: string, time_range: string, agent_name: string | null) {
     return useLiveQuery(
         slug,
-        time_range === null ? null : `${USAGE} ${slug} ${time_range} day`,
+        `${USAGE} ${slug} ${time_range} day,model ${agent_name ?? ""}`,
         (signal) =>
             call(USAGE, {
                 path: { slug },
-                query: { time_range: time_range ?? "", group_by: "day" },
+                query: {
+                    time_range,
+                    group_by: "day,model",
+                    ...(agent_name === null ? {} : { agent_name }),
+                },
                 signal,
             }),
         () => false,
@@ -31,31 +35,43 @@ function useUsage(slug: string, time_range: string | null) {
     ).data;
 }
 
-interface Figures {
-    spent: number;
-    end: number; // forecast
-}
+/** Those of the model; all when it is null. */
+const ofModel = (groups: readonly UsageGroup[], model: string | null) =>
+    model === null ? groups : groups.filter((one) => one.model === model);
 
-function Budget({ budget, figures }: { budget: BudgetRule; figures: Figures }) {
+const sumOf = (groups: readonly UsageGroup[]) =>
+    groups.reduce((sum, one) => sum + Number(one.cost ?? 0), 0);
+
+/** " of agent x with model y" */
+const whose = ({ agent_name, model }: BudgetRule) =>
+    (agent_name ? ` of ${agent_name}` : "") + (model ? ` with ${model}` : "");
+
+function Budget({ slug, budget }: { slug: string; budget: BudgetRule }) {
+    const now = useNow();
+    const { agent_name = null, model = null } = budget;
+    const period = useUsage(slug, RANGES[budget.per], agent_name);
+    const days = useUsage(slug, "30d", agent_name);
+    if (period === undefined || days === undefined) return null;
+    const spent = sumOf(ofModel(period.groups, model));
+    const end = spent + costPerDay(ofModel(days.groups, model), now) * daysLeft(budget.per, now);
     const amount = Number(budget.amount);
-    const part = amount === 0 ? 1 : figures.spent / amount;
-    const over = figures.spent > amount;
-    const willBe = !over && figures.end > amount;
+    const part = amount === 0 ? 1 : spent / amount;
+    const over = spent > amount;
+    const willBe = !over && end > amount;
     return (
         <li class="budget">
             <p>
                 <b>
-                    {dollars(figures.spent)} of {dollars(amount)}
-                </b>{" "}
-                {budget.per === "day" ? "today" : "this month"} ({percent(part)}), forecast{" "}
-                {dollars(figures.end)}{" "}
-                {over && <Chip tone="bad">Exceeded</Chip>}
+                    {dollars(spent)} of {dollars(amount)}
+                </b>
+                {whose(budget)} {budget.per === "day" ? "today" : "this month"} ({percent(part)}),
+                forecast {dollars(end)} {over && <Chip tone="bad">Exceeded</Chip>}
                 {willBe && <Chip tone="warn">Will be exceeded</Chip>}
                 {budget.paused && <Chip tone="quiet">Paused</Chip>}
             </p>
             <progress
                 class={over ? "over" : ""}
-                aria-label={`Budget per ${budget.per}`}
+                aria-label={`Budget per ${budget.per}${whose(budget)}`}
                 max={1}
                 value={Math.min(part, 1)}
             />
@@ -64,30 +80,20 @@ function Budget({ budget, figures }: { budget: BudgetRule; figures: Figures }) {
 }
 
 export function Budgets({ slug }: { slug: string }) {
-    const now = useNow();
     const rules = useQuery(`${RULES} ${slug}`, (signal) =>
         call(RULES, { path: { slug }, signal }),
     );
     const budgets = rules.data?.budgets ?? [];
-    const wanted = (per: BudgetRule["per"]) =>
-        budgets.some((one) => one.per === per) ? RANGES[per] : null;
-    const spent = { day: useUsage(slug, wanted("day")), month: useUsage(slug, wanted("month")) };
-    const days = useUsage(slug, budgets.length > 0 ? "30d" : null);
-    if (budgets.length === 0 || days === undefined) return null;
-    const pace = costPerDay(days.groups, now);
+    if (budgets.length === 0) return null;
     return (
         <Card
             title="Budgets"
             aside={<a href={href(pathOf("t", slug, "alerts"), { tab: "rules" })}>Rules</a>}
         >
             <ul class="budgets">
-                {budgets.map((budget, i) => {
-                    const total = spent[budget.per]?.total;
-                    if (total === undefined) return null;
-                    const so_far = Number(total.cost ?? 0);
-                    const end = so_far + pace * daysLeft(budget.per, now);
-                    return <Budget key={i} budget={budget} figures={{ spent: so_far, end }} />;
-                })}
+                {budgets.map((budget, i) => (
+                    <Budget key={i} slug={slug} budget={budget} />
+                ))}
             </ul>
             <p class="hint">
                 Days and months are UTC. The forecast adds the average of the last seven full days for
