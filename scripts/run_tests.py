@@ -46,8 +46,7 @@ ROOM_BYTES = 2 << 30  # for the data directories of tests, in memory
 NAMES = ":external_symbolizer_path=/usr/bin/addr2line"  # in a report; a suppression needs them
 SANITIZERS = {
     "ASAN_OPTIONS": "halt_on_error=1:exitcode=99:detect_leaks=1:strict_string_checks=1"
-                    # memory that is not new need not be made: a tenth of the time
-                    f":detect_stack_use_after_return=1:quarantine_size_mb=32{NAMES}",
+                    f":detect_stack_use_after_return=1{NAMES}",
     "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99:print_stacktrace=1" + NAMES,
     "TSAN_OPTIONS": "halt_on_error=1:exitcode=99:second_deadlock_stack=1"
                     f":suppressions={ROOT}/tests/tsan.supp:print_suppressions=0{NAMES}",

@@ -182,20 +182,34 @@ static struct zone *load_or_utc(struct str name)
     return z;
 }
 
-const struct zone *zone_find(struct str name)
+/* The zone that is kept under this name: one that another thread loaded meanwhile, or `loaded`. */
+static struct zone *keep(struct str name, struct zone *loaded)
 {
     struct zone *z;
 
-    if (!is_name(name))
-        return NULL;
     lock_acquire(&lock);
     z = map_get(&zones, name);
-    if (z == NULL) {
-        z = load_or_utc(name);
-        if (z != NULL)
-            (void)map_put(&zones, str_from(z->name, name.len), z);
+    if (z == NULL && loaded != NULL) {
+        z = loaded;
+        (void)map_put(&zones, str_from(z->name, name.len), z);
     }
     lock_release(&lock);
+    return z;
+}
+
+const struct zone *zone_find(struct str name)
+{
+    struct zone *z, *loaded;
+
+    if (!is_name(name))
+        return NULL;
+    z = keep(name, NULL);
+    if (z != NULL)
+        return z;
+    loaded = load_or_utc(name); /* a file is not read under the lock */
+    z = keep(name, loaded);
+    if (z != loaded)
+        free(loaded);
     return z;
 }
 

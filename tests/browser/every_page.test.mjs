@@ -9,4 +9,5 @@ import "./large.suite.mjs";
 import "./light.suite.mjs";
 import "./time.suite.mjs";
 import "./fields.suite.mjs";
+import "./keyboard.suite.mjs";
 import "./tls.suite.mjs";

@@ -155,7 +155,9 @@ def test_headers_that_few_answers_have_are_declared_there():
             if status[0] == "2" and name in headers_of(answer)
         }
 
-    assert having("Set-Cookie") == {"set_up", "sign_in", "sign_out", "end_own_session"}
+    assert having("Set-Cookie") == {
+        "set_up", "sign_in", "sign_out", "end_own_session", "begin_oidc_sign_in", "complete_oidc_sign_in",
+    }  # fmt: skip
     assert having("Content-Disposition") == {"export_events", "export_kpis", "export_llm_usage"}
     assert having("X-Config-Missing") == {"pull_config"}
 

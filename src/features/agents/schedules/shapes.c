@@ -118,7 +118,7 @@ SHAPE_BEGIN(agent_schedule_shape)
     { OPT_INT(set_grace_seconds), .flags = F_REQUIRED | F_NULL, .doc = "The grace that a person set. Null: it follows from the time between two reports." },
     { BOOL(paused),              .flags = F_REQUIRED, .doc = "The agent is not expected to report." },
     { STR(source),               .flags = F_REQUIRED, .choices = schedule_source_names, .doc = "declared: all of it as the agent registered. set: a person set at least a part of it." },
-SHAPE_END(agent_schedule_shape, "AgentSchedule", .doc = "When an agent is expected to report.",
+SHAPE_END(agent_schedule_shape, "CurrentSchedule", .doc = "When an agent is expected to report.",
           .example = EXAMPLE({"kind": "cron", "interval_seconds": null, "cron": "0 8 * * mon-fri", "time_zone": "Europe/Berlin", "grace_seconds": 3600, "set_grace_seconds": null, "paused": false, "source": "set"}));
 #undef OWNER
 

@@ -66,7 +66,7 @@ struct window_path {
     struct str slug, window_id;
 };
 
-extern const struct shape agent_schedule_shape;     /* "AgentSchedule" */
+extern const struct shape agent_schedule_shape;     /* "CurrentSchedule" */
 extern const struct shape schedule_set_shape;       /* "ScheduleSet" */
 extern const struct shape schedule_state_shape;     /* "ScheduleState" */
 extern const struct shape window_create_shape;      /* "MaintenanceWindowCreate" */

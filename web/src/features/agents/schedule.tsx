@@ -1,6 +1,6 @@
 // When an agent is expected to report: what holds, where it comes from, and changing it.
 
-import type { Agent, AgentSchedule, ScheduleSet } from "api";
+import type { Agent, CurrentSchedule, ScheduleSet } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
@@ -21,7 +21,7 @@ const UNITS = [
 const MINUTE_S = 60;
 
 /** "every 2 h", "at 0 8 * * mon-fri (Europe/Berlin)" */
-export function scheduleText(schedule: AgentSchedule | null): string {
+export function scheduleText(schedule: CurrentSchedule | null): string {
     if (schedule === null) return "no schedule";
     if (schedule.cron !== null) return `at ${schedule.cron} (${schedule.time_zone})`;
     return `every ${interval(schedule.interval_seconds ?? 0)}`;
@@ -163,7 +163,7 @@ function ScheduleDialog({ slug, agent, onChange, onClose }: Props & { onClose: (
 }
 
 /** What was set, with another `paused`. */
-function pausedBody(agent: Agent, schedule: AgentSchedule, paused: boolean): ScheduleSet {
+function pausedBody(agent: Agent, schedule: CurrentSchedule, paused: boolean): ScheduleSet {
     const declared = schedule.kind === "interval" && schedule.interval_seconds === agent.interval_seconds;
     return {
         interval_seconds: declared ? null : schedule.interval_seconds,
