@@ -61,8 +61,7 @@ THREADED = (
 
 # What the store has no part in: connections, headers, and words for people and other programs.
 ANY_STORE = (
-    "address", "cors", "csrf", "formats", "login_command", "logs", "mcp", "portal",
-    "remote_commands", "strict", "tls",
+    "cors", "csrf", "formats", "login_command", "mcp", "portal", "remote_commands", "tls",
 )  # fmt: skip
 
 # Long C tests of one thread alone, in which TSan has nothing to find.

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/crash"), str(ROOT / "tests/hooks")]
+sys.path[:0] = [str(ROOT / "tests/crash"), str(ROOT / "tests/hooks"), str(ROOT / "scripts")]
 
 from lift_bounds import LIFTS, copy_of, sources  # noqa: E402
 from promises import BOTH, PROMISES, every_test  # noqa: E402
+from run_tests import ANY_STORE  # noqa: E402
 
 ALL = [f"A{n}" for n in range(1, 19)]
 
@@ -49,6 +50,7 @@ def test_the_tests_exist_on_each_store():
         assert test in known, (promise, node)
         if node in PROMISES[promise].get(BOTH, []):
             assert runs_on_both_stores(test, known), f"{promise}: {node} does not run on each store"
+            assert file not in {f"test_{name}.py" for name in ANY_STORE}, f"{promise}: {node}"
 
 
 def test_every_setting_that_is_a_bound_is_in_the_table_of_bounds():

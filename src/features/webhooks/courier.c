@@ -483,7 +483,7 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
     return r;
 }
 
-void courier_free(struct courier *c)
+void courier_stop(struct courier *c)
 {
     if (c == NULL)
         return;
@@ -492,6 +492,12 @@ void courier_free(struct courier *c)
     lock_release(&c->lock);
     attempts_wake(&c->attempts);
     pthread_join(c->thread, NULL);
+}
+
+void courier_free(struct courier *c)
+{
+    if (c == NULL)
+        return;
     attempts_done(&c->attempts);
     lock_done(&c->lock);
     free(c);

@@ -118,8 +118,8 @@ static void webhooks_stop(struct engine *e)
 {
     struct webhooks *webhooks = engine_state(e, &webhooks_feature);
 
-    courier_free(webhooks->courier);
-    webhooks->courier = NULL;
+    courier_stop(
+        webhooks->courier); /* others may still submit: it is freed after they have ended */
 }
 
 static void webhooks_close(void *state)
@@ -128,6 +128,7 @@ static void webhooks_close(void *state)
 
     if (webhooks == NULL)
         return;
+    courier_free(webhooks->courier);
     db_close(webhooks->db);
     free(webhooks);
 }

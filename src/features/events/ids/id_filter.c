@@ -45,10 +45,10 @@ size_t id_filter_size(const struct id_filter *f)
 }
 
 /* The high half of the hash selects the block, the low half the bits in it. */
-static uint64_t *block_of(const struct id_filter *f, uint64_t hash)
+static size_t block_of(const struct id_filter *f, uint64_t hash)
 {
     assert(f->n_blocks > 0);
-    return f->words + ((hash >> 32) * f->n_blocks >> 32) * BLOCK_WORDS;
+    return (hash >> 32) * f->n_blocks >> 32;
 }
 
 static unsigned bit_of(uint64_t hash, unsigned probe)
@@ -60,9 +60,10 @@ static unsigned bit_of(uint64_t hash, unsigned probe)
 
 void id_filter_add(struct id_filter *f, uint64_t hash)
 {
-    uint64_t *block = block_of(f, hash);
+    uint64_t *block;
 
     assert(f->file == NULL); /* a file is read only */
+    block = f->words + block_of(f, hash) * BLOCK_WORDS;
     for (unsigned i = 0; i < PROBES; i++) {
         unsigned bit = bit_of(hash, i);
 
@@ -72,11 +73,11 @@ void id_filter_add(struct id_filter *f, uint64_t hash)
 
 bool id_filter_maybe(const struct id_filter *f, uint64_t hash)
 {
-    const uint64_t *block = block_of(f, hash);
+    const size_t at = block_of(f, hash);
+    const uint64_t *block =
+        f->file == NULL ? f->words + at * BLOCK_WORDS : id_filter_file_block(f->file, at);
 
-    if (f->file != NULL && !id_filter_file_is_sound(f->file, block))
-        return true;
-    for (unsigned i = 0; i < PROBES; i++) {
+    for (unsigned i = 0; block != NULL && i < PROBES; i++) {
         unsigned bit = bit_of(hash, i);
 
         if ((block[bit / 64] & 1ULL << bit % 64) == 0)
@@ -87,5 +88,10 @@ bool id_filter_maybe(const struct id_filter *f, uint64_t hash)
 
 void id_filter_fetch(const struct id_filter *f, uint64_t hash)
 {
-    __builtin_prefetch(block_of(f, hash));
+    const size_t at = block_of(f, hash);
+
+    if (f->file == NULL)
+        __builtin_prefetch(f->words + at * BLOCK_WORDS);
+    else
+        id_filter_file_fetch(f->file, at);
 }

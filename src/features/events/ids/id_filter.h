@@ -18,9 +18,9 @@ struct id_filter_file;
 enum { ID_FILTER_BLOCK_BYTES = 64 };
 
 struct id_filter {
-    uint64_t *words;
-    size_t n_blocks;             /* of ID_FILTER_BLOCK_BYTES */
-    struct id_filter_file *file; /* that holds the words; NULL: they are on the heap */
+    uint64_t *words; /* NULL: they are in the file */
+    size_t n_blocks; /* of ID_FILTER_BLOCK_BYTES */
+    struct id_filter_file *file;
 };
 
 /* For up to `n` hashes. */

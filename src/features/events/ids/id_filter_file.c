@@ -1,4 +1,4 @@
-/* id_filter_file.c - a head, a checksum per page, and the pages. */
+/* id_filter_file.c - a head, and pages of blocks with their checksums. */
 #include "features/events/ids/id_filter_file.h"
 
 #include <assert.h>
@@ -13,61 +13,68 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "features/events/ids/id_filter.h"
+#include "features/events/ids/id_filter_fault.h"
 
-enum { PAGE = 4096, SUM_BITS = 64, PATH_BYTES = 4096 };
+enum { PAGE = 4096, PAGE_BLOCKS = 60, PATH_BYTES = 4096 };
 
-/* The first page begins with it; the checksums follow, filled up to a whole page. */
+struct block {
+    uint64_t words[ID_FILTER_BLOCK_BYTES / sizeof(uint64_t)];
+};
+
+struct page {
+    struct block blocks[PAGE_BLOCKS];
+    uint32_t sums[PAGE_BLOCKS];
+    char unused[PAGE - PAGE_BLOCKS * (sizeof(struct block) + sizeof(uint32_t))];
+};
+
+_Static_assert(sizeof(struct page) == PAGE, "a page of a file is one of memory");
+
+/* In a page of its own, before the others. */
 struct head {
     char magic[8];
     uint64_t tag, size; /* of the filter */
-    uint32_t sums_sum;  /* of the checksums */
-    uint32_t head_sum;  /* of the members before it */
+    uint32_t sum;       /* of the members before it */
+    uint32_t zero;
 };
 
-static const char MAGIC[8] = { 'm', 's', 't', 'r', 'f', 'l', 't', '1' };
+static const char MAGIC[8] = { 'm', 's', 't', 'r', 'f', 'l', 't', '2' };
 
 struct id_filter_file {
-    void *map;
-    size_t map_size;
-    const uint32_t *sums;
-    const char *pages;
-    size_t size; /* of the filter; its last page may be short */
-    char *path;
-    atomic_bool complained;
-    _Atomic uint64_t verified[]; /* a bit per page */
+    const struct page *pages;
+    size_t n_blocks, n_pages;
+    uint64_t tag;
+    int fault_slot;
+    atomic_bool damaged, told;
 };
 
-static size_t n_pages_of(size_t size)
+static size_t n_pages_of(size_t n_blocks)
 {
-    return (size + PAGE - 1) / PAGE;
+    return (n_blocks + PAGE_BLOCKS - 1) / PAGE_BLOCKS;
 }
 
-/* Head and checksums, in whole pages: where the filter itself begins. */
-static size_t front_size(size_t size)
+/* Also of the place: a page that was written elsewhere is none of this one's. */
+static uint32_t block_sum(const struct block *block, uint64_t tag, size_t number)
 {
-    return n_pages_of(sizeof(struct head) + n_pages_of(size) * sizeof(uint32_t)) * PAGE;
+    return crc32c((uint32_t)(tag + number), block, sizeof(*block));
 }
 
-static uint32_t page_sum(const char *pages, size_t size, size_t page)
+static struct head head_of(uint64_t tag, size_t size)
 {
-    size_t at = page * PAGE, n = size - at < PAGE ? size - at : PAGE;
+    struct head head = { .tag = tag, .size = size };
 
-    assert(at < size);
-    return crc32c(0, pages + at, n);
-}
-
-static uint32_t head_sum(const struct head *head)
-{
-    return crc32c(0, head, offsetof(struct head, head_sum));
+    memcpy(head.magic, MAGIC, sizeof(MAGIC));
+    head.sum = crc32c(0, &head, offsetof(struct head, sum));
+    return head;
 }
 
 /* --- writing --- */
 
-static bool write_all(int fd, const char *bytes, size_t size)
+static bool write_all(int fd, const void *from, size_t size)
 {
+    const char *bytes = from;
+
     while (size > 0) {
         ssize_t n = write(fd, bytes, size);
 
@@ -81,26 +88,30 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
+static bool write_page(int fd, const struct id_filter *f, size_t first, uint64_t tag)
+{
+    const size_t left = f->n_blocks - first, n = left < PAGE_BLOCKS ? left : PAGE_BLOCKS;
+    struct page page = { 0 };
+
+    memcpy(page.blocks, (const char *)f->words + first * sizeof(struct block),
+           n * sizeof(struct block));
+    for (size_t i = 0; i < n; i++)
+        page.sums[i] = block_sum(&page.blocks[i], tag, first + i);
+    return write_all(fd, &page, sizeof(page));
+}
+
 static bool write_filter(int fd, const struct id_filter *f, uint64_t tag)
 {
-    size_t size = id_filter_size(f), front = front_size(size);
-    const char *pages = (const char *)f->words;
-    char *bytes = mem_new(front);
-    struct head head = { .tag = tag, .size = size };
-    bool ok;
+    const struct head head = head_of(tag, id_filter_size(f));
+    char first[PAGE] = "";
 
-    for (size_t i = 0; i < n_pages_of(size); i++) {
-        uint32_t sum = page_sum(pages, size, i);
-
-        memcpy(bytes + sizeof(head) + i * sizeof(sum), &sum, sizeof(sum));
-    }
-    memcpy(head.magic, MAGIC, sizeof(MAGIC));
-    head.sums_sum = crc32c(0, bytes + sizeof(head), front - sizeof(head));
-    head.head_sum = head_sum(&head);
-    memcpy(bytes, &head, sizeof(head));
-    ok = write_all(fd, bytes, front) && write_all(fd, pages, size);
-    free(bytes);
-    return ok;
+    memcpy(first, &head, sizeof(head));
+    if (!write_all(fd, first, sizeof(first)))
+        return false;
+    for (size_t at = 0; at < f->n_blocks; at += PAGE_BLOCKS)
+        if (!write_page(fd, f, at, tag))
+            return false;
+    return true;
 }
 
 bool id_filter_file_write(const char *path, const struct id_filter *f, uint64_t tag)
@@ -109,12 +120,13 @@ bool id_filter_file_write(const char *path, const struct id_filter *f, uint64_t 
     int fd, n = snprintf(fresh, sizeof(fresh), "%s.new", path);
     bool ok;
 
+    assert(f->file == NULL);
     if (n < 0 || (size_t)n >= sizeof(fresh))
         return false;
     fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    ok = write_filter(fd, f, tag) && fdatasync(fd) == 0; /* pages and checksums arrive together */
+    ok = write_filter(fd, f, tag) && fdatasync(fd) == 0; /* a head means that all is there */
     ok = close(fd) == 0 && ok && rename(fresh, path) == 0;
     if (!ok)
         (void)unlink(fresh);
@@ -123,88 +135,80 @@ bool id_filter_file_write(const char *path, const struct id_filter *f, uint64_t 
 
 /* --- mapping --- */
 
-static bool head_fits(const struct head *head, const char *map, size_t size, uint64_t tag)
+/* Read, not mapped: a disk that fails is an answer then. */
+static bool is_the_one(int fd, uint64_t tag, size_t size, size_t file_size)
 {
-    size_t front = front_size(size);
-
-    return memcmp(head->magic, MAGIC, sizeof(MAGIC)) == 0 && head->head_sum == head_sum(head) &&
-           head->tag == tag && head->size == size &&
-           head->sums_sum == crc32c(0, map + sizeof(*head), front - sizeof(*head));
-}
-
-static void *map_file(const char *path, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const struct head wanted = head_of(tag, size);
     struct stat status;
-    void *map = MAP_FAILED;
+    struct head head;
 
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &status) == 0 && status.st_size == (off_t)size)
-        map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-    (void)close(fd);
-    return map == MAP_FAILED ? NULL : map;
+    return fstat(fd, &status) == 0 && status.st_size == (off_t)file_size &&
+           pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+           memcmp(&head, &wanted, sizeof(head)) == 0;
 }
 
 bool id_filter_file_open(const char *path, size_t size, uint64_t tag, struct id_filter *ret)
 {
-    size_t front = front_size(size), words = n_pages_of(size) / SUM_BITS + 1;
-    char *map = map_file(path, front + size);
+    const size_t n_blocks = size / ID_FILTER_BLOCK_BYTES, bytes = n_pages_of(n_blocks) * PAGE;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), slot = -1;
     struct id_filter_file *file;
-    struct head head;
+    void *map = MAP_FAILED;
 
-    if (map == NULL)
+    if (fd < 0)
         return false;
-    memcpy(&head, map, sizeof(head));
-    if (!head_fits(&head, map, size, tag)) {
-        (void)munmap(map, front + size);
+    if (n_blocks > 0 && is_the_one(fd, tag, size, PAGE + bytes))
+        map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, PAGE);
+    (void)close(fd);
+    if (map != MAP_FAILED)
+        slot = id_filter_fault_watch(map, bytes);
+    if (slot < 0) {
+        if (map != MAP_FAILED)
+            (void)munmap(map, bytes);
         return false;
     }
-    (void)madvise(map, front + size, MADV_RANDOM); /* neighbours of a block are not asked for */
-    file = mem_new(sizeof(*file) + words * sizeof(file->verified[0]));
-    file->path = mem_strdup(path);
-    file->map = map;
-    file->map_size = front + size;
-    file->sums = (const void *)(map + sizeof(head));
-    file->pages = map + front;
-    file->size = size;
-    *ret = (struct id_filter){ .words = (void *)(map + front),
-                               .n_blocks = size / ID_FILTER_BLOCK_BYTES,
-                               .file = file };
+    (void)madvise(map, bytes, MADV_RANDOM); /* neighbours of a block are not asked for */
+    file = NEW(struct id_filter_file);
+    file->pages = map;
+    file->n_blocks = n_blocks;
+    file->n_pages = n_pages_of(n_blocks);
+    file->tag = tag;
+    file->fault_slot = slot;
+    *ret = (struct id_filter){ .n_blocks = n_blocks, .file = file };
     return true;
 }
 
 void id_filter_file_close(struct id_filter_file *file)
 {
-    (void)munmap(file->map, file->map_size);
-    free(file->path);
+    void *map;
+
+    id_filter_fault_forget(file->fault_slot);
+    memcpy((void *)&map, (const void *)&file->pages, sizeof(map)); /* it is not const to munmap() */
+    (void)munmap(map, file->n_pages * PAGE);
     free(file);
 }
 
-/* The next start makes it again, from the database. */
-static void give_up(struct id_filter_file *file, size_t page)
+const uint64_t *id_filter_file_block(struct id_filter_file *file, size_t block)
 {
-    if (atomic_exchange(&file->complained, true))
-        return;
-    (void)unlink(file->path);
-    log_write(LOG_WARNING, "ids",
-              "page %zu of %s is damaged: lookups that need it are slower until the next start",
-              page, file->path);
+    const struct page *page = &file->pages[block / PAGE_BLOCKS];
+    const struct block *b = &page->blocks[block % PAGE_BLOCKS];
+
+    assert(block < file->n_blocks);
+    if (block_sum(b, file->tag, block) == page->sums[block % PAGE_BLOCKS])
+        return b->words;
+    atomic_store_explicit(&file->damaged, true, memory_order_relaxed);
+    return NULL;
 }
 
-bool id_filter_file_is_sound(struct id_filter_file *file, const uint64_t *word)
+void id_filter_file_fetch(const struct id_filter_file *file, size_t block)
 {
-    size_t page = (size_t)((const char *)word - file->pages) / PAGE;
-    uint64_t bit = UINT64_C(1) << page % SUM_BITS;
-    _Atomic uint64_t *verified = &file->verified[page / SUM_BITS];
+    const struct page *page = &file->pages[block / PAGE_BLOCKS];
 
-    assert(page < n_pages_of(file->size));
-    if ((atomic_load_explicit(verified, memory_order_relaxed) & bit) != 0)
-        return true;
-    if (page_sum(file->pages, file->size, page) == file->sums[page]) {
-        (void)atomic_fetch_or_explicit(verified, bit, memory_order_relaxed);
-        return true;
-    }
-    give_up(file, page);
-    return false;
+    __builtin_prefetch(&page->blocks[block % PAGE_BLOCKS]);
+    __builtin_prefetch(&page->sums[block % PAGE_BLOCKS]);
+}
+
+bool id_filter_file_tell_damage(struct id_filter_file *file)
+{
+    return atomic_load_explicit(&file->damaged, memory_order_relaxed) &&
+           !atomic_exchange(&file->told, true);
 }

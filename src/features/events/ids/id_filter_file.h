@@ -2,9 +2,9 @@
  *
  * Private to this folder. The filter's row in the database is the truth; the
  * file is a copy of it that needs not be read at start, and whose pages the
- * system may drop and read again. Each page of it has a checksum, verified
- * when the page is first used: a page that is damaged rules nothing out, so it
- * costs lookups but never an answer.
+ * system may drop and read again. So each block has a checksum, which is
+ * verified whenever the block is used: a block that is damaged or cannot be read
+ * rules nothing out. It costs lookups, but no answer depends on the file.
  *
  * A mapped file may be used by any number of threads.
  */
@@ -25,5 +25,11 @@ bool id_filter_file_open(const char *path, size_t size, uint64_t tag, struct id_
 
 void id_filter_file_close(struct id_filter_file *file);
 
-/* Is the page with this word as it was written? */
-bool id_filter_file_is_sound(struct id_filter_file *file, const uint64_t *word);
+/* A block's words; NULL when they are not as they were written. */
+const uint64_t *id_filter_file_block(struct id_filter_file *file, size_t block);
+
+/* Prefetches what id_filter_file_block() reads. */
+void id_filter_file_fetch(const struct id_filter_file *file, size_t block);
+
+/* Was a block damaged? True once. */
+bool id_filter_file_tell_damage(struct id_filter_file *file);

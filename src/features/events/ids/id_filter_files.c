@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
 #include "features/events/ids/id_filter_file.h"
@@ -118,6 +119,17 @@ void id_filter_files_remove(const struct id_filter_files *files, const struct id
         return;
     path_of(files, s, path);
     (void)unlink(path); /* what is left behind is swept at the next start */
+}
+
+void id_filter_files_check(const struct id_filter_files *files, const struct id_segment *s)
+{
+    if (s->filter.file == NULL || !id_filter_file_tell_damage(s->filter.file))
+        return;
+    id_filter_files_remove(files, s);
+    log_write(
+        LOG_WARNING, "ids",
+        "%s%lld is damaged: some lookups are slower until the next start, which makes it again",
+        files->prefix, (long long)s->segment_no);
 }
 
 /* Of one of these segments? A number with an ending is a file that was being written. */

@@ -35,6 +35,9 @@ void id_filter_files_move(const struct id_filter_files *files, struct id_segment
 /* Removes the segment's file; who has it open may go on. */
 void id_filter_files_remove(const struct id_filter_files *files, const struct id_segment *s);
 
+/* Gives up the file of a segment that was found damaged: the next start makes it again. */
+void id_filter_files_check(const struct id_filter_files *files, const struct id_segment *s);
+
 /* Removes what an earlier process left: the files of other segments than these. */
 void id_filter_files_sweep(const struct id_filter_files *files, struct id_segment *const *live,
                            size_t n);

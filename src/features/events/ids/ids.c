@@ -442,6 +442,12 @@ static void settle_filters(struct ids *ids)
         id_filter_files_remove(&ids->files, ids->merge.inputs[i].segment);
 }
 
+static void check_filters(const struct id_filter_files *files, const struct id_segments *live)
+{
+    for (size_t i = 0; i < live->n; i++)
+        id_filter_files_check(files, live->items[i]);
+}
+
 static void publish(struct ids *ids) REQUIRES(ids->lock)
 {
     if (ids->now.flushed != NULL) {
@@ -469,6 +475,7 @@ void ids_committed(struct ids *ids)
     settle_garbage(ids);
     if (ids->now.merged)
         settle_filters(ids);
+    check_filters(&ids->files, &ids->live);
     rwlock_write(&ids->lock);
     publish(ids);
     rwlock_release(&ids->lock);
