@@ -181,7 +181,7 @@ def test_another_interval_is_honoured_at_once(world, clock):
     closed = until_closed(world, alert)
     assert (closed["closed_by"], closed["away_seconds"]) == ("interval", None)
     summary = messages(world)[-1][1]["summary"]
-    assert summary == "Agent 'worker' is no longer silent: its interval was changed"
+    assert summary == "Agent 'worker' is no longer silent: its schedule was changed"
     stays(world, [(alert["alert_id"], "closed")])
     register(world, interval=60)
     assert until_open(world)["detail"]["interval_seconds"] == 60

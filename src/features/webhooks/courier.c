@@ -485,8 +485,6 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
 
 void courier_stop(struct courier *c)
 {
-    if (c == NULL)
-        return;
     lock_acquire(&c->lock);
     c->stopping = true;
     lock_release(&c->lock);
@@ -496,8 +494,6 @@ void courier_stop(struct courier *c)
 
 void courier_free(struct courier *c)
 {
-    if (c == NULL)
-        return;
     attempts_done(&c->attempts);
     lock_done(&c->lock);
     free(c);

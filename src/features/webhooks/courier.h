@@ -45,10 +45,10 @@ int courier_new(const struct courier_options *options, struct courier **ret,
 int courier_submit(struct courier *c, struct courier_test *test, struct error *err) MUST_CHECK;
 
 /* Breaks off attempts in progress: their deliveries are due again later. From then on
- * courier_submit() answers ERR_BUSY. NULL is fine. */
+ * courier_submit() answers ERR_BUSY. */
 void courier_stop(struct courier *c);
 
-/* After courier_stop(), when no thread can submit any more. NULL is fine. */
+/* After courier_stop(), when no thread can submit any more. */
 void courier_free(struct courier *c);
 
 /* The delay before the next attempt after `attempts` (>= 1) failures, in microseconds, with jitter.

@@ -118,8 +118,8 @@ static void webhooks_stop(struct engine *e)
 {
     struct webhooks *webhooks = engine_state(e, &webhooks_feature);
 
-    courier_stop(
-        webhooks->courier); /* others may still submit: it is freed after they have ended */
+    if (webhooks->courier != NULL)
+        courier_stop(webhooks->courier); /* it is freed when no thread is left that may submit */
 }
 
 static void webhooks_close(void *state)
@@ -128,7 +128,8 @@ static void webhooks_close(void *state)
 
     if (webhooks == NULL)
         return;
-    courier_free(webhooks->courier);
+    if (webhooks->courier != NULL)
+        courier_free(webhooks->courier);
     db_close(webhooks->db);
     free(webhooks);
 }
