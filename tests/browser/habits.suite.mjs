@@ -80,12 +80,14 @@ describe("habits", () => {
         const link = rows(page).nth(1).getByRole("link");
         await link.waitFor();
         await page.setViewportSize({ width: 1280, height: 200 });
-        await page.evaluate(() => scrollTo(0, 150));
+        await link.scrollIntoViewIfNeeded();
+        const left = await page.evaluate(() => scrollY);
+        assert.ok(left > 0);
         await link.click();
         await page.getByRole("heading", { name: "Narrative" }).waitFor();
         assert.equal(await page.evaluate(() => scrollY), 0);
         await page.goBack();
-        await page.waitForFunction(() => scrollY === 150);
+        await page.waitForFunction((y) => scrollY === y, left);
         await close(page);
     });
 

@@ -144,7 +144,14 @@ describe("text is never markup", () => {
         await Promise.all(
             payloads.map((text) => send(`/api/v1/heartbeat?client_id=${encodeURIComponent(text)}`, {})),
         );
-        await settle(await Person.signIn(server, ROOT_ADMIN));
+        const boss = await Person.signIn(server, ROOT_ADMIN);
+        await boss.ask("POST", "/api/v1/tenants/hostile/maintenance", {
+            weekdays: ["sun"],
+            start: "01:00",
+            minutes: 5,
+            note: cut(payloads.find((text) => text.includes("onerror=window.planted=1")), 200),
+        });
+        await settle(boss);
         clock.advance(7200); // agents that declared an interval fall silent
     });
 

@@ -21,7 +21,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["alerts", `${tenant}/alerts`, ".alert, .empty"],
         ["alerts-history", `${tenant}/alerts?tab=history`, ".alert, .empty"],
         ["rules", `${tenant}/alerts?tab=rules`, ".rules"],
-        ["maintenance", `${tenant}/alerts?tab=maintenance`, ".rules"],
+        ["maintenance", `${tenant}/alerts?tab=maintenance`, ".prose"],
         ["webhooks", `${tenant}/alerts?tab=webhooks`, ".card"],
         ["agent", one, ".facts"],
         ["agent-activity", `${one}?tab=activity`, ".chart, .empty"],

@@ -25,7 +25,7 @@ FAILING = BINARY.with_name("muster_test_alloc.so")
 EVENTS = 20  # of a batch
 # Allocations more after a sweep than before. Reads keep next to none, and have up to 280 failures; what
 # is stored is remembered for a while, and users have sessions.
-READ_KEPT_MAX, KEPT_MAX = 40, 400
+READ_KEPT_MAX, KEPT_MAX = 100, 400
 READS = ("bad body", "list", "narrative", "breakdown", "usage", "export", "limits", "unknown path")
 MOST = 30_000  # allocations of a request
 IS_SANITIZED = b"__ubsan_" in BINARY.read_bytes() or b"__tsan_" in BINARY.read_bytes()

@@ -232,7 +232,7 @@ class Server:
     def store_arguments(self):
         return ["--data", str(self.data)] + (["--database", self.database] if self.database else [])
 
-    def _environment(self):
+    def program_environment(self):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
         hooks = ":".join(str(hook) for hook in (CHEAP_HASH, TEST_CLOCK) if hook.exists())
         return {**clean, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1", **self.environment}
@@ -244,7 +244,7 @@ class Server:
                 [self.binary, "serve", *self.store_arguments,
                  "--listen", "127.0.0.1:0", *self.arguments],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
-                env=self._environment(),
+                env=self.program_environment(),
             )  # fmt: skip
         host, port = self._wait_for_address()
         self.address = (host, int(port))
@@ -346,7 +346,7 @@ class Server:
         done = subprocess.run(
             [self.binary, *arguments, *self.store_arguments],
             input=stdin, capture_output=True, text=True, timeout=COMMAND_S, check=False,
-            env=self._environment(),
+            env=self.program_environment(),
         )  # fmt: skip
         if SANITIZER.search(done.stderr):
             raise Trouble(f"muster {' '.join(arguments)}: a sanitizer reported:\n{done.stderr}")

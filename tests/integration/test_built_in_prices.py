@@ -64,7 +64,7 @@ def test_processes_that_start_at_once_add_the_list_once(new_store):
     command = [new_store.binary, "price", "list", "--json", *new_store.store_arguments]
     started = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         env=new_store._environment())
+                         env=new_store.program_environment())
         for _ in range(4)
     ]  # fmt: skip
     for process in started:

@@ -216,7 +216,7 @@ def test_a_run_is_followed_until_it_ends(tenant):
     process = subprocess.Popen(
         [tenant.server.binary, "run", "tail", RUN, "--tenant", tenant.slug,
          *tenant.server.store_arguments],
-        stdout=subprocess.PIPE, text=True, env=tenant.server._environment(),
+        stdout=subprocess.PIPE, text=True, env=tenant.server.program_environment(),
     )  # fmt: skip
     assert process.stdout.readline().endswith("one\n")
     report("in_progress", "two")

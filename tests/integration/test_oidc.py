@@ -107,7 +107,7 @@ def add_group(server, group, role, tenant=None):
 
 
 def cli(server, *words, status=0):
-    done = subprocess.run([BINARY, *words, *server.store_arguments], env=server._environment(),
+    done = subprocess.run([BINARY, *words, *server.store_arguments], env=server.program_environment(),
                           capture_output=True, text=True, timeout=COMMAND_S)  # fmt: skip
     assert done.returncode == status, (done.stdout, done.stderr)
     return done
@@ -478,5 +478,5 @@ def test_passwords_cannot_be_switched_off_without_a_provider(tmp_path):
 def run_serve(folder, environment):
     server = Server(folder / "data", environment=environment)
     words = [BINARY, "serve", *server.store_arguments, "--listen", "127.0.0.1:0"]
-    return subprocess.run(words, env=server._environment(), capture_output=True, text=True,
+    return subprocess.run(words, env=server.program_environment(), capture_output=True, text=True,
                           timeout=COMMAND_S)  # fmt: skip

@@ -192,6 +192,10 @@ def test_weekly_windows_are_listed_and_bounded(world):
     statuses = [people.post(path, body).status for _ in range(100)]
     assert statuses == [201] * 99 + [409]
     assert until(lambda: len(window_ids(world)) == 100)
+    gone = window_ids(world)[-1]
+    assert people.delete(f"{path}/{gone}").status == 200
+    assert until(lambda: gone not in window_ids(world))
+    assert people.delete(f"{path}/{gone}").status == 404
 
 
 def refused(answer, field):

@@ -268,8 +268,8 @@ def type_passwords(server, email, *lines, questions=(b"New password: ", b"Again:
     status."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execv(server.binary, [str(server.binary), "user", "add", email, "--role",
-                                 "platform_admin", *server.store_arguments])  # fmt: skip
+        words = ["user", "add", email, "--role", "platform_admin", *server.store_arguments]
+        os.execve(server.binary, [str(server.binary), *words], server.program_environment())
     shown = b""
     for question, line in zip(questions, lines, strict=True):
         while not shown.endswith(question):

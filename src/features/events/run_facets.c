@@ -89,7 +89,7 @@ static struct list list_values(const struct counting *c, enum facet facet)
 
     while ((one = map_next(counts, &at)) != NULL)
         all[n++] = one;
-    qsort(all, n, sizeof(*all), compare_values);
+    qsort((void *)all, n, sizeof(*all), compare_values);
     for (size_t i = 0; i < n; i++)
         if (i < FACET_VALUES_MAX || str_eq(all[i]->value, c->wanted[facet]))
             listed[kept++] = *all[i];

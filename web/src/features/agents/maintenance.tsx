@@ -259,12 +259,15 @@ export function Maintenance({ slug }: { slug: string }) {
                 In a window no alert of a silent agent opens. Reports still count; an agent that was
                 expected in a window is expected again after it.
             </p>
-            {data.windows.length === 0 && <p class="muted">No maintenance is planned.</p>}
-            <ul class="rules">
-                {data.windows.map((one) => (
-                    <Row key={one.window_id} slug={slug} one={one} onRemoved={windows.reload} />
-                ))}
-            </ul>
+            {data.windows.length === 0 ? (
+                <p class="muted">No maintenance is planned.</p>
+            ) : (
+                <ul class="rules">
+                    {data.windows.map((one) => (
+                        <Row key={one.window_id} slug={slug} one={one} onRemoved={windows.reload} />
+                    ))}
+                </ul>
+            )}
             {open && (
                 <PlanDialog slug={slug} onAdded={windows.reload} onClose={() => setOpen(false)} />
             )}

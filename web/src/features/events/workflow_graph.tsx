@@ -69,11 +69,7 @@ function Node({ slug, step, left, width }: { slug: string; step: Placed; left: n
     const took = run.duration_ms === null ? "" : `, ${duration(run.duration_ms)}`;
     const words = `${STATUS_WORDS[run.status]}${took}`;
     return (
-        <a
-            class={`node ${run.status}`}
-            href={runPage(slug, run.run_id)}
-            aria-label={`${run.agent_name}: ${words}`}
-        >
+        <a class={`node ${run.status}`} href={runPage(slug, run.run_id)}>
             <title>{`${run.agent_name}: ${words}`}</title>
             <rect x={left} y={top} width={width} height={HEIGHT} rx="7" />
             <rect class="status" x={left} y={top} width="5" height={HEIGHT} rx="2" />
