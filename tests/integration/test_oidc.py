@@ -255,6 +255,9 @@ def test_a_token_ends_when_its_user_has_not_signed_in_for_a_month(store, provide
         person = person_of(started, Visitor(started).go(subject))
         made = person.post("/api/v1/auth/tokens", {"name": "x", "role": "member", "expires_in_days": 366})
         client, token = started.client(), made.json()["token"]
+        ticking.advance(11 * 60)
+        late = person.post("/api/v1/auth/tokens", {"name": "y"})  # there is no password to ask for
+        assert late.status == 403 and "Sign in again by the identity provider" in late.json()["detail"]
         ticking.advance(29 * DAY_S)
         assert client.get("/api/v1/auth/me", token=token).status == 200
         ticking.advance(2 * DAY_S)
