@@ -82,8 +82,9 @@ static int allow_folder_of(struct landlock *l, const char *path, struct arena *a
     return allow_folder(l, realpath(path, real) == NULL ? path : real, LANDLOCK_WRITE, arena, err);
 }
 
-/* A renewal replaces the file, or makes a link point to another file next to the old one. */
-static int allow_certificate(struct landlock *l, const char *path, struct arena *arena,
+/* A file that is read again: a renewal replaces it, or makes a link point to another file next to
+ * the old one. */
+static int allow_replaceable(struct landlock *l, const char *path, struct arena *arena,
                              struct error *err)
 {
     char real[PATH_MAX];
@@ -137,12 +138,12 @@ static int allow_paths(struct landlock *l, const struct settings *settings, stru
     if (key_file[0] == '\0')
         key_file = arena_printf(arena, "%s/master.key", settings->data).data;
     if (allow_folder_of(l, key_file, arena, err) != 0 ||
-        allow_certificate(l, settings->tls_cert, arena, err) != 0 ||
-        allow_certificate(l, settings->tls_key, arena, err) != 0 ||
+        allow_replaceable(l, settings->tls_cert, arena, err) != 0 ||
+        allow_replaceable(l, settings->tls_key, arena, err) != 0 ||
         (settings->log_file[0] != '\0' &&
          allow_folder_of(l, settings->log_file, arena, err) != 0) ||
         landlock_allow(l, settings->smtp_password_file, LANDLOCK_READ, err) != 0 ||
-        landlock_allow(l, settings->oidc_client_secret_file, LANDLOCK_READ, err) != 0)
+        allow_replaceable(l, settings->oidc_client_secret_file, arena, err) != 0)
         return -1;
     if (settings->database[0] != '\0')
         return allow_database(l, settings->database, arena, err);

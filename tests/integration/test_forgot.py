@@ -3,6 +3,7 @@
 import base64
 import queue
 import re
+from concurrent.futures import ThreadPoolExecutor
 from email import message_from_bytes
 
 import pytest
@@ -16,7 +17,7 @@ from waiting import until
 
 FORGOT, ACCEPT, SET_UP = "/api/v1/auth/forgot", "/api/v1/auth/link/accept", "/api/v1/auth/setup"
 MINUTE, HOUR = 60, 3600
-PER_ACCOUNT, PER_ADDRESS = 3, 10
+PER_ACCOUNT, PER_ACCOUNT_DAY, PER_ADDRESS = 3, 5, 10
 OK = {"status": "ok"}
 
 
@@ -100,6 +101,15 @@ def test_the_answer_is_the_same_for_a_stranger_and_nothing_is_mailed(server, mai
     assert mails.mails.empty()
 
 
+def test_many_who_ask_at_once_all_get_their_mail(server, mails, tenant):
+    emails = [tenant_person(tenant, "member").email for _ in range(7)]
+    with ThreadPoolExecutor(len(emails)) as pool:
+        answers = list(pool.map(lambda email: ask(server, email), emails))
+    assert [answer.json() for answer in answers] == [OK] * len(emails)
+    arrived = [mails.mails.get(timeout=WAIT_S).recipients for _ in emails]
+    assert sorted(arrived) == sorted([f"<{email}>"] for email in emails)
+
+
 def test_a_mail_server_that_does_not_answer_delays_no_answer(server, mails, person):
     mails.verdict = "550 no such mailbox"
     try:
@@ -121,8 +131,15 @@ def test_no_mailbox_is_flooded_and_the_user_always_has_a_link_that_works(server,
     assert accept(server, tokens[0]).status == 200  # the later ones took nothing away
     assert [accept(server, one).status for one in tokens[1:]] == [404, 404]
     later(server, HOUR)
+    for _ in range(PER_ACCOUNT_DAY - PER_ACCOUNT):
+        assert ask(server, person.email).json() == OK
+        next_token(mails, person.email)
+    later(server, HOUR)
+    assert ask(server, person.email).json() == OK  # enough for this day
+    later(server, 24 * HOUR)
     assert ask(server, person.email).json() == OK
     next_token(mails, person.email)
+    assert mails.mails.empty()
 
 
 def test_requests_are_limited_by_address_apart_from_failed_sign_ins(server, mails, person):

@@ -42,6 +42,7 @@ def server(store, provider, tmp_path_factory):
         **settings(folder, provider.issuer, smtp_url=mail.url, smtp_from="muster@example.com"),
     }) as started:  # fmt: skip
         started.clock, started.provider, started.mail = ticking, provider, mail
+        started.secret = folder / "client_secret"
         add_user(started, "--role", "platform_admin")
         yield started
 
@@ -229,6 +230,21 @@ def test_who_leaves_the_groups_has_no_session_and_no_token_after_the_next_sign_i
     client.close()
 
 
+def test_a_provider_that_says_no_groups_takes_nothing_away(server, tenant_here):
+    group = group_name()
+    add_group(server, group, "admin", tenant_here)
+    subject, email = new_person(server, [group])
+    person = person_of(server, Visitor(server).go(subject))
+    made = person.post("/api/v1/auth/tokens", {"name": "x", "role": "member", "expires_in_days": 7})
+    change_person(server, subject, None)
+    refused = Visitor(server).go(subject)
+    assert refused.status == 403 and "does not say which groups" in refused.json()["detail"]
+    client = server.client()
+    path = f"/api/v1/tenants/{tenant_here}/agents"
+    assert person.is_in() and client.get(path, token=made.json()["token"]).status == 200
+    client.close()
+
+
 def test_a_token_ends_when_its_user_has_not_signed_in_for_a_month(store, provider, tmp_path):
     ticking = Clock(tmp_path)
     environment = {**ticking.environment, **settings(tmp_path, provider.issuer)}
@@ -239,6 +255,9 @@ def test_a_token_ends_when_its_user_has_not_signed_in_for_a_month(store, provide
         person = person_of(started, Visitor(started).go(subject))
         made = person.post("/api/v1/auth/tokens", {"name": "x", "role": "member", "expires_in_days": 366})
         client, token = started.client(), made.json()["token"]
+        ticking.advance(11 * 60)
+        late = person.post("/api/v1/auth/tokens", {"name": "y"})  # there is no password to ask for
+        assert late.status == 403 and "Sign in again by the identity provider" in late.json()["detail"]
         ticking.advance(29 * DAY_S)
         assert client.get("/api/v1/auth/me", token=token).status == 200
         ticking.advance(2 * DAY_S)
@@ -275,7 +294,8 @@ def test_an_existing_user_is_linked_by_hand_and_never_by_the_address(server, ten
     add_user(server, "--tenant", tenant_here, "--role", "member", email=email)
     refused = Visitor(server).go(subject)
     assert refused.status == 403
-    assert f"muster identity add '{email}' '{subject}'" in refused.json()["detail"]
+    assert "muster identity add" in refused.json()["detail"]
+    assert f"'{email}'" in refused.json()["detail"] and f"'{subject}'" in refused.json()["detail"]
     cli(server, "identity", "add", email, subject)
     said = Visitor(server).go(subject).json()
     assert said["email"] == email and said["tenants"][0]["role"] == "admin"
@@ -350,11 +370,11 @@ def test_a_token_that_was_tampered_with_opens_no_session(server, tenant_here, ho
     assert "Set-Cookie" not in refused.headers
 
 
-@pytest.mark.parametrize("alg", ["ES256", "RS256"])
-def test_keys_may_be_rotated_and_claims_be_in_the_token(server, tenant_here, alg):
+@pytest.mark.parametrize(("alg", "new_keys"), [("ES256", True), ("RS256", True), ("RS256", "same ids")])
+def test_keys_may_be_rotated_and_claims_be_in_the_token(server, tenant_here, alg, new_keys):
     group = group_name()
     add_group(server, group, "member", tenant_here)
-    server.provider.set(alg=alg, in_token=alg == "ES256", new_keys=True)
+    server.provider.set(alg=alg, in_token=alg == "ES256", new_keys=new_keys)
     server.clock.advance(11)  # since the keys were fetched last
     subject, email = new_person(server, [group])
     asked = server.provider.seen()["paths"]
@@ -373,6 +393,30 @@ def test_failures_are_throttled_by_address(server):
     statuses = [visitor.complete({"code": "guessed", "state": state}).status for _ in range(12)]
     assert statuses == [403] * 10 + [429] * 2
     assert Visitor(server).begin().status == 200
+
+
+def test_a_fault_of_the_settings_is_in_the_log_and_counts_for_no_address(server, tenant_here):
+    group = group_name()
+    add_group(server, group, "member", tenant_here)
+    subject, email = new_person(server, [group])
+    visitor = Visitor(server)
+    state = sign_in_state(visitor)
+    replace_secret(server, "another one")
+    try:
+        answers = [visitor.complete({"code": "any", "state": state}) for _ in range(12)]
+    finally:
+        replace_secret(server, SECRET)
+    assert [one.status for one in answers] == [403] * 12
+    assert all("invalid_client" in one.json()["detail"] for one in answers)
+    assert server.log().count("refused the sign-in (invalid_client)") >= 12
+    assert Visitor(server).go(subject).json()["email"] == email
+
+
+def replace_secret(server, text):
+    """As a tool that renews secrets does: by another file."""
+    new = server.secret.with_name("new_secret")
+    new.write_text(text + "\n")
+    new.rename(server.secret)
 
 
 def sign_in_state(visitor):

@@ -4,7 +4,7 @@
 //   people      {"sub": {claims}} of those who can sign in, with any password
 //   alg         RS256 or ES256
 //   in_token    true: claims are in the ID token, and UserInfo is not needed
-//   new_keys    true: replaces its keys, and with them everything that was begun
+//   new_keys    true: replaces its keys, and with them everything that was begun; "same ids": and not their ids
 //   tamper      "none", "signature", "replay": damages the ID tokens that it sends
 //   down        true: answers 503 to everything, false: answers again; "hang": answers nothing until then
 //   auth        client_secret_basic, client_secret_post or none: how the client shows its secret
@@ -22,16 +22,16 @@ const seen = { paths: {}, challenges: 0 };
 const hung = []; // answers that were not given
 let issuer, keys, current, lastToken;
 
-function makeKeys() {
+function makeKeys(old) {
     const pairs = [
         ["RS256", generateKeyPairSync("rsa", { modulusLength: 2048 })],
         ["ES256", generateKeyPairSync("ec", { namedCurve: "P-256" })],
     ];
-    return pairs.map(([alg, pair]) => ({
+    return pairs.map(([alg, pair], i) => ({
         ...pair.privateKey.export({ format: "jwk" }),
         use: "sig",
         alg,
-        kid: `${alg}-${Math.random().toString(36).slice(2)}`,
+        kid: old?.[i].kid ?? `${alg}-${Math.random().toString(36).slice(2)}`,
     }));
 }
 
@@ -97,7 +97,7 @@ async function control(request, response) {
         const given = JSON.parse(Buffer.concat(parts));
         Object.assign(wishes, given);
         if (wishes.down !== "hang") hung.splice(0).forEach((one) => one.writeHead(503).end());
-        if (given.new_keys) keys = makeKeys();
+        if (given.new_keys) keys = makeKeys(given.new_keys === "same ids" ? keys : undefined);
         if (["alg", "in_token", "new_keys", "auth"].some((one) => one in given)) current = build();
     }
     response.setHeader("Content-Type", "application/json");

@@ -206,7 +206,7 @@ static void keep_rate(void *ctx, struct rate_window *w)
 
 static void access_stop(struct engine *e)
 {
-    forgot_tick(access_forgot(e), e);
+    forgot_stop(access_forgot(e));
     registry_each_rate(access_registry(e), keep_rate, access_rates(e));
     sessions_each_rate(access_sessions(e), keep_rate, access_rates(e));
     rate_share_stop(access_rates(e));

@@ -15,6 +15,15 @@ static bool is_loopback(struct str host)
     return false;
 }
 
+/* A name before the host, which looks like the host: http://localhost:x@example.com/ */
+static bool has_user(struct str rest)
+{
+    for (size_t i = 0; i < rest.len && rest.data[i] != '/' && rest.data[i] != '?'; i++)
+        if (rest.data[i] == '@')
+            return true;
+    return false;
+}
+
 bool fetch_is_allowed(struct str url)
 {
     static const struct str tls = STR_INIT("https://"), plain = STR_INIT("http://");
@@ -24,10 +33,12 @@ bool fetch_is_allowed(struct str url)
         if (url.data[i] <= ' ' || url.data[i] > '~' || url.data[i] == '#')
             return false;
     if (str_starts(url, tls))
-        return url.len > tls.len;
+        return url.len > tls.len && !has_user(str_from(url.data + tls.len, url.len - tls.len));
     if (!str_starts(url, plain))
         return false;
     rest = str_from(url.data + plain.len, url.len - plain.len);
+    if (has_user(rest))
+        return false;
     host = str_split(&rest, '/');
     if (str_starts(host, STR_LIT("[")))
         return str_starts(host, STR_LIT("[::1]")) && (host.len == 5 || host.data[5] == ':');

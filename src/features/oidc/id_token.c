@@ -90,7 +90,7 @@ static int check_signature(struct str token, const struct jwks *keys, struct are
     case JWS_BAD:
         break;
     }
-    return refuse(err, "has a wrong signature");
+    return err_set(err, ERR_NOT_FOUND, "the ID token has a wrong signature");
 }
 
 /* A token for several clients must name the one it was made for. */
@@ -154,7 +154,7 @@ static int read_groups(yyjson_val *value, struct arena *arena, struct id_claims 
     yyjson_arr_iter each;
     yyjson_val *one;
 
-    if (value == NULL || yyjson_is_null(value))
+    if (!yyjson_is_str(value) && !yyjson_is_arr(value))
         return 0;
     if (n > GROUPS_MAX)
         return err_set(err, ERR_FORBIDDEN,
@@ -178,11 +178,14 @@ static int add_claims(yyjson_val *claims, const char *groups_claim, struct arena
                       struct id_claims *ret, struct error *err)
 {
     yyjson_val *verified = yyjson_obj_get(claims, "email_verified");
+    yyjson_val *elsewhere = yyjson_obj_get(claims, "_claim_names"); /* Core 1.0, section 5.6.2 */
 
     if (str_is_null(ret->email)) { /* with its own email_verified, not that of the other source */
         ret->email = arena_copy(arena, claim_text(claims, "email"));
         ret->email_verified = yyjson_is_true(verified) || str_eq_c(text_of(verified), "true");
     }
+    if (yyjson_obj_get(elsewhere, groups_claim) != NULL)
+        ret->groups_elsewhere = true;
     return ret->has_groups ? 0 : read_groups(yyjson_obj_get(claims, groups_claim), arena, ret, err);
 }
 
@@ -216,7 +219,9 @@ int id_claims_add(struct str json, const char *groups_claim, struct arena *arena
     yyjson_val *root = yyjson_doc_get_root(doc);
     int r;
 
-    if (!str_eq(claim_text(root, "sub"), claims->subject))
+    if (!yyjson_is_obj(root))
+        r = err_set(err, ERR_UNAVAILABLE, "its UserInfo endpoint did not answer JSON");
+    else if (!str_eq(claim_text(root, "sub"), claims->subject))
         r = err_set(err, ERR_FORBIDDEN, "the UserInfo endpoint answered about another person");
     else
         r = add_claims(root, groups_claim, arena, claims, err);

@@ -32,15 +32,16 @@ struct id_claims {
     struct str email;    /* STR_NULL: not said */
     bool email_verified; /* false: not said, or not so */
     bool has_groups;
-    struct list groups; /* of struct str */
+    struct list groups;    /* of struct str */
+    bool groups_elsewhere; /* too many for the token: it only says where to ask for them */
 };
 
-/* Checks a token and reads its claims into the arena. ERR_NOT_FOUND: signed with a key that is not
- * in `keys`, which may be newer. ERR_FORBIDDEN: not to be believed, with the reason. */
+/* Checks a token and reads its claims into the arena. ERR_NOT_FOUND: none of `keys` signed it, but
+ * a newer one may have. ERR_FORBIDDEN: not to be believed, with the reason. */
 int id_token_read(struct str token, const struct jwks *keys, const struct id_token_rules *rules,
                   struct arena *arena, struct id_claims *ret, struct error *err) MUST_CHECK;
 
 /* Adds what the token did not say, out of the answer of the UserInfo endpoint about the same
- * subject. ERR_FORBIDDEN: it is about another one. */
+ * subject. ERR_FORBIDDEN: it is about another one; ERR_UNAVAILABLE: it is no JSON object. */
 int id_claims_add(struct str json, const char *groups_claim, struct arena *arena,
                   struct id_claims *claims, struct error *err) MUST_CHECK;

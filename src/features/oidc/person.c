@@ -182,10 +182,12 @@ static int create_user(const struct admitting *a, struct identity_row *ret, stru
         return -1;
     if (!str_is_null(existing.user_id)) {
         a->ret->refused = true;
+        static_assert(EMAIL_MAX + SUBJECT_MAX + 256 < REFUSAL_MAX, "a sentence that is cut");
         (void)snprintf(a->ret->why, REFUSAL_MAX,
                        "There is a user '%.*s' already, which is not linked to the identity "
-                       "provider. A platform admin can link it: muster identity add '%.*s' '%.*s'",
-                       STR_ARG(email), STR_ARG(email), STR_ARG(claims->subject));
+                       "provider. A platform admin can link it (muster identity add) to the "
+                       "subject '%.*s'",
+                       STR_ARG(email), STR_ARG(claims->subject));
         return 0;
     }
     if (users_add(a->db, &create, a->arena, &user, err) != 0)
@@ -214,11 +216,14 @@ int person_admit(struct db *db, const struct person *person, struct arena *arena
     known = !str_is_null(identity.user_id);
     if (known)
         ret->email = identity.email;
+    if (!person->claims->has_groups) /* a wrong setting must not end the access of all */
+        return refuse(ret, person->claims->groups_elsewhere
+                               ? "You have too many groups; let the provider send only those that "
+                                 "are mapped"
+                               : "The identity provider does not say which groups you are in: ask "
+                                 "its operator to send them");
     if (!has_any_role(&a)) {
-        (void)refuse(ret, person->claims->has_groups
-                              ? "None of your groups has a role here: ask an admin for access"
-                              : "The identity provider does not say which groups you are in: ask "
-                                "its operator to send them");
+        (void)refuse(ret, "None of your groups has a role here: ask an admin for access");
         return known ? take_roles(&a, &identity, err) : 0;
     }
     if (!known && (create_user(&a, &identity, err) != 0 || ret->refused))

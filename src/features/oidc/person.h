@@ -1,7 +1,8 @@
 /* person.h - from a person at the identity provider to a user with roles.
  *
  * 1. A user is found by issuer and subject, never by e-mail address.
- * 2. A person whose groups give no role is refused.
+ * 2. A person whose groups give no role is refused, and loses the roles of groups. If the
+ *    provider says nothing about groups, the person is refused too, but loses nothing.
  * 3. For an unknown person with a role a user is created, whose e-mail address the
  *    provider must have verified. If a user with that address exists, the person is
  *    refused until a platform admin links the two: otherwise an address that a
@@ -20,7 +21,7 @@
 
 struct db;
 
-enum { REFUSAL_MAX = 512 };
+enum { REFUSAL_MAX = 1024 }; /* room for an e-mail address and a subject */
 
 struct person {
     struct str issuer;

@@ -17,7 +17,7 @@
 
 enum {
     FRESH_S = 3600,
-    KEYS_PERIOD_S = 10, /* between two fetches of keys for tokens that name an unknown one */
+    KEYS_PERIOD_S = 10, /* between two fetches of keys for tokens that none of them signed */
     FAILURE_S = 5,
     SECRET_MAX = 1024,
 };
@@ -229,8 +229,9 @@ static int read_tokens(struct str json, int status, struct arena *arena, struct 
     ret->access_token = arena_copy(arena, str_of(access));
     if (status >= 500 || status == 429)
         r = err_set(err, ERR_UNAVAILABLE, "its token endpoint answered with status %d", status);
-    else if (status != 200)
-        r = err_set(err, ERR_FORBIDDEN, "the provider refused the sign-in (%.*s)", STR_ARG(word));
+    else if (status != 200) /* all but a wrong code is the provider's fault, or the settings' */
+        r = err_set(err, str_eq_c(word, "invalid_grant") ? ERR_INVALID : ERR_FORBIDDEN,
+                    "the provider refused the sign-in (%.*s)", STR_ARG(word));
     else if (str_is_null(ret->id_token))
         r = err_set(err, ERR_FORBIDDEN, "the provider sent no ID token");
     yyjson_doc_free(doc);
@@ -287,8 +288,8 @@ static int ask_tokens(const struct redemption *x, struct tokens *ret, struct err
     return r;
 }
 
-/* Fetches the keys once more if the token names one that is not known: they may have been
- * rotated. */
+/* Fetches the keys once more if none that is known signed the token: they may have been rotated,
+ * also under the same id. */
 static int check_token(const struct redemption *x, struct str token, struct id_claims *ret,
                        struct error *err)
 {

@@ -1,8 +1,8 @@
 /* provider.h - the identity provider: its endpoints and keys, and the code for an ID token.
  *
  * What it says about itself and its keys are fetched when they are first needed
- * and kept for an hour; keys also when a token names one that is not known, at most
- * every 10 seconds. After a failure it is not asked again for 5 seconds, so that
+ * and kept for an hour; keys also when none of them signed a token, at most every 10
+ * seconds. After a failure it is not asked again for 5 seconds, so that
  * sign-ins are answered at once while it is down.
  *
  * Thread-safe; all of them block, so never call them on a loop thread.
@@ -37,7 +37,7 @@ int provider_sign_in_url(struct provider *p, const struct flow *flow, struct are
                          struct str *ret, struct error *err) MUST_CHECK;
 
 /* Exchanges the code for an ID token, checks it, and completes its claims; in the arena.
- * ERR_UNAVAILABLE as above; ERR_FORBIDDEN: the provider refuses the code, or its answer is not to
- * be believed, with the reason. */
+ * ERR_UNAVAILABLE as above; ERR_INVALID: the provider refuses the code; ERR_FORBIDDEN: it refuses
+ * this client, or its answer is not to be believed; with the reason. */
 int provider_redeem(struct provider *p, struct str code, const struct flow *flow,
                     struct arena *arena, struct id_claims *ret, struct error *err) MUST_CHECK;

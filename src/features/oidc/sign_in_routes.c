@@ -226,8 +226,9 @@ static void admitted(struct api_call *call, const struct error *err)
         vouched_opened(call, err);
 }
 
-/* A provider that cannot be asked decides nothing; a code that it refuses is a failure of the
- * address that sent it. */
+/* Only a code that the provider refuses is a failure of the address that sent it. All else that
+ * goes wrong is the provider's fault, or the settings': it decides nothing, and is in the log. Nor
+ * does a success: it says nothing about a password. */
 static void redeem(struct worker_job *job, const struct error *refused)
 {
     struct oidc_step *step = (struct oidc_step *)job;
@@ -235,15 +236,19 @@ static void redeem(struct worker_job *job, const struct error *refused)
     const struct oidc_return *body = call->body;
     struct error err = { 0 };
     int r = -1;
+    bool wrong_code;
 
     if (refused == NULL)
         r = provider_redeem(oidc_of(call->api->engine)->provider, body->code, &step->flow,
                             call->arena, &step->claims, &err);
-    accounts_end_attempt(call, &step->attempt, r == 0 || err.code == ERR_FORBIDDEN, r == 0);
+    wrong_code = r != 0 && err.code == ERR_INVALID;
+    accounts_end_attempt(call, &step->attempt, wrong_code, false);
     if (r == 0) {
         step->session->digest = session_begin(call);
         call_change(call, CHANGE_USERS, admit, admitted);
-    } else if (err.code == ERR_FORBIDDEN) {
+    } else if (wrong_code || err.code == ERR_FORBIDDEN) {
+        if (!wrong_code)
+            log_write(LOG_WARNING, "oidc", "sign-in failed: %s", err.text);
         memcpy(step->why, err.text, sizeof(step->why));
         call_change(call, CHANGE_NOTHING, enter_refusal, refusal_entered);
     } else {
@@ -297,7 +302,7 @@ const struct route oidc_sign_in_routes[] = {
       .description = "Sets a cookie that ties the sign-in to this browser for 15 minutes, and answers the provider's address. 404 when no provider is set up; 503 when it cannot be asked." },
     { ROUTE(POST, "/api/v1/auth/oidc/complete", OPEN, 200), .handler = complete, .sends = SENDS_COOKIE, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .body = &oidc_return_shape, .answer = &session_answer_shape,
       .id = "complete_oidc_sign_in", .summary = "Sign in with what the identity provider sent",
-      .description = "With the parameters of the provider's redirect, in the browser that began. Answers as sign-in with a password does. 403, with a sentence, when the sign-in was begun elsewhere, the provider's answer is not valid, or the person's groups give no role. Failures are throttled as those of passwords are." },
+      .description = "With the parameters of the provider's redirect, in the browser that began. Answers as sign-in with a password does. 403, with a sentence, when the sign-in was begun elsewhere, the provider's answer is not valid, or the person's groups give no role. Codes that the provider refuses are throttled as wrong passwords are." },
     { 0 },
 };
 /* clang-format on */

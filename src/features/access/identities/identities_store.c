@@ -28,7 +28,7 @@ static const struct db_query select_idle = {
     .row = &identity_row,
     .sql = "SELECT DISTINCT i.user_id, u.email FROM user_identities i"
            " JOIN users u ON u.user_id = i.user_id JOIN personal_tokens t ON t.user_id = i.user_id"
-           " WHERE u.last_login_at < $1 ORDER BY i.user_id LIMIT $2",
+           " WHERE COALESCE(u.last_login_at, u.created_at) < $1 ORDER BY i.user_id LIMIT $2",
 };
 static const struct db_query insert_identity = {
     .sql = "INSERT INTO user_identities (issuer, subject, user_id, created_at, last_login_at)"

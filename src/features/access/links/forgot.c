@@ -15,11 +15,13 @@
 #include "features/access/mailer.h"
 #include "features/access/users/throttle.h"
 
-enum { HELD_MAX = 256, MAILS_MAX = 256 };
+/* The sender refuses what is over its share: half of that is left to mails of admins. */
+enum { HELD_MAX = 256, MAILS_MAX = 256, SENDING_MAX = 2 };
 
 struct forgot_mail {
     struct forgot_mail *next;
     struct mail mail;
+    struct forgot *forgot;
     char *to, *text, *link_id;
 };
 
@@ -30,6 +32,8 @@ struct forgot {
     size_t n_held GUARDED_BY(lock);
     struct forgot_mail *mails GUARDED_BY(lock); /* newest first */
     size_t n_mails GUARDED_BY(lock);
+    size_t n_sending GUARDED_BY(lock); /* handed over, and not done */
+    bool stopping GUARDED_BY(lock);
 };
 
 struct forgot *forgot_new(void)
@@ -49,15 +53,22 @@ static void mail_free(struct forgot_mail *m)
     free(m);
 }
 
+static void drop_mail(struct forgot_mail *m, const char *why)
+{
+    log_write(LOG_WARNING, "mail", "reset link %s was not sent: %s", m->link_id, why);
+    mail_free(m);
+}
+
 void forgot_free(struct forgot *f)
 {
     if (f == NULL)
         return;
     lock_unshared(&f->lock);
-    assert(f->n_held == 0); /* a call that is never answered */
+    assert(f->n_held == 0);    /* a call that is never answered */
+    assert(f->n_sending == 0); /* the sender ends before */
     for (struct forgot_mail *m = f->mails, *next; m != NULL; m = next) {
         next = m->next;
-        mail_free(m);
+        drop_mail(m, "the service stopped");
     }
     throttle_free(f->asked);
     lock_done(&f->lock);
@@ -88,7 +99,7 @@ bool forgot_hold(struct forgot *f, struct api_call *call)
     bool room;
 
     lock_acquire(&f->lock);
-    room = f->n_held < HELD_MAX;
+    room = f->n_held < HELD_MAX && !f->stopping;
     if (room)
         f->held[f->n_held++] = call;
     lock_release(&f->lock);
@@ -107,10 +118,16 @@ static char *copy_of(struct str text)
 static void mail_done(struct mail *mail, const char *problem)
 {
     struct forgot_mail *m = CONTAINER_OF(mail, struct forgot_mail, mail);
+    struct forgot *f = m->forgot;
 
+    lock_acquire(&f->lock);
+    assert(f->n_sending > 0);
+    f->n_sending--;
+    lock_release(&f->lock);
     if (problem != NULL)
-        log_write(LOG_WARNING, "mail", "reset link %s was not sent: %s", m->link_id, problem);
-    mail_free(m);
+        drop_mail(m, problem);
+    else
+        mail_free(m);
 }
 
 void forgot_post(struct forgot *f, struct str to, struct str text, struct str link_id)
@@ -118,6 +135,7 @@ void forgot_post(struct forgot *f, struct str to, struct str text, struct str li
     struct forgot_mail *m = NEW(struct forgot_mail);
     bool room;
 
+    m->forgot = f;
     m->to = copy_of(to);
     m->text = copy_of(text);
     m->link_id = copy_of(link_id);
@@ -134,7 +152,7 @@ void forgot_post(struct forgot *f, struct str to, struct str text, struct str li
     }
     lock_release(&f->lock);
     if (!room)
-        mail_done(&m->mail, "too many mails wait to be sent");
+        drop_mail(m, "too many mails wait to be sent");
 }
 
 /* Takes all mails, oldest first. */
@@ -172,23 +190,45 @@ static void put_back(struct forgot *f, struct forgot_mail *oldest)
     lock_release(&f->lock);
 }
 
+static bool begin_sending(struct forgot *f)
+{
+    bool room;
+
+    lock_acquire(&f->lock);
+    room = f->n_sending < SENDING_MAX;
+    if (room)
+        f->n_sending++;
+    lock_release(&f->lock);
+    return room;
+}
+
+static void cancel_sending(struct forgot *f)
+{
+    lock_acquire(&f->lock);
+    f->n_sending--;
+    lock_release(&f->lock);
+}
+
+/* Those that are over the share wait for a later tick. */
 static void send_mails(struct forgot *f, struct engine *e)
 {
     mail_send_fn *send = access_mailer(e);
     struct forgot_mail *m = take_mails(f);
 
     assert(m == NULL || send != NULL); /* forgot_is_possible() */
-    while (m != NULL) {
+    while (m != NULL && begin_sending(f)) {
         struct forgot_mail *next = m->next; /* a mail that is sent may be freed at once */
 
-        if (send(e, &m->mail, NULL) != 0)
+        if (send(e, &m->mail, NULL) != 0) {
+            cancel_sending(f);
             break;
+        }
         m = next;
     }
     put_back(f, m);
 }
 
-void forgot_tick(struct forgot *f, struct engine *e)
+static void answer_held(struct forgot *f)
 {
     struct api_call *held[HELD_MAX];
     size_t n;
@@ -200,5 +240,18 @@ void forgot_tick(struct forgot *f, struct engine *e)
     lock_release(&f->lock);
     for (size_t i = 0; i < n; i++)
         call_reply(held[i], NULL);
+}
+
+void forgot_tick(struct forgot *f, struct engine *e)
+{
+    answer_held(f);
     send_mails(f, e);
+}
+
+void forgot_stop(struct forgot *f)
+{
+    lock_acquire(&f->lock);
+    f->stopping = true;
+    lock_release(&f->lock);
+    answer_held(f);
 }

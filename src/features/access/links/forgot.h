@@ -5,7 +5,7 @@
  * together with those of others. Mail is sent from there too.
  *
  * Bounded: requests per address (of the network) and window, requests that wait
- * for their answer, mails that wait to be sent. How many links an account gets is
+ * for their answer, mails that wait to be sent, mails being sent. How many links an account gets is
  * bounded in the database (links_ask()).
  *
  * Thread-safe.
@@ -22,7 +22,7 @@ struct forgot;
 
 struct forgot *forgot_new(void);
 
-/* No call may be held. NULL is fine. */
+/* No call may be held, and no mail be with the sender. NULL is fine. */
 void forgot_free(struct forgot *f);
 
 /* Can a link be sent at all: is there a mail server, and an address to name in a mail? */
@@ -31,13 +31,17 @@ bool forgot_is_possible(const struct engine *e);
 /* May this address ask? 0: yes, and it counts. Else the seconds to wait. */
 int64_t forgot_admit(struct forgot *f, const struct address *from);
 
-/* Replies to the call with its answer, at the next tick. False when too many are held: the caller
- * must reply. */
+/* Replies to the call with its answer, at the next tick. False when too many are held, or after
+ * forgot_stop(): the caller must reply. */
 bool forgot_hold(struct forgot *f, struct api_call *call);
 
 /* A mail to send, from the next tick on until the mail server takes it or refuses it; copied. It is
  * dropped when too many wait. `link_id` is for the log. */
 void forgot_post(struct forgot *f, struct str to, struct str text, struct str link_id);
 
-/* Answers the calls that are held, and begins to send mails. Also before the end. */
+/* Answers the calls that are held, and begins to send mails: few at a time, the oldest first. */
 void forgot_tick(struct forgot *f, struct engine *e);
+
+/* Answers the calls that are held, and holds none from now on. No tick may follow; mails that still
+ * wait are named in the log when it is freed. */
+void forgot_stop(struct forgot *f);

@@ -22,7 +22,8 @@ enum {
     PLATFORM_DAY_MAX = 2000,
     ASKED_MAX = 3, /* that a user asked for, in the life of one: when no further one is sent, those
                       that were are still valid */
-    ASKED_DAY_MAX = 2000, /* of all users: strangers may ask too, who know many addresses */
+    ASKED_DAY_MAX = 5,
+    ALL_ASKED_DAY_MAX = 2000, /* of all users: strangers may ask too, who know many addresses */
 };
 
 /* Only people without an account are invited: a link must not change the password of a user of
@@ -115,15 +116,18 @@ int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
     return 0;
 }
 
-/* Were enough links sent to this user, or to all? */
+/* Were enough links sent to this user, or to all? The first one of a user in a day is sent in any
+ * case: what strangers ask for others must not take it away. */
 static int check_asked(struct db *db, struct str email, int64_t now, bool *ret, struct error *err)
 {
-    int64_t own = 0, all = 0;
+    const int64_t day_ago = now - (int64_t)DAY_S * USEC_PER_SEC;
+    int64_t lately = 0, today = 0, all = 0;
 
-    if (store_resets_asked(db, email, now - (int64_t)RESET_S * USEC_PER_SEC, &own, err) != 0 ||
-        store_resets_asked(db, STR_NULL, now - (int64_t)DAY_S * USEC_PER_SEC, &all, err) != 0)
+    if (store_resets_asked(db, email, now - (int64_t)RESET_S * USEC_PER_SEC, &lately, err) != 0 ||
+        store_resets_asked(db, email, day_ago, &today, err) != 0 ||
+        store_resets_asked(db, STR_NULL, day_ago, &all, err) != 0)
         return -1;
-    *ret = own >= ASKED_MAX || all >= ASKED_DAY_MAX;
+    *ret = lately >= ASKED_MAX || today >= ASKED_DAY_MAX || (today > 0 && all >= ALL_ASKED_DAY_MAX);
     return 0;
 }
 

@@ -103,6 +103,22 @@ static int add_own(struct api_call *call, struct db *db, struct error *err)
     return call_audit(call, db, "token.add", err);
 }
 
+/* Who signs in by the identity provider has no password to give. */
+static int ask_for_password(struct api_call *call, struct db *db, struct error *err)
+{
+    struct user_row user;
+
+    if (users_find(db, call->user->email, call->arena, &user, err) != 0)
+        return -1;
+    if (user.password.len == 0)
+        return call_refuse(call, err, 403,
+                           "Sign in again by the identity provider, then create the token within "
+                           "ten minutes");
+    return call_refuse_body(call, err, "current_password", STR_NULL,
+                            "Needed, since you signed in more than ten minutes ago; or sign in "
+                            "again");
+}
+
 /* The caller proves to be more than a cookie. */
 static int begin_add_own(struct api_call *call, struct error *err)
 {
@@ -114,9 +130,7 @@ static int begin_add_own(struct api_call *call, struct error *err)
     if (!str_is_null(create->current_password))
         return reauth_begin(call, create->current_password, &next, err);
     if (!is_fresh(call->user))
-        return call_refuse_body(call, err, "current_password", STR_NULL,
-                                "Needed, since you signed in more than ten minutes ago; or sign in "
-                                "again");
+        return call_read(call, ask_for_password, call_reply, err);
     call_change(call, CHANGE_USERS, add_own, call_reply);
     return 0;
 }
@@ -196,7 +210,7 @@ const struct route personal_routes[] = {
       .description = "Oldest first, without the tokens themselves, which are not stored." },
     { ROUTE(POST, "/api/v1/auth/tokens", USER, 201), .handler = begin_add_own, .also = ALSO_CONFLICT, .body = &personal_create_shape, .answer = &personal_created_shape,
       .id = "create_own_token", .summary = "Create a personal access token",
-      .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one. More than ten minutes after the sign-in it needs `current_password`, and a `code` if the user has a second factor: 422 at that member when it is missing, 403 when it is wrong, throttled as sign-in is." },
+      .description = "The answer holds the token, which is shown only this once. Send it as bearer token: it acts as the user, with at most its role, until it expires. At most 20 per user: then 409. A token cannot create another one. More than ten minutes after the sign-in it needs `current_password`, and a `code` if the user has a second factor: 422 at that member when it is missing, 403 when it is wrong, throttled as sign-in is. A user without a password, who signs in by the identity provider, signs in again: 403." },
     { ROUTE(DELETE, "/api/v1/auth/tokens/{token_id}", USER, 200), .change = remove_own, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &personal_path_shape, .answer = &personal_list_shape, .audit = "token.remove",
       .id = "delete_own_token", .summary = "Delete one of one's own personal access tokens",
       .description = "In effect at once. A token may delete itself, but no other." },

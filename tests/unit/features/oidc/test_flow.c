@@ -49,13 +49,17 @@ TEST(only_https_is_asked_but_for_this_machine)
     static const char *const good[] = {
         "https://login.example.com", "https://login.example.com:8443/realms/acme",
         "http://127.0.0.1:3000",     "http://localhost/x",
-        "http://[::1]:80/",          "http://[::1]"
+        "http://[::1]:80/",          "http://[::1]",
+        "https://example.com/a@b",   "https://example.com?a=b@c"
     };
     static const char *const bad[] = { "",
                                        "https://",
                                        "http://login.example.com",
                                        "http://127.0.0.1.example.com/",
                                        "http://localhost@example.com/",
+                                       "http://localhost:x@example.com/",
+                                       "http://127.0.0.1:80@example.com?x",
+                                       "https://login.example.com@example.net",
                                        "http://[::1].example.com",
                                        "ftp://127.0.0.1/",
                                        "https://a b",

@@ -223,7 +223,7 @@ TEST(the_algorithm_is_not_the_tokens_choice)
     arena_done(&arena);
 }
 
-TEST(an_unknown_key_is_told_from_a_wrong_signature)
+TEST(a_token_that_no_known_key_signed_may_be_of_a_newer_one)
 {
     struct error err = { 0 };
     struct id_claims claims;
@@ -235,6 +235,38 @@ TEST(an_unknown_key_is_told_from_a_wrong_signature)
                          &arena, &claims, &err),
               -1);
     CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK(strstr(err.text, "unknown key") != NULL);
+    /* under the id of one that is known */
+    CHECK_INT(read_token(token_of(other, RS256, GOOD(""), &arena), &arena, &claims, &err), -1);
+    CHECK_INT(err.code, ERR_NOT_FOUND);
+    CHECK(strstr(err.text, "wrong signature") != NULL);
+    arena_done(&arena);
+}
+
+TEST(groups_that_are_not_said_are_told_from_none)
+{
+    static const struct {
+        const char *claims;
+        bool has_groups, elsewhere;
+    } rows[] = {
+        { GOOD(""), false, false },
+        { GOOD(",\"groups\":null"), false, false },
+        { GOOD(",\"groups\":{\"a\":1}"), false, false },
+        { GOOD(",\"groups\":[]"), true, false },
+        { GOOD(",\"_claim_names\":{\"groups\":\"src1\"}"), false, true },
+        { GOOD(",\"_claim_names\":{\"address\":\"src1\"}"), false, false },
+    };
+    struct id_claims claims;
+    struct arena arena;
+
+    arena_init(&arena);
+    make_keys(&arena);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        CHECK_INT(read_token(token_of(rsa, RS256, rows[i].claims, &arena), &arena, &claims, NULL),
+                  0);
+        CHECK(claims.has_groups == rows[i].has_groups);
+        CHECK(claims.groups_elsewhere == rows[i].elsewhere);
+    }
     arena_done(&arena);
 }
 
@@ -288,5 +320,8 @@ TEST(user_info_completes_what_the_token_did_not_say)
     CHECK_INT(id_claims_add(STR_LIT("{\"sub\":\"1\"}"), "groups", &arena, &claims, &err), -1);
     CHECK_INT(err.code, ERR_FORBIDDEN);
     CHECK_INT(id_claims_add(STR_LIT("nothing"), "groups", &arena, &claims, &err), -1);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    CHECK_INT(id_claims_add(STR_LIT("[]"), "groups", &arena, &claims, &err), -1);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
     arena_done(&arena);
 }
