@@ -113,7 +113,7 @@ static int begin_ask(struct api_call *call, struct error *err)
 const struct route forgot_routes[] = {
     { ROUTE(POST, "/api/v1/auth/forgot", OPEN, 202), .handler = begin_ask, .also = ALSO_CONFLICT, .body = &forgot_request_shape, .answer = &forgot_answer_shape,
       .id = "forgot_password", .summary = "Ask for a reset link by e-mail",
-      .description = "The answer is the same whether there is such a user or not. A user is sent a link with which to choose a new password, once, within an hour; a second factor is still asked for at sign-in. At most three mails per user in an hour and five in 24 hours, ten requests per address in 15 minutes: then 429. 409 when the service cannot send e-mail; `GET /api/v1/auth/setup` says so in advance." },
+      .description = "The answer is the same whether there is such a user or not. A user is sent a link with which to choose a new password, once, within an hour; a second factor is still asked for at sign-in. At most three mails per user in an hour, and one after five in 24 hours; ten requests per address in 15 minutes: then 429. 409 when the service cannot send e-mail; `GET /api/v1/auth/setup` says so in advance." },
     { 0 },
 };
 /* clang-format on */
