@@ -27,6 +27,7 @@ enum {
     RUNS_TO_RECOVER = 5,
     COUNTED_MAX = 20, /* agents whose runs are counted in the transaction of their reports */
     QUIET_S = 86400,  /* without a failure */
+    RECENT_S = 600,   /* a failure that is not counted opens an alert */
     NAME_BYTES = 200  /* of a name in a sentence */
 };
 
@@ -146,13 +147,14 @@ static int open_alert(struct txn *txn, const struct event_item *item,
     return alerts_open(txn->db, &notice, &opened, err);
 }
 
-/* What is known without counting. A report of long ago says nothing about now. */
+/* What is known without counting. A report of some time ago says nothing about now: runs that
+ * completed since may be stored already. */
 static struct failing_verdict first_verdict(const struct event_item *item)
 {
     const int64_t age = item->received_at - item->event->timestamp;
 
     return (struct failing_verdict){ .unknown = true,
-                                     .recovered = age >= (int64_t)QUIET_S * USEC_PER_SEC };
+                                     .recovered = age >= (int64_t)RECENT_S * USEC_PER_SEC };
 }
 
 int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
