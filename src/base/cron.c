@@ -81,8 +81,8 @@ static bool read_item(struct reader *r, const struct field *field, uint64_t *ret
         until = from;
         if (!is_one && !read_value(r, field, &until))
             return false;
-        if (until == 0 && from > 0)
-            until = 7; /* fri-sun; only weekdays have both */
+        if (until == 0 && from > 0 && field == &fields[WEEKDAY])
+            until = 7; /* fri-sun */
     }
     if (takes(r, '/')) {
         if (!read_number(r, &step) || step < 1 || step > field->most)

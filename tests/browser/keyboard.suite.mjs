@@ -19,8 +19,21 @@ const focused = (page) =>
         return (label ?? one.innerText ?? "").replace(/\s+/g, " ").trim();
     });
 
+/** Waits until something that takes the focus may have this name: pages fill in after their title. */
+async function awaitName(page, name) {
+    const pattern = name instanceof RegExp ? name.source : null;
+    const isThere = ([text, source]) =>
+        [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")].some((one) => {
+            const label = one.getAttribute("aria-label") ?? one.labels?.[0]?.innerText ?? one.innerText;
+            const shown = (label ?? "").replace(/\s+/g, " ").trim();
+            return source === null ? shown === text : new RegExp(source).test(shown);
+        });
+    await page.waitForFunction(isThere, [String(name), pattern]);
+}
+
 /** Presses Tab until the focus is on what has this name; it must be visible there. */
 async function tabTo(page, name, key = "Tab") {
+    await awaitName(page, name);
     const matches = (text) => (name instanceof RegExp ? name.test(text) : text === name);
     const met = [];
     for (let i = 0; i < TABS_MAX; i++) {

@@ -134,7 +134,7 @@ def test_no_alert_opens_in_a_window_and_the_agent_gets_a_new_start_after_it(worl
     register(world)
     report(world)
     only = () if whose is None else ("--agent", whose)
-    plan(world, "--from", moment(world, HOUR), "--until", moment(world, 5 * HOUR), *only)
+    plan(world, "--from", moment(world, HOUR - 60), "--until", moment(world, 5 * HOUR), *only)
     agent = agent_of(world)
     assert agent["maintenance_until"] is None
     assert seconds(agent["next_expected_at"]) - seconds(agent["last_seen_at"]) == pytest.approx(
@@ -164,10 +164,11 @@ def test_a_report_in_a_window_counts_and_other_agents_are_not_spared(world, cloc
     assert [a["agent_name"] for a in alerts(world)] == ["other"]
 
 
-def test_a_window_that_is_ended_early_gives_agents_a_new_start(world, clock):
+@pytest.mark.parametrize("hours", [20, 4])  # it is ended early, or over
+def test_a_window_that_is_removed_gives_agents_a_new_start(world, clock, hours):
     register(world)
     report(world)
-    plan(world, "--from", moment(world), "--until", moment(world, 20 * HOUR))
+    plan(world, "--from", moment(world), "--until", moment(world, hours * HOUR))
     clock.advance(5 * HOUR)
     (window_id,) = window_ids(world)
     world.server.cli("maintenance", "remove", window_id, "--tenant", world.slug)

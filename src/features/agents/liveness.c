@@ -8,6 +8,7 @@ const char *const liveness_names[] = { "up",          "late",           "silent"
 struct liveness_verdict liveness_of(const struct liveness *agent, int64_t now_us)
 {
     struct liveness_verdict verdict = { LIVENESS_UNSCHEDULED, TIME_NULL, TIME_NULL, TIME_NULL };
+    struct windows_search search = { .windows = &agent->windows, .now = now_us };
     struct deadline deadline;
 
     if (agent->last_seen_at == TIME_NULL)
@@ -15,10 +16,11 @@ struct liveness_verdict liveness_of(const struct liveness *agent, int64_t now_us
     if (!agent->enabled)
         verdict.state = LIVENESS_DISABLED;
     if (agent->windows.n > 0)
-        verdict.maintenance_until = windows_end(&agent->windows, now_us, now_us + 1);
+        verdict.maintenance_until = windows_end(&search, now_us);
     if (!agent->enabled || !schedule_expects(&agent->schedule) || agent->last_seen_at == TIME_NULL)
         return verdict;
-    deadline = schedule_deadline_outside(&agent->schedule, &agent->windows, agent->last_seen_at);
+    deadline =
+        schedule_deadline_outside(&agent->schedule, &agent->windows, agent->last_seen_at, now_us);
     verdict.next_expected_at = deadline.due_at;
     verdict.silent_at = deadline.silent_at;
     verdict.state = LIVENESS_UP;

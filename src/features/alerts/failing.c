@@ -21,11 +21,13 @@
 
 enum {
     PERIOD_S = 2,
-    AGENTS_MAX = 100, /* looked at per tick */
-    RUNS = 20,        /* that are counted */
+    AGENTS_MAX = 100,  /* looked at per tick */
+    REVIEWED_MAX = 10, /* of those, in the writer: the rest waits for the next ticks */
+    RUNS = 20,         /* that are counted */
     RUNS_TO_RECOVER = 5,
     COUNTED_MAX = 20, /* agents whose runs are counted in the transaction of their reports */
     QUIET_S = 86400,  /* without a failure */
+    RECENT_S = 600,   /* a failure that is not counted opens an alert */
     NAME_BYTES = 200  /* of a name in a sentence */
 };
 
@@ -145,13 +147,14 @@ static int open_alert(struct txn *txn, const struct event_item *item,
     return alerts_open(txn->db, &notice, &opened, err);
 }
 
-/* What is known without counting. A report of long ago says nothing about now. */
+/* What is known without counting. A report of some time ago says nothing about now: runs that
+ * completed since may be stored already. */
 static struct failing_verdict first_verdict(const struct event_item *item)
 {
     const int64_t age = item->received_at - item->event->timestamp;
 
     return (struct failing_verdict){ .unknown = true,
-                                     .recovered = age >= (int64_t)QUIET_S * USEC_PER_SEC };
+                                     .recovered = age >= (int64_t)RECENT_S * USEC_PER_SEC };
 }
 
 int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
@@ -294,7 +297,8 @@ static void failing_done(struct writer_job *job, const struct error *err)
     busy_end(&CONTAINER_OF(job, struct failing_watch, job)->busy);
 }
 
-/* Those whose alert says something else than their runs, and those that are over. */
+/* Those whose alert says something else than their runs, and those that are over. Goes on at the
+ * next tick behind the last one looked at; behind the last of all it begins again. */
 static int find_changed(struct failing_watch *f, struct error *err)
 {
     struct list list;
@@ -305,7 +309,8 @@ static int find_changed(struct failing_watch *f, struct error *err)
     if (store_failing(f->options.db, &f->after, AGENTS_MAX, &f->arena, &list, err) != 0)
         return -1;
     rows = list.items;
-    f->changed = ARENA_ARRAY(&f->arena, struct failing_row, list.n + 1);
+    f->changed = ARENA_ARRAY(&f->arena, struct failing_row, REVIEWED_MAX);
+    f->after = (struct failing_row){ 0 };
     for (size_t i = 0; i < list.n; i++) {
         struct failing_verdict v;
 
@@ -314,10 +319,12 @@ static int find_changed(struct failing_watch *f, struct error *err)
         if (is_over(&rows[i], &v) ||
             (!v.unknown && !str_eq(rows[i].detail, detail_of(&v, &f->arena))))
             f->changed[f->n_changed++] = rows[i];
+        if (f->n_changed == REVIEWED_MAX || i + 1 == AGENTS_MAX) {
+            f->after = (struct failing_row){ .tenant_id = rows[i].tenant_id,
+                                             .agent_id = rows[i].agent_id };
+            break;
+        }
     }
-    f->after = list.n == AGENTS_MAX ? (struct failing_row){ .tenant_id = rows[list.n - 1].tenant_id,
-                                                            .agent_id = rows[list.n - 1].agent_id }
-                                    : (struct failing_row){ 0 };
     return 0;
 }
 

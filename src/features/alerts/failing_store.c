@@ -1,6 +1,8 @@
 /* failing_store.c - SQL of the last runs of agents, and of the alerts about failing agents. */
 #include "features/alerts/failing_store.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/events/shapes.h"
@@ -14,13 +16,15 @@ enum {
 
 /* clang-format off */
 #define RUN_COLUMNS "run_id, error_type, closing_event, start_at, closing_at, duration_ms"
+#define STARTED " AND start_at IS NOT NULL" /* the index of runs by agent has no others */
 #define NEWEST_STARTS " ORDER BY start_at DESC, run_id DESC LIMIT $2"
 
 static const struct db_query runs_of_tenant = {
-    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1" NEWEST_STARTS,
+    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1" STARTED NEWEST_STARTS,
 };
 static const struct db_query runs_of_agent = {
-    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = $3" NEWEST_STARTS,
+    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = $3" STARTED
+           NEWEST_STARTS,
 };
 
 #define OWNER struct failing_row
@@ -52,6 +56,7 @@ static const struct db_query failing_of_agent = {
 
 struct finding {
     struct rows rows; /* that have ended */
+    size_t limit;     /* of those */
     int64_t looked_at;
 };
 
@@ -73,14 +78,15 @@ static bool add_finished(void *ctx, const struct db_row *row)
     run->ended_at = ended_at;
     run->duration_ms =
         duration_ms.has ? duration_ms.value : (ended_at - db_get_int(row, 3)) / USEC_PER_MSEC;
-    return true;
+    return rows->n < finding->limit;
 }
 
 int store_finished_runs(struct db *db, const struct finished_runs *of, struct arena *arena,
                         struct list *ret, bool *ret_more, struct error *err)
 {
     const int64_t max = of->deep ? DEEP_MAX : 2 * of->limit + UNFINISHED_MAX;
-    struct finding finding = { .rows = { .arena = arena, .size = sizeof(struct finished_run) } };
+    struct finding finding = { .rows = { .arena = arena, .size = sizeof(struct finished_run) },
+                               .limit = (size_t)of->limit };
     const struct rows *rows = &finding.rows;
     const int r = of->agent_id == 0
                       ? db_exec(db, &runs_of_tenant, DB_ARGS(db_int(of->tenant_id), db_int(max)),
@@ -91,7 +97,8 @@ int store_finished_runs(struct db *db, const struct finished_runs *of, struct ar
 
     if (r != 0)
         return -1;
-    *ret = (struct list){ rows->items, rows->n < (size_t)of->limit ? rows->n : (size_t)of->limit };
+    assert(rows->n <= finding.limit);
+    *ret = (struct list){ rows->items, rows->n };
     *ret_more = !of->deep && finding.looked_at == max;
     return 0;
 }

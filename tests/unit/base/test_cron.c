@@ -244,6 +244,8 @@ TEST(what_is_no_expression_is_refused_with_a_sentence)
         "*/0 * * * *",
         "*/60 * * * *",
         "5-1 * * * *",
+        "5-0 * * * *",
+        "0 6-0 * * *",
         "1,, * * * *",
         "a * * * *",
         "* * * foo *",

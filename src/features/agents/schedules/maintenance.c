@@ -8,7 +8,7 @@
 
 enum { TIME_DIGITS = 11, RANDOM_DIGITS = 10, WEEK = 7 };
 
-static const int64_t keep_us = 31LL * 86400 * USEC_PER_SEC; /* windows that are over */
+static const int64_t keep_us = 31LL * 86400 * USEC_PER_SEC; /* listed after they are over */
 
 int schedules_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct windows *ret,
                       struct error *err)
@@ -50,19 +50,18 @@ static int64_t bits_of(const struct list *weekdays)
     return bits;
 }
 
-static bool is_active(const struct window_row *row, int64_t now_us, int64_t *ret_from)
+static bool is_active(const struct window_row *row, int64_t now_us)
 {
     const struct window w = window_of(row);
-    int64_t until;
+    int64_t from, until;
 
-    return window_covers(&w, now_us, now_us + 1, ret_from, &until);
+    return window_covers(&w, now_us, now_us + 1, &from, &until);
 }
 
 static struct maintenance_window answer_of(const struct window_row *row, int64_t now_us,
                                            struct arena *arena)
 {
     const bool is_weekly = row->weekdays != 0;
-    int64_t from;
 
     return (struct maintenance_window){
         .window_id = row->window_id,
@@ -76,7 +75,7 @@ static struct maintenance_window answer_of(const struct window_row *row, int64_t
                            : STR_NULL,
         .minutes = is_weekly ? (struct opt_int){ true, row->minutes } : (struct opt_int){ 0 },
         .time_zone = row->time_zone,
-        .active = is_active(row, now_us, &from),
+        .active = is_active(row, now_us),
         .created_at = row->created_at,
         .created_by = row->created_by,
     };
@@ -100,7 +99,7 @@ int windows_show(const struct windows_call *call, struct window_list *ret, struc
     return 0;
 }
 
-/* Is there room for one more, after those that are over were deleted? */
+/* Is there room for one more, after those that are over were taken off the list? */
 static int make_room(const struct windows_call *call, struct error *err)
 {
     struct window_list listed;
@@ -172,20 +171,23 @@ static int find_window(const struct windows_call *call, struct str window_id,
     return 0;
 }
 
+/* The time that it covered last stays known: agents were not expected in it. */
 int windows_remove(const struct windows_call *call, struct str window_id, struct error *err)
 {
     struct window_row *row;
-    int64_t from;
+    struct window w;
+    int64_t from, until;
 
     if (find_window(call, window_id, &row, err) != 0)
         return -1;
     if (row == NULL)
         return err_set(err, ERR_NOT_FOUND, "there is no maintenance window '%.*s'",
                        STR_ARG(window_id));
-    if (!is_active(row, call->now_us, &from))
+    w = window_of(row);
+    if (!window_latest(&w, call->now_us, &from, &until) || until <= row->created_at)
         return store_window_delete(call->db, call->tenant_id, window_id, err);
     row->from_at = from;
-    row->until_at = call->now_us;
+    row->until_at = until < call->now_us ? until : call->now_us;
     if (store_window_end(call->db, row, err) != 0)
         return -1;
     return store_windows_prune(call->db, call->tenant_id, call->now_us - keep_us, err);

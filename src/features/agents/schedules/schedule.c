@@ -7,10 +7,9 @@
 #include "base/zone.h"
 #include "features/agents/schedules/windows.h"
 
-enum { MOVES_MAX = 64 }; /* from window to window: after those it is due in one */
-
 static const int64_t interval_max_s = 100LL * 365 * 24 * 3600;
 static const int64_t grace_least_us = 60LL * USEC_PER_SEC, grace_most_us = 3600LL * USEC_PER_SEC;
+static const int64_t early_most_us = 60LL * USEC_PER_SEC, ahead_most_us = 60LL * USEC_PER_SEC;
 
 static int64_t interval_of(const struct opt_int *seconds)
 {
@@ -77,9 +76,21 @@ static int64_t grace_of(const struct schedule *s, int64_t due)
     return half < grace_most_us ? half : grace_most_us;
 }
 
-static int64_t from_of(const struct schedule *s, int64_t from)
+int64_t schedule_from(const struct schedule *s, int64_t seen_at, int64_t now)
 {
-    return s->since_at != TIME_NULL && s->since_at > from ? s->since_at : from;
+    const bool counts = s->since_at != TIME_NULL && s->since_at <= now + ahead_most_us;
+
+    return counts && s->since_at > seen_at ? s->since_at : seen_at;
+}
+
+int64_t schedule_early_us(const struct schedule *s, int64_t due)
+{
+    int64_t quarter;
+
+    if (s->kind != SCHEDULE_CRON)
+        return 0;
+    quarter = (next_due(s, due) - due) / 4;
+    return quarter < early_most_us ? quarter : early_most_us;
 }
 
 static struct deadline deadline_of(const struct schedule *s, int64_t due)
@@ -87,25 +98,58 @@ static struct deadline deadline_of(const struct schedule *s, int64_t due)
     return (struct deadline){ due, due + grace_of(s, due) };
 }
 
-struct deadline schedule_deadline(const struct schedule *s, int64_t from)
+struct deadline schedule_deadline(const struct schedule *s, int64_t seen_at, int64_t now)
 {
-    return deadline_of(s, next_due(s, from_of(s, from)));
+    const int64_t from = schedule_from(s, seen_at, now);
+    int64_t due = next_due(s, from);
+
+    if (from == seen_at && due - from <= schedule_early_us(s, due))
+        due = next_due(s, due);
+    return deadline_of(s, due);
+}
+
+/* What is due in maintenance is due at the next time after it; if that is in maintenance too, when
+ * that one ends. */
+static void move_due(const struct schedule *s, struct windows_search *search, struct deadline *d)
+{
+    int64_t end = windows_end(search, d->due_at), grace;
+
+    if (end == TIME_NULL)
+        return;
+    *d = deadline_of(s, next_due(s, s->kind == SCHEDULE_CRON ? end - 1 : end));
+    grace = d->silent_at - d->due_at;
+    end = windows_end(search, d->due_at);
+    if (end != TIME_NULL)
+        *d = (struct deadline){ end, end + grace };
+}
+
+/* The grace does not pass in maintenance. */
+static void stretch_grace(struct windows_search *search, struct deadline *d)
+{
+    struct windows_span left = { d->due_at, d->silent_at }, found;
+
+    while (windows_first(search, &left, &found)) {
+        left.until += found.until - found.from;
+        left.from = found.until;
+    }
+    d->silent_at = left.until;
 }
 
 struct deadline schedule_deadline_outside(const struct schedule *s, const struct windows *windows,
-                                          int64_t from)
+                                          int64_t seen_at, int64_t now)
 {
-    struct deadline d = schedule_deadline(s, from);
-    int64_t end = windows_end(windows, d.due_at, d.silent_at);
+    struct deadline d = schedule_deadline(s, seen_at, now);
+    struct windows_search search = { .windows = windows, .now = now };
+    int64_t end;
 
-    if (end == TIME_NULL)
+    if (windows->n == 0)
         return d;
-    d = deadline_of(s, s->kind == SCHEDULE_CRON ? next_due(s, end - 1) : next_due(s, end));
-    for (int i = 0; i < MOVES_MAX; i++) {
-        end = windows_end(windows, d.due_at, d.silent_at);
-        if (end == TIME_NULL)
-            break;
-        d = (struct deadline){ end, end + (d.silent_at - d.due_at) };
+    move_due(s, &search, &d);
+    stretch_grace(&search, &d);
+    if (windows_gave_up(&search) && d.silent_at <= now) {
+        search.looks = 0; /* in doubt, what holds now decides */
+        end = windows_end(&search, now);
+        d.silent_at = end == TIME_NULL ? d.silent_at : end;
     }
     return d;
 }

@@ -50,13 +50,22 @@ struct deadline {
     int64_t silent_at; /* silent from then on */
 };
 
-/* After a sign of life at `from`. The schedule expects something. */
-struct deadline schedule_deadline(const struct schedule *schedule, int64_t from);
+/* From when on it counts: a sign of life, or the later time when the schedule was set. One that is
+ * more than a minute ahead was set by a clock that was wrong, and does not count. */
+int64_t schedule_from(const struct schedule *schedule, int64_t seen_at, int64_t now);
 
-/* The same, moved out of maintenance: an expected time in a window, or whose grace a window cuts,
- * moves to the next one after the window; if that is in a window too, to that one's end. */
+/* How long before an expected time a sign of life stands for it: clocks differ a little. */
+int64_t schedule_early_us(const struct schedule *schedule, int64_t due);
+
+/* After a sign of life. The schedule expects something. */
+struct deadline schedule_deadline(const struct schedule *schedule, int64_t seen_at, int64_t now);
+
+/* The same, moved out of maintenance: an expected time in a window moves to the next one after the
+ * window, and if that is in a window too, to that one's end. A window that cuts the grace makes it
+ * longer. What is after `now` may be moved less than it will be (struct windows_search). */
 struct deadline schedule_deadline_outside(const struct schedule *schedule,
-                                          const struct windows *windows, int64_t from);
+                                          const struct windows *windows, int64_t seen_at,
+                                          int64_t now);
 
 /* The grace of the next expected report. */
 int64_t schedule_grace_us(const struct schedule *schedule, int64_t from);

@@ -6,7 +6,7 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
-enum { ENDED_MAX = 50 }; /* windows kept that people ended, per tenant */
+enum { ENDED_MAX = 50 }; /* windows kept that are not listed, per tenant */
 
 /* clang-format off */
 #define OWNER struct scheduled_agent
@@ -69,7 +69,8 @@ static const struct db_query end_window = {
            " WHERE tenant_id = $1 AND window_id = $2",
 };
 static const struct db_query prune_past = {
-    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND weekdays = 0 AND until_at < $2",
+    .sql = "UPDATE maintenance_windows SET ended = 1"
+           " WHERE tenant_id = $1 AND weekdays = 0 AND ended = 0 AND until_at < $2",
 };
 static const struct db_query prune_ended = {
     .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND ended = 1 AND until_at <"

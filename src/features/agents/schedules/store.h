@@ -39,6 +39,7 @@ int store_window_delete(struct db *db, int64_t tenant_id, struct str window_id,
 /* Makes it a window that was once: from `from` until `until`, and not listed. */
 int store_window_end(struct db *db, const struct window_row *row, struct error *err) MUST_CHECK;
 
-/* Deletes those that ended before a time, and of those that people ended all but the newest. */
+/* Takes those off the list that ended before a time, for agents whose interval is longer than that;
+ * and deletes of those that are not listed all but the newest. */
 int store_windows_prune(struct db *db, int64_t tenant_id, int64_t before,
                         struct error *err) MUST_CHECK;

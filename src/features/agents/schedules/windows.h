@@ -8,6 +8,8 @@
  * Thread-safe: values only.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/cron.h"
 #include "base/str.h"
 #include "shape/shape.h"
@@ -27,7 +29,7 @@ struct window_row {
     struct str time_zone; /* STR_NULL: once */
     int64_t created_at;
     struct str created_by;
-    bool ended; /* a person ended it before its time: it is not listed */
+    bool ended; /* a person removed it, or it is over for long: it is not listed */
 };
 
 struct window {
@@ -35,6 +37,7 @@ struct window {
     int64_t agent_id; /* 0: all */
     int64_t from_at, until_at;
     int64_t length_us; /* of each time that it comes back; 0: once */
+    bool endless;      /* all of every day */
     struct cron begins;
     const struct zone *zone;
 };
@@ -52,6 +55,30 @@ struct window window_of(const struct window_row *row);
 bool window_covers(const struct window *w, int64_t from, int64_t until, int64_t *ret_from,
                    int64_t *ret_until);
 
-/* The end of the maintenance that covers any of that time; windows that follow each other without
- * a gap count as one. TIME_NULL: there is none. */
-int64_t windows_end(const struct windows *windows, int64_t from, int64_t until);
+/* The last time that it began, and its end; false: it has not begun yet. */
+bool window_latest(const struct window *w, int64_t now, int64_t *ret_from, int64_t *ret_until);
+
+/* A search looks at a bounded number of windows in all, and not further ahead than windows_far_us:
+ * one tenant's windows must not hold up the watch over the agents of all. */
+struct windows_search {
+    const struct windows *windows;
+    int64_t now;
+    int looks; /* so far */
+};
+
+extern const int64_t windows_far_us;
+
+struct windows_span {
+    int64_t from, until;
+};
+
+/* The end of the maintenance that covers that time; windows that follow each other without a gap
+ * count as one. TIME_NULL: there is none, or it is too far ahead. */
+int64_t windows_end(struct windows_search *search, int64_t at);
+
+/* The first maintenance in that time; what lies before it does not count. */
+bool windows_first(struct windows_search *search, const struct windows_span *of,
+                   struct windows_span *ret);
+
+/* Were there too many windows to look at? Then what was found may end too early. */
+bool windows_gave_up(const struct windows_search *search);

@@ -146,17 +146,36 @@ static struct quiet quiet_time(const struct silence *s, const struct watched *w)
     return noticed.us < known.us ? noticed : known;
 }
 
+/* Counts from the epoch when that began after the last sign of life; but a time of a cron
+ * expression whose grace had not passed by then stays due, with all of its grace from then on. */
+static struct deadline deadline_of(const struct silence *s, struct watched *w,
+                                   const struct quiet *quiet,
+                                   struct deadline (*after)(struct watched *, int64_t, int64_t))
+{
+    const int64_t now = s->moment.now.wall_us, from = now - quiet->us;
+    struct deadline d;
+
+    if (w->schedule.kind != SCHEDULE_CRON || quiet->seen_at >= from)
+        return after(w, from, now);
+    d = after(w, quiet->seen_at, now);
+    if (d.silent_at <= from)
+        return after(w, from, now);
+    if (d.due_at <= from)
+        d.silent_at = from + (d.silent_at - d.due_at);
+    return d;
+}
+
 /* Was it not seen when it was expected, nor in its grace? Another process may open the alert before
  * this one reads the store again: *ret_nearly when half of the grace has passed. */
-static bool is_silent(const struct silence *s, struct watched *w, int64_t quiet_us,
+static bool is_silent(const struct silence *s, struct watched *w, const struct quiet *quiet,
                       bool *ret_nearly)
 {
-    int64_t now = s->moment.now.wall_us, from = now - quiet_us;
-    struct deadline d = watched_deadline(w, from);
+    const int64_t now = s->moment.now.wall_us;
+    struct deadline d = deadline_of(s, w, quiet, watched_deadline);
 
     *ret_nearly = now >= d.due_at + (d.silent_at - d.due_at) / 2;
     if (*ret_nearly) {
-        d = watched_deadline_outside(w, from);
+        d = deadline_of(s, w, quiet, watched_deadline_outside);
         *ret_nearly = now >= d.due_at + (d.silent_at - d.due_at) / 2;
     }
     if (s->options.shared)
@@ -189,7 +208,7 @@ static void collect_transitions(struct silence *s)
         quiet = quiet_time(s, w);
         if (w->row.last_seen_at == TIME_NULL || !schedule_expects(&w->schedule))
             continue; /* an agent that was never seen cannot fall silent */
-        if (is_silent(s, w, quiet.us, &nearly))
+        if (is_silent(s, w, &quiet, &nearly))
             add_transition(s, w, true);
         if (nearly)
             last_seen_await(w->entry);
@@ -317,7 +336,7 @@ static int decide_transition(const struct silence_transition *transition, struct
     if (!w.row.enabled || !schedule_expects(&w.schedule) || w.row.last_seen_at == TIME_NULL)
         return 0;
     quiet = quiet_time(s, &w);
-    if (!is_silent(s, &w, quiet.us, &nearly))
+    if (!is_silent(s, &w, &quiet, &nearly))
         return 0;
     w.row.last_seen_at = quiet.seen_at;
     return open_alert(transition, db, &w, arena, err);

@@ -122,27 +122,29 @@ int watched_read(struct watched_agents *all, struct db *db, struct last_seen *la
     return r;
 }
 
-/* Evaluates the schedule only when the last sign of life is not among those of the memo: every one
- * from then until it was due leads to the same time. */
-struct deadline watched_deadline(struct watched *w, int64_t from)
+/* Evaluates a cron expression only when the last sign of life is not among those of the memo. */
+struct deadline watched_deadline(struct watched *w, int64_t seen_at, int64_t now)
 {
-    if (w->schedule.kind == SCHEDULE_CRON && w->next.from != TIME_NULL && from >= w->next.from &&
-        from < w->next.deadline.due_at)
+    const int64_t from = schedule_from(&w->schedule, seen_at, now);
+    struct deadline d;
+
+    if (w->schedule.kind == SCHEDULE_CRON && w->next.from != TIME_NULL &&
+        (from == w->next.from || (from > w->next.from && from < w->next.until)))
         return w->next.deadline;
-    w->next = (struct memo){ from, schedule_deadline(&w->schedule, from) };
-    return w->next.deadline;
+    d = schedule_deadline(&w->schedule, seen_at, now);
+    w->next = (struct memo){ from, d.due_at - schedule_early_us(&w->schedule, d.due_at), d };
+    return d;
 }
 
 /* The same outside of maintenance; only asked for when the agent would be late without it. */
-struct deadline watched_deadline_outside(struct watched *w, int64_t from)
+struct deadline watched_deadline_outside(struct watched *w, int64_t seen_at, int64_t now)
 {
-    int64_t second = from / USEC_PER_SEC;
-
     if (w->windows.n == 0)
-        return watched_deadline(w, from);
-    if (w->outside.from != second)
+        return watched_deadline(w, seen_at, now);
+    if (w->outside.from == TIME_NULL || w->outside.from / USEC_PER_SEC != seen_at / USEC_PER_SEC)
         w->outside =
-            (struct memo){ second, schedule_deadline_outside(&w->schedule, &w->windows, from) };
+            (struct memo){ seen_at, seen_at,
+                           schedule_deadline_outside(&w->schedule, &w->windows, seen_at, now) };
     return w->outside.deadline;
 }
 
@@ -169,5 +171,5 @@ bool watched_has_recovered(struct watched *w, int64_t wall_us)
         return true;
     if (!is_changed(w))
         return false; /* even if the wall clock was set back */
-    return wall_us < watched_deadline_outside(w, seen).silent_at;
+    return wall_us < watched_deadline_outside(w, seen, wall_us).silent_at;
 }

@@ -17,7 +17,8 @@ struct last_seen_entry;
 /* What the schedule says after a sign of life, kept so that a cron expression is evaluated once per
  * expected time, and not at each tick. */
 struct memo {
-    int64_t from; /* TIME_NULL: nothing is kept */
+    int64_t from;  /* TIME_NULL: nothing is kept */
+    int64_t until; /* signs of life before it lead to the same */
     struct deadline deadline;
 };
 
@@ -48,9 +49,9 @@ int watched_read(struct watched_agents *all, struct db *db, struct last_seen *la
 /* By the agent's row, or as it was before this read. */
 void watched_set_schedule(struct watched *w, const struct watched *before);
 
-/* After a sign of life at `from`; and the same outside of maintenance. */
-struct deadline watched_deadline(struct watched *w, int64_t from);
-struct deadline watched_deadline_outside(struct watched *w, int64_t from);
+/* After a sign of life; and the same outside of maintenance. */
+struct deadline watched_deadline(struct watched *w, int64_t seen_at, int64_t now);
+struct deadline watched_deadline_outside(struct watched *w, int64_t seen_at, int64_t now);
 
 /* The interval in force, in seconds; 0: by cron. */
 int64_t watched_limit(const struct watched *w);

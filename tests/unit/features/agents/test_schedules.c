@@ -53,6 +53,11 @@ static struct window weekly(int64_t weekdays, int64_t start_minute, int64_t minu
                                            .time_zone = STR_LIT("UTC") });
 }
 
+static int64_t due_after(const struct schedule *s, const char *seen)
+{
+    return schedule_deadline(s, at(seen), at(seen)).due_at;
+}
+
 TEST(what_a_person_sets_goes_before_what_the_agent_declares)
 {
     const struct opt_int declared = { true, 60 };
@@ -74,7 +79,7 @@ TEST(what_a_person_sets_goes_before_what_the_agent_declares)
     CHECK(s.is_set && s.interval_us == S(60) && schedule_grace_us(&s, S(1)) == S(7));
     s = schedule_of(&declared, &cron);
     CHECK(s.kind == SCHEDULE_CRON && s.interval_us == 0);
-    CHECK_INT(schedule_deadline(&s, at("2026-01-15T09:00:00Z")).due_at, at("2026-01-16T08:00:00Z"));
+    CHECK_INT(due_after(&s, "2026-01-15T09:00:00Z"), at("2026-01-16T08:00:00Z"));
 }
 
 TEST(a_schedule_counts_from_when_it_was_set)
@@ -83,8 +88,31 @@ TEST(a_schedule_counts_from_when_it_was_set)
                                       .scheduled_at = at("2026-01-15T12:00:00Z") };
     const struct schedule s = schedule_of(&nothing, &row);
 
-    CHECK_INT(schedule_deadline(&s, at("2026-01-01T00:00:00Z")).due_at, at("2026-01-15T13:00:00Z"));
-    CHECK_INT(schedule_deadline(&s, at("2026-01-15T12:30:00Z")).due_at, at("2026-01-15T13:30:00Z"));
+    CHECK_INT(schedule_deadline(&s, at("2026-01-01T00:00:00Z"), s.since_at - S(60)).due_at,
+              at("2026-01-15T13:00:00Z"));
+    CHECK_INT(due_after(&s, "2026-01-15T12:30:00Z"), at("2026-01-15T13:30:00Z"));
+    /* A clock that was wrong set it. */
+    CHECK_INT(schedule_deadline(&s, at("2026-01-01T00:00:00Z"), s.since_at - S(61)).due_at,
+              at("2026-01-01T01:00:00Z"));
+}
+
+TEST(a_sign_of_life_shortly_before_an_expected_time_stands_for_it)
+{
+    static const struct {
+        const char *cron, *seen, *due;
+    } rows[] = {
+        { "0 8 * * *", "2026-01-15T07:58:59Z", "2026-01-15T08:00:00Z" },
+        { "0 8 * * *", "2026-01-15T07:59:00Z", "2026-01-16T08:00:00Z" },
+        { "0 8 * * *", "2026-01-15T08:00:00Z", "2026-01-16T08:00:00Z" },
+        { "* * * * *", "2026-01-15T07:59:44Z", "2026-01-15T08:00:00Z" },
+        { "* * * * *", "2026-01-15T07:59:45Z", "2026-01-15T08:01:00Z" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct schedule s = by_cron(rows[i].cron, "UTC");
+
+        CHECK_INT(due_after(&s, rows[i].seen), at(rows[i].due));
+    }
 }
 
 TEST(the_grace_of_a_cron_expression_follows_the_time_to_the_next_report)
@@ -114,7 +142,7 @@ TEST(maintenance_moves_what_is_expected_in_it_behind_it)
     } rows[] = {
         { 3600, true, "2026-01-15T08:00:00Z", "2026-01-15T09:00:00Z" },   /* silent before it */
         { 3600, true, "2026-01-15T09:30:00Z", "2026-01-15T13:00:00Z" },   /* due in it */
-        { 3600, true, "2026-01-15T08:45:00Z", "2026-01-15T13:00:00Z" },   /* it cuts the grace */
+        { 3600, true, "2026-01-15T08:45:00Z", "2026-01-15T09:45:00Z" },   /* it cuts the grace */
         { 3600, true, "2026-01-15T12:10:00Z", "2026-01-15T13:10:00Z" },   /* seen after it */
         { 86400, false, "2026-01-15T09:00:00Z", "2026-01-16T09:00:00Z" }, /* it only lies between */
         { 86400, false, "2026-01-15T03:00:00Z", "2026-01-17T04:00:00Z" },
@@ -127,9 +155,73 @@ TEST(maintenance_moves_what_is_expected_in_it_behind_it)
             rows[i].every == 0 ? by_cron("0 3 * * *", "UTC") : every(rows[i].every);
         const struct windows windows = { rows[i].once ? &moving : &night, 1, 7 };
 
-        CHECK_INT(schedule_deadline_outside(&s, &windows, at(rows[i].seen)).due_at,
-                  at(rows[i].due));
+        CHECK_INT(
+            schedule_deadline_outside(&s, &windows, at(rows[i].seen), at(rows[i].seen)).due_at,
+            at(rows[i].due));
     }
+}
+
+TEST(the_grace_does_not_pass_in_maintenance)
+{
+    const struct window night = weekly(0x7f, 120, 120); /* each day from 02:00 to 04:00 */
+    const struct window moving = once("2026-01-15T10:00:00Z", "2026-01-15T12:00:00Z");
+    static const struct {
+        int64_t every, grace;
+        bool once;
+        const char *seen, *silent;
+    } rows[] = {
+        { 3600, 1800, true, "2026-01-15T08:45:00Z", "2026-01-15T12:15:00Z" },
+        { 3600, 1800, true, "2026-01-15T08:00:00Z", "2026-01-15T09:30:00Z" }, /* over before it */
+        { 3600, 86400, false, "2026-01-15T08:00:00Z", "2026-01-16T11:00:00Z" },
+        { 3600, 3 * 86400, false, "2026-01-15T08:00:00Z", "2026-01-18T15:00:00Z" },
+        { 3600, 64800, false, "2026-01-15T07:00:00Z", "2026-01-16T02:00:00Z" }, /* up to it */
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct schedule s = every(rows[i].every);
+        const struct windows windows = { rows[i].once ? &moving : &night, 1, 7 };
+        const int64_t seen = at(rows[i].seen);
+
+        s.grace_us = S(rows[i].grace);
+        CHECK_INT(schedule_deadline_outside(&s, &windows, seen, seen).silent_at,
+                  at(rows[i].silent));
+        CHECK_INT(schedule_deadline_outside(&s, &windows, seen, seen + S(90 * 86400)).silent_at,
+                  at(rows[i].silent));
+    }
+}
+
+/* Windows of which each begins where the one before in the list ends would be the cheap case. */
+TEST(many_windows_cost_a_bounded_search_and_open_no_alert_in_one)
+{
+    struct window list[100];
+    const struct windows windows = { list, COUNT_OF(list), 7 };
+    const int64_t seen = at("2026-01-15T00:00:00Z"), now = at("2026-06-15T00:00:00Z");
+    struct windows_search search = { .windows = &windows, .now = now };
+    const struct schedule s = every(60);
+
+    for (size_t i = 0; i < COUNT_OF(list); i++) /* a quarter of an hour each, the last one first */
+        list[i] = weekly(0x7f, (int64_t)(COUNT_OF(list) - 1 - i) % 96 * 15, 15);
+    CHECK(schedule_deadline_outside(&s, &windows, seen, now).silent_at > now);
+    CHECK(windows_end(&search, seen) > seen && search.looks < 1000);
+    for (size_t i = 0; i < COUNT_OF(list); i++)
+        list[i] = weekly(0x7f, 0, 1440);
+    search.looks = 0;
+    CHECK(schedule_deadline_outside(&s, &windows, seen, now).silent_at > now);
+    CHECK(windows_end(&search, seen) > now && search.looks < 1000);
+}
+
+TEST(the_last_time_of_a_window_is_known)
+{
+    const struct window sundays = weekly(1, 120, 120),
+                        later = once("2026-02-01T00:00:00Z", "2026-02-02T00:00:00Z");
+    int64_t from, until;
+
+    CHECK(window_latest(&sundays, at("2026-01-21T10:00:00Z"), &from, &until));
+    CHECK_INT(from, at("2026-01-18T02:00:00Z"));
+    CHECK_INT(until, at("2026-01-18T04:00:00Z"));
+    CHECK(window_latest(&sundays, at("2026-01-18T02:00:00Z"), &from, &until));
+    CHECK_INT(from, at("2026-01-18T02:00:00Z"));
+    CHECK(!window_latest(&later, at("2026-01-31T23:59:59Z"), &from, &until));
 }
 
 TEST(windows_that_touch_count_as_one_and_other_agents_do_not_matter)
@@ -138,15 +230,13 @@ TEST(windows_that_touch_count_as_one_and_other_agents_do_not_matter)
                              once("2026-01-15T12:00:00Z", "2026-01-15T13:00:00Z"),
                              once("2026-01-15T13:00:00Z", "2026-01-15T20:00:00Z") };
     const struct windows windows = { list, COUNT_OF(list), 7 };
+    struct windows_search search = { .windows = &windows, .now = at("2026-01-15T11:00:00Z") };
 
     list[2].agent_id = 8;
-    CHECK_INT(windows_end(&windows, at("2026-01-15T11:00:00Z"), at("2026-01-15T11:00:01Z")),
-              at("2026-01-15T13:00:00Z"));
-    CHECK(windows_end(&windows, at("2026-01-15T13:00:00Z"), at("2026-01-15T14:00:00Z")) ==
-          TIME_NULL);
+    CHECK_INT(windows_end(&search, at("2026-01-15T11:00:00Z")), at("2026-01-15T13:00:00Z"));
+    CHECK(windows_end(&search, at("2026-01-15T13:00:00Z")) == TIME_NULL);
     list[2].agent_id = 7;
-    CHECK_INT(windows_end(&windows, at("2026-01-15T11:00:00Z"), at("2026-01-15T11:00:01Z")),
-              at("2026-01-15T20:00:00Z"));
+    CHECK_INT(windows_end(&search, at("2026-01-15T11:00:00Z")), at("2026-01-15T20:00:00Z"));
 }
 
 TEST(weekly_windows_follow_the_clock_of_their_zone)
@@ -175,9 +265,9 @@ TEST(all_time_in_maintenance_ends_the_search)
     const struct window always = weekly(0x7f, 0, 1440);
     const struct windows windows = { &always, 1, 7 };
     const struct schedule s = every(60);
+    const int64_t seen = at("2026-01-15T00:00:00Z");
 
-    CHECK(schedule_deadline_outside(&s, &windows, at("2026-01-15T00:00:00Z")).due_at >
-          at("2026-02-15T00:00:00Z"));
+    CHECK(schedule_deadline_outside(&s, &windows, seen, seen).due_at > at("2026-02-15T00:00:00Z"));
 }
 
 TEST(a_paused_agent_is_not_expected)

@@ -25,6 +25,12 @@ static const int64_t wall_start = 1700000000LL * USEC_PER_SEC, mono_start = 5000
 static const struct db_query set_interval = {
     .sql = "UPDATE agents SET interval_seconds = $1",
 };
+/* 100 seconds after the start, and then each day. */
+static const struct db_query set_cron = {
+    .sql = "INSERT INTO agent_schedules (tenant_id, agent_id, cron, time_zone, grace_seconds,"
+           " paused, scheduled_at) SELECT tenant_id, agent_id, '15 22 * * *', 'UTC', 120, 0, 1"
+           " FROM agents",
+};
 static const struct db_query add_poison = {
     .sql = "CREATE TRIGGER poison BEFORE INSERT ON alerts WHEN NEW.agent_id = 1"
            " BEGIN SELECT RAISE(ABORT, 'poison'); END",
@@ -216,6 +222,22 @@ TEST(nobody_is_blamed_for_what_we_did_not_hear)
             fail_msg("%s: no alert", rows[i].what);
         world_done(&w);
     }
+}
+
+/* What was due and not yet silent then has its grace again, and not a day. */
+TEST(a_report_that_was_missed_before_an_outage_is_still_due_after_it)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK(db_exec(w.db, &set_cron, DB_NO_ARGS, NULL, NULL, NULL) == 0);
+    ticks(&w, 160);
+    tick(&w, 1, 1, 1, false);
+    ticks(&w, 120);
+    CHECK_INT(n_open(&w), 0);
+    ticks(&w, 2);
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
 }
 
 TEST(while_the_database_is_away_nothing_is_decided)

@@ -31,14 +31,17 @@ export function scheduleText(schedule: CurrentSchedule | null): string {
 const unitOf = (seconds: number) =>
     UNITS.find((one) => seconds % Number(one.value) === 0)?.value ?? "1";
 
+/** Is the agent expected at the interval that it declares? */
+const isDeclared = (agent: Agent, schedule: CurrentSchedule) =>
+    schedule.kind === "interval" && schedule.interval_seconds === agent.interval_seconds;
+
 /** What the fields of the dialog hold. */
 function fieldsOf(agent: Agent) {
     const { schedule } = agent;
     const seconds = schedule?.interval_seconds ?? 3600;
     const unit = unitOf(seconds);
-    const isSet = schedule?.source === "set";
     return {
-        kind: schedule === null ? "interval" : isSet || !agent.interval_seconds ? schedule.kind : "declared",
+        kind: schedule === null ? "interval" : isDeclared(agent, schedule) ? "declared" : schedule.kind,
         every: String(seconds / Number(unit)),
         unit,
         cron: schedule?.cron ?? "",
@@ -132,7 +135,7 @@ function ScheduleDialog({ slug, agent, onChange, onClose }: Props & { onClose: (
         : [];
     const save = async () => {
         const path = { slug, agent_name: agent.agent_name };
-        await call(SET, { path, body: bodyOf(fields, false) });
+        await call(SET, { path, body: bodyOf(fields, agent.schedule?.paused ?? false) });
         onChange();
         onClose();
     };
@@ -164,9 +167,8 @@ function ScheduleDialog({ slug, agent, onChange, onClose }: Props & { onClose: (
 
 /** What was set, with another `paused`. */
 function pausedBody(agent: Agent, schedule: CurrentSchedule, paused: boolean): ScheduleSet {
-    const declared = schedule.kind === "interval" && schedule.interval_seconds === agent.interval_seconds;
     return {
-        interval_seconds: declared ? null : schedule.interval_seconds,
+        interval_seconds: isDeclared(agent, schedule) ? null : schedule.interval_seconds,
         cron: schedule.cron,
         time_zone: schedule.time_zone ?? "UTC",
         grace_seconds: schedule.set_grace_seconds,
