@@ -524,3 +524,15 @@ def run_serve(folder, environment):
     words = [BINARY, "serve", *server.store_arguments, "--listen", "127.0.0.1:0"]
     return subprocess.run(words, env=server.program_environment(), capture_output=True, text=True,
                           timeout=COMMAND_S)  # fmt: skip
+
+
+def test_groups_and_identities_are_removed_over_http(server, tenant_here):
+    boss = operator(server)
+    group_id = add_group(server, group_name(), "member", tenant_here)
+    assert [boss.delete(f"{GROUPS}/{group_id}").status for _ in range(2)] == [200, 404]
+    email = add_user(server, "--tenant", tenant_here, "--role", "member")
+    path = f"/api/v1/platform/users/{email}/identities"
+    assert boss.post(path, {"subject": f"of {email}"}).status == 200
+    assert [one["subject"] for one in boss.get(path).json()["identities"]] == [f"of {email}"]
+    assert [boss.delete(path).status for _ in range(2)] == [200, 404]
+    assert boss.get(path).json()["identities"] == []
