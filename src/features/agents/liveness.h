@@ -26,6 +26,7 @@ struct liveness {
     struct schedule schedule;
     struct windows windows;
     int64_t last_seen_at; /* TIME_NULL: never */
+    bool state_only;      /* of an agent that is up: it need not be looked for in the windows */
 };
 
 struct liveness_verdict {

@@ -73,6 +73,7 @@ static void add_agent(void *ctx, const struct fleet_sign *sign)
         .windows = { view->windows.items, view->windows.n, sign->agent_id },
         .last_seen_at = last_seen_latest(view->last_seen, view->tenant->id, sign->agent_id,
                                          sign->last_seen_at, view->now_us),
+        .state_only = true,
     };
     enum liveness_state state;
 

@@ -270,6 +270,24 @@ TEST(all_time_in_maintenance_ends_the_search)
     CHECK(schedule_deadline_outside(&s, &windows, seen, seen).due_at > at("2026-02-15T00:00:00Z"));
 }
 
+TEST(the_state_alone_is_the_same_with_less_work)
+{
+    const struct window moving = once("2026-01-15T10:00:00Z", "2026-01-15T12:00:00Z");
+    struct liveness agent = { .enabled = true,
+                              .schedule = every(3600),
+                              .windows = { &moving, 1, 7 },
+                              .last_seen_at = at("2026-01-15T09:30:00Z") };
+
+    for (int64_t now = agent.last_seen_at; now < at("2026-01-15T15:00:00Z"); now += S(600)) {
+        enum liveness_state whole;
+
+        agent.state_only = false;
+        whole = liveness_of(&agent, now).state;
+        agent.state_only = true;
+        CHECK(liveness_of(&agent, now).state == whole);
+    }
+}
+
 TEST(a_paused_agent_is_not_expected)
 {
     const struct schedule_row row = { .every_seconds = { true, 60 }, .paused = true };
