@@ -128,8 +128,8 @@ static int check_asked(struct db *db, struct str email, int64_t now, bool *ret, 
         store_resets_asked(db, STR_NULL, day_ago, &all, err) != 0)
         return -1;
     /* a user without a link that may still be used always gets one: strangers cannot prevent it */
-    *ret = lately >= ASKED_MAX ||
-           (lately > 0 && (today >= ASKED_DAY_MAX || all >= ALL_ASKED_DAY_MAX));
+    *ret =
+        lately >= ASKED_MAX || (lately > 0 && (today >= ASKED_DAY_MAX || all >= ALL_ASKED_DAY_MAX));
     return 0;
 }
 
