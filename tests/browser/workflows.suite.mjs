@@ -60,7 +60,7 @@ describe("workflows", () => {
         assert.equal(await graph.locator(".edge.good").count(), 2);
         assert.equal(await graph.locator(".edge.bad").count(), 2); // the payer lacks what it needs
         const boxes = await graph.locator(".node").evaluateAll((all) =>
-            all.map((one) => [one.getAttribute("aria-label").split(":")[0], one.getBoundingClientRect()]),
+            all.map((one) => [one.querySelector("title").textContent.split(":")[0], one.getBoundingClientRect()]),
         );
         const at = new Map(boxes);
         assert.equal(at.get("matcher").y, at.get("checker").y, "parallel runs stand side by side");
