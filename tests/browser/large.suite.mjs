@@ -4,12 +4,24 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { event, runsOf, sendRuns } from "./fleet.mjs";
-import { Clock, close, openAs, openBrowser, Server, shot } from "./muster.mjs";
+import {
+    Clock,
+    close,
+    meter,
+    openAs,
+    openBrowser,
+    openPage,
+    Server,
+    sessionOf,
+    shot,
+} from "./muster.mjs";
 
 const AGENTS = 2000;
 const NODES_MAX = 5000;
-const ROWS_MAX_MS = 6_000; // a second on an idle machine
-const FRAME_MAX_MS = 100; // half of the frames while scrolling; 16 on an idle machine
+// Processor time of the main thread: other work of the machine adds nothing.
+const ROWS_MAX_MS = 2_000; // until the rows are there
+const FRAME_MAX_MS = 50; // a frame while scrolling, on average
+const FRAMES = 60;
 
 let server, browser, tenant, clock;
 
@@ -45,12 +57,13 @@ describe("a fleet of 2,000", () => {
     const open = (hash) => openAs(browser, server, tenant.email, hash, {});
 
     test("the silent agent is first, and every agent is counted", async () => {
-        const page = await open("/t/big/fleet");
-        const began = Date.now();
-        await page.goto("about:blank");
+        const storageState = await sessionOf(server, tenant.email);
+        const page = await openPage(browser, server, { storageState });
+        const busy = await meter(page);
         await page.goto(`${server.url}/#/t/big/fleet`);
         await page.locator("tbody tr").nth(20).waitFor();
-        const took = Date.now() - began;
+        const took = Math.round(await busy());
+        assert.ok(took > 0, "nothing was measured");
         assert.ok(took <= ROWS_MAX_MS, `rows after ${took} ms`);
         assert.match(await page.locator("tbody tr").first().innerText(), /Silent[\s\S]*zz-payroll/);
         const states = page.getByRole("group", { name: "State" });
@@ -84,17 +97,17 @@ describe("a fleet of 2,000", () => {
     test("scrolling does not block the page", async () => {
         const page = await open("/t/big/fleet");
         await page.locator("tbody tr").nth(20).waitFor();
-        const median = await page.evaluate(async () => {
-            const frames = [];
-            for (let frame = 0; frame < 60; frame++) {
-                const before = performance.now();
+        const busy = await meter(page);
+        const before = await busy();
+        await page.evaluate(async (frames) => {
+            for (let frame = 0; frame < frames; frame++) {
                 scrollBy(0, 120);
                 await new Promise(requestAnimationFrame);
-                frames.push(performance.now() - before);
             }
-            return frames.sort((a, b) => a - b)[30];
-        });
-        assert.ok(median <= FRAME_MAX_MS, `a frame takes ${Math.round(median)} ms`);
+        }, FRAMES);
+        const mean = ((await busy()) - before) / FRAMES;
+        assert.ok(mean > 0 && mean <= FRAME_MAX_MS, `a frame takes ${mean.toFixed(1)} ms`);
+        console.log(`# fleet of ${AGENTS}: ${mean.toFixed(1)} ms a frame`);
         await close(page);
     });
 });

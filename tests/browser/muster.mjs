@@ -288,6 +288,16 @@ export function weigh(page, except) {
 
 export const sumBytes = (sizes) => sizes.reduce((all, one) => all + one.bytes, 0);
 
+/** Processor time of the page's main thread so far, in ms: other work of the machine adds nothing. */
+export async function meter(page) {
+    const debug = await page.context().newCDPSession(page);
+    await debug.send("Performance.enable", { timeDomain: "threadTicks" });
+    return async () => {
+        const { metrics } = await debug.send("Performance.getMetrics");
+        return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+    };
+}
+
 /** Saves a screenshot under build/browser; as PNG, which is slower, for the docs. */
 export async function shot(page, name) {
     const type = process.env.MUSTER_TEST_SHOTS ?? "jpeg";
