@@ -183,7 +183,7 @@ static bool has_day(const struct cron *c, int64_t day, int day_of_month)
     return c->either_day ? by_month || by_week : by_month && by_week;
 }
 
-/* The first day from `day` on, before `end`; `end` when there is none. */
+/* The first day from `day` on, before `end`; `end` if no day matches. */
 static int64_t next_day(const struct cron *c, int64_t day, int64_t end)
 {
     struct datetime_parts p = datetime_split(day * DAY_S * USEC_PER_SEC);

@@ -32,7 +32,7 @@ struct person {
 struct person_admission {
     bool refused;
     char why[REFUSAL_MAX]; /* a sentence, if refused */
-    struct str email;      /* of the user, in the arena; STR_NULL: there is none */
+    struct str email;      /* of the user, in the arena; STR_NULL: unknown user */
     bool created;          /* the user is new */
     bool changed;          /* some role is another than before */
 };

@@ -5,7 +5,7 @@
  * which hands code and state to the second request. That one goes from the loop to a
  * worker, which asks the provider, and on to the writer, which opens the session.
  *
- * No address is ever taken from a request, so there is none to redirect to.
+ * No address is ever taken from a request, so a request cannot redirect a browser elsewhere.
  */
 #include "api/api.h"
 #include "api/call.h"
@@ -74,7 +74,7 @@ static int show_state(struct api_call *call, struct error *err)
     return 0;
 }
 
-/* Why, in the log; the person is told no more than that it is the provider's trouble. */
+/* The reason goes to the log; the person is told only that the provider cannot be asked. */
 static void reply_unavailable(struct api_call *call, const struct error *why)
 {
     struct error err = { 0 };

@@ -175,7 +175,7 @@ static struct forgot_mail *take_mails(struct forgot *f)
     return oldest;
 }
 
-/* Those that the sender has no room for now. */
+/* Mails that the sender refused because it is busy: they are tried again at the next tick. */
 static void put_back(struct forgot *f, struct forgot_mail *oldest)
 {
     lock_acquire(&f->lock);

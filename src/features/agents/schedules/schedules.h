@@ -15,7 +15,7 @@ struct window_list;
 
 enum { WINDOWS_MAX = 100 }; /* per tenant */
 
-/* The schedule in force, for people; NULL when there is none. */
+/* The schedule in force, for people; NULL: the agent has no schedule. */
 struct agent_schedule *schedule_answer(const struct opt_int *declared_seconds,
                                        const struct schedule_row *row, int64_t now_us,
                                        struct arena *arena);

@@ -73,7 +73,7 @@ struct windows_span {
 };
 
 /* The end of the maintenance that covers that time; windows that follow each other without a gap
- * count as one. TIME_NULL: there is none, or it is too far ahead. */
+ * count as one. TIME_NULL: that time is in no maintenance, or its end is too far ahead. */
 int64_t windows_end(struct windows_search *search, int64_t at);
 
 /* The first maintenance in that time; what lies before it does not count. */

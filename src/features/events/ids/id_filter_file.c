@@ -54,7 +54,7 @@ static size_t n_pages_of(size_t n_blocks)
     return (n_blocks + PAGE_BLOCKS - 1) / PAGE_BLOCKS;
 }
 
-/* Also of the place: a page that was written elsewhere is none of this one's. */
+/* The block's place counts too, so that a page written at a wrong place is found. */
 static uint32_t block_sum(const struct block *block, uint64_t tag, size_t number)
 {
     return crc32c((uint32_t)(tag + number), block, sizeof(*block));
