@@ -12,7 +12,7 @@ docs/AGENTS.md of the project explains everything else.
 
 from .agent import Agent
 from .declare import KPI, Field, Param
-from .errors import ApiError, MusterError, Problem, Refused, Unavailable
+from .errors import ApiError, BudgetExceeded, MusterError, Problem, Refused, Unavailable
 from .run import Run, current_run
 from .transport import VERSION as __version__
 from .usage import Tokens, tokens_of
@@ -21,6 +21,7 @@ __all__ = [
     "KPI",
     "Agent",
     "ApiError",
+    "BudgetExceeded",
     "Field",
     "MusterError",
     "Param",

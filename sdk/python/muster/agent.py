@@ -5,24 +5,25 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
-import json
 import logging
 import os
 import socket
 import time
 import weakref
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set, TypeVar, Union
 
 from . import values
 from .declare import KPI, Declared, Field, Param, as_json
-from .errors import ApiError, MusterError, Problem, Refused, Unavailable
+from .delivery import LINE_MAX, encoded, fitted
+from .errors import ApiError, Problem, Refused, Unavailable
 from .keys import KeyRing
 from .pulls import Pulls
 from .run import Run, current_run
 from .sender import Errand, Sender, event_lane, report_lane
-from .spool import MemorySpool, Queue, Spool
+from .spool import Spool
 from .state import open_state
+from .tasks import in_run, in_run_async
 from .transport import Transport, checked
 
 log = logging.getLogger("muster")
@@ -30,7 +31,23 @@ log = logging.getLogger("muster")
 Function = TypeVar("Function", bound=Callable[..., Any])
 KEY_EVERY_S = 10.0  # between looks at whether the key must be rotated
 _RAISE: Any = object()
+never = float("inf")
 _agents: weakref.WeakSet[Agent] = weakref.WeakSet()
+
+
+def seconds(name: str, value: Any) -> float:
+    """A setting that is a number and not negative."""
+    found = None if isinstance(value, str) else values.number(value)
+    if found is None or found < 0:
+        raise ValueError(f"{name}: expected a number, 0 or more, got {value!r}")
+    return found
+
+
+def checked_token(token: str) -> str:
+    """A key as it can stand in a header. An error must not show it."""
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ValueError("token: expected a key, got a text with characters that no key has")
+    return token
 
 
 class Agent:
@@ -73,13 +90,16 @@ class Agent:
         self.name, self.version = values.name(name), values.name(version)
         self.enabled = os.environ.get("MUSTER_DISABLED", "") in ("", "0")
         self.tenant = self._setting("tenant", tenant)
-        self.on_error, self.exit_timeout = on_error, exit_timeout
+        self.on_error = on_error
+        self.exit_timeout = seconds("exit_timeout", exit_timeout)
         self.invalid = self.rejected = 0
+        self._mistakes: Set[str] = set()  # those that were logged
         url = self._setting("url", url) or "http://127.0.0.1"
-        self.state = open_state(state_dir, url, self.tenant, name) if self.enabled else None
-        self.spool_max_bytes = spool_max_bytes
-        self.keys = KeyRing(self._setting("token", token), self.state)
-        self.transport = Transport(url, self.keys, timeout)
+        place = open_state(state_dir, url, self.tenant, name) if self.enabled else None
+        self.state = place.folder if place and place.writable else None
+        self.spool_max_bytes = int(seconds("spool_max_bytes", spool_max_bytes))
+        self.keys = KeyRing(checked_token(self._setting("token", token)), place)
+        self.transport = Transport(url, self.keys, seconds("timeout", timeout))
         self.registration: Dict[str, Any] = {
             "agent_name": self.name,
             "agent_version": self.version,
@@ -94,11 +114,10 @@ class Agent:
                 "params": as_json("config", Param, config),
             },
         }
-        self.heartbeat_every, self.rotate_every = heartbeat, rotate_every
-        self._rotate_at = time.monotonic() + (
-            float("inf") if rotate_every is None else rotate_every
-        )
-        self._pulls = Pulls(self.transport, self.name, self.state)
+        self.heartbeat_every = None if heartbeat is None else seconds("heartbeat", heartbeat)
+        self.rotate_every = never if rotate_every is None else seconds("rotate_every", rotate_every)
+        self._rotate_at = time.monotonic() + self.rotate_every
+        self._pulls = Pulls(self.transport, self.name, place)
         self._runs: weakref.WeakSet[Run] = weakref.WeakSet()
         self._sender = self._new_sender()
         if self.enabled:
@@ -106,7 +125,7 @@ class Agent:
         _agents.add(self)
 
     def _setting(self, name: str, given: Optional[str]) -> str:
-        value = given or os.environ.get(f"MUSTER_{name.upper()}", "")
+        value = (given or os.environ.get(f"MUSTER_{name.upper()}", "")).strip()
         if not value and self.enabled:
             raise ValueError(
                 f"{name} is missing: pass {name}= or set MUSTER_{name.upper()}"
@@ -122,13 +141,11 @@ class Agent:
         sender.errands.append(Errand(self._register_once, blocks_flush=True))
         if self.heartbeat_every is not None:
             sender.errands.append(Errand(self._beat))
-        if self.keys.path is not None:
+        if self.keys.can_rotate:
             sender.errands.insert(0, Errand(self._tend_key))
         return sender
 
-    def _queue(self, name: str) -> Queue:
-        if self.state is None:
-            return MemorySpool(self.spool_max_bytes)
+    def _queue(self, name: str) -> Spool:
         return Spool(self.state, name, self.spool_max_bytes)
 
     # ---- runs ---------------------------------------------------------------------------------
@@ -158,7 +175,7 @@ class Agent:
         self._runs.discard(run)
 
     def task(self, function: Optional[Function] = None, *, message: str = "") -> Any:
-        """A decorator: each call of the function, plain or async, is a run."""
+        """A decorator: each call of the function, plain, async or a generator, is a run."""
 
         def decorate(function: Function) -> Function:
             title = message or getattr(function, "__name__", "")
@@ -170,6 +187,11 @@ class Agent:
                         return await function(*args, **kwargs)
 
                 return later  # type: ignore[return-value]
+
+            if inspect.isasyncgenfunction(function):
+                return in_run_async(self, title, function)  # type: ignore[return-value]
+            if inspect.isgeneratorfunction(function):
+                return in_run(self, title, function)  # type: ignore[return-value]
 
             @functools.wraps(function)
             def now(*args: Any, **kwargs: Any) -> Any:
@@ -194,7 +216,8 @@ class Agent:
 
     def model(self, default: Any = _RAISE) -> Optional[str]:
         """The LLM model to use; while the service is away, the last known one. `default` when no
-        model is set or known; without it, None is returned or Unavailable raised."""
+        model is set or known; without it, None is returned or Unavailable raised. BudgetExceeded is
+        raised while a hard budget stops the agent, also with a default."""
         answer = self._pull("model", default)
         model: Optional[str] = answer["model"] if isinstance(answer, dict) else answer
         return default if model is None and default is not _RAISE else model
@@ -221,11 +244,13 @@ class Agent:
     def register(self) -> List[str]:
         """Registers now and waits for it; returns the service's warnings. Without this, the
         background sender registers."""
-        body = json.dumps(values.plain(self.registration)).encode()
-        answer = self.transport.call("POST", "/api/v1/agents/register", body).json()
-        for warning in answer["warnings"]:
+        body = encoded(values.plain(self.registration))
+        answer = self.transport.call("POST", "/api/v1/agents/register", body).record()
+        warnings = answer.get("warnings")
+        if not isinstance(warnings, list):
+            raise Unavailable("the answer to the registration is not the service's")
+        for warning in warnings:
             log.warning("muster: registration of %s: %s", self.name, warning)
-        warnings: List[str] = answer["warnings"]
         return warnings
 
     def _register_once(self) -> None:
@@ -252,7 +277,9 @@ class Agent:
 
         def refresh(old: str) -> str:
             path = "/api/v1/agents/refresh-key"
-            token: str = checked(self.transport.exchange("POST", path, old)).json()["token"]
+            token = checked(self.transport.exchange("POST", path, old)).record().get("token")
+            if not isinstance(token, str) or not token:
+                raise Unavailable("the answer to the rotation has no key")
             return token
 
         rotated = self.keys.rotate(refresh)
@@ -262,7 +289,7 @@ class Agent:
     def _tend_key(self) -> Optional[float]:
         if self.keys.unfinished or time.monotonic() >= self._rotate_at:
             self.rotate_key()
-            self._rotate_at = time.monotonic() + (self.rotate_every or float("inf"))
+            self._rotate_at = time.monotonic() + self.rotate_every
         return KEY_EVERY_S
 
     # ---- sending ------------------------------------------------------------------------------
@@ -271,28 +298,37 @@ class Agent:
         lost = self._sender.counters()["dropped"] if body["event"] in ("completed", "failed") else 0
         if lost:
             body["metadata"] = {**body.get("metadata", {}), "muster.dropped": str(lost)}
-        self._emit(0, body)
+        self._emit(0, fitted(body))
 
     def _emit_report(self, body: Dict[str, Any]) -> None:
-        self._emit(1, body)
+        line = encoded(body)
+        if len(line) > LINE_MAX:
+            raise ValueError(f"a report of {len(line)} bytes; the limit is {LINE_MAX}")
+        self._emit(1, line)
 
-    def _emit(self, lane: int, body: Dict[str, Any]) -> None:
+    def _emit(self, number: int, line: bytes) -> None:
         if not self.enabled:
             return
-        try:
-            line = json.dumps(body, separators=(",", ":")).encode()
-            waiting = self._sender.lanes[lane].queue.append(line)
-            if waiting == 1 or waiting == self._sender.lanes[lane].full:
-                self._sender.wake()
-        except Exception:  # a report must not break the agent
-            log.exception("muster: a report could not be kept")
+        lane = self._sender.lanes[number]
+        waiting = lane.queue.append(line)
+        if waiting in (1, lane.full) or lane.queue.lost != lane.lost_told:
+            self._sender.wake()
 
-    def _tell(self, problem: Problem) -> None:
+    def _mistake(self, where: str, error: Exception) -> None:
+        """What a method was given cannot be reported: the agent goes on, and its owner hears it."""
+        what = f"{type(error).__name__}: {values.text(error, 200)}"
+        kind = f"{where} {type(error).__name__}"
+        first = kind not in self._mistakes
+        self._mistakes.add(kind)
+        self._tell(Problem("invalid", f"{where} could not report ({what})", [], 1), first)
+
+    def _tell(self, problem: Problem, logged: bool = True) -> None:
         if problem.kind == "rejected":
             self.rejected += problem.count
         elif problem.kind == "invalid":
             self.invalid += problem.count
-        log.error("muster: %s", problem.detail)
+        if logged:
+            log.error("muster: %s", problem.detail)
         if self.on_error is not None:
             try:
                 self.on_error(problem)
@@ -328,6 +364,7 @@ class Agent:
             lane.queue.abandon()
         self._sender = self._new_sender()
         self._sender.errands = [each for each in self._sender.errands if not each.blocks_flush]
+        self.keys.after_fork()
         for run in list(self._runs):
             run._after_fork()
 
@@ -336,7 +373,7 @@ def _close_all() -> None:
     for agent in list(_agents):
         try:
             agent.close()
-        except MusterError:
+        except Exception:
             log.exception("muster: closing failed")
 
 

@@ -37,16 +37,21 @@ def _place(row: Dict[str, Any]) -> str:
 
 
 class ApiError(MusterError):
-    """The service answered, and retrying the same request would not help."""
+    """The service answered, and retrying the same request would not help. `own`: the answer has
+    the form of the service's; else something in between may have given it."""
 
-    def __init__(self, status: int, detail: Any) -> None:
+    def __init__(self, status: int, detail: Any, own: bool = True) -> None:
         super().__init__(f"{status}: {sentence(detail)}")
-        self.status = status
-        self.detail = detail
+        self.status, self.detail, self.own = status, detail, own
 
 
 class Refused(ApiError):
     """The key, the workspace or the address is wrong (401, 403, 404, 405, or a redirect)."""
+
+
+class BudgetExceeded(ApiError):
+    """A hard budget is exceeded: the agent must not call a model (402). Its text says until when;
+    reports are accepted as ever."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,11 @@ class Problem:
     """Something that went wrong in the background. Reports are never retried after one of these,
     except for `refused`, where they stay in the spool.
 
-    kind: `invalid`  the service did not accept the shape of a report (422, 413)
+    kind: `invalid`  a report that the service did not accept (422, 413), or that could not be made
+                     of what a method was given
           `rejected` the service understood a report and declined it (disabled agent, agent cap)
           `dropped`  the spool was full, and its oldest reports were deleted
-          `refused`  the key or the address is wrong; sending has stopped
+          `refused`  the key or the address is wrong; reports wait, and are tried every two minutes
     """
 
     kind: str

@@ -6,8 +6,10 @@ A rotation must never leave the agent without a key that works, whenever it is i
    key is reserved. When the disk refuses this, there is no rotation.
 2. The new key is durable on disk before it is used. Until then the old one is in use, which the
    service accepts for five more minutes.
-3. A process that finds an unfinished rotation at its start rotates again at once with the old key;
-   the service replaces the successor that was never used.
+3. A rotation that did not end, because the answer was lost or the process died, is done again at
+   once with the old key, by this process or the next; the service replaces the successor that was
+   never used.
+4. A file that can only be read is read: its key may be the only one that is left.
 
 The file also remembers which given key it grew from: a key from the environment that was rotated
 away leads to its successor, and a key that is new to the file takes precedence over it.
@@ -18,11 +20,10 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from pathlib import Path
 from typing import Any, Callable, Dict, Optional
 
 from .errors import MusterError
-from .state import locked, replace_durably, reserve, write_durably
+from .state import State, locked, replace_durably, reserve, write_durably
 
 FILE_BYTES = 1024  # a record is padded to this, so that the reserved room always suffices
 
@@ -34,14 +35,18 @@ def digest(token: str) -> str:
 class KeyRing:
     """The key in use. Thread-safe; processes that share the folder share its rotations."""
 
-    def __init__(self, given: str, folder: Optional[Path]) -> None:
+    def __init__(self, given: str, state: Optional[State]) -> None:
         self.given = given
-        self.path = folder / "key.json" if folder else None
+        self.path = state.folder / "key.json" if state else None
+        self.can_rotate = state is not None and state.writable
         self.token = given
         self.unfinished = False  # a rotation was interrupted: rotate again
         self._refused: Optional[str] = None  # a key in the file that the service did not accept
         self._lock = threading.Lock()
         self.reload()
+
+    def after_fork(self) -> None:
+        self._lock = threading.Lock()  # it may have been held by a thread that is not here
 
     def _record(self) -> Optional[Dict[str, Any]]:
         """What the file says, if it speaks of the given key or its successors."""
@@ -81,7 +86,7 @@ class KeyRing:
     def rotate(self, refresh: Callable[[str], str]) -> bool:
         """Replaces the key by what `refresh` (a call to the service, with the old key) returns.
         Whether this process did it: another may be at it, or may have done it already."""
-        if self.path is None:
+        if self.path is None or not self.can_rotate:
             raise MusterError("a key can only be rotated when the state folder can be written to")
         with locked(self.path.with_name("key.lock")) as mine:
             if not mine or self._done_by_another():
@@ -89,6 +94,7 @@ class KeyRing:
             old = self.token
             self._write(old, None, rotating=True)
             room = reserve(self.path, FILE_BYTES)
+            self.unfinished = True  # until the new key is on disk: the answer may get lost
             new = refresh(old)
             replace_durably(room, self.path, self._padded(new, old, rotating=False))
             with self._lock:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
+import functools
 import os
 import sys
-import threading
 import time
 import traceback
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Type, Union
+from typing import (
+    TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Type, TypeVar,
+    Union,
+)  # fmt: skip
 
 from . import values
+from .serial import Serial
 from .usage import Tokens, model_of, tokens_of, usage_of
 
 if TYPE_CHECKING:
@@ -24,12 +29,37 @@ PROGRESS_EVERY_S = 1.0
 USAGE_WINDOW_S = 3600.0  # after this, usage counts at a new time: prices may change in a long run
 HERE = str(Path(__file__).parent)
 
+Method = TypeVar("Method", bound=Callable[..., None])
 _current: contextvars.ContextVar[Optional[Run]] = contextvars.ContextVar("muster_run", default=None)
 
 
 def current_run() -> Optional[Run]:
     """The run of the `with` block (or task) that this code is in."""
     return _current.get()
+
+
+@contextlib.contextmanager
+def working_in(run: Run) -> Iterator[None]:
+    """Makes `run` the current one."""
+    before = _current.set(run)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):  # left in another context than it was entered in
+            _current.reset(before)
+
+
+def guarded(method: Method) -> Method:
+    """Whatever goes wrong in a report is told, and never raised into the agent."""
+
+    @functools.wraps(method)
+    def safe(self: Run, *args: Any, **kwargs: Any) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:
+            self.agent._mistake(f"run.{method.__name__}()", error)
+
+    return safe  # type: ignore[return-value]
 
 
 @dataclass
@@ -45,7 +75,8 @@ class Run:
     """Made by `agent.run()`. Use it as a context manager: it opens with `started` and closes with
     `completed`, or with `failed` when an exception leaves the block, which is raised again.
 
-    Thread-safe. None of its methods raises because of the service.
+    Thread-safe, and a signal handler may use it. None of its methods raises, whatever it is given
+    and whatever the service says, and none waits for the service.
     """
 
     def __init__(
@@ -57,21 +88,34 @@ class Run:
         metadata: Optional[Mapping[str, Any]] = None,
     ) -> None:
         self.agent = agent
-        self.id = str(uuid.UUID(str(run_id))) if run_id else str(uuid.uuid4())
+        self.id = str(uuid.uuid4())
         self.workflow_run_id = workflow_run_id
-        self._began = time.monotonic()
+        self._began, self._clock_at_start = time.monotonic(), time.time()
         self._seq = 0
         self._closed = False
         self._progress_at = float("-inf")
         self._kpis: Dict[str, Any] = {}
         self._usage: Dict[str, UsageWindow] = {}
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._serial = Serial()
         self._tokens: List[contextvars.Token[Optional[Run]]] = []
+        if run_id is not None:
+            self._take_id(run_id)
         self._event("started", message=message, metadata=values.metadata(metadata))
+
+    @guarded
+    def _take_id(self, run_id: Any) -> None:
+        self.id = str(uuid.UUID(str(run_id)))  # 32 hex digits, such as a trace id, do as well
+
+    def _now(self) -> str:
+        """The time of a report: one that is older than the last would be ignored, so the clock
+        may be set back during a run, and time goes on."""
+        passed = time.monotonic() - self._began
+        return values.stamp(max(time.time(), self._clock_at_start + passed))
 
     # ---- what it does -------------------------------------------------------------------------
 
+    @guarded
     def step(
         self,
         message: str,
@@ -94,37 +138,44 @@ class Run:
             metrics=values.measurements(metrics),
             metadata=values.metadata(metadata),
             links=values.links(links),
-            output=None if output is None else values.plain(dict(output)),
+            output=values.record(output),
             source=values.name(calling_line() if source is None else source),
         )
 
+    @guarded
     def progress(self, done: float, total: Optional[float] = None, message: str = "") -> None:
         """How far the run is; at most one report per second, and always the last one."""
-        finished = total is not None and done >= total
+        figures = values.measurements({"done": done, "total": total})
+        if "done" not in figures:
+            raise ValueError(f"done: expected a number, got {values.name(done)}")
+        finished = len(figures) == 2 and figures["done"] >= figures["total"]
         now = time.monotonic()
-        with self._lock:
-            if not finished and now - self._progress_at < PROGRESS_EVERY_S:
-                return
-            self._progress_at = now
-        said = message or (f"{done:g} of {total:g}" if total is not None else f"{done:g}")
-        figures = {"done": done} if total is None else {"done": done, "total": total}
+        if not finished and now - self._progress_at < PROGRESS_EVERY_S:
+            return
+        self._progress_at = now
+        said = message or " of ".join(f"{figure:g}" for figure in figures.values())
         self.step(said, category="progress", metrics=figures, source="")
 
     # ---- what it achieved and cost ------------------------------------------------------------
 
+    @guarded
     def kpi(self, key: str, value: Union[float, str], *, add: bool = False) -> None:
         """Sets a business figure of this run, or adds to what it was."""
-        key = values.name(key)
+        named = values.name(key)
         sent: Any = values.text(value) if isinstance(value, str) else values.number(value)
-        with self._lock:
-            if add and sent is not None and not isinstance(sent, str):
-                before = self._kpis.get(key, 0)
-                sent += 0 if isinstance(before, str) else before
-            if sent is None:
-                return
-            self._kpis[key] = sent
-        self._business(metrics={key: sent})
+        if sent is None:
+            raise ValueError(f"{named}: expected a number or a text, got {values.name(value)}")
+        self._serial.do(lambda: self._set_kpi(named, sent, add))
 
+    def _set_kpi(self, key: str, sent: Any, add: bool) -> None:
+        before = self._kpis.get(key, 0)
+        if add and not isinstance(sent, str) and not isinstance(before, str):
+            sent = values.number(before + sent)
+        if sent is not None:
+            self._kpis[key] = sent
+            self._business(metrics={key: sent})
+
+    @guarded
     def breakdown(
         self,
         metric: str,
@@ -135,14 +186,14 @@ class Run:
         """Splits a figure: `slices` by one dimension ({"DE": 3, "FR": 1}), or `points` by several
         ([{"country": "DE", "kind": "new", "value": 3}])."""
         row: Dict[str, Any] = {"metric": values.name(metric)}
-        row["by"] = values.name(by) if isinstance(by, str) else [values.name(each) for each in by]
+        several = [values.name(each) for each in values.items(by, values.DEPTH_MAX)]
+        row["by"] = values.name(by) if isinstance(by, str) else several
         if slices is not None:
-            row["slices"] = {
-                values.name(key): values.number(value) for key, value in values.first(slices, 1000)
-            }
-        row["points"] = [values.plain(dict(point)) for point in list(points)[:1000]]
+            row["slices"] = values.measurements(slices, values.SLICES_MAX)
+        row["points"] = [values.record(point) for point in values.items(points, values.SLICES_MAX)]
         self._business(breakdowns=[row])
 
+    @guarded
     def llm(self, model: Any, usage: Any = None, *, calls: int = 1, **counts: int) -> None:
         """Counts the tokens of a call: `run.llm(response)`, `run.llm(model, response.usage)`, or
         `run.llm(model, input_tokens=…, output_tokens=…)` with the four counts by name, where input
@@ -151,11 +202,13 @@ class Run:
             usage = usage_of(model) if usage is None else usage
             model = model_of(model) or "unknown"
         tokens = tokens_of({**counts} if usage is None else usage, calls)
-        model = values.name(model)
-        with self._lock:
-            window = self._window(model)
-            window.tokens.add(tokens)
-            totals = window.tokens.counts()
+        named = values.name(model)
+        self._serial.do(lambda: self._count_tokens(named, tokens))
+
+    def _count_tokens(self, model: str, tokens: Tokens) -> None:
+        window = self._window(model)
+        window.tokens.add(tokens)
+        totals = window.tokens.counts()
         self._report("llm", {"model": model, "timestamp": window.timestamp, **totals})
 
     def _window(self, model: str) -> UsageWindow:
@@ -163,11 +216,12 @@ class Run:
             self._pid, self._usage = os.getpid(), {}
         window = self._usage.get(model)
         if window is None or time.monotonic() - window.began >= USAGE_WINDOW_S:
-            window = self._usage[model] = UsageWindow(values.now(), time.monotonic())
+            window = self._usage[model] = UsageWindow(self._now(), time.monotonic())
         return window
 
     # ---- how it ends --------------------------------------------------------------------------
 
+    @guarded
     def complete(
         self,
         message: str = "",
@@ -181,34 +235,17 @@ class Run:
             "completed",
             message=message,
             level="success",
-            records_processed=None if records_processed is None else int(records_processed),
-            output=None if output is None else values.plain(dict(output)),
+            records_processed=values.integer(records_processed),
+            output=values.record(output),
             metadata=values.metadata(metadata),
         )
 
+    @guarded
     def fail(self, error: Union[BaseException, str], message: str = "") -> None:
         """Closes the run as failed. An exception adds its type, its trace-back and its place."""
-        if isinstance(error, BaseException):
-            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-            frames = traceback.extract_tb(error.__traceback__)
-            place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-            self._close(
-                "failed",
-                message=message,
-                level="error",
-                error_type=values.name(type_name(error)),
-                error_message=values.text(error),
-                output={"traceback": trace[-values.TEXT_MAX :]},
-                source=place[-values.NAME_MAX :],
-            )
-        else:
-            self._close(
-                "failed",
-                message=message,
-                level="error",
-                error_type="Error",
-                error_message=values.text(error),
-            )
+        more = what_of(error) if isinstance(error, BaseException) else {"error_type": "Error"}
+        said = values.text(error)
+        self._close("failed", message=message, level="error", error_message=said, **more)
 
     def __enter__(self) -> Run:
         self._tokens.append(_current.set(self))
@@ -220,11 +257,10 @@ class Run:
         error: Optional[BaseException],
         trace: Optional[TracebackType],
     ) -> None:
-        try:
+        with contextlib.suppress(ValueError, IndexError):  # left in another context, or twice
             _current.reset(self._tokens.pop())
-        except ValueError:  # left in another context than it was entered in
-            pass
-        if error is None or (isinstance(error, SystemExit) and not error.code):
+        stopped = isinstance(error, GeneratorExit)  # its caller has seen enough
+        if error is None or stopped or (isinstance(error, SystemExit) and not error.code):
             self.complete()
         else:
             self.fail(error)
@@ -238,30 +274,35 @@ class Run:
     # ---- how it is sent -----------------------------------------------------------------------
 
     def _close(self, event: str, **fields: Any) -> None:
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-        self.agent._forget(self)
-        self._event(event, duration_ms=int((time.monotonic() - self._began) * 1000), **fields)
+        took = int((time.monotonic() - self._began) * 1000)
+
+        def once() -> None:
+            if not self._closed:
+                self._closed = True
+                self.agent._forget(self)
+                self._event(event, duration_ms=took, **fields)
+
+        self._serial.do(once)
 
     def _event(self, event: str, message: str = "", **fields: Any) -> None:
-        with self._lock:
-            seq = self._seq
-            self._seq += 1
         body = {
             "event_id": str(uuid.uuid4()),
             **self._identity(),
             "event": event,
-            "timestamp": values.now(),
-            "seq": seq,
+            "timestamp": self._now(),
+            "seq": 0,
             "message": values.text(message),
             **{key: value for key, value in fields.items() if value not in (None, "", {}, [])},
         }
+        self._serial.do(lambda: self._number(body))
+
+    def _number(self, body: Dict[str, Any]) -> None:
+        body["seq"] = self._seq
+        self._seq += 1
         self.agent._emit_event(body)
 
     def _business(self, **content: Any) -> None:
-        body = {"timestamp": values.now(), "metrics": {}, "breakdowns": [], **content}
+        body = {"timestamp": self._now(), "metrics": {}, "breakdowns": [], **content}
         self._report("business", body)
 
     def _report(self, channel: str, content: Dict[str, Any]) -> None:
@@ -279,7 +320,21 @@ class Run:
         return identity
 
     def _after_fork(self) -> None:
-        self._lock = threading.Lock()  # it may have been held by a thread that is not here
+        self._serial = Serial()  # it may have been busy in a thread that is not here
+
+
+def what_of(error: BaseException) -> Dict[str, Any]:
+    """The type, the trace-back and the place of an exception."""
+    found: Dict[str, Any] = {"error_type": values.name(type_name(error))}
+    try:
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+        found["output"] = {"traceback": values.end_of(trace)}
+        found["source"] = values.end_of(place, values.NAME_MAX)
+    except Exception:  # an exception of the agent's own that cannot be shown
+        pass
+    return found
 
 
 def type_name(error: BaseException) -> str:

@@ -2,9 +2,10 @@
 
 Reports never wait for it and never fail because of it. It sends a queue when enough reports wait
 or the oldest has waited long enough; after a failure it waits a random time that doubles with each
-further failure (full jitter), and never less than the service asked for with Retry-After. When the
-service refuses the key, sending stops with one message, and the queues keep what they have until
-the key changes or the agent is started again.
+further failure (full jitter). When the service asks for a pause with Retry-After, everything
+pauses: it speaks of the key, not of the request. When the service refuses the key or the address,
+that is said once, the queues keep what they have, and it is tried again when the key changes, and
+every two minutes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Callable, Dict, List, Optional
 
 from .delivery import Tell, deliver_events, deliver_reports
-from .errors import ApiError, MusterError, Problem, Refused, Unavailable
-from .spool import Chunk, Queue
+from .errors import Problem, Refused, Unavailable
+from .spool import Chunk, Spool
 from .transport import Transport
 
 log = logging.getLogger("muster")
@@ -27,6 +28,7 @@ BACKOFF_FIRST_S, BACKOFF_MAX_S = 1.0, 60.0
 CHUNK_LINES, CHUNK_BYTES = 1000, 1 << 20  # of one request, when many reports wait
 ADOPT_EVERY_S = 30.0
 REFUSED_LOOK_EVERY_S = 5.0  # for a new key in the key file
+REFUSED_AGAIN_S = 120.0  # an address or a right may be mended while the agent runs
 
 
 @dataclass
@@ -36,7 +38,7 @@ class Backoff:
     failures: int = 0
     not_before: float = 0.0
 
-    def failed(self, now: float, retry_after: float) -> None:
+    def failed(self, now: float, retry_after: float = 0.0) -> None:
         ceiling = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2.0**self.failures)
         self.failures = min(self.failures + 1, 16)
         self.not_before = now + retry_after + random.uniform(0.0, ceiling)
@@ -49,7 +51,7 @@ class Backoff:
 class Lane:
     """A queue and how to empty it."""
 
-    queue: Queue
+    queue: Spool
     deliver: Callable[[Transport, Chunk, Tell], int]
     full: int  # reports that are worth a request at once
     linger: float  # seconds after which fewer are, too
@@ -74,13 +76,17 @@ class Errand:
     due: float = 0.0
     blocks_flush: bool = False
     backoff: Backoff = field(default_factory=Backoff)
+    complained: str = ""  # the last error that was logged
+
+    def due_at(self) -> float:
+        return max(self.due, self.backoff.not_before)
 
 
-def event_lane(queue: Queue) -> Lane:
+def event_lane(queue: Spool) -> Lane:
     return Lane(queue, deliver_events, full=100, linger=2.0)
 
 
-def report_lane(queue: Queue) -> Lane:
+def report_lane(queue: Spool) -> Lane:
     """Waits longer: reports of one run merge into one request while they wait."""
     return Lane(queue, deliver_reports, full=1000, linger=5.0)
 
@@ -93,6 +99,8 @@ class Sender:
         self.errands: List[Errand] = [Errand(self._adopt, due=time.monotonic() + ADOPT_EVERY_S)]
         self.refusal: Optional[Refused] = None
         self.sent = self.retries = 0
+        self._refused_until = self._pause_until = 0.0
+        self._refusal_told = ""  # what was said of the refusal that lasts
         self._hurry_until = 0.0
         self._closing = self._nudged = False
         self._away = False
@@ -104,11 +112,11 @@ class Sender:
         with self._changed:
             if self._thread is None and not self._closing:
                 thread = threading.Thread(target=self._work, name="muster-sender", daemon=True)
+                self._thread = thread  # before its start, which a signal handler may interrupt
                 try:
                     thread.start()
-                    self._thread = thread
                 except RuntimeError:  # the interpreter is shutting down: flush() works alone
-                    pass
+                    self._thread = None
             self._nudged = True
             self._changed.notify_all()
 
@@ -134,23 +142,26 @@ class Sender:
 
     def turn(self, hurry: bool) -> float:
         """Does what is due; returns the seconds until something else is."""
-        if self.refusal is not None and not self._key_changed():
+        if self.refusal is not None and not self._worth_another_try():
             return REFUSED_LOOK_EVERY_S
         for errand in list(self.errands):
-            if time.monotonic() >= max(errand.due, errand.backoff.not_before):
+            if self.refusal is None and time.monotonic() >= max(errand.due_at(), self._pause_until):
                 self._run_errand(errand)
         for lane in self.lanes:
             self._tell_lost(lane)
-            if self.refusal is None and time.monotonic() >= lane.due_at(hurry):
+            if self.refusal is None and time.monotonic() >= self._due_at(lane, hurry):
                 self._send_chunk(lane)
         if self.refusal is not None:
             return REFUSED_LOOK_EVERY_S
-        waits = [max(errand.due, errand.backoff.not_before) for errand in self.errands]
+        waits = [errand.due_at() for errand in self.errands]
         waits += [lane.due_at(hurry) for lane in self.lanes]
-        return max(0.0, min(waits) - time.monotonic())
+        return max(0.0, max(min(waits), self._pause_until) - time.monotonic())
 
-    def _key_changed(self) -> bool:
-        if not self.transport.keys.reload():
+    def _due_at(self, lane: Lane, hurry: bool) -> float:
+        return max(lane.due_at(hurry), self._pause_until)
+
+    def _worth_another_try(self) -> bool:
+        if not self.transport.keys.reload() and time.monotonic() < self._refused_until:
             return False
         self.refusal = None
         return True
@@ -167,54 +178,66 @@ class Sender:
             self._failed(errand.backoff, error)
         except Refused as error:
             self._refuse(error)
-        except MusterError as error:
-            log.error("muster: %s", error)
-            self.errands.remove(errand)
+        except Exception as error:  # a disk that refuses, say: the lanes go on, and so does it
+            errand.backoff.failed(time.monotonic())
+            if errand.complained != str(error):
+                errand.complained = str(error)
+                log.error("muster: %s: %s; trying again", type(error).__name__, error)
         else:
             errand.backoff.succeeded()
+            errand.complained = ""
             if pause is None:
                 self.errands.remove(errand)
             else:
                 errand.due = time.monotonic() + pause
 
     def _send_chunk(self, lane: Lane) -> None:
-        if lane.chunk is None:
-            lane.chunk = lane.queue.read(CHUNK_LINES, CHUNK_BYTES)
-        if lane.chunk is None:
-            return
         try:
+            if lane.chunk is None:
+                lane.chunk = lane.queue.read(CHUNK_LINES, CHUNK_BYTES)
+            if lane.chunk is None:
+                return
             self.sent += lane.deliver(self.transport, lane.chunk, self.tell)
+            lane.queue.commit(lane.chunk)
         except Unavailable as error:
             self._failed(lane.backoff, error)
         except Refused as error:
             self._refuse(error)
-        except ApiError as error:  # a status that this version does not know: try again, slowly
-            self._failed(lane.backoff, Unavailable(str(error), BACKOFF_MAX_S))
+        except Exception as error:  # a status or an answer that this version does not know: slowly
+            lane.backoff.failed(time.monotonic(), BACKOFF_MAX_S)
+            self.retries += 1
+            log.error("muster: %s: %s; trying again", type(error).__name__, error)
         else:
-            lane.queue.commit(lane.chunk)
             lane.chunk = None
             lane.backoff.succeeded()
+            self._refusal_told = ""
             if self._away:
                 self._away = False
                 log.info("muster: the service is back; sending what was kept")
 
     def _failed(self, backoff: Backoff, error: Unavailable) -> None:
         self.retries += 1
-        backoff.failed(time.monotonic(), error.retry_after)
+        now = time.monotonic()
+        backoff.failed(now, error.retry_after)
+        self._pause_until = max(self._pause_until, now + error.retry_after)
         if not self._away:
             self._away = True
             log.warning("muster: %s; reports are kept and sent later", error)
 
     def _refuse(self, error: Refused) -> None:
         self.refusal = error
-        advice = "check the key, the workspace and the url; reports are kept until then"
-        self.tell(Problem("refused", f"the service refuses reports ({error}): {advice}"))
+        self._refused_until = time.monotonic() + REFUSED_AGAIN_S
+        if self._refusal_told != str(error):
+            self._refusal_told = str(error)
+            advice = "check the key, the workspace and the url; reports are kept until then"
+            self.tell(Problem("refused", f"the service refuses reports ({error}): {advice}"))
 
     def _tell_lost(self, lane: Lane) -> None:
-        count = lane.queue.lost - lane.lost_told
-        if count:
+        with self._changed:
+            count = lane.queue.lost - lane.lost_told
             lane.lost_told += count
-            detail = f"the spool was full: {count} of the oldest reports were dropped"
+        if count:
+            detail = f"the spool was full: {count} reports, the oldest first, were dropped"
             self.tell(Problem("dropped", detail, [], count))
 
     def idle(self) -> bool:
@@ -226,6 +249,7 @@ class Sender:
         deadline = time.monotonic() + timeout
         for lane in self.lanes:
             lane.queue.adopt()  # what forked children left
+            self._tell_lost(lane)
         with self._changed:
             self._hurry_until = deadline
         if self.idle():
@@ -245,8 +269,8 @@ class Sender:
     def _hopeless(self, deadline: float) -> bool:
         """Whether the next attempt would come too late."""
         due = [lane.due_at(hurry=True) for lane in self.lanes if lane.queue.waiting()[0]]
-        due += [each.backoff.not_before for each in self.errands if each.blocks_flush]
-        return bool(due) and min(due) > deadline
+        due += [each.due_at() for each in self.errands if each.blocks_flush]
+        return bool(due) and max(min(due), self._pause_until) > deadline
 
     def close(self, timeout: float) -> bool:
         """Flushes and ends the thread. What could not be sent stays in the spool."""

@@ -1,44 +1,56 @@
 """The folder on disk where an agent keeps what must outlive its process.
 
 It belongs to one agent of one workspace of one service, is readable by its user only, and may be
-used by several processes at once.
+used by several processes at once. A folder that cannot be written to is still read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
 import tempfile
 import threading
 import time
+import urllib.parse
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Iterator, Optional, Union
+from typing import IO, Iterator, List, Union
 
 STALE_S = 3600.0
+TAKEN = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 if os.name == "nt":  # pragma: no cover
     import msvcrt
 
-    def lock_file(file: IO[bytes]) -> bool:
-        """Takes the lock on an open file, or says that another process has it."""
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
+    def _lock(file: IO[bytes]) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 else:
     import fcntl
 
-    def lock_file(file: IO[bytes]) -> bool:
-        """Takes the lock on an open file, or says that another process has it."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+    def _lock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def lock_file(file: IO[bytes]) -> bool:
+    """Takes the lock on an open file, or says that another process has it. Raises OSError where
+    there are no locks, as on some network file systems."""
+    try:
+        _lock(file)
+    except OSError as error:
+        if error.errno in TAKEN:
             return False
-        return True
+        raise
+    return True
+
+
+@dataclass(frozen=True)
+class State:
+    folder: Path
+    writable: bool
 
 
 def default_parent() -> Path:
@@ -51,20 +63,62 @@ def default_parent() -> Path:
     return Path(tempfile.gettempdir()) / "muster"
 
 
-def open_state(parent: Union[str, Path, None], url: str, tenant: str, agent: str) -> Optional[Path]:
-    """The agent's folder, created when missing; None when it cannot be written to."""
-    digest = hashlib.sha256("\n".join((url, tenant, agent)).encode()).hexdigest()[:12]
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", agent)[:40]
-    folder = (Path(parent) if parent else default_parent()) / f"{readable}-{digest}"
+def place_of(url: str) -> str:
+    """What stays when the same service is written in another way: host, port and path."""
+    parts = urllib.parse.urlsplit(url)
+    host = parts.netloc.lower()
+    for scheme, port in (("http", ":80"), ("https", ":443")):
+        if parts.scheme == scheme and host.endswith(port):
+            host = host[: -len(port)]
+    return host + parts.path.rstrip("/")
+
+
+def folder_name(place: str, tenant: str, agent: str) -> str:
+    digest = hashlib.sha256("\n".join((place, tenant, agent)).encode()).hexdigest()[:12]
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', agent)[:40]}-{digest}"
+
+
+def old_names(url: str, tenant: str, agent: str) -> List[str]:
+    """The folder's names in earlier versions, which told spellings of a url apart."""
+    rest = url.partition("://")[2].rstrip("/")
+    spelled = [f"{scheme}://{rest}{end}" for scheme in ("https", "http") for end in ("", "/")]
+    return [folder_name(each, tenant, agent) for each in [url, *spelled]]
+
+
+def open_state(parent: Union[str, Path, None], url: str, tenant: str, agent: str) -> State:
+    """The agent's folder, created when missing."""
+    above = Path(parent) if parent else default_parent()
+    folder = above / folder_name(place_of(url), tenant, agent)
+    before = [above / name for name in old_names(url, tenant, agent)]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for room in folder.glob("*.next"):  # left by a crash between reserving and replacing
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            lock_file(probe)
+        for old in before:
+            _move_into(folder, old)
+        _remove_stale(folder)
+        return State(folder, writable=True)
+    except OSError:
+        with contextlib.suppress(OSError):
+            if not folder.is_dir():
+                folder = next((old for old in before if old.is_dir()), folder)
+        return State(folder, writable=False)
+
+
+def _move_into(folder: Path, old: Path) -> None:
+    with contextlib.suppress(OSError):
+        for path in sorted(old.iterdir()):
+            if not (folder / path.name).exists():
+                path.rename(folder / path.name)  # a process that has it open keeps its lock
+        old.rmdir()
+
+
+def _remove_stale(folder: Path) -> None:
+    """Rooms left by a crash between reserving and replacing; others come and go meanwhile."""
+    for room in folder.glob("*.next"):
+        with contextlib.suppress(FileNotFoundError):
             if room.stat().st_mtime < time.time() - STALE_S:
                 room.unlink()
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return None
 
 
 def write_durably(path: Path, content: bytes) -> None:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Dict, Iterable, Mapping, Optional
 
+from .values import INT_MAX, integer
+
 # Names of the same count in usage objects; the first that is there is taken.
 INCLUSIVE_INPUT = ("prompt_tokens", "prompt_token_count")
 INPUT = ("input_tokens", "inputTokens")
@@ -42,11 +44,8 @@ class Tokens:
     calls: int = 0
 
     def add(self, other: Tokens) -> None:
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.cache_read_tokens += other.cache_read_tokens
-        self.cache_write_tokens += other.cache_write_tokens
-        self.calls += other.calls
+        for name, more in other.counts().items():
+            setattr(self, name, min(getattr(self, name) + more, INT_MAX))
 
     def counts(self) -> Dict[str, int]:
         return asdict(self)
@@ -63,7 +62,7 @@ def count(source: Any, names: Iterable[str]) -> Optional[int]:
     for name in names:
         value = field(source, name)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return int(value)
+            return integer(value, least=0)
     return None
 
 
@@ -85,7 +84,7 @@ def tokens_of(usage: Any, calls: int = 1) -> Tokens:
     if inclusive and entered >= read + written:  # fewer: this provider counts them apart after all
         entered -= read + written
     left = (count(usage, OUTPUT) or 0) + (count(usage, THOUGHTS) or 0)
-    return Tokens(entered, left, read, written, calls)
+    return Tokens(entered, left, read, written, integer(calls, least=0) or 0)
 
 
 def usage_of(response: Any) -> Any:

@@ -143,3 +143,29 @@ def test_langchain_calls_and_tools_are_counted(workspace, make_agent):
     assert (found["input_tokens"], found["output_tokens"]) == (10, 5)
     assert (found["cache_read_tokens"], found["cache_write_tokens"]) == (70, 30)
     assert any("look_up" in event["message"] for event in workspace.events(run.id))
+
+
+def test_langchain_usage_of_a_whole_result_is_counted_once(workspace, make_agent):
+    pytest.importorskip("langchain_core")
+    from langchain_core.language_models.chat_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_core.outputs import ChatGeneration, ChatResult
+    from muster.integrations.langchain import RunCallbacks
+
+    class Older(BaseChatModel):
+        @property
+        def _llm_type(self):
+            return "older"
+
+        def _generate(self, messages, stop=None, run_manager=None, **_):
+            usage = {"prompt_tokens": 10, "completion_tokens": 5}
+            answers = [ChatGeneration(message=AIMessage("a")), ChatGeneration(message=AIMessage("b"))]
+            about = {"token_usage": usage, "model_name": "older"}
+            return ChatResult(generations=answers, llm_output=about)
+
+    agent = make_agent(workspace.settings)
+    with agent.run() as run:
+        Older().invoke("hello", config={"callbacks": [RunCallbacks(run)]})
+    assert agent.flush(120)
+    found = workspace.usage()["older"]
+    assert (found["input_tokens"], found["output_tokens"], found["calls"]) == (10, 5, 1)

@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+import time
 
 import muster
 import pytest
+from muster.state import old_names, open_state
 
 LIMITS = "/api/v1/limits"
 
@@ -123,3 +125,113 @@ def test_a_successor_that_was_replaced_leads_back_to_the_old_key(workspace, make
     agent.rotate_key()
     assert agent.keys.token not in (successor, settings["token"])
     agent.transport.call("GET", LIMITS)
+
+
+def wait_until(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_rotation_whose_answer_was_lost_is_done_again(
+    clocked_workspace, make_agent, monkeypatch
+):
+    monkeypatch.setattr("muster.agent.KEY_EVERY_S", 0.05)
+    settings = rotator(clocked_workspace, make_agent)
+    agent = make_agent(settings, "rotator")
+    assert agent.flush(120)
+    exchange, lost = agent.transport.exchange, []
+
+    def lossy(method, path, *rest):
+        answer = exchange(method, path, *rest)
+        if path.endswith("refresh-key") and not lost:
+            lost.append(answer)
+            raise muster.Unavailable("the connection broke")
+        return answer
+
+    agent.transport.exchange = lossy
+    with pytest.raises(muster.Unavailable):
+        agent.rotate_key()
+    wait_until(lambda: agent.keys.token != settings["token"] and not agent.keys.unfinished)
+    clocked_workspace.clock.advance(301)  # the old key is over
+    agent.transport.call("GET", LIMITS)
+
+
+def test_keys_are_rotated_in_the_background_and_reports_go_on(workspace, make_agent, monkeypatch):
+    monkeypatch.setattr("muster.agent.KEY_EVERY_S", 0.05)
+    reader = workspace.tenant.token
+    settings = rotator(workspace, make_agent)
+    agent = make_agent(settings, "rotator", rotate_every=0.05)
+    seen = {settings["token"]}
+    wait_until(lambda: seen.add(agent.keys.token) or len(seen) > 2)
+    with agent.run() as run:
+        pass
+    assert agent.flush(120)
+    workspace.tenant.token = reader
+    assert len(workspace.events(run.id)) == 2
+
+
+def test_a_disk_that_refuses_a_rotation_in_the_background_does_not_stop_the_reports(
+    workspace, make_agent, monkeypatch, caplog
+):
+    monkeypatch.setattr("muster.agent.KEY_EVERY_S", 0.01)
+    monkeypatch.setattr("muster.sender.BACKOFF_MAX_S", 0.05)
+    attempts = []
+
+    def full(*_):
+        attempts.append(1)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("muster.keys.reserve", full)
+    reader = workspace.tenant.token
+    settings = rotator(workspace, make_agent)
+    agent = make_agent(settings, "rotator", rotate_every=0)
+    with agent.run() as run:
+        pass
+    assert agent.flush(120)
+    workspace.tenant.token = reader
+    assert len(workspace.events(run.id)) == 2
+    wait_until(lambda: len(attempts) > 2)  # it is still tried
+    assert caplog.text.count("No space left") == 1
+
+
+def test_a_folder_that_can_only_be_read_still_has_the_key(workspace, make_agent, monkeypatch):
+    settings = rotator(workspace, make_agent)
+    agent = make_agent(settings, "rotator")
+    agent.rotate_key()
+    agent.rotate_key()  # the given key is not even the previous one
+
+    def read_only(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("muster.state.tempfile.TemporaryFile", read_only)
+    again = make_agent(settings, "rotator")
+    assert again.state is None and again.keys.token == agent.keys.token
+    with again.run():
+        pass
+    assert again.flush(120)
+    with pytest.raises(muster.MusterError, match="can be written"):
+        again.rotate_key()
+
+
+@pytest.mark.parametrize(
+    "spelled", ["https://h.example", "https://H.example/", "http://h.example:80", "https://h.example:443/"]
+)
+def test_one_service_has_one_folder_however_its_url_is_written(tmp_path, spelled):
+    plain = open_state(tmp_path, "http://h.example", "t", "a")
+    assert open_state(tmp_path, spelled, "t", "a") == plain
+    assert open_state(tmp_path, "http://h.example:8080", "t", "a") != plain
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_a_folder_by_the_name_of_an_earlier_version_is_taken_over(workspace, make_agent, end):
+    settings = rotator(workspace, make_agent)
+    first = make_agent(settings, "rotator")
+    first.rotate_key()
+    first.close(0.0)
+    (old, *_) = old_names(settings["url"] + end, settings["tenant"], "rotator")
+    first.state.rename(first.state.with_name(old))
+    (first.state.with_name(old) / "events-00aa.jsonl").write_bytes(b'{"torn')
+    agent = make_agent(settings, "rotator")
+    assert agent.keys.token == first.keys.token and agent.state == first.state

@@ -183,7 +183,7 @@ def test_log_records_of_the_sdk_are_steps_of_the_run(workspace, tracing):
 def test_the_guide_traces_a_run_as_it_stands(workspace):
     """With the variables of the environment that docs/AGENTS.md sets, and its code."""
     guide = (ROOT / "docs/AGENTS.md").read_text().split("## OpenTelemetry")[1]
-    exports, code = re.findall(r"^```(?:sh|python)\n(.*?)^```", guide, re.M | re.S)
+    exports, code, _ = re.findall(r"^```(?:sh|python)\n(.*?)^```", guide, re.M | re.S)
     script = exports.replace("http://127.0.0.1:8080", workspace.settings["url"])
     script += 'exec "$0" -c "$1"'
     done = subprocess.run(

@@ -107,7 +107,9 @@ def test_awkward_values_arrive_as_text_instead_of_breaking_the_agent(workspace, 
         run.llm(Awkward())
         run.progress(3)
     finish(agent)
-    assert problems == []
+    assert [problem.detail for problem in problems] == [
+        "run.kpi() could not report (ValueError: nothing: expected a number or a text, got nan)"
+    ]
     step = workspace.events(run.id)[1]
     assert len(step["message"]) == 16384 and step["metrics"] == {"big": 2.0**70, "ok": 1}
     assert len(step["metadata"]) == 100 and step["output"]["object"] == "<Awkward>"
@@ -182,6 +184,27 @@ def test_a_task_is_a_run_plain_and_async(workspace, make_agent):
     finish(agent)
     runs = {workspace.events(run["run_id"])[0]["message"]: run for run in workspace.runs()}
     assert runs["double"]["status"] == "completed" and runs["Later"]["error_type"] == "KeyError"
+
+
+def test_kpis_join_the_run_of_a_trace_by_its_id(workspace, make_agent):
+    trace_id, nanos = "5b8efff798038103d269b633813fc60c", int(time.time() * 1e9)
+    span = {"traceId": trace_id, "spanId": "eee19b7ec3c1b174", "name": "nightly invoices",
+            "startTimeUnixNano": str(nanos - 10**9), "endTimeUnixNano": str(nanos)}  # fmt: skip
+    service = {"key": "service.name", "value": {"stringValue": "collector"}}
+    traced = {"resource": {"attributes": [service]}, "scopeSpans": [{"spans": [span]}]}
+    client = workspace.server.client(workspace.tenant.token)
+    assert client.post("/v1/traces", {"resourceSpans": [traced]}).status == 200
+    client.close()
+    agent = make_agent(workspace.settings)
+    with agent.run(run_id=trace_id) as run:
+        run.kpi("invoices", 12)
+    finish(agent)
+    (found,) = workspace.runs()
+    assert (found["run_id"], found["status"]) == (run.id, "completed")
+    assert found["run_id"].replace("-", "") == trace_id
+    assert "nightly invoices" in [event["message"] for event in workspace.events(run.id)]
+    kpis = workspace.read(f"runs/{run.id}/business")["kpis"]
+    assert [(kpi["key"], kpi["value"]) for kpi in kpis] == [("invoices", 12)]
 
 
 def test_a_missing_setting_is_named_and_a_disabled_agent_does_nothing(monkeypatch, tmp_path):

@@ -1,11 +1,13 @@
 """The queue on disk keeps what it was given, within its bound, across processes."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from muster.spool import MemorySpool, Spool
+from muster.spool import Spool
+from muster.state import lock_file, open_state
 
 LIBRARY = Path(__file__).resolve().parents[1]
 
@@ -40,7 +42,38 @@ def test_what_was_read_but_not_committed_is_read_again_by_the_next_process(tmp_p
     spool.commit(spool.read(10, 1000))
     assert spool.read(10, 1000).lines == numbered(30)[10:20]
     spool.close()
-    assert set(numbered(30)[10:]) <= set(drain(Spool(tmp_path, "events", 1 << 20)))
+    assert drain(Spool(tmp_path, "events", 1 << 20)) == numbered(30)
+
+
+def files_of_a_dead_process(folder, count):
+    """Many small files, as a process leaves them."""
+    spool = Spool(folder, "events", 16 * 1024)
+    for line in numbered(count):
+        spool.append(line)
+    spool.close()
+    left = sorted(folder.iterdir())
+    assert len(left) > 5
+    return left
+
+
+def test_files_left_behind_are_adopted_in_the_order_of_their_writing(tmp_path):
+    files_of_a_dead_process(tmp_path, 600)
+    assert drain(Spool(tmp_path, "events", 1 << 20)) == numbered(600)
+
+
+def test_files_of_one_process_are_adopted_together_or_not_at_all(tmp_path):
+    left = files_of_a_dead_process(tmp_path, 600)
+    with left[3].open("r+b") as held:  # another process is at it
+        assert lock_file(held)
+        spool = Spool(tmp_path, "events", 1 << 20)
+        assert drain(spool) == []
+    spool.adopt()
+    assert drain(spool) == numbered(600)
+
+
+def test_a_file_by_the_name_of_an_earlier_version_is_adopted(tmp_path):
+    (tmp_path / "events-00aa11bb22cc33dd44ee55ff66007788.jsonl").write_bytes(b"from before\n")
+    assert drain(Spool(tmp_path, "events", 1 << 20)) == [b"from before"]
 
 
 def test_a_report_larger_than_a_chunk_comes_alone(tmp_path):
@@ -92,27 +125,75 @@ def test_a_running_process_keeps_its_files_and_a_dead_one_loses_them(tmp_path):
     assert drain(spool) == [b"theirs"]
 
 
-def test_a_disk_that_refuses_costs_the_report_and_not_the_agent(tmp_path, monkeypatch):
-    spool = Spool(tmp_path, "events", 1 << 20)
-    spool.append(b"before")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("muster.spool.os.write", full)
-        spool.append(b"lost")
-    spool.append(b"after")
-    assert drain(spool) == [b"before", b"after"] and spool.lost == 1
-
-
 @pytest.mark.parametrize("in_between", [0, 3])
 def test_the_queue_in_memory_is_bounded_in_the_same_way(in_between):
-    spool = MemorySpool(max_bytes=120)
+    spool = Spool(None, "events", max_bytes=130)
     for line in numbered(10):
         spool.append(line)
     chunk = spool.read(5, 1000)
     for line in numbered(in_between):
         spool.append(line)
+    assert spool.lost == in_between and spool.waiting()[0] == 10
     spool.commit(chunk)
-    assert spool.lost == in_between and spool.waiting()[0] == 5 + in_between
+    assert drain(spool) == numbered(10)[max(1, in_between) :] + numbered(in_between)
+
+
+def refuse(code):
+    def call(*_):
+        raise OSError(code, "refused")
+
+    return call
+
+
+@pytest.mark.parametrize("fault", ["renamed", "EIO", "ENOSPC", "EMFILE", "EROFS"])
+def test_what_the_disk_refuses_is_kept_in_its_place_and_nothing_is_lost(
+    tmp_path, monkeypatch, fault, caplog
+):
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    spool = Spool(folder, "events", 1 << 20)
+    spool.segment_bytes = 1000
+    for line in numbered(400)[:200]:
+        spool.append(line)
+    with monkeypatch.context() as patched:
+        if fault == "renamed":
+            folder.rename(tmp_path / "moved")
+        else:
+            patched.setattr("muster.spool.os.write", refuse(getattr(errno, fault)))
+            patched.setattr("muster.spool.os.open", refuse(getattr(errno, fault)))
+        for line in numbered(400)[200:300]:
+            spool.append(line)
+        assert spool.waiting()[0] == 300
+    if fault == "renamed":
+        (tmp_path / "moved").rename(folder)
+    monkeypatch.setattr(spool, "_disk_again", 0.0)
+    for line in numbered(400)[300:]:
+        spool.append(line)
+    on_disk = b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+    assert numbered(400)[-1] in on_disk, "the disk is used again"
+    assert drain(spool) == numbered(400) and spool.lost == 0
+    assert [each.levelname for each in caplog.records].count("WARNING") == 1
+
+
+def test_what_is_in_memory_at_the_end_goes_to_a_disk_that_takes_it_again(tmp_path, monkeypatch):
+    spool = Spool(tmp_path, "events", 1 << 20)
+    with monkeypatch.context() as patched:
+        patched.setattr("muster.spool.os.open", refuse(errno.ENOSPC))
+        for line in numbered(20):
+            spool.append(line)
+    spool.close()
+    assert drain(Spool(tmp_path, "events", 1 << 20)) == numbered(20)
+
+
+def test_a_report_larger_than_the_whole_spool_costs_no_other(tmp_path):
+    spool = Spool(tmp_path, "events", 16 * 1024)
+    for line in numbered(300):
+        spool.append(line)
+    spool.append(b"x" * 20000)
+    assert spool.lost == 1 and drain(spool) == numbered(300)
+
+
+def test_a_folder_is_usable_while_another_process_replaces_files_in_it(tmp_path):
+    folder = open_state(tmp_path, "http://h", "t", "a").folder
+    (folder / "model.json.1.1.next").symlink_to(folder / "gone")  # listed, and then not there
+    assert open_state(tmp_path, "http://h", "t", "a").writable

@@ -3,13 +3,14 @@
 import { hostname } from "node:os";
 
 import { declared, type Field, type KPI, type Param } from "./declare.js";
+import { LINE_MAX, fitted, marked } from "./delivery.js";
 import { ApiError, Refused, Unavailable, type Problem, type Report } from "./errors.js";
 import { KeyRing } from "./keys.js";
 import { Pulls } from "./pulls.js";
 import { Run, currentRun, storage, type RunOptions } from "./run.js";
 import { Errand, Lane, Sender } from "./sender.js";
-import { MemorySpool, Spool, type Queue } from "./spool.js";
-import { openState } from "./state.js";
+import { Spool } from "./spool.js";
+import { openState, type State } from "./state.js";
 import { Transport, checked } from "./transport.js";
 import * as values from "./values.js";
 
@@ -71,8 +72,18 @@ function closeAtExit(agent: Agent): void {
     if (listens) return;
     listens = true;
     process.on("beforeExit", () => {
-        for (const one of [...open]) void one.close();
+        for (const one of [...open]) one.close().catch(() => {});
     });
+}
+
+/** Seconds, given as a number or as text, in ms. */
+function inMs(what: string, seconds: unknown, otherwise: number): number {
+    if (seconds === undefined || seconds === null) return otherwise * 1000;
+    const given = values.number(seconds);
+    if (given === undefined || given < 0) {
+        throw new TypeError(`${what}: expected seconds, got ${values.name(seconds)}`);
+    }
+    return given * 1000;
 }
 
 /**
@@ -89,12 +100,17 @@ export class Agent {
     readonly state: string | undefined;
     readonly keys: KeyRing;
     private readonly transport: Transport;
+    private readonly background: Transport;
     private readonly pulls: Pulls;
     private readonly sender: Sender;
     private readonly runs = new Set<Run>();
     private readonly warn: (text: string) => void;
     private readonly registration: Report;
+    private readonly ending = new AbortController();
+    private readonly rotateEveryMs: number;
+    private readonly exitTimeoutMs: number;
     private rotateAt: number;
+    private readonly mistakes = new Set<string>(); // that are in the log
     private invalid = 0;
     private rejected = 0;
 
@@ -103,7 +119,7 @@ export class Agent {
         private readonly options: AgentOptions = {},
     ) {
         const write = options.log ?? ((text: string) => console.warn(text));
-        this.warn = (text) => write(`muster: ${text}`);
+        this.warn = (text) => values.attempt(() => write(`muster: ${text}`), undefined);
         this.enabled = ["", "0", undefined].includes(process.env["MUSTER_DISABLED"]);
         if (typeof name !== "string" || name.trim() === "") {
             throw new TypeError(`name: expected the agent's name, got ${JSON.stringify(name)}`);
@@ -112,13 +128,20 @@ export class Agent {
         this.version = values.name(options.version ?? "");
         this.tenant = this.setting("tenant", options.tenant);
         const url = this.setting("url", options.url) || "http://127.0.0.1";
-        this.state = this.enabled ? openState(options.stateDir, url, this.tenant, name) : undefined;
-        this.keys = new KeyRing(this.setting("token", options.token), this.state);
-        this.transport = new Transport(url, this.keys, (options.timeout ?? 10) * 1000);
-        this.pulls = new Pulls(this.transport, this.name, this.state, this.warn);
-        this.rotateAt = performance.now() + (options.rotateEvery ?? Infinity) * 1000;
+        const state = this.enabled
+            ? openState(options.stateDir, url, this.tenant, name)
+            : undefined;
+        this.state = state?.folder;
+        this.keys = new KeyRing(this.setting("token", options.token), state);
+        const timeoutMs = inMs("timeout", options.timeout, 10);
+        this.transport = new Transport(url, this.keys, timeoutMs);
+        this.background = new Transport(url, this.keys, timeoutMs, this.ending.signal);
+        this.pulls = new Pulls(this.transport, this.name, state, this.warn);
+        this.rotateEveryMs = inMs("rotateEvery", options.rotateEvery, Infinity);
+        this.rotateAt = performance.now() + this.rotateEveryMs;
+        this.exitTimeoutMs = inMs("exitTimeout", options.exitTimeout, 5);
         this.registration = this.declare();
-        this.sender = this.newSender();
+        this.sender = this.newSender(state);
         if (!this.enabled) return;
         this.sender.wake();
         closeAtExit(this);
@@ -126,7 +149,7 @@ export class Agent {
 
     private setting(name: "url" | "token" | "tenant", given: string | undefined): string {
         const variable = `MUSTER_${name.toUpperCase()}`;
-        const value = given || process.env[variable] || "";
+        const value = String(given || process.env[variable] || "").trim();
         if (value === "" && this.enabled) {
             throw new TypeError(
                 `${name} is missing: pass ${name} or set ${variable}` +
@@ -136,24 +159,22 @@ export class Agent {
         return value;
     }
 
-    private newSender(): Sender {
-        if (this.enabled && this.state === undefined) {
+    private newSender(state: State | undefined): Sender {
+        const folder = state?.writable ? state.folder : undefined;
+        if (this.enabled && folder === undefined) {
             this.warn("no folder to write to: a crash loses reports (set stateDir)");
         }
-        const lanes = [Lane.events(this.queue("events")), Lane.reports(this.queue("reports"))];
-        const sender = new Sender(this.transport, lanes, this.tell, this.warn);
-        if (this.keys.path !== undefined) sender.errands.unshift(new Errand(() => this.tendKey()));
+        const size = this.options.spoolMaxBytes ?? 64 << 20;
+        const queue = (name: string): Spool => new Spool(folder, name, size, this.warn);
+        const lanes = [Lane.events(queue("events")), Lane.reports(queue("reports"))];
+        const sender = new Sender(this.background, this.ending, lanes, this.tell, this.warn);
+        if (this.keys.canRotate) sender.errands.unshift(new Errand(() => this.tendKey()));
         sender.errands.push(new Errand(() => this.registerOnce(), true));
-        const { heartbeat } = this.options;
-        if (heartbeat !== undefined) {
-            sender.errands.push(new Errand(() => this.heartbeat().then(() => heartbeat * 1000)));
+        const everyMs = inMs("heartbeat", this.options.heartbeat, Infinity);
+        if (everyMs < Infinity) {
+            sender.errands.push(new Errand(() => this.beat(this.background).then(() => everyMs)));
         }
         return sender;
-    }
-
-    private queue(name: string): Queue {
-        const size = this.options.spoolMaxBytes ?? 64 << 20;
-        return this.state === undefined ? new MemorySpool(size) : new Spool(this.state, name, size);
     }
 
     /**
@@ -201,7 +222,8 @@ export class Agent {
 
     /**
      * The LLM model to use; while the service is away, the last known one. `fallback` when no model
-     * is set or known; without it, null is returned or Unavailable thrown.
+     * is set or known; without it, null is returned or Unavailable thrown. BudgetExceeded is thrown
+     * while a hard budget stops the agent, also with a fallback.
      */
     async model(fallback?: string | null): Promise<string | null> {
         const answer = await this.pull(
@@ -248,16 +270,23 @@ export class Agent {
      * the background.
      */
     async register(): Promise<string[]> {
+        return this.registerBy(this.transport);
+    }
+
+    private async registerBy(transport: Transport): Promise<string[]> {
         const body = JSON.stringify(this.registration);
-        const answer = await this.transport.call("POST", "/api/v1/agents/register", { body });
-        const { warnings } = JSON.parse(answer.body) as { warnings: string[] };
+        const answer = await transport.call("POST", "/api/v1/agents/register", { body });
+        const warnings = answer.record()["warnings"];
+        if (!Array.isArray(warnings)) {
+            throw new Unavailable(`not an answer of the service: ${answer.body.slice(0, 200)}`);
+        }
         for (const warning of warnings) this.warn(`registration of ${this.name}: ${warning}`);
-        return warnings;
+        return warnings as string[];
     }
 
     private async registerOnce(): Promise<undefined> {
         try {
-            await this.register();
+            await this.registerBy(this.background);
         } catch (error) {
             if (!(error instanceof ApiError) || error instanceof Refused) throw error;
             const detail = `the service refused the registration of ${this.name}: ${error.message}`;
@@ -286,8 +315,12 @@ export class Agent {
 
     /** Says now that this process is alive. The option `heartbeat` does it in the background. */
     async heartbeat(): Promise<void> {
+        await this.beat(this.transport);
+    }
+
+    private async beat(transport: Transport): Promise<void> {
         const client_id = values.name(`${this.name}@${hostname()}:${process.pid}`);
-        await this.transport.call("POST", "/api/v1/heartbeat", { query: { client_id } });
+        await transport.call("POST", "/api/v1/heartbeat", { query: { client_id } });
     }
 
     /**
@@ -295,52 +328,74 @@ export class Agent {
      * that shares the state folder did it.
      */
     async rotateKey(): Promise<boolean> {
+        return this.rotateBy(this.transport);
+    }
+
+    private async rotateBy(transport: Transport): Promise<boolean> {
         const rotated = await this.keys.rotate(async (old) => {
             const path = "/api/v1/agents/refresh-key";
-            const answer = checked(await this.transport.exchange("POST", path, old));
-            return (JSON.parse(answer.body) as { token: string }).token;
+            const answer = checked(await transport.exchange("POST", path, old)).record();
+            if (typeof answer["token"] !== "string") throw new Unavailable("no key in the answer");
+            return answer["token"];
         });
-        await this.transport.call("GET", "/api/v1/limits"); // a key that was used is not replaced
+        await transport.call("GET", "/api/v1/limits"); // a key that was used is not replaced
         return rotated;
     }
 
     private async tendKey(): Promise<number> {
         if (this.keys.unfinished || performance.now() >= this.rotateAt) {
-            await this.rotateKey();
-            this.rotateAt = performance.now() + (this.options.rotateEvery ?? Infinity) * 1000;
+            await this.rotateBy(this.background);
+            this.rotateAt = performance.now() + this.rotateEveryMs;
         }
-        return KEY_EVERY_MS;
+        return Math.min(KEY_EVERY_MS, Math.max(0, this.rotateAt - performance.now()));
     }
 
     /** @internal */
     emit(lane: "events" | "reports", body: Report): void {
         if (!this.enabled) return;
         try {
-            const { dropped } = this.sender.counters();
-            if (dropped > 0 && (body["event"] === "completed" || body["event"] === "failed")) {
-                body["metadata"] = {
-                    ...(body["metadata"] ?? {}),
-                    "muster.dropped": String(dropped),
-                };
-            }
-            const { queue, full } = this.sender.lanes[lane === "events" ? 0 : 1]!;
-            const waiting = queue.append(JSON.stringify(body));
-            if (waiting === 1 || waiting === full) this.sender.wake();
+            const { queue, full, lostTold } = this.sender.lanes[lane === "events" ? 0 : 1]!;
+            const waiting = queue.append(this.line(lane, body));
+            const lost = queue.lost > lostTold; // which has to be told
+            if (waiting === 1 || waiting === full || lost) this.sender.wake();
         } catch (error) {
-            this.warn(`a report could not be kept: ${String(error)}`); // must not break the agent
+            this.mistake("a report", error); // must not break the agent
         }
     }
 
-    private readonly tell = (problem: Problem): void => {
+    private line(lane: "events" | "reports", body: Report): string {
+        if (lane === "reports") {
+            const line = JSON.stringify(body);
+            const size = Buffer.byteLength(line);
+            if (size > LINE_MAX) throw new RangeError(`${size} bytes are too many for a report`);
+            return line;
+        }
+        const { dropped } = this.sender.counters();
+        const closes = body["event"] === "completed" || body["event"] === "failed";
+        return fitted(dropped > 0 && closes ? marked(body, "muster.dropped", `${dropped}`) : body);
+    }
+
+    /** @internal What was given cannot be reported: in the log once per kind, told each time. */
+    mistake(where: string, error: unknown): void {
+        const name = error instanceof Error ? error.name : "Error";
+        const detail = `${where}: ${values.text(error)}`;
+        this.problem({ kind: "invalid", detail, reports: [], count: 1 }, `${where} ${name}`);
+    }
+
+    private readonly tell = (problem: Problem): void => this.problem(problem);
+
+    /** One that may come often has a name, under which it is in the log once. */
+    private problem(problem: Problem, name?: string): void {
         if (problem.kind === "rejected") this.rejected += problem.count;
         if (problem.kind === "invalid") this.invalid += problem.count;
-        this.warn(problem.detail);
+        if (name === undefined || !this.mistakes.has(name)) this.warn(problem.detail);
+        if (name !== undefined) this.mistakes.add(name);
         try {
             this.options.onError?.(problem);
         } catch (error) {
-            this.warn(`onError failed: ${String(error)}`);
+            this.warn(`onError failed: ${values.text(error)}`);
         }
-    };
+    }
 
     /** Counters of this process. */
     get stats() {
@@ -349,15 +404,16 @@ export class Agent {
 
     /** Sends what waits; whether everything was sent within `timeout` seconds. */
     async flush(timeout = 10): Promise<boolean> {
-        return !this.enabled || this.sender.flush(timeout * 1000);
+        return !this.enabled || this.sender.flush(inMs("timeout", timeout, 10));
     }
 
     /**
      * Flushes and ends the background work; what could not be sent stays in the spool. A process
      * that runs out of work does this by itself; `process.exit()` leaves it to the next start.
      */
-    async close(timeout = this.options.exitTimeout ?? 5): Promise<boolean> {
+    async close(timeout?: number): Promise<boolean> {
         open.delete(this);
-        return !this.enabled || this.sender.close(timeout * 1000);
+        const ms = inMs("timeout", timeout ?? this.exitTimeoutMs / 1000, 5);
+        return !this.enabled || this.sender.close(ms);
     }
 }

@@ -22,26 +22,31 @@ const SHOWN = 3; // rows of an error's detail that its text has
 export function sentence(detail: unknown): string {
     if (typeof detail === "string") return detail;
     if (!Array.isArray(detail)) return JSON.stringify(detail);
-    const shown = (detail as Row[]).slice(0, SHOWN).map(({ loc = [], msg, input }) => {
-        const got = JSON.stringify(input ?? null).slice(0, 100);
-        return `${loc.slice(1).join(".") || "body"}: ${msg}, got ${got}`;
+    const shown = (detail as (Row | null)[]).slice(0, SHOWN).map((row) => {
+        const { loc, msg, input } = row ?? {};
+        const place = Array.isArray(loc) ? loc.slice(1).join(".") : "";
+        return `${place || "body"}: ${msg}, got ${JSON.stringify(input ?? null).slice(0, 100)}`;
     });
     if (detail.length > SHOWN) shown.push(`and ${detail.length - SHOWN} more`);
     return shown.join("; ");
 }
 
 interface Row {
-    loc?: (string | number)[];
-    msg?: string;
+    loc?: unknown;
+    msg?: unknown;
     input?: unknown;
 }
 
-/** The service answered, and retrying the same request would not help. */
+/**
+ * The service answered, and retrying the same request would not help. `own`: the answer has the
+ * form of the service's; else something in between may have given it.
+ */
 export class ApiError extends MusterError {
     override name = "ApiError";
     constructor(
         readonly status: number,
         readonly detail: unknown,
+        readonly own = true,
     ) {
         super(`${status}: ${sentence(detail)}`);
     }
@@ -53,12 +58,21 @@ export class Refused extends ApiError {
 }
 
 /**
+ * A hard budget is exceeded: the agent must not call a model (402). Its text says until when; reports
+ * are accepted as ever.
+ */
+export class BudgetExceeded extends ApiError {
+    override name = "BudgetExceeded";
+}
+
+/**
  * Something that went wrong in the background. Reports are never retried after one of these, except
  * for `refused`, where they stay in the spool.
  *
- * `invalid`: the service did not accept the shape of a report; `rejected`: it understood a report
- * and declined it (disabled agent, agent cap); `dropped`: the spool was full, and its oldest
- * reports were deleted; `refused`: the key or the address is wrong, sending has stopped.
+ * `invalid`: a report that the service did not accept, or that could not be made of what a method
+ * was given; `rejected`: the service understood a report and declined it (disabled agent, agent
+ * cap); `dropped`: the spool was full, and its oldest reports were deleted; `refused`: the key or
+ * the address is wrong: reports wait, and are tried every two minutes.
  */
 export interface Problem {
     kind: "invalid" | "rejected" | "dropped" | "refused";
@@ -69,3 +83,4 @@ export interface Problem {
 
 export type Report = Record<string, unknown>;
 export type Tell = (problem: Problem) => void;
+export type Warn = (text: string) => void;

@@ -2,7 +2,14 @@
 
 export { Agent, type AgentDocument, type AgentOptions, type Policy } from "./agent.js";
 export type { Field, KPI, Param } from "./declare.js";
-export { ApiError, MusterError, Refused, Unavailable, type Problem } from "./errors.js";
+export {
+    ApiError,
+    BudgetExceeded,
+    MusterError,
+    Refused,
+    Unavailable,
+    type Problem,
+} from "./errors.js";
 export { currentRun, Run } from "./run.js";
 export type { CompleteOptions, Level, RunOptions, StepOptions } from "./run.js";
 export { VERSION } from "./transport.js";

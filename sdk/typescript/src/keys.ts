@@ -6,18 +6,20 @@
 //    key is reserved. When the disk refuses this, there is no rotation.
 // 2. The new key is durable on disk before it is used. Until then the old one is in use, which the
 //    service accepts for five more minutes.
-// 3. A process that finds an unfinished rotation at its start rotates again at once with the old
-//    key; the service replaces the successor that was never used.
+// 3. A rotation that did not end, because the answer was lost or the process died, is done again at
+//    once with the old key, by this process or the next; the service replaces the successor that
+//    was never used.
+// 4. A file that can only be read is read: its key may be the only one that is left.
 //
 // The file also remembers which given key it grew from: a key from the environment that was rotated
 // away leads to its successor, and a key that is new to the file takes precedence over it.
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { MusterError } from "./errors.js";
-import { replaceDurably, reserve, takeLock, writeDurably } from "./state.js";
+import { replaceDurably, reserve, takeLock, writeDurably, type State } from "./state.js";
 
 const FILE_BYTES = 1024; // a record is padded to this, so that the reserved room always suffices
 
@@ -36,14 +38,16 @@ export class KeyRing {
     /** A rotation was interrupted: rotate again. */
     unfinished = false;
     readonly path: string | undefined;
+    readonly canRotate: boolean;
     private refused: string | undefined; // a key in the file that the service did not accept
 
     constructor(
         private readonly given: string,
-        private readonly folder: string | undefined,
+        state: State | undefined,
     ) {
         this.token = given;
-        this.path = folder && join(folder, "key.json");
+        this.path = state && join(state.folder, "key.json");
+        this.canRotate = state?.writable ?? false;
         this.reload();
     }
 
@@ -88,18 +92,19 @@ export class KeyRing {
      * this process did it: another may be at it, or may have done it already.
      */
     async rotate(refresh: (old: string) => Promise<string>): Promise<boolean> {
-        if (this.path === undefined || this.folder === undefined) {
+        if (this.path === undefined || !this.canRotate) {
             throw new MusterError(
                 "a key can only be rotated when the state folder can be written to",
             );
         }
-        const unlock = takeLock(join(this.folder, "key.lock"));
+        const unlock = takeLock(join(dirname(this.path), "key.lock"));
         if (unlock === undefined) return false;
         try {
             if (this.doneByAnother()) return false;
             const old = this.token;
             writeDurably(this.path, this.padded(old, null, true));
             const room = reserve(this.path, FILE_BYTES);
+            this.unfinished = true; // until the new key is on disk: the answer may get lost
             const fresh = await refresh(old);
             replaceDurably(room, this.path, this.padded(fresh, old, false));
             this.token = fresh;

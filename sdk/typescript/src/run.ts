@@ -11,7 +11,7 @@ import * as values from "./values.js";
 const PROGRESS_EVERY_MS = 1000;
 const USAGE_WINDOW_MS = 3_600_000; // then usage counts at a new time: prices may change in a long run
 
-const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const UUID = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/;
 
 /** @internal */
 export const storage = new AsyncLocalStorage<Run>();
@@ -23,6 +23,7 @@ export type Level = "debug" | "info" | "warning" | "error" | "success";
 
 export interface RunOptions {
     message?: string;
+    /** A UUID, or its 32 digits alone, as a trace id is written. */
     runId?: string;
     workflowRunId?: string;
     metadata?: values.Entries;
@@ -35,7 +36,7 @@ export interface StepOptions {
     /** Numbers for charts. */
     metrics?: values.Entries;
     metadata?: values.Entries;
-    links?: Iterable<string>;
+    links?: Iterable<string> | string;
     output?: object;
     /** file:line */
     source?: string;
@@ -54,10 +55,14 @@ interface UsageWindow {
     tokens: Tokens;
 }
 
-/** Opened by `agent.run()` or `agent.start()`. None of its methods throws because of the service. */
+/**
+ * Opened by `agent.run()` or `agent.start()`. None of its methods throws, whatever it is given and
+ * whatever the service says, and none waits for the service.
+ */
 export class Run {
-    readonly id: string;
+    readonly id: string = randomUUID();
     private readonly began = performance.now();
+    private readonly clockAtStart = Date.now();
     private readonly workflowRunId: string | undefined;
     private readonly kpis = new Map<string, number | string>();
     private readonly usage = new Map<string, UsageWindow>();
@@ -67,47 +72,83 @@ export class Run {
 
     constructor(
         private readonly agent: Agent,
-        options: RunOptions = {},
+        given?: RunOptions,
     ) {
-        if (options.runId !== undefined && !UUID.test(options.runId)) {
-            throw new TypeError(`runId: expected a UUID, got '${options.runId}'`);
+        const options = given ?? {};
+        const id = UUID.exec(values.text(options.runId).toLowerCase());
+        if (id !== null) this.id = id.slice(1).join("-");
+        if (id === null && options.runId !== undefined && options.runId !== null) {
+            const said = `expected a UUID, got '${values.name(options.runId)}'; a new one is used`;
+            agent.mistake("runId", new TypeError(said));
         }
-        this.id = options.runId ?? randomUUID();
-        this.workflowRunId = options.workflowRunId;
+        const { workflowRunId: workflow } = options;
+        this.workflowRunId = workflow === undefined ? undefined : values.name(workflow);
         this.event("started", options.message, { metadata: values.metadata(options.metadata) });
     }
 
+    /** Whatever goes wrong in a report is told, and never thrown into the agent. */
+    private guarded(method: string, work: () => void): void {
+        try {
+            work();
+        } catch (error) {
+            this.agent.mistake(`run.${method}()`, error);
+        }
+    }
+
+    /**
+     * The time of a report. One that is older than the last would be ignored, so the clock may be
+     * set back during a run, and time goes on.
+     */
+    private now(): string {
+        const passed = performance.now() - this.began;
+        return new Date(Math.max(Date.now(), this.clockAtStart + passed)).toISOString();
+    }
+
     /** Something happened. */
-    step(message: string, options: StepOptions = {}): void {
-        this.event("in_progress", message, {
-            category: values.name(options.category ?? ""),
-            level: values.text(options.level ?? "info", values.LEVEL_MAX),
-            metrics: values.measurements(options.metrics),
-            metadata: values.metadata(options.metadata),
-            links: values.links(options.links),
-            output: options.output && values.plain(options.output),
-            source: values.name(options.source ?? ""),
+    step(message: string, options?: StepOptions): void {
+        this.guarded("step", () => {
+            const given = options ?? {};
+            this.event("in_progress", message, {
+                category: values.name(given.category ?? ""),
+                level: values.text(given.level ?? "info", values.LEVEL_MAX),
+                metrics: values.measurements(given.metrics),
+                metadata: values.metadata(given.metadata),
+                links: values.links(given.links),
+                output: values.record(given.output),
+                source: values.name(given.source ?? ""),
+            });
         });
     }
 
     /** How far the run is; at most one report per second, and always the last one. */
     progress(done: number, total?: number, message = ""): void {
-        const finished = total !== undefined && done >= total;
-        const now = performance.now();
-        if (!finished && now - this.progressAt < PROGRESS_EVERY_MS) return;
-        this.progressAt = now;
-        const said = message || (total === undefined ? `${done}` : `${done} of ${total}`);
-        this.step(said, { category: "progress", metrics: { done, total } });
+        this.guarded("progress", () => {
+            const metrics = values.measurements({ done, total });
+            const figures = Object.values(metrics);
+            const finished = figures.length === 2 && figures[0]! >= figures[1]!;
+            const now = performance.now();
+            if (!finished && now - this.progressAt < PROGRESS_EVERY_MS) return;
+            this.progressAt = now;
+            this.step(message || figures.join(" of "), { category: "progress", metrics });
+        });
     }
 
     /** Sets a business figure of this run, or adds to what it was. */
-    kpi(key: string, value: number | string, options: { add?: boolean } = {}): void {
-        const known = this.kpis.get(values.name(key));
-        let sent = typeof value === "string" ? values.text(value) : values.number(value);
-        if (sent === undefined) return;
-        if (options.add && typeof sent === "number" && typeof known === "number") sent += known;
-        this.kpis.set(values.name(key), sent);
-        this.business({ metrics: { [values.name(key)]: sent } });
+    kpi(key: string, value: number | string, options?: { add?: boolean }): void {
+        this.guarded("kpi", () => {
+            const named = values.name(key);
+            let sent = typeof value === "string" ? values.text(value) : values.number(value);
+            if (sent === undefined) {
+                const got = values.name(value);
+                throw new TypeError(`${named}: expected a number or a text, got ${got}`);
+            }
+            const known = this.kpis.get(named);
+            if (options?.add && typeof sent === "number" && typeof known === "number") {
+                sent = values.number(sent + known) ?? known;
+            }
+            this.kpis.set(named, sent);
+            this.business({ metrics: { [named]: sent } });
+        });
     }
 
     /**
@@ -119,13 +160,17 @@ export class Run {
         by: string | string[],
         split: { slices?: Record<string, number>; points?: Record<string, number | string>[] },
     ): void {
-        const row: Report = {
-            metric: values.name(metric),
-            by: Array.isArray(by) ? by.map(values.name) : values.name(by),
-            points: (split.points ?? []).slice(0, 1000).map((point) => values.plain(point)),
-        };
-        if (split.slices) row["slices"] = values.measurements(split.slices, 1000);
-        this.business({ breakdowns: [row] });
+        this.guarded("breakdown", () => {
+            const { slices, points } = split ?? {};
+            if (!slices && !points) throw new TypeError("expected slices or points, got none");
+            const row: Report = {
+                metric: values.name(metric),
+                by: Array.isArray(by) ? by.map(values.name) : values.name(by),
+                points: values.items(points, values.SLICES_MAX).map(values.record),
+            };
+            if (slices) row["slices"] = values.measurements(slices, values.SLICES_MAX);
+            this.business({ breakdowns: [row] });
+        });
     }
 
     /**
@@ -134,41 +179,49 @@ export class Run {
      * cached: `run.llm(model, { input_tokens: 9, output_tokens: 3 })`.
      */
     llm(model: unknown, usage?: unknown, calls = 1): void {
-        const named = typeof model === "string" ? model : (modelOf(model) ?? "unknown");
-        const tokens = tokensOf(usage ?? (typeof model === "string" ? {} : usageOf(model)), calls);
-        const key = values.name(named);
-        const window = this.window(key);
-        addTokens(window.tokens, tokens);
-        this.report("llm", { model: key, timestamp: window.timestamp, ...window.tokens });
+        this.guarded("llm", () => {
+            const isName = typeof model === "string";
+            const key = values.name(isName ? model : (modelOf(model) ?? "unknown"));
+            const tokens = tokensOf(usage ?? (isName ? {} : usageOf(model)), calls);
+            const window = this.window(key);
+            addTokens(window.tokens, tokens);
+            this.report("llm", { model: key, timestamp: window.timestamp, ...window.tokens });
+        });
     }
 
     private window(model: string): UsageWindow {
         let window = this.usage.get(model);
         if (window === undefined || performance.now() - window.began >= USAGE_WINDOW_MS) {
-            window = { timestamp: values.now(), began: performance.now(), tokens: tokensOf({}, 0) };
+            window = { timestamp: this.now(), began: performance.now(), tokens: tokensOf({}, 0) };
             this.usage.set(model, window);
         }
         return window;
     }
 
     /** Closes the run as completed. The end of `agent.run()` does it, without figures. */
-    complete(message = "", options: CompleteOptions = {}): void {
-        this.close("completed", message, {
-            level: "success",
-            records_processed: values.integer(options.recordsProcessed),
-            output: options.output && values.plain(options.output),
-            metadata: values.metadata(options.metadata),
+    complete(message = "", options?: CompleteOptions): void {
+        this.guarded("complete", () => {
+            this.close("completed", message, {
+                level: "success",
+                records_processed: values.integer(options?.recordsProcessed),
+                output: values.record(options?.output),
+                metadata: values.metadata(options?.metadata),
+            });
         });
     }
 
     /** Closes the run as failed. An Error adds its name and its stack. */
     fail(error: unknown, message = ""): void {
-        const thrown = error instanceof Error ? error : undefined;
-        this.close("failed", message, {
-            level: "error",
-            error_type: values.name(thrown?.name ?? "Error"),
-            error_message: values.text(thrown ? thrown.message : error),
-            output: thrown && { traceback: values.text(thrown.stack ?? "") },
+        this.guarded("fail", () => {
+            const thrown = error instanceof Error ? error : undefined;
+            const of = (name: "name" | "message" | "stack", otherwise: string): unknown =>
+                values.attempt(() => thrown?.[name], undefined) ?? otherwise;
+            this.close("failed", message, {
+                level: "error",
+                error_type: values.name(of("name", "Error")),
+                error_message: values.text(thrown ? of("message", "") : error),
+                output: thrown && { traceback: values.text(of("stack", "")) },
+            });
         });
     }
 
@@ -182,13 +235,13 @@ export class Run {
         });
     }
 
-    private event(event: string, message: string | undefined, fields: Report): void {
+    private event(event: string, message: unknown, fields: Report): void {
         const given = Object.entries(fields).filter(([, value]) => !isEmpty(value));
         this.agent.emit("events", {
             event_id: randomUUID(),
             ...this.identity(),
             event,
-            timestamp: values.now(),
+            timestamp: this.now(),
             seq: this.seq++,
             message: values.text(message ?? ""),
             ...Object.fromEntries(given),
@@ -197,7 +250,7 @@ export class Run {
 
     private business(content: Report): void {
         this.report("business", {
-            timestamp: values.now(),
+            timestamp: this.now(),
             metrics: {},
             breakdowns: [],
             ...content,
@@ -216,9 +269,7 @@ export class Run {
             client_id: tenant,
             run_id: this.id,
         };
-        if (this.workflowRunId !== undefined) {
-            identity["workflow_run_id"] = values.name(this.workflowRunId);
-        }
+        if (this.workflowRunId !== undefined) identity["workflow_run_id"] = this.workflowRunId;
         return identity;
     }
 }

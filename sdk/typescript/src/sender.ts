@@ -2,30 +2,31 @@
 //
 // Reports never wait for it and never fail because of it. It sends a queue when enough reports wait
 // or the oldest has waited long enough; after a failure it waits a random time that doubles with
-// each further failure (full jitter), and never less than the service asked for with Retry-After.
-// When the service refuses the key, sending stops with one message, and the queues keep what they
-// have until the key changes or the agent is started again.
+// each further failure (full jitter). What the service asks for with Retry-After holds everything,
+// unless it answers an errand: that keys may not be rotated now does not concern reports.
+// When the service refuses the key or the address, that is told once, and tried again every two
+// minutes, or at once with another key; the queues keep what they have.
 
 import { deliverEvents, deliverReports, type Deliver } from "./delivery.js";
-import { MusterError, Refused, Unavailable, type Tell } from "./errors.js";
-import type { Chunk, Queue } from "./spool.js";
+import { Refused, Unavailable, type Tell, type Warn } from "./errors.js";
+import type { Chunk, Spool } from "./spool.js";
 import type { Transport } from "./transport.js";
 
-export const limits = { backoffFirstMs: 1000, backoffMaxMs: 60_000 };
+export const limits = { backoffFirstMs: 1000, backoffMaxMs: 60_000, refusedMs: 120_000 };
 const CHUNK_LINES = 1000; // of one request, when many reports wait
 const CHUNK_BYTES = 1 << 20;
 const ADOPT_EVERY_MS = 30_000;
-const REFUSED_LOOK_EVERY_MS = 5000; // for a new key in the key file
+const KEY_LOOK_EVERY_MS = 5000; // for a new key in the key file, after a refusal
 
 /** When to try again. */
 export class Backoff {
     notBefore = 0;
     private failures = 0;
 
-    failed(now: number, retryAfterS: number): void {
+    failed(now: number, atLeastMs = 0): void {
         const ceiling = Math.min(limits.backoffMaxMs, limits.backoffFirstMs * 2 ** this.failures);
         this.failures = Math.min(this.failures + 1, 16);
-        this.notBefore = now + retryAfterS * 1000 + Math.random() * ceiling;
+        this.notBefore = now + atLeastMs + Math.random() * ceiling;
     }
 
     succeeded(): void {
@@ -40,16 +41,16 @@ export class Lane {
     lostTold = 0;
 
     private constructor(
-        readonly queue: Queue,
+        readonly queue: Spool,
         readonly deliver: Deliver,
         readonly full: number, // reports that are worth a request at once
         readonly lingerMs: number, // after which fewer are, too
     ) {}
 
-    static events = (queue: Queue): Lane => new Lane(queue, deliverEvents, 100, 2000);
+    static events = (queue: Spool): Lane => new Lane(queue, deliverEvents, 100, 2000);
 
     /** Waits longer: reports of one run merge into one request while they wait. */
-    static reports = (queue: Queue): Lane => new Lane(queue, deliverReports, 1000, 5000);
+    static reports = (queue: Spool): Lane => new Lane(queue, deliverReports, 1000, 5000);
 
     /** When to send, by performance.now(); infinite: there is nothing to send. */
     dueAt(hurry: boolean): number {
@@ -64,6 +65,7 @@ export class Lane {
 export class Errand {
     readonly backoff = new Backoff();
     due = 0;
+    told = false; // that it fails
 
     constructor(
         readonly work: () => Promise<number | undefined>,
@@ -78,22 +80,24 @@ export class Errand {
 /** One per agent. It never keeps the process alive by waiting. */
 export class Sender {
     readonly errands: Errand[] = [];
-    refusal: Refused | undefined;
     sent = 0;
     retries = 0;
+    private refused = false; // told, and nothing has worked since
+    private heldUntil = 0; // the service asked for it, or has refused
     private hurryUntil = 0;
-    private closing = false;
     private nudged = false;
-    private away = false;
+    private readonly outage = { told: false };
     private working: Promise<void> | undefined;
     private continueNow: () => void = () => {};
     private watchers: (() => void)[] = [];
 
+    /** `transport` ends with the signal of `ending`. */
     constructor(
         private readonly transport: Transport,
+        private readonly ending: AbortController,
         readonly lanes: Lane[],
         private readonly tell: Tell,
-        private readonly warn: (text: string) => void,
+        private readonly warn: Warn,
     ) {
         const adopt = new Errand(async () => {
             this.adopt();
@@ -101,6 +105,10 @@ export class Sender {
         });
         adopt.due = performance.now() + ADOPT_EVERY_MS;
         this.errands.push(adopt);
+    }
+
+    private get closing(): boolean {
+        return this.ending.signal.aborted;
     }
 
     /** There is something to do. */
@@ -139,24 +147,22 @@ export class Sender {
 
     /** Does what is due; returns the ms until something else is. */
     private async turn(hurry: boolean): Promise<number> {
-        if (this.refusal && !this.keyChanged()) return REFUSED_LOOK_EVERY_MS;
+        for (const lane of this.lanes) this.tellLost(lane);
+        if (this.refused && this.transport.keys.reload()) this.heldUntil = 0;
         for (const errand of [...this.errands]) {
-            if (performance.now() >= errand.dueAt()) await this.run(errand);
+            if (this.mayGo(errand.dueAt())) await this.run(errand);
         }
         for (const lane of this.lanes) {
-            this.tellLost(lane);
-            if (!this.refusal && performance.now() >= lane.dueAt(hurry)) await this.send(lane);
+            if (this.mayGo(lane.dueAt(hurry))) await this.send(lane);
         }
-        if (this.refusal) return REFUSED_LOOK_EVERY_MS;
         const waits = this.errands.map((errand) => errand.dueAt());
         waits.push(...this.lanes.map((lane) => lane.dueAt(hurry)));
-        return Math.max(0, Math.min(...waits) - performance.now());
+        const pause = Math.max(Math.min(...waits), this.heldUntil) - performance.now();
+        return Math.max(0, this.refused ? Math.min(pause, KEY_LOOK_EVERY_MS) : pause);
     }
 
-    private keyChanged(): boolean {
-        if (!this.transport.keys.reload()) return false;
-        this.refusal = undefined;
-        return true;
+    private mayGo(due: number): boolean {
+        return !this.closing && performance.now() >= Math.max(due, this.heldUntil);
     }
 
     private adopt(): void {
@@ -164,17 +170,15 @@ export class Sender {
     }
 
     private async run(errand: Errand): Promise<void> {
-        let pause: number | undefined;
         try {
-            pause = await errand.work();
+            const pause = await errand.work();
             errand.backoff.succeeded();
+            errand.told = false;
+            if (pause === undefined) this.errands.splice(this.errands.indexOf(errand), 1);
+            else errand.due = performance.now() + pause;
         } catch (error) {
-            if (error instanceof Unavailable) return this.failed(errand.backoff, error);
-            if (error instanceof Refused) return this.refuse(error);
-            this.warn(error instanceof MusterError ? error.message : String(error));
+            this.failed(errand.backoff, error, errand);
         }
-        if (pause === undefined) this.errands.splice(this.errands.indexOf(errand), 1);
-        else errand.due = performance.now() + pause;
     }
 
     private async send(lane: Lane): Promise<void> {
@@ -183,29 +187,39 @@ export class Sender {
         try {
             this.sent += await lane.deliver(this.transport, lane.chunk, this.tell);
         } catch (error) {
-            if (error instanceof Refused) return this.refuse(error);
-            if (error instanceof Unavailable) return this.failed(lane.backoff, error);
-            // a status or an answer that this version does not know: try again, slowly
-            return this.failed(
-                lane.backoff,
-                new Unavailable(String(error), limits.backoffMaxMs / 1000),
-            );
+            this.failed(lane.backoff, error);
+            return;
         }
         lane.queue.commit(lane.chunk);
         lane.chunk = undefined;
         lane.backoff.succeeded();
-        this.away = false;
+        this.outage.told = this.refused = false;
     }
 
-    private failed(backoff: Backoff, error: Unavailable): void {
+    /** Whatever went wrong is tried again, later and later. */
+    private failed(backoff: Backoff, error: unknown, errand?: Errand): void {
+        if (this.closing) return;
+        const wait = error instanceof Unavailable ? error.retryAfter * 1000 : 0;
         this.retries++;
-        backoff.failed(performance.now(), error.retryAfter);
-        if (!this.away) this.warn(`${error.message}; reports are kept and sent later`);
-        this.away = true;
+        backoff.failed(performance.now(), wait);
+        if (error instanceof Refused) {
+            this.hold(limits.refusedMs);
+            if (!this.refused) this.tellRefused(error);
+            this.refused = true;
+            return;
+        }
+        if (errand === undefined) this.hold(wait);
+        const said = error instanceof Error ? error.message : String(error);
+        const told = errand === undefined || error instanceof Unavailable ? this.outage : errand;
+        if (!told.told) this.warn(`${said}; reports are kept and sent later`);
+        told.told = true;
     }
 
-    private refuse(error: Refused): void {
-        this.refusal = error;
+    private hold(ms: number): void {
+        if (ms > 0) this.heldUntil = Math.max(this.heldUntil, performance.now() + ms);
+    }
+
+    private tellRefused(error: Refused): void {
         const advice = "check the key, the workspace and the url; reports are kept until then";
         const detail = `the service refuses reports (${error.message}): ${advice}`;
         this.tell({ kind: "refused", detail, reports: [], count: 0 });
@@ -228,7 +242,7 @@ export class Sender {
     private hopeless(deadline: number): boolean {
         const due = this.lanes.map((lane) => lane.dueAt(true)).filter((when) => when < Infinity);
         due.push(...this.errands.filter((e) => e.blocksFlush).map((e) => e.backoff.notBefore));
-        return due.length > 0 && Math.min(...due) > deadline;
+        return this.heldUntil > deadline || Math.min(...due) > deadline;
     }
 
     /** Sends what waits, now; whether everything went out within `timeoutMs`. */
@@ -238,7 +252,7 @@ export class Sender {
         this.hurryUntil = deadline;
         while (!this.idle) {
             const left = deadline - performance.now();
-            if (left <= 0 || this.refusal || this.hopeless(deadline)) return false;
+            if (left <= 0 || this.closing || this.hopeless(deadline)) return false;
             this.wake();
             await new Promise<void>((resolve) => {
                 const timer = setTimeout(resolve, Math.min(left, 100)); // keeps the process alive
@@ -254,10 +268,11 @@ export class Sender {
     /** Flushes and ends the work. What could not be sent stays in the spool. */
     async close(timeoutMs: number): Promise<boolean> {
         const done = await this.flush(timeoutMs);
-        this.closing = true;
+        if (this.closing) return done;
+        this.ending.abort();
         this.continueNow();
         if (this.working === undefined) for (const lane of this.lanes) lane.queue.close();
-        else if (done) await this.working;
+        await this.working;
         return done;
     }
 

@@ -3,138 +3,147 @@
 // 1. A report is in a file when `append` returns, so it survives a crash of the process.
 // 2. A report leaves its file only after `commit`, that is, after the service has stored it or has
 //    said that it never will. A crash in between sends it again; its `event_id` makes that harmless.
-// 3. Each process writes files of its own, which carry its name. A file whose process has died is
-//    adopted by the next one, which renames it: of two that try, one succeeds.
-// 4. When the queue is full its oldest file is deleted: what happened last matters most, and a run
-//    that loses its beginning still shows how it ended. Losses are counted.
+// 3. Reports leave in the order in which they came, because a total replaces the total before it.
+//    Files are numbered, and those of a thread that has died are adopted in their order, by one
+//    process: all of them or none. Each thread writes files of its own, which carry its name.
+// 4. What the disk refuses is kept in memory, in its place in the order, and a crash loses it.
+// 5. When the queue is full its oldest segment is dropped: what happened last matters most, and a
+//    run that loses its beginning still shows how it ended. Losses are counted.
 
-import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { join } from "node:path";
 
-import { NO_OWNER, OWNER, isOwned } from "./state.js";
+import type { Warn } from "./errors.js";
+import { FileSegment, MemorySegment, linesOf, type Segment } from "./segment.js";
+import { NO_OWNER, OWNER, STALE_MS, isOwned, takeLock } from "./state.js";
+import { attempt } from "./values.js";
 
-const SEGMENTS = 16; // files in a full queue; one of them is what a full queue loses at once
+const SEGMENTS = 16; // in a full queue; one of them is what a full queue loses at once
 const SEGMENT_MAX_BYTES = 1 << 20;
-const NEWLINE = 10;
+const DISK_AGAIN_MS = 1000; // after the disk refused, until it is tried again
 
-/** What the sender needs of a queue. */
-export interface Queue {
-    /** Reports that a full queue or a full disk has cost. */
-    lost: number;
-    /** How many reports wait. */
-    readonly waiting: number;
-    /** When the oldest of them came, by performance.now(). */
-    readonly since: number;
-    append(line: string): number;
-    read(maxLines: number, maxBytes: number): Chunk | undefined;
-    commit(chunk: Chunk): void;
-    adopt(): void;
-    close(): void;
-}
+/** Its queue, when its writer started, its owner, and its number; in earlier versions an id. */
+const NAME = /^(\w+)-(?:(\d{16})-)?([\w.]+)-([\w-]+)\.jsonl$/;
+const NO_START = "0".repeat(16);
 
 /** The oldest lines of the queue. `lines` shrinks as they are delivered. */
 export interface Chunk {
     lines: string[];
     readonly taken: number;
     readonly end: number;
-    readonly segment?: Segment;
+    readonly segment: Segment;
 }
 
-/** One file of the queue. Its first `done` bytes are committed. */
-interface Segment {
-    path: string;
-    file: number;
-    size: number;
-    done: number;
-    lines: number;
+let lastStart = 0;
+
+/** The time in µs, never the same twice in a thread. */
+function newStart(): string {
+    lastStart = Math.max(lastStart + 1, Date.now() * 1000 + Math.floor(Math.random() * 1000));
+    return String(lastStart).padStart(16, "0");
 }
 
-function remove(segment: Segment): void {
-    fs.closeSync(segment.file);
-    fs.rmSync(segment.path, { force: true });
-}
-
-/** The queue in a folder; several processes may use the same folder. */
-export class Spool implements Queue {
+/** The queue in a folder, which several processes may use, or in memory alone. */
+export class Spool {
+    /** Reports that a full queue has cost. */
     lost = 0;
+    /** When the oldest of those that wait came, by performance.now(). */
     since = Infinity;
     private segments: Segment[] = []; // oldest first
     private active: Segment | undefined; // the one that is written to: the last
     private readonly segmentBytes: number;
+    private readonly start = newStart();
+    private number = 0;
+    private diskAgain = 0;
+    private diskRefuses = false;
 
     constructor(
-        private readonly folder: string,
+        private readonly folder: string | undefined,
         private readonly name: string,
         private readonly maxBytes: number,
+        private readonly warn: Warn,
     ) {
-        this.segmentBytes = Math.min(
-            SEGMENT_MAX_BYTES,
-            Math.max(1, Math.floor(maxBytes / SEGMENTS)),
-        );
+        this.segmentBytes = Math.min(SEGMENT_MAX_BYTES, Math.max(1, maxBytes / SEGMENTS));
+        if (folder === undefined) this.diskAgain = Infinity;
         this.adopt();
     }
 
+    /** How many reports wait. */
     get waiting(): number {
         return this.segments.reduce((sum, segment) => sum + segment.lines, 0);
     }
 
-    /** Adds a report; returns how many wait. Never throws: a report without room is lost. */
+    /** Adds a report; returns how many wait. Never throws: one that finds no room is lost. */
     append(line: string): number {
         const bytes = Buffer.from(line + "\n");
+        if (bytes.length > this.maxBytes) {
+            this.lost++; // it alone: to make room for it would cost all others
+            return this.waiting;
+        }
         this.makeRoom(bytes.length);
-        for (;;) {
-            try {
-                this.write(bytes);
-                break;
-            } catch {
-                if (this.segments.length < 2) {
-                    this.lost++;
-                    break;
-                }
-                this.dropOldest(); // the disk is full: older reports make room
-            }
+        try {
+            this.segmentToWrite().write(bytes);
+        } catch (error) {
+            this.diskRefused(error);
+            this.segmentToWrite().write(bytes);
         }
         this.since = Math.min(this.since, performance.now());
         return this.waiting;
     }
 
-    private write(bytes: Buffer): void {
-        let segment = this.active;
-        if (segment === undefined || segment.size >= this.segmentBytes) {
-            segment = this.active = this.create();
-            this.segments.push(segment);
+    private segmentToWrite(): Segment {
+        const disk = performance.now() >= this.diskAgain;
+        if (this.active && this.active.size < this.segmentBytes && this.isGood(this.active, disk)) {
+            return this.active;
         }
-        const written = fs.writeSync(segment.file, bytes);
-        if (written !== bytes.length) {
-            fs.ftruncateSync(segment.file, segment.size);
-            throw new Error("short write");
+        const made = disk ? this.create() : new MemorySegment();
+        this.active = made;
+        this.segments.push(made);
+        if (this.diskRefuses && disk) {
+            this.diskRefuses = false;
+            this.warn("the disk takes reports again");
         }
-        segment.size += written;
-        segment.lines++;
+        return made;
     }
 
-    private newPath(owner: string): string {
-        return join(this.folder, `${this.name}-${owner}-${randomUUID()}.jsonl`);
+    /** Whether the active segment can take more. */
+    private isGood(segment: Segment, disk: boolean): boolean {
+        if (!(segment instanceof FileSegment)) return !disk;
+        // after a long pause, another machine may have taken the file for one that was left
+        return Date.now() - segment.touchedAt < STALE_MS / 2 || fs.existsSync(segment.path);
     }
 
-    private create(): Segment {
-        const path = this.newPath(OWNER);
-        return { path, file: fs.openSync(path, "ax+", 0o600), size: 0, done: 0, lines: 0 };
+    private diskRefused(error: unknown): void {
+        if (!this.diskRefuses) {
+            this.warn(`${String(error)}: reports are kept in memory: a crash loses them`);
+        }
+        this.diskRefuses = true;
+        this.diskAgain = performance.now() + DISK_AGAIN_MS;
+        this.active = undefined;
+    }
+
+    private pathOf(start: string, owner: string, number: string): string {
+        return join(this.folder!, `${this.name}-${start}-${owner}-${number}.jsonl`);
+    }
+
+    private create(): FileSegment {
+        const number = String(++this.number).padStart(6, "0");
+        return FileSegment.create(this.pathOf(this.start, OWNER, number));
     }
 
     private makeRoom(size: number): void {
         let total = this.segments.reduce((sum, segment) => sum + segment.size, 0);
-        while (this.segments.length > 1 && total + size > this.maxBytes) {
-            total -= this.segments[0]!.size;
-            this.dropOldest();
+        while (this.segments.length > 0 && total + size > this.maxBytes) {
+            const segment = this.segments.shift()!;
+            total -= segment.size;
+            this.lost += segment.lines;
+            this.discard(segment);
         }
     }
 
-    private dropOldest(): void {
-        const segment = this.segments.shift()!;
-        this.lost += segment.lines;
-        remove(segment);
+    /** Ends a segment that is not in the queue any more. */
+    private discard(segment: Segment): void {
+        if (segment === this.active) this.active = undefined;
+        attempt(() => segment.remove(), undefined);
     }
 
     /** The oldest reports that are not committed, at least one; undefined: nothing waits. */
@@ -142,154 +151,122 @@ export class Spool implements Queue {
         for (;;) {
             const segment = this.segments[0];
             if (segment === undefined) return undefined;
-            const chunk = this.chunkOf(segment, maxLines, maxBytes);
-            if (chunk || segment === this.active) return chunk;
+            const found = this.linesOf(segment, maxLines, maxBytes);
+            const taken = found?.lines.length ?? 0;
+            if (found && taken > 0) return { ...found, taken, segment };
+            if (found && segment === this.active) return undefined;
             this.segments.shift(); // the torn end of a file left behind by a crash
-            remove(segment);
+            if (found) this.discard(segment);
         }
     }
 
-    private chunkOf(segment: Segment, maxLines: number, maxBytes: number): Chunk | undefined {
-        let data: Buffer;
-        for (let size = maxBytes; ; size *= 2) {
-            data = Buffer.alloc(Math.min(size, segment.size - segment.done));
-            data = data.subarray(0, fs.readSync(segment.file, data, 0, data.length, segment.done));
-            if (data.includes(NEWLINE) || data.length < size) break;
+    /** Undefined: the disk does not give them. The file stays, and its reports count as lost. */
+    private linesOf(segment: Segment, maxLines: number, maxBytes: number) {
+        try {
+            return linesOf(segment, maxLines, maxBytes);
+        } catch (error) {
+            this.warn(`${String(error)}: ${segment.lines} reports cannot be read`);
+            this.lost += segment.lines;
+            if (segment === this.active) this.active = undefined;
+            return undefined;
         }
-        const lines: string[] = [];
-        let start = 0;
-        for (let end = 0; lines.length < maxLines; start = end + 1) {
-            end = data.indexOf(NEWLINE, start);
-            if (end < 0) break;
-            lines.push(data.toString("utf8", start, end));
-        }
-        if (lines.length === 0) return undefined;
-        return { lines, taken: lines.length, end: segment.done + start, segment };
     }
 
     /** Forgets the reports of `chunk`. */
     commit(chunk: Chunk): void {
-        const segment = chunk.segment;
-        if (segment === undefined || !this.segments.includes(segment)) return; // dropped meanwhile
+        const { segment } = chunk;
+        if (!this.segments.includes(segment)) return; // dropped meanwhile
         segment.done = chunk.end;
         segment.lines -= chunk.taken;
-        if (segment.done >= segment.size) {
-            if (segment === this.active) {
-                fs.ftruncateSync(segment.file, 0);
-                segment.size = segment.done = segment.lines = 0;
-            } else {
-                this.segments.splice(this.segments.indexOf(segment), 1);
-                remove(segment);
-            }
-        }
+        if (segment.done >= segment.size) this.emptied(segment);
         this.since = this.waiting ? performance.now() : Infinity;
     }
 
-    /** Takes over the files of processes that have died, and shows that this one has not. */
+    private emptied(segment: Segment): void {
+        const goesOn = segment === this.active && segment instanceof FileSegment;
+        if (goesOn && attempt(() => (segment.clear(), true), false)) return;
+        this.segments.splice(this.segments.indexOf(segment), 1);
+        this.discard(segment);
+    }
+
+    /** Takes over the files of threads that have died, and shows that this one has not. */
     adopt(): void {
-        const time = new Date();
-        for (const { file } of this.segments) fs.futimesSync(file, time, time);
-        for (const name of this.names()) {
-            const [prefix, owner] = name.split("-");
-            const path = join(this.folder, name);
-            if (prefix !== this.name || owner === undefined || owner === OWNER) continue;
-            if (!name.endsWith(".jsonl") || isOwned(owner, path)) continue;
-            const segment = this.takeOver(path);
-            if (segment === undefined) continue;
-            this.segments.unshift(segment);
-            this.since = 0;
+        if (this.folder === undefined) return;
+        for (const segment of this.segments) {
+            if (segment instanceof FileSegment) attempt(() => segment.touch(), undefined);
         }
+        const left = this.leftBehind();
+        if (left.length === 0) return;
+        // one at a time, so that the files of one thread stay together
+        const unlock = attempt(() => takeLock(join(this.folder!, `${this.name}.lock`)), undefined);
+        if (unlock === undefined) return;
+        const found = this.leftBehind().flatMap((names) => this.takeOver(names));
+        unlock();
+        this.segments.unshift(...found);
+        if (found.length > 0) this.since = 0;
     }
 
-    private names(): string[] {
+    /** The names of files of dead threads, by thread, oldest first. */
+    private leftBehind(): string[][] {
+        const groups = new Map<string, string[]>();
+        for (const name of attempt(() => fs.readdirSync(this.folder!), []).sort()) {
+            const [, queue, start = NO_START, owner = ""] = NAME.exec(name) ?? [];
+            if (queue !== this.name || owner === OWNER) continue;
+            if (isOwned(owner, join(this.folder!, name))) continue;
+            const key = start === NO_START ? name : `${start} ${owner}`;
+            groups.set(key, [...(groups.get(key) ?? []), name]);
+        }
+        return [...groups.values()];
+    }
+
+    /** All files of a dead thread, or none: one may belong to another user. */
+    private takeOver(names: string[]): Segment[] {
+        const taken: FileSegment[] = [];
         try {
-            return fs.readdirSync(this.folder).sort();
+            for (const name of names) taken.push(FileSegment.open(join(this.folder!, name)));
+            for (const [at, segment] of taken.entries()) segment.rename(this.ours(names[at]!));
         } catch {
-            return []; // the folder was removed: there is nothing to adopt
+            for (const segment of taken) attempt(() => segment.release(), undefined);
+            return [];
+        }
+        for (const segment of taken) if (segment.lines === 0) this.discard(segment);
+        return taken.filter((segment) => segment.lines > 0);
+    }
+
+    /** The name of an adopted file: in its place before this thread's own, and of no other. */
+    private ours(name: string): string {
+        const [, , start = NO_START, , number = ""] = NAME.exec(name)!;
+        for (let at = Number(start); ; at++) {
+            const path = this.pathOf(String(at).padStart(16, "0"), OWNER, number);
+            if (!fs.existsSync(path)) return path;
         }
     }
 
-    private takeOver(path: string): Segment | undefined {
-        const mine = this.newPath(OWNER);
-        try {
-            fs.renameSync(path, mine);
-        } catch {
-            return undefined; // another process was first
-        }
-        const data = fs.readFileSync(mine);
-        let lines = 0;
-        for (const byte of data) if (byte === NEWLINE) lines++;
-        const file = fs.openSync(mine, "r+");
-        const segment = { path: mine, file, size: data.length, done: 0, lines };
-        if (lines > 0) return segment;
-        remove(segment);
-        return undefined;
-    }
-
-    /** Gives the files up; those with reports stay for the next process. */
+    /** Gives the files up; those with reports stay for the next process. Never throws. */
     close(): void {
         for (const segment of this.segments) {
-            if (segment.lines === 0) {
-                remove(segment);
-                continue;
-            }
-            fs.closeSync(segment.file);
-            try {
-                fs.renameSync(segment.path, this.newPath(NO_OWNER));
-            } catch {
-                // the folder was removed
-            }
+            if (segment.lines === 0) this.discard(segment);
+            else if (segment instanceof FileSegment) this.leave(segment);
+            else this.save(segment);
         }
         this.segments = [];
         this.active = undefined;
     }
-}
 
-/** The same without a disk, for an agent that may not write anywhere: a crash loses it. */
-export class MemorySpool implements Queue {
-    lost = 0;
-    since = Infinity;
-    private lines: string[] = [];
-    private size = 0;
-    private out = 0; // how many of the oldest lines are out in a chunk
-
-    constructor(private readonly maxBytes: number) {}
-
-    get waiting(): number {
-        return this.lines.length;
+    private leave(segment: FileSegment): void {
+        attempt(() => segment.rename(segment.path.replace(OWNER, NO_OWNER)), undefined);
+        attempt(() => segment.release(), undefined);
     }
 
-    append(line: string): number {
-        while (this.lines.length > 0 && this.size + line.length > this.maxBytes) {
-            this.size -= this.lines.shift()!.length;
-            this.out = Math.max(0, this.out - 1);
-            this.lost++;
+    /** A last attempt to bring what is in memory to the disk. */
+    private save(segment: Segment): void {
+        try {
+            if (this.folder === undefined) throw new Error("no folder to write to");
+            const file = this.create();
+            file.write(segment.read(segment.size));
+            this.leave(file);
+        } catch (error) {
+            this.warn(`${String(error)}: ${segment.lines} reports in memory are lost`);
         }
-        this.lines.push(line);
-        this.size += line.length;
-        this.since = Math.min(this.since, performance.now());
-        return this.lines.length;
     }
-
-    read(maxLines: number, maxBytes: number): Chunk | undefined {
-        const lines: string[] = [];
-        let left = maxBytes;
-        for (const line of this.lines) {
-            if (lines.length === maxLines || (lines.length > 0 && left < line.length)) break;
-            lines.push(line);
-            left -= line.length;
-        }
-        this.out = lines.length;
-        return lines.length > 0 ? { lines, taken: lines.length, end: 0 } : undefined;
-    }
-
-    commit(): void {
-        for (const line of this.lines.splice(0, this.out)) this.size -= line.length;
-        this.out = 0;
-        this.since = this.lines.length > 0 ? performance.now() : Infinity;
-    }
-
-    adopt(): void {}
-
-    close(): void {}
 }

@@ -1,89 +1,136 @@
 // The folder on disk where an agent keeps what must outlive its process.
 //
 // It belongs to one agent of one workspace of one service, is readable by its user only, and may
-// be used by several processes at once. Node.js has no file locks, so a file names its owner: the
-// process id, when that process started, and the machine (or container) that knows it by this id.
+// be used by several processes and threads at once. A folder that cannot be written to is still
+// read. Node.js has no file locks, so a file names its owner: the process id, when it started, the
+// machine (or container) that knows it by this id, and the thread.
 
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { threadId } from "node:worker_threads";
 
-const STALE_MS = 5 * 60_000; // a file of another machine that was not touched for so long is left
+import { attempt } from "./values.js";
+
+/** A file of another machine that was not touched for this long is left. */
+export const STALE_MS = 5 * 60_000;
 const ROOM_STALE_MS = 3_600_000;
 
 export const NO_OWNER = "0.0.0";
 
-function startOf(pid: number): string {
-    try {
-        const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
-        return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
-    } catch {
-        return "0";
-    }
+/** Where the system tells about this thread. "123/task/125"; empty: not Linux. */
+const task = attempt(() => fs.readlinkSync("/proc/thread-self"), "");
+
+/** When a process or thread started; "0": it does not run, or the system does not say. */
+function startOf(path: string): string {
+    const stat = attempt(() => fs.readFileSync(`/proc/${path}/stat`, "utf8"), "");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
 }
 
 function machine(): string {
-    let space = "";
-    try {
-        space = fs.readlinkSync("/proc/self/ns/pid");
-    } catch {
-        // not Linux: the host's name must do
-    }
+    // not Linux: the host's name must do
+    const space = attempt(() => fs.readlinkSync("/proc/self/ns/pid"), "");
     return createHash("sha256").update(`${hostname()} ${space}`).digest("hex").slice(0, 8);
 }
 
 const MACHINE = machine();
-/** This process, as it stands in the names of files. */
-export const OWNER = `${process.pid}.${startOf(process.pid)}.${MACHINE}`;
+const THREAD = task.split("/")[2] ?? `t${threadId}`;
+/** This thread, as it stands in the names of files. */
+export const OWNER = `${process.pid}.${startOf(task || "self")}.${MACHINE}.${THREAD}`;
 
-/** Whether the process that owns the file still runs. */
+/** Whether the thread that owns the file still runs. */
 export function isOwned(owner: string, path: string): boolean {
-    const [pid, start, where] = owner.split(".");
+    const [pid, start, where, thread] = owner.split(".");
     if (pid === undefined || owner === NO_OWNER) return false;
     if (where !== MACHINE) {
-        try {
-            return Date.now() - fs.statSync(path).mtimeMs < STALE_MS;
-        } catch {
-            return false;
-        }
+        return attempt(() => Date.now() - fs.statSync(path).mtimeMs < STALE_MS, false);
     }
     try {
         process.kill(Number(pid), 0);
     } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
     }
-    return startOf(Number(pid)) === start;
+    // earlier versions named no thread
+    const known = task === "" || thread === undefined ? pid : `${pid}/task/${thread}`;
+    return startOf(known) === start;
+}
+
+export interface State {
+    folder: string;
+    writable: boolean;
 }
 
 function defaultParent(): string {
     const { MUSTER_STATE_DIR, XDG_STATE_HOME } = process.env;
     if (MUSTER_STATE_DIR) return MUSTER_STATE_DIR;
     if (XDG_STATE_HOME) return join(XDG_STATE_HOME, "muster");
-    return join(homedir() || tmpdir(), ".local/state/muster");
+    const home = attempt(homedir, ""); // it throws for a user whom the system does not know
+    return home ? join(home, ".local/state/muster") : join(tmpdir(), "muster");
 }
 
-/** The agent's folder, created when missing; undefined when it cannot be written to. */
-export function openState(parent: string | undefined, url: string, tenant: string, agent: string) {
-    const digest = createHash("sha256").update(`node\n${url}\n${tenant}\n${agent}`).digest("hex");
-    const readable = agent.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 40);
-    const folder = join(parent ?? defaultParent(), `${readable}-${digest.slice(0, 12)}`);
+/** What stays when the same service is written in another way: host, port and path. */
+function placeOf(url: string): string {
+    const parts = attempt(() => new URL(url), undefined);
+    return parts ? parts.host.toLowerCase() + parts.pathname.replace(/\/+$/, "") : url;
+}
+
+function folderName(place: string, tenant: string, agent: string): string {
+    const digest = createHash("sha256").update(`node\n${place}\n${tenant}\n${agent}`).digest("hex");
+    return `${agent.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 40)}-${digest.slice(0, 12)}`;
+}
+
+/** The folder's names in earlier versions, which told spellings of a url apart. */
+function oldNames(url: string, tenant: string, agent: string): string[] {
+    const rest = url.replace(/^\w+:\/\//, "").replace(/\/+$/, "");
+    const spelled = ["https", "http"].flatMap((scheme) => [
+        `${scheme}://${rest}`,
+        `${scheme}://${rest}/`,
+    ]);
+    return [url, ...spelled].map((each) => folderName(each, tenant, agent));
+}
+
+/** The agent's folder, created when missing. Never throws. */
+export function openState(
+    parent: string | undefined,
+    url: string,
+    tenant: string,
+    agent: string,
+): State {
+    const above = parent ?? defaultParent();
+    const folder = join(above, folderName(placeOf(url), tenant, agent));
+    const before = oldNames(url, tenant, agent).map((name) => join(above, name));
     try {
         fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
         fs.accessSync(folder, fs.constants.W_OK);
+        for (const old of before) moveInto(folder, old);
         removeOldRooms(folder);
-        return folder;
+        return { folder, writable: true };
     } catch {
-        return undefined;
+        const there = [folder, ...before].find((each) => fs.existsSync(each));
+        return { folder: there ?? folder, writable: false };
     }
+}
+
+const namesIn = (folder: string): string[] => attempt(() => fs.readdirSync(folder), []);
+
+/** Brings the files of a folder of an earlier version here, but those that are in use. */
+function moveInto(folder: string, old: string): void {
+    for (const name of namesIn(old)) {
+        const [from, to] = [join(old, name), join(folder, name)];
+        const owner = name.split("-")[1];
+        if (name.endsWith(".jsonl") && owner !== undefined && isOwned(owner, from)) continue;
+        if (!fs.existsSync(to)) attempt(() => fs.renameSync(from, to), undefined);
+    }
+    attempt(() => fs.rmdirSync(old), undefined); // stays while something is in it
 }
 
 /** Rooms left by a crash between reserving and replacing. */
 function removeOldRooms(folder: string): void {
-    for (const name of fs.readdirSync(folder).filter((each) => each.endsWith(".next"))) {
+    for (const name of namesIn(folder).filter((each) => each.endsWith(".next"))) {
         const path = join(folder, name);
-        if (Date.now() - fs.statSync(path).mtimeMs > ROOM_STALE_MS) fs.rmSync(path);
+        const age = attempt(() => Date.now() - fs.statSync(path).mtimeMs, 0); // another was first
+        if (age > ROOM_STALE_MS) attempt(() => fs.rmSync(path), undefined);
     }
 }
 
@@ -101,7 +148,7 @@ export function reserve(path: string, size: number): string {
 }
 
 /** Writes into the reserved room, then puts it in the place of `path`. */
-export function replaceDurably(room: string, path: string, content: Buffer): void {
+export function replaceDurably(room: string, path: string, content: Uint8Array): void {
     const file = fs.openSync(room, "r+");
     try {
         fs.writeSync(file, content, 0, content.length, 0);
@@ -121,21 +168,33 @@ export function replaceDurably(room: string, path: string, content: Buffer): voi
 }
 
 /** Replaces the file as a whole. When this returns, the content survives a power failure. */
-export function writeDurably(path: string, content: Buffer): void {
+export function writeDurably(path: string, content: Uint8Array): void {
     replaceDurably(reserve(path, content.length), path, content);
 }
 
-/** Takes the lock file, unless a running process has it; returns how to give it back. */
+/** Takes the lock file, unless a running thread has it; returns how to give it back. */
 export function takeLock(path: string): (() => void) | undefined {
-    for (let attempt = 0; attempt < 2; attempt++) {
+    for (let attempts = 0; attempts < 2; attempts++) {
         try {
-            fs.writeFileSync(path, OWNER, { flag: "wx", mode: 0o600 });
-            return () => fs.rmSync(path, { force: true });
+            fs.writeFileSync(path, `${OWNER} ${randomUUID()}`, { flag: "wx", mode: 0o600 });
+            return () => attempt(() => fs.rmSync(path, { force: true }), undefined);
         } catch (error) {
             if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-            if (isOwned(fs.readFileSync(path, "utf8"), path)) return undefined;
-            fs.rmSync(path, { force: true }); // its process died
+            if (!breakLock(path)) return undefined;
         }
     }
     return undefined;
+}
+
+/** Removes the lock of a thread that has died. Of several that try, one may: that of this lock. */
+function breakLock(path: string): boolean {
+    try {
+        const [owner = "", id = "old"] = fs.readFileSync(path, "utf8").split(" ");
+        if (isOwned(owner, path)) return false;
+        fs.writeFileSync(`${path}.${id}.next`, OWNER, { flag: "wx", mode: 0o600 });
+        fs.rmSync(path, { force: true });
+        return true;
+    } catch {
+        return false; // another was first
+    }
 }

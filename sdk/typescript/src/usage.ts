@@ -5,6 +5,8 @@
 // tokens; in that of Anthropic and Bedrock it does not. Objects are recognised by the names of
 // their fields.
 
+import { attempt, integer } from "./values.js";
+
 export interface Tokens {
     input_tokens: number;
     output_tokens: number;
@@ -43,14 +45,14 @@ const THOUGHTS = ["thoughtsTokenCount"]; // Gemini counts them beside the output
 
 export const field = (source: unknown, name: string): unknown =>
     typeof source === "object" && source !== null
-        ? (source as Record<string, unknown>)[name]
+        ? attempt(() => (source as Record<string, unknown>)[name], undefined)
         : undefined;
 
 /** The first of `names` that holds a number in `source`. */
 function count(source: unknown, names: string[]): number | undefined {
     for (const name of names) {
         const value = field(source, name);
-        if (typeof value === "number" && Number.isFinite(value)) return Math.trunc(value);
+        if (typeof value === "number" || typeof value === "bigint") return integer(value, 0);
     }
     return undefined;
 }
@@ -71,12 +73,14 @@ export function tokensOf(usage: unknown, calls = 1): Tokens {
         output_tokens: (count(usage, OUTPUT) ?? 0) + (count(usage, THOUGHTS) ?? 0),
         cache_read_tokens: read,
         cache_write_tokens: written,
-        calls,
+        calls: integer(calls, 0) ?? 1,
     };
 }
 
 export function addTokens(total: Tokens, more: Tokens): void {
-    for (const key of Object.keys(total) as (keyof Tokens)[]) total[key] += more[key];
+    for (const key of Object.keys(total) as (keyof Tokens)[]) {
+        total[key] = Math.min(total[key] + more[key], Number.MAX_SAFE_INTEGER);
+    }
 }
 
 /** The usage inside a response: `usage`, else LangChain's and Gemini's. */

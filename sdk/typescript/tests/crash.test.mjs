@@ -81,6 +81,50 @@ test("every report made before a kill arrives exactly once", async () => {
     );
 });
 
+// Reports steps, a KPI and tokens of a model of its own, and dies at its last.
+const COUNTER = `
+import { Agent } from ${JSON.stringify(LIBRARY)};
+const [name, steps] = [process.argv[1], Number(process.argv[2])];
+const agent = new Agent("victim", { spoolMaxBytes: 1 << 20, log: () => {} });
+const run = agent.start();
+for (let i = 0; i < steps; i++) {
+    run.step(name);
+    run.kpi(name, 1, { add: true });
+    run.llm(name, { input_tokens: 7, output_tokens: 2 });
+    if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+process.kill(process.pid, "SIGKILL");
+`;
+
+test("KPIs and tokens of killed agents arrive to the last one", async () => {
+    const service = await new Service().start();
+    const workspace = service.workspace();
+    const wanted = {};
+    for (let round = 0; round < ROUNDS; round++) {
+        const [name, steps] = [`round-${round}`, 600 + Math.floor(Math.random() * 300)];
+        wanted[name] = steps;
+        const command = ["--input-type=module", "-e", COUNTER, name, `${steps}`];
+        const agent = spawn(process.execPath, command, { env: workspace.environment });
+        const ended = once(agent, "exit");
+        await sleep(150 + Math.random() * 150); // it has begun, or it has not
+        await service.kill();
+        await ended;
+        if (round < ROUNDS - 1) await service.start();
+    }
+    await service.start();
+    assert.ok(await makeAgent(workspace.settings, {}, "victim").flush(120));
+    const [kpis, usage, runs] = [await workspace.kpis(), await workspace.usage(), {}];
+    for (const { run_id } of await workspace.runs()) {
+        const [, ...steps] = await workspace.events(run_id);
+        runs[steps[0].message] = steps.length;
+    }
+    assert.deepEqual([kpis, runs], [wanted, wanted]);
+    for (const [name, steps] of Object.entries(wanted)) {
+        const { calls, input_tokens, output_tokens } = usage[name];
+        assert.deepEqual([calls, input_tokens, output_tokens], [steps, 7 * steps, 2 * steps], name);
+    }
+});
+
 test("a running process keeps its files", async () => {
     const service = await new Service().start();
     const workspace = service.workspace();

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 
-import { Refused, Unavailable } from "../dist/esm/index.js";
+import { BudgetExceeded, Refused, Unavailable } from "../dist/esm/index.js";
 import { Scripted, Service, folder, makeAgent, until } from "./service.mjs";
 
 const BATCH = "/api/v1/telemetry/batch";
@@ -65,8 +65,8 @@ describe("the sender", { concurrency: true }, () => {
         const { backoff } = makeAgent((await new Scripted().start()).settings).sender.lanes[0];
         const waits = [];
         for (let i = 0; i < 400; i++) {
-            backoff.failed(100_000, 3);
-            waits.push(backoff.notBefore - 103_000);
+            backoff.failed(100_000);
+            waits.push(backoff.notBefore - 100_000);
         }
         assert.ok(waits[0] <= 1000 && waits.every((wait) => wait >= 0 && wait <= 60_000));
         const late = waits.slice(20);
@@ -117,7 +117,7 @@ describe("the sender", { concurrency: true }, () => {
             const onError = (problem) => problems.push(problem.kind);
             const agent = makeAgent(scripted.settings, { onError });
             await agent.run((run) => run.step("kept"));
-            assert.equal(await agent.flush(10), false);
+            assert.equal(await agent.flush(60), false);
             agent.start();
             assert.equal(await agent.flush(0.2), false);
             await agent.close(0);
@@ -173,7 +173,7 @@ describe("the sender", { concurrency: true }, () => {
         first.start({ message: "whole" });
         await first.close(0);
         await until(
-            () => readdirSync(first.state).some((n) => n.startsWith("events-0.0.0-")),
+            () => readdirSync(first.state).some((n) => /^events-\d{16}-0\.0\.0-\d{6}/.test(n)),
             "given up",
         );
         const name = readdirSync(first.state).find((each) => each.startsWith("events"));
@@ -203,6 +203,19 @@ describe("the sender", { concurrency: true }, () => {
         await assert.rejects(agent.config({}), Refused);
         assert.equal(await agent.model("m"), "m");
         await assert.rejects(agent.model(), Unavailable);
+    });
+
+    test("a hard budget that is exceeded is thrown, whatever is known", async () => {
+        const scripted = await new Scripted().start();
+        const detail = "The hard budget of 1.00 USD per day for LLM cost is exceeded";
+        scripted.script["/api/v1/agents/model"] = [
+            [200, { ETag: '"1"' }, { model: "a" }],
+            [402, {}, { detail }],
+        ];
+        const agent = makeAgent(scripted.settings);
+        assert.equal(await agent.model(), "a");
+        const stopped = (error) => error instanceof BudgetExceeded && error.detail === detail;
+        await assert.rejects(agent.model("m"), stopped);
     });
 
     test("a service that was killed leaves what it last said", async () => {

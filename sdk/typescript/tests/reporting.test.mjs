@@ -1,7 +1,9 @@
 // What an agent reports arrives, whatever it passes in.
 
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { before, test } from "node:test";
 
 import { Agent, currentRun, tokensOf } from "../dist/esm/index.js";
@@ -164,7 +166,10 @@ test("awkward values arrive as text instead of breaking the agent", async () => 
     run.llm(awkward);
     run.complete();
     assert.ok(await agent.flush(120));
-    assert.deepEqual(problems, []);
+    assert.deepEqual(
+        problems.map(({ detail }) => detail),
+        ["run.kpi(): TypeError: nothing: expected a number or a text, got NaN"],
+    );
     const step = (await workspace.events(run.id))[1];
     assert.equal(step.message.length, 16384);
     assert.deepEqual(step.metrics, { big: 2 ** 70, ok: 1 });
@@ -210,6 +215,14 @@ test("pulls answer what the service says", async () => {
     assert.deepEqual(await agent.config(), { size: 5 });
     service.cli("model", "set", "small", "--tenant", workspace.tenant);
     assert.equal(await agent.model("m"), "small");
+    const file = join(folder(), "rules.yaml");
+    writeFileSync(file, "rules:\n  - no “shouting”\n");
+    const where = ["--tenant", workspace.tenant, "--agent", "collector"];
+    service.cli("document", "set", file, "--format", "yaml", ...where);
+    const found = await agent.document();
+    const { format, document, version } = found;
+    assert.deepEqual([format, document, version], ["yaml", readFileSync(file, "utf8"), 1]);
+    assert.deepEqual(await agent.document(), found); // unchanged: from disk
     await agent.heartbeat();
 });
 

@@ -123,7 +123,12 @@ export class Workspace {
 /** An agent that is closed at the end and writes no log. */
 export function makeAgent(settings, options = {}, name = "collector") {
     const log = [];
-    const agent = new Agent(name, { log: (text) => log.push(text), ...settings, ...options });
+    const agent = new Agent(name, {
+        log: (text) => log.push(text),
+        timeout: 60, // the machine may be busy
+        ...settings,
+        ...options,
+    });
     agent.log = log;
     after(() => agent.close(0));
     return agent;
@@ -141,12 +146,14 @@ export class Scripted {
             const [path, query] = request.url.split("?");
             const token = (request.headers.authorization ?? "").split(" ")[1];
             const etag = request.headers["if-none-match"];
-            this.requests.push({ path, query, token, body, etag, at: performance.now() });
             const answers = this.script[path] ?? [];
             const [status, headers, sent] = answers[0] ?? this.good(path);
+            const at = performance.now();
+            this.requests.push({ path, query, token, body, etag, at, status });
             if (answers.length > 1) answers.shift();
             response.writeHead(status, headers);
-            response.end(status === 304 ? undefined : JSON.stringify(sent));
+            const text = typeof sent === "string" ? sent : JSON.stringify(sent);
+            response.end(status === 304 ? undefined : text);
         });
         this.http.listen(0, "127.0.0.1");
         await once(this.http, "listening");
@@ -169,7 +176,7 @@ export class Scripted {
 
 /** Until `condition` holds. */
 export async function until(condition, what) {
-    for (const deadline = performance.now() + 20_000; !(await condition());) {
+    for (const deadline = performance.now() + 120_000; !(await condition());) {
         assert.ok(performance.now() < deadline, `never: ${what}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -20,12 +20,17 @@ class RunCallbacks(BaseCallbackHandler):
         self.run = run
 
     def on_llm_end(self, response: Any, **_: Any) -> None:
+        counted = False
         for generations in response.generations:
             for generation in generations:
                 message = field(generation, "message")
                 usage = usage_of(message)
                 if usage is not None:
                     self.run.llm(self._model(message, response), usage)
+                    counted = True
+        whole = (response.llm_output or {}).get("token_usage")
+        if whole and not counted:  # models that report for all messages at once
+            self.run.llm(self._model(None, response), whole)
 
     @staticmethod
     def _model(message: Any, response: Any) -> str:
