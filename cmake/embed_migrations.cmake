@@ -1,6 +1,9 @@
 # Writes OUTPUT: a C table of the SQL files in FILES, in order of their numbers.
-# NNNN_name.sql serves both dialects unless NNNN_name.postgres.sql stands beside it.
-list(SORT FILES)
+# NNNN_name.sql serves both dialects unless NNNN_name.postgres.sql stands beside it. A line
+# "-- oldest: NNNN" in it says which program, by its last migration, is the oldest that can use what it
+# makes; without it, any that knows this rule.
+set(knows_rule 42)
+list(SORT FILES COMPARE FILE_BASENAME)
 set(rows "")
 foreach(file IN LISTS FILES)
     get_filename_component(name ${file} NAME)
@@ -10,9 +13,13 @@ foreach(file IN LISTS FILES)
     if(NOT name MATCHES "^([0-9][0-9][0-9][0-9])_([a-z0-9_]+)\\.sql$")
         message(FATAL_ERROR "migrations/${name}: expected NNNN_name.sql")
     endif()
+    set(label ${CMAKE_MATCH_2}) # before the next match, which takes its place
     string(REGEX REPLACE "^0+" "" number "${CMAKE_MATCH_1}")
-    set(label ${CMAKE_MATCH_2})
     file(READ ${file} sqlite)
+    set(oldest ${knows_rule})
+    if(sqlite MATCHES "-- oldest: 0*([0-9]+)\n")
+        set(oldest ${CMAKE_MATCH_1})
+    endif()
     string(REGEX REPLACE "\\.sql$" ".postgres.sql" other ${file})
     set(postgres "${sqlite}")
     if(EXISTS ${other})
@@ -25,7 +32,7 @@ foreach(file IN LISTS FILES)
         set(${dialect}_text "${text}")
     endforeach()
     string(APPEND rows
-        "    { ${number}, \"${label}\",\n        \"${sqlite_text}\",\n        \"${postgres_text}\" },\n")
+        "    { ${number}, ${oldest}, \"${label}\",\n        \"${sqlite_text}\",\n        \"${postgres_text}\" },\n")
 endforeach()
 file(WRITE ${OUTPUT}
 "/* Made from migrations/ by cmake/embed_migrations.cmake. */

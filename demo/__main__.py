@@ -145,8 +145,8 @@ def show(service, password, door, runs, seconds, data):
         f"  later at  http://127.0.0.1:{service.port}/#/t/{TENANT}/overview\n"
         f"  E-mail    {EMAIL}\n"
         f"  Password  {password}\n\n"
-        f"  A run fails within seconds, an agent falls silent within two minutes, and a run is\n"
-        f"  reported as stuck within twelve. What the webhook is sent appears below.\n"
+        f"  A run fails and an agent falls silent within seconds, and a run is reported as stuck\n"
+        f"  within twelve minutes. What the webhook is sent appears below, and on the overview.\n"
         f"  {data} Ctrl-C ends everything.\n",
         flush=True,
     )

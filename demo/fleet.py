@@ -290,7 +290,7 @@ FLEET = (
     Agent(
         name="uptime-probe",
         version="0.3.0",
-        about="Should report every half minute, and stopped when you started this demo",
+        about="Should report every five seconds, and stopped when you started this demo",
         steps=(("probe", "{n} of {n} hosts answered", "probe.go:40"),),
         seconds=2,
         every_hours=3,

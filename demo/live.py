@@ -68,8 +68,8 @@ class Agenda:
             self.start(agent, now, random.uniform(*LENGTH), PART)
             self.next_lively = now + random.uniform(*PAUSE)
         for i, agent in enumerate(ACTIVE):
-            if self.due[i] <= now:
-                self.start(agent, now)
+            while self.due[i] <= now:  # several, dated as they were due, when the machine has slept
+                self.start(agent, self.due[i])
                 self.due[i] += agent.every_hours * HOUR
 
     def send_due(self, now):

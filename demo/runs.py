@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 DAY = 86_400
 HISTORY_DAYS = 30
+LEAST = 2  # items of a run: the texts speak of several
 
 
 def stamp(seconds):
@@ -33,7 +34,7 @@ class Run:
         self.seconds = seconds or agent.seconds * random.lognormvariate(0, 0.35)
         self.failed = random.random() < agent.fails
         self.busy = self._busyness()
-        self.n = max(1, round(30 * self.busy * part * random.uniform(0.6, 1.5)))
+        self.n = max(LEAST, round(30 * self.busy * part * random.uniform(0.6, 1.5)))
 
     def _busyness(self):
         """How much there is to do: by hour, by weekday, and growing slowly."""
@@ -62,7 +63,7 @@ class Run:
 
     def _step(self, i, at):
         category, message, source = self.agent.steps[i]
-        n = max(1, round(self.n * random.uniform(0.7, 1.1)))
+        n = max(LEAST, round(self.n * random.uniform(0.7, 1.1)))
         slow = random.random() < 0.04
         return self._event(
             "in_progress", at, i + 1,

@@ -35,9 +35,13 @@ POLICIES = {
     "contract-reviewer": {"mode": "deny_all"},
 }
 
+# Of the agent that stops with the past: the first silence, seconds after the demo has begun.
+SILENT = {"interval_seconds": 5, "grace_seconds": 1}
+
 # What the webhooks are told of: a failing agent once, not each of its runs.
 TOLD = ["agent.failing", "agent.healthy", "agent.silent", "agent.recovered", "run.stuck",
-        "kpi.crossed", "kpi.recovered", "budget.exceeded", "budget.recovered"]  # fmt: skip
+        "kpi.crossed", "kpi.recovered", "budget.exceeded", "budget.recovered",
+        "budget.forecast", "budget.on_track"]  # fmt: skip
 
 
 def register(client):
@@ -102,6 +106,7 @@ def set_up(person, tenant, hooks):
     for label in ("worker 1", "worker 2"):
         key = {"label": label, "agent_name": "invoice-reader"}
         person.post(path_of("tenants", tenant, "keys"), key)
+    person.call("PUT", path_of("tenants", tenant, "agents", "uptime-probe", "schedule"), SILENT)
     for label, url in hooks:
         hook = {"url": url, "label": label, "types": TOLD}
         person.post(path_of("tenants", tenant, "webhooks"), hook)
@@ -113,13 +118,23 @@ RULES = {
         {"key": "tickets", "range": "24h", "above": 100},
         {"key": "match_rate", "agent_name": "invoice-matcher", "range": "7d", "below": 80},
     ],
-    "budgets": [{"amount": "0.50", "per": "day"}, {"amount": "400.00", "per": "month"}],
+    "budgets": [{"amount": "15.00", "per": "day"}, {"amount": "400.00", "per": "month"}],
 }
+DEAR = "contract-reviewer"
+
+
+def hard_budget(person, tenant):
+    """Most of it is used: it will be exceeded before the month is over."""
+    query = f"?time_range=this_month&agent_name={DEAR}"
+    usage = person.call("GET", path_of("tenants", tenant, "llm", "usage") + query)
+    dollars = 10 * (1 + int(float(usage["total"]["cost"] or 0) * 1.15 / 10))
+    return {"amount": f"{dollars}.00", "per": "month", "agent_name": DEAR, "hard": True}
 
 
 def finish(person, tenant):
     """What must not meet the past: rules would tell of each of its failures."""
-    person.call("PUT", path_of("tenants", tenant, "rules"), RULES)
+    budgets = [*RULES["budgets"], hard_budget(person, tenant)]
+    person.call("PUT", path_of("tenants", tenant, "rules"), {**RULES, "budgets": budgets})
     for agent in FLEET:
         if agent.habit == "disabled":
             person.call("PATCH", path_of("tenants", tenant, "agents", agent.name), {"enabled": False})

@@ -37,6 +37,7 @@ FEATURES = {
     "export": set(),
     "fleet": {"access", "agents", "events"},
     "kpis": set(),
+    "oidc": {"access"},
     "overview": {"agents", "alerts", "kpis"},
     "retention": set(),
     "status": set(),

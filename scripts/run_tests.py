@@ -66,8 +66,8 @@ ANY_STORE = (
 
 # Long C tests of one thread alone, in which TSan has nothing to find.
 ONE_THREAD = (
-    "/(test_ids|test_id_segment|test_event_log|test_runs|test_run_state|test_token|test_sessions"
-    "|test_throttle|test_[a-z_]*_store)$"
+    "/(test_ids|test_id_segment|test_id_filter_file|test_event_log|test_runs|test_run_state"
+    "|test_token|test_sessions|test_throttle|test_[a-z_]*_store)$"
 )
 
 # Holds the release binary to its milliseconds: nothing else runs meanwhile.
@@ -291,6 +291,7 @@ def all_work():
     black_box = files_in("tests/integration")
     threaded = files_in("tests/integration", THREADED)
     stored = on("release", "postgres", MUSTER_TEST_STORED="1")
+    commands = str(BUILD / "release/muster")  # those that only prepare what is tested
     not_stored = {EXCLUSIVE, *files_in("tests/integration", ANY_STORE)}
     browser = "scripts/npm_ci tests/browser && node --test"
     pages = sorted(map(str, (ROOT / "tests/browser").glob("*.test.mjs")))
@@ -307,11 +308,12 @@ def all_work():
         Job("the portal in a browser: what holds for every page", "browser-every",
             ["sh", "-c", f"{browser} {every_page}"]),
         Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
-             on("asan", "sqlite")),
+             on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands)),
         Pool("black-box tests on PostgreSQL, of the release", "postgres",
              [file for file in black_box if file not in not_stored], stored, postgres=True),
         Pool("black-box tests on SQLite, under TSan", "tsan", threaded,
-             on("tsan", "sqlite", MUSTER_TEST_ANSWERS=str(BUILD / "answers.tsan"))),
+             on("tsan", "sqlite", MUSTER_TEST_COMMANDS=commands, MUSTER_TEST_ANSWERS="",
+                MUSTER_TEST_THREADS="1")),
         Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
              {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rP"], postgres=True),
         Pool("the Python library for agents", "sdk", files_in("sdk/python/tests"),
@@ -362,7 +364,7 @@ def keep_durations(work):
 
 
 def test(measure):
-    for old in (BUILD / "answers", BUILD / "answers.tsan", BUILD / "browser"):
+    for old in (BUILD / "answers", BUILD / "browser"):
         shutil.rmtree(old, ignore_errors=True)
     build_all()
     if failed:

@@ -68,6 +68,9 @@ struct api {
     int64_t started_at;        /* wall clock */
     bool secure;               /* reached over TLS: cookies are marked Secure */
     struct str public_host;    /* HOST[:PORT] of the portal's address; STR_NULL: not set */
+    struct str own_url;    /* of its own listener, "http://127.0.0.1:8080"; STR_NULL: any free port,
+                              and this process does not listen */
+    bool own_url_is_local; /* it leads to the machine on which it is opened */
     struct address_list trusted_proxies; /* whose X-Forwarded-For counts */
     struct cors_origins cors;            /* pages whose scripts may call */
 };

@@ -75,7 +75,9 @@ static int prepare_read(struct api_call *call, struct error *err)
     if (check_unread(call, err) != 0)
         return -1;
     call->work = call->route->read;
+    /* Who can change something must see it at once; who cannot may see it a little later. */
     call->read = (struct reader_job){ .budget = call->budget,
+                                      .may_lag = call->only_reads,
                                       .run = call_answer_run,
                                       .done = call_read_done };
     return 0;

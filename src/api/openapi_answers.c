@@ -62,6 +62,10 @@ static const struct refusal_doc {
       "{\"detail\":\"The body is not valid gzip\"}" },
     { 401, "Unauthorized", ID | WHO, "Credentials are missing, invalid or expired.",
       "{\"detail\":\"Invalid or expired token\"}" },
+    { 402, "BudgetExceeded", ID | RATE,
+      "A hard budget for LLM cost is exceeded: the agent must not call a model.",
+      "{\"detail\":\"The hard budget of 25.00 USD per day for LLM cost is exceeded: do not call a "
+      "model before 2026-01-11T00:00:00Z\"}" },
     { 403, "Forbidden", ID | RATE, "These credentials do not allow it.",
       "{\"detail\":\"This key does not belong to tenant 'acme'\"}" },
     { 404, "NotFound", ID | RATE, "It does not exist.", "{\"detail\":\"Not Found\"}" },
@@ -304,6 +308,7 @@ void openapi_add_responses(struct buf *out, const struct route *route, struct ar
         { 304, route->tagged },
         { 400, true },
         { 401, judges },
+        { 402, (route->also & ALSO_BUDGET) != 0 },
         { 403, judges },
         { 404, route->params != NULL || (route->also & ALSO_NOT_FOUND) != 0 },
         { 409, route->audit != NULL || (route->also & ALSO_CONFLICT) != 0 },

@@ -25,10 +25,8 @@ static size_t count_segments(struct str path)
 }
 
 /* BUCKETS: no route can match. */
-static size_t bucket_of(enum http_method method, struct str path)
+static size_t bucket_of(enum http_method method, size_t segments)
 {
-    size_t segments = count_segments(path);
-
     if (method == METHOD_OTHER || segments > SEGMENTS_MAX)
         return BUCKETS;
     return (size_t)method * (SEGMENTS_MAX + 1) + segments;
@@ -40,7 +38,8 @@ static void add_entries(struct route_table *table, const struct feature *feature
         for (const struct route *route = feature->routes[i]; route->path != NULL; route++) {
             table->entries =
                 mem_resize(table->entries, (table->n + 1) * sizeof(struct route_entry));
-            table->entries[table->n++] = (struct route_entry){ route, feature };
+            table->entries[table->n++] =
+                (struct route_entry){ route, feature, count_segments(str_of(route->path)) };
         }
 }
 
@@ -63,36 +62,41 @@ static bool is_less_literal(struct str one, struct str other)
 }
 
 /* Is there a route, of any method, whose words stand where this one has a name? */
-static bool yields_to_another(const struct route_table *table, const struct route *route)
+static bool yields_to_another(const struct route_table *table, const struct route_entry *entry)
 {
     for (size_t i = 0; i < table->n; i++)
-        if (is_less_literal(str_of(route->path), str_of(table->entries[i].route->path)))
+        if (table->entries[i].segments == entry->segments &&
+            is_less_literal(str_of(entry->route->path), str_of(table->entries[i].route->path)))
             return true;
     return false;
+}
+
+/* In each bucket the order is that of the features. */
+static void fill_buckets(struct route_index *index, const struct route_table *table)
+{
+    size_t n = 0;
+
+    for (size_t bucket = 0; bucket < BUCKETS; bucket++) {
+        index->begin[bucket] = n;
+        for (size_t i = 0; i < table->n; i++)
+            if (bucket_of(table->entries[i].route->method, table->entries[i].segments) == bucket)
+                index->order[n++] = i;
+    }
+    index->begin[BUCKETS] = n;
 }
 
 void route_table_init(struct route_table *table, const struct feature *const *features)
 {
     struct route_index *index;
-    size_t n = 0;
 
     *table = (struct route_table){ 0 };
     for (size_t i = 0; features[i] != NULL; i++)
         add_entries(table, features[i]);
     index = mem_resize(NULL, sizeof(*index) + table->n * sizeof(index->order[0]));
-    for (size_t bucket = 0; bucket < BUCKETS; bucket++) {
-        index->begin[bucket] = n;
-        for (size_t i = 0; i < table->n; i++) {
-            const struct route *route = table->entries[i].route;
-
-            if (bucket_of(route->method, str_of(route->path)) == bucket)
-                index->order[n++] = i;
-        }
-    }
-    index->begin[BUCKETS] = n;
+    fill_buckets(index, table);
     index->yields = mem_resize(NULL, table->n * sizeof(bool));
     for (size_t i = 0; i < table->n; i++)
-        index->yields[i] = yields_to_another(table, table->entries[i].route);
+        index->yields[i] = yields_to_another(table, &table->entries[i]);
     table->index = index;
 }
 
@@ -154,7 +158,7 @@ const struct route *route_find(const struct route_table *table, enum http_method
                                struct str path, struct route_values *ret_values)
 {
     const struct route_index *index = table->index;
-    size_t bucket = bucket_of(method == METHOD_HEAD ? METHOD_GET : method, path);
+    size_t bucket = bucket_of(method == METHOD_HEAD ? METHOD_GET : method, count_segments(path));
 
     if (bucket == BUCKETS)
         return NULL;

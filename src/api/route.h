@@ -37,7 +37,13 @@ enum route_auth {
 enum route_limit { LIMIT_BODY, LIMIT_BATCH, LIMIT_BUSINESS };
 
 /* Answers that the other columns do not imply. */
-enum route_also { ALSO_NOT_FOUND = 1, ALSO_CONFLICT = 2, ALSO_QUOTA = 4, ALSO_ACCEPTED = 8 };
+enum route_also {
+    ALSO_NOT_FOUND = 1,
+    ALSO_CONFLICT = 2,
+    ALSO_QUOTA = 4,
+    ALSO_ACCEPTED = 8,
+    ALSO_BUDGET = 16
+};
 
 /* Headers of success that the other columns do not imply. */
 enum route_sends { SENDS_COOKIE = 1, SENDS_FILE_NAME = 2, SENDS_MISSING_KEYS = 4 };
@@ -109,6 +115,7 @@ static inline bool route_is_for_agents(const struct route *route)
 struct route_entry {
     const struct route *route;
     const struct feature *feature;
+    size_t segments; /* of the route's path */
 };
 
 struct route_index;

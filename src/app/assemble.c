@@ -1,6 +1,7 @@
 /* assemble.c - builds an engine and an API from settings. */
 #include "app/assemble.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "api/openapi.h"
@@ -17,34 +18,37 @@
 
 enum { GROUP_MAX_EVENTS = 4000 };
 
-/* Reads "https://host[:port]": whether TLS is used, and the host. */
-static int read_public_url(const char *url, struct api *ret, struct error *err)
+/* "https://host[:port]" says whether TLS is used, and the host. settings.c checked it. */
+static void read_public_url(const char *url, struct api *ret)
 {
     static const struct str tls = STR_INIT("https://"), plain = STR_INIT("http://");
     struct str rest = str_of(url);
     const struct str *scheme = str_starts(rest, tls) ? &tls : &plain;
 
     if (rest.len == 0)
-        return 0; /* as it listens */
-    if (!str_starts(rest, *scheme))
-        return err_set(err, ERR_INVALID, "public_url: '%s' does not begin with https:// or http://",
-                       url);
-    rest = str_from(rest.data + scheme->len, rest.len - scheme->len);
-    if (rest.len > 0 && rest.data[rest.len - 1] == '/')
-        rest.len--;
-    if (rest.len == 0 || memchr(rest.data, '/', rest.len) != NULL)
-        return err_set(err, ERR_INVALID, "public_url: '%s' is not a host, with or without a port",
-                       url);
+        return; /* as it listens */
+    assert(str_starts(rest, *scheme));
     ret->secure = ret->secure || scheme == &tls; /* by its own TLS, or by a proxy's */
-    ret->public_host = rest;
-    return 0;
+    ret->public_host = str_from(rest.data + scheme->len, rest.len - scheme->len);
+}
+
+void assembly_set_address(struct assembly *a, const struct listen_address *at)
+{
+    const bool tls = engine_settings(a->api.engine)->tls_cert[0] != '\0';
+
+    a->api.own_url = at->port == 0 ? STR_NULL : listen_url(at, tls, a->own_url);
+    a->api.own_url_is_local = listen_is_local(at);
 }
 
 int assemble(const struct assembly_options *options, struct assembly *ret, struct error *err)
 {
     const struct settings *settings = options->settings;
+    struct listen_address at;
     const struct engine_options engine = {
         .database = options->database,
+        .database_pool = options->serves ? settings->database_pool : NULL,
+        .database_standby = settings->database_standby,
+        .standby_max_lag_us = settings->standby_max_lag_s * (int64_t)USEC_PER_SEC,
         .features = features,
         .settings = settings,
         .budgets = &ret->budgets,
@@ -75,11 +79,18 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     ret->api.started_at = clock_wall_us();
     ret->api.trusted_proxies = settings->trusted_proxies;
     ret->api.secure = settings->tls_cert[0] != '\0';
-    if (read_public_url(settings->public_url, &ret->api, err) != 0 ||
-        cors_read(settings->cors_origins, &ret->api.cors, err) != 0)
+    if (settings->database_standby[0] != '\0' && settings->database[0] == '\0')
+        return err_set(err, ERR_INVALID,
+                       "database_standby: SQLite has none; set database to the URL of PostgreSQL");
+    if (settings->database_pool[0] != '\0' && settings->database[0] == '\0')
+        return err_set(err, ERR_INVALID,
+                       "database_pool: SQLite has no pool; set database to the URL of PostgreSQL");
+    read_public_url(settings->public_url, &ret->api);
+    if (cors_read(settings->cors_origins, &ret->api.cors, err) != 0 ||
+        listen_read("listen", settings->listen, &at, err) != 0 ||
+        engine_new(&engine, &ret->api.engine, err) != 0)
         return -1;
-    if (engine_new(&engine, &ret->api.engine, err) != 0)
-        return -1;
+    assembly_set_address(ret, &at);
     route_table_init(&ret->api.routes, features);
     buf_init(&ret->openapi, MIB(16));
     openapi_write(&ret->api.routes, &ret->openapi);

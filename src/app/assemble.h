@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "api/api.h"
+#include "app/listen.h"
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,6 +18,7 @@ struct assembly {
     struct api api;
     struct budgets budgets;
     struct buf openapi;
+    char own_url[LISTEN_URL_MAX]; /* of the API */
 };
 
 struct assembly_options {
@@ -30,6 +32,9 @@ struct assembly_options {
 /* Opens the database and starts everything behind the API. */
 int assemble(const struct assembly_options *options, struct assembly *ret,
              struct error *err) MUST_CHECK;
+
+/* Says where the service listens, before it answers requests. */
+void assembly_set_address(struct assembly *a, const struct listen_address *at);
 
 /* Commits what is queued and stops everything. */
 void disassemble(struct assembly *a);

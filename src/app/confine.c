@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/landlock.h"
@@ -82,6 +83,16 @@ static int allow_folder_of(struct landlock *l, const char *path, struct arena *a
     return allow_folder(l, realpath(path, real) == NULL ? path : real, LANDLOCK_WRITE, arena, err);
 }
 
+/* The directory that holds the file, so that another file of this name can be read. Of a file in
+ * the root directory only the file itself: everything is below that. */
+static int allow_next_to(struct landlock *l, const char *file, struct arena *arena,
+                         struct error *err)
+{
+    if (file[0] == '/' && strrchr(file, '/') == file)
+        return landlock_allow(l, file, LANDLOCK_READ, err);
+    return allow_folder(l, file, LANDLOCK_READ, arena, err);
+}
+
 /* A file that is read again: a renewal replaces it, or makes a link point to another file next to
  * the old one. */
 static int allow_replaceable(struct landlock *l, const char *path, struct arena *arena,
@@ -91,9 +102,20 @@ static int allow_replaceable(struct landlock *l, const char *path, struct arena 
 
     if (path[0] == '\0')
         return 0;
-    if (realpath(path, real) != NULL && allow_folder(l, real, LANDLOCK_READ, arena, err) != 0)
+    if (realpath(path, real) != NULL && allow_next_to(l, real, arena, err) != 0)
         return -1;
-    return allow_folder(l, path, LANDLOCK_READ, arena, err);
+    return allow_next_to(l, path, arena, err);
+}
+
+/* What a library reads, at each new connection: a file that may be replaced, or a directory. */
+static int allow_library_path(struct landlock *l, const char *path, struct arena *arena,
+                              struct error *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        return allow_replaceable(l, path, arena, err);
+    return landlock_allow(l, path, LANDLOCK_READ, err);
 }
 
 /* Files that the database URL names (sslrootcert=/path), and those that libpq looks for at home. */
@@ -111,7 +133,7 @@ static int allow_database(struct landlock *l, const char *url, struct arena *are
         (void)str_split(&pair, '=');
         value = str_is_null(pair) ? STR_LIT("") : shape_decode_segment(pair, arena);
         if (str_starts(value, STR_LIT("/")) &&
-            landlock_allow(l, arena_cstr(arena, value), LANDLOCK_READ, err) != 0)
+            allow_library_path(l, arena_cstr(arena, value), arena, err) != 0)
             return -1;
     }
     for (size_t i = 0; home != NULL && i < COUNT_OF(at_home); i++)
@@ -132,7 +154,7 @@ static int allow_paths(struct landlock *l, const struct settings *settings, stru
     for (size_t i = 0; i < COUNT_OF(path_variables); i++) {
         const char *path = getenv(path_variables[i]);
 
-        if (path != NULL && landlock_allow(l, path, LANDLOCK_READ, err) != 0)
+        if (path != NULL && allow_library_path(l, path, arena, err) != 0)
             return -1;
     }
     if (key_file[0] == '\0')
@@ -142,11 +164,15 @@ static int allow_paths(struct landlock *l, const struct settings *settings, stru
         allow_replaceable(l, settings->tls_key, arena, err) != 0 ||
         (settings->log_file[0] != '\0' &&
          allow_folder_of(l, settings->log_file, arena, err) != 0) ||
-        landlock_allow(l, settings->smtp_password_file, LANDLOCK_READ, err) != 0 ||
+        allow_replaceable(l, settings->smtp_password_file, arena, err) != 0 ||
         allow_replaceable(l, settings->oidc_client_secret_file, arena, err) != 0)
         return -1;
     if (settings->database[0] != '\0')
-        return allow_database(l, settings->database, arena, err);
+        return allow_database(l, settings->database, arena, err) != 0 ||
+                       allow_database(l, settings->database_pool, arena, err) != 0 ||
+                       allow_database(l, settings->database_standby, arena, err) != 0
+                   ? -1
+                   : 0;
     if (landlock_allow(l, settings->data, LANDLOCK_WRITE, err) != 0)
         return -1;
     return allow_folder_of(l, arena_printf(arena, "%s/muster.db", settings->data).data, arena, err);

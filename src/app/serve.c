@@ -11,6 +11,7 @@
 #include "app/certificate.h"
 #include "app/commands.h"
 #include "app/confine.h"
+#include "app/listen.h"
 #include "app/logging.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -39,6 +40,7 @@ struct server {
     const struct settings *settings;
     struct datadir datadir;
     struct assembly assembly;
+    struct listen_address listens_at;
     struct http_tls *tls;               /* NULL: none */
     struct http_server *http, *metrics; /* the second is NULL without metrics_listen */
     struct budgets metrics_budgets;
@@ -54,37 +56,6 @@ static void on_fatal(void *ctx, const struct error *err)
     log_write(LOG_ERROR, "storage", "storage failed, stopping: %s", err->text);
     atomic_store(&s->fatal, true);
     (void)pthread_kill(s->main_thread, SIGUSR1);
-}
-
-/* "127.0.0.1:8080", "[::1]:8080", "localhost:8080", ":8080". */
-static int read_address(const char *setting, const char *listen, struct arena *arena,
-                        struct http_options *ret, struct error *err)
-{
-    const char *colon = strrchr(listen, ':');
-    struct address address;
-    struct str host;
-    int64_t port;
-
-    if (colon == NULL || !str_to_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
-        return err_set(err, ERR_INVALID,
-                       "%s: '%s' is not an address and a port from 0 to 65535: give one such as "
-                       "127.0.0.1:8080, [::1]:8080, localhost:8080 or :8080",
-                       setting, listen);
-    host = str_from(listen, (size_t)(colon - listen));
-    if (host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']')
-        host = str_from(host.data + 1, host.len - 2);
-    if (host.len == 0)
-        host = STR_LIT("0.0.0.0");
-    else if (str_eq(host, STR_LIT("localhost")))
-        host = STR_LIT("127.0.0.1");
-    if (!address_parse(host, &address))
-        return err_set(err, ERR_INVALID,
-                       "%s: '%.*s' in '%s' is not an address: give a numeric one, such as "
-                       "127.0.0.1 or [::1], or localhost",
-                       setting, STR_ARG(host), listen);
-    ret->host = arena_cstr(arena, host);
-    ret->port = (unsigned)port;
-    return 0;
 }
 
 static unsigned count_loops(const struct settings *settings)
@@ -110,26 +81,41 @@ static void raise_file_limit(int64_t connections, unsigned loops)
 }
 
 /* Without any user, a person who can read this output may create the first one. */
-static void print_set_up_link(struct server *s, const char *host)
+static void print_set_up_link(struct server *s, const struct listen_address *at)
 {
     struct sessions *sessions = access_sessions(s->assembly.api.engine);
-    const struct api *api = &s->assembly.api;
+    const bool is_named = s->settings->public_url[0] != '\0';
+    const struct str url = is_named ? str_of(s->settings->public_url) : s->assembly.api.own_url;
     char code[BASE64URL_LEN + 1];
-    bool v6 = strchr(host, ':') != NULL;
 
     if (!sessions_has_no_user(sessions))
         return;
     sessions_set_up_code(sessions, code);
-    (void)printf("muster: no user exists yet; create the first platform admin at ");
-    if (str_is_null(api->public_host))
-        (void)printf("%s://%s%s%s:%u", api->secure ? "https" : "http", v6 ? "[" : "", host,
-                     v6 ? "]" : "", http_server_port(s->http));
-    else
-        (void)printf("%s://%.*s", api->secure ? "https" : "http", STR_ARG(api->public_host));
-    (void)printf("/#/setup?code=%s\n", code);
+    (void)printf("muster: no user exists yet; create the first platform admin at "
+                 "%.*s/#/setup?code=%s\n",
+                 STR_ARG(url), code);
+    if (!is_named && listen_is_all(at))
+        (void)printf("muster: the link is for this machine; set public_url to the URL that people "
+                     "open elsewhere\n");
 }
 
-static int listen_http(struct server *s, struct arena *arena, struct error *err)
+/* Before the first request, which may ask for a link. */
+static void serve_bound(void *ctx, unsigned port)
+{
+    struct server *s = ctx;
+
+    s->listens_at.port = port;
+    assembly_set_address(&s->assembly, &s->listens_at);
+}
+
+static void print_address(const char *what, const struct listen_address *at, unsigned port)
+{
+    const bool v6 = strchr(at->host, ':') != NULL;
+
+    (void)printf("muster: %s on %s%s%s:%u\n", what, v6 ? "[" : "", at->host, v6 ? "]" : "", port);
+}
+
+static int listen_http(struct server *s, struct error *err)
 {
     const struct settings *settings = s->settings;
     struct http_options options = { .loops = count_loops(settings),
@@ -141,15 +127,20 @@ static int listen_http(struct server *s, struct arena *arena, struct error *err)
     options.tls = s->tls;
     options.exempt = &settings->trusted_proxies; /* they bring the connections of many clients */
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
-    if (read_address("listen", settings->listen, arena, &options, err) != 0)
+    if (listen_read("listen", settings->listen, &s->listens_at, err) != 0)
         return -1;
+    options.host = s->listens_at.host;
+    options.port = s->listens_at.port;
+    options.bound = serve_bound;
+    options.bound_ctx = s;
     api_app(&s->assembly.api, &app);
     raise_file_limit(settings->max_connections, options.loops);
     if (http_server_new(&options, &app, &s->http, err) != 0)
         return -1;
-    print_set_up_link(s, options.host);
-    (void)printf("muster: listening on %s%s%s:%u\n", strchr(options.host, ':') ? "[" : "",
-                 options.host, strchr(options.host, ':') ? "]" : "", http_server_port(s->http));
+    confine_warn_user(settings);
+    logging_reopen(settings); /* before clients can know the address: each request has its line */
+    print_set_up_link(s, &s->listens_at);
+    print_address("listening", &s->listens_at, http_server_port(s->http));
     (void)fflush(stdout);
     return 0;
 }
@@ -160,10 +151,11 @@ static bool needs_key_file(const struct settings *settings)
     return settings->master_key_file[0] == '\0' && !keyring_has_variable();
 }
 
-static int listen_metrics(struct server *s, struct arena *arena, struct error *err)
+static int listen_metrics(struct server *s, struct error *err)
 {
     struct http_options options = { .loops = 1, .limits = http_default_limits };
     const char *token = s->settings->metrics_token;
+    struct listen_address at;
     struct http_app app;
 
     if (token[0] != '\0' && strlen(token) < TOKEN_MIN)
@@ -173,13 +165,14 @@ static int listen_metrics(struct server *s, struct arena *arena, struct error *e
     budgets_init(&s->metrics_budgets);
     s->metrics_budgets.service_level.max[BUDGET_CONNECTIONS] = METRICS_CONNECTIONS;
     options.budgets = &s->metrics_budgets;
-    if (read_address("metrics_listen", s->settings->metrics_listen, arena, &options, err) != 0)
+    if (listen_read("metrics_listen", s->settings->metrics_listen, &at, err) != 0)
         return -1;
+    options.host = at.host;
+    options.port = at.port;
     metrics_app(&s->assembly.api, &app);
     if (http_server_new(&options, &app, &s->metrics, err) != 0)
         return -1;
-    (void)printf("muster: metrics on %s%s%s:%u\n", strchr(options.host, ':') ? "[" : "",
-                 options.host, strchr(options.host, ':') ? "]" : "", http_server_port(s->metrics));
+    print_address("metrics", &at, http_server_port(s->metrics));
     return 0;
 }
 
@@ -205,12 +198,11 @@ static int start(struct server *s, struct arena *arena, struct error *err)
     confine_server(s->settings, arena);
     if (assemble(&options, &s->assembly, err) != 0)
         return -1;
-    if (listen_metrics(s, arena, err) != 0 || listen_http(s, arena, err) != 0) {
+    if (listen_metrics(s, err) != 0 || listen_http(s, err) != 0) {
         http_server_free(s->metrics);
         disassemble(&s->assembly);
         return -1;
     }
-    confine_warn_user(s->settings);
     return 0;
 }
 
@@ -252,6 +244,7 @@ static int stop(struct server *s)
     (void)signal(SIGALRM, end_now);
     (void)alarm(STOP_MAX_S);
     log_write(LOG_INFO, "stop", "finishing requests in progress");
+    engine_leave(s->assembly.api.engine);
     cut = http_server_stop(s->http, STOP_MS);
     http_server_free(s->metrics);
     disassemble(&s->assembly);
@@ -277,7 +270,6 @@ int serve_run(struct invocation *in)
         datadir_done(&s.datadir);
         return command_fail(&err);
     }
-    logging_reopen(&in->settings);
     while (sigwait(&set, &signal_number) != 0 || signal_number == SIGHUP) {
         logging_reopen(&in->settings);
         certificate_reload(s.tls);

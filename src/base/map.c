@@ -1,14 +1,16 @@
 /* map.c - open addressing with linear probing; removal shifts back, so there are no tombstones. */
 #include "base/map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/digest.h"
 #include "base/mem.h"
 
+/* Small, because a registry has hundreds of thousands of them; keys are shorter than 4 GiB. */
 struct map_slot {
-    uint64_t hash;
-    struct str key;
+    uint32_t hash, len;
+    const char *key;
     void *value; /* NULL: free */
 };
 
@@ -26,14 +28,21 @@ void map_done(struct map *m)
 }
 
 /* The slot of `key`, or the free one where it would go. */
-static size_t find(const struct map *m, uint64_t hash, struct str key)
+static size_t find(const struct map *m, uint32_t hash, struct str key)
 {
     size_t mask = m->capacity - 1;
     size_t i = hash & mask;
 
-    while (m->slots[i].value != NULL && !(m->slots[i].hash == hash && str_eq(m->slots[i].key, key)))
+    while (m->slots[i].value != NULL &&
+           !(m->slots[i].hash == hash && str_eq(str_from(m->slots[i].key, m->slots[i].len), key)))
         i = (i + 1) & mask;
     return i;
+}
+
+static uint32_t hash_of(struct str key)
+{
+    assert(key.len <= UINT32_MAX);
+    return (uint32_t)digest_sip(key);
 }
 
 static void grow(struct map *m)
@@ -44,27 +53,28 @@ static void grow(struct map *m)
     m->slots = mem_new(m->capacity * sizeof(*m->slots));
     for (size_t i = 0; i < old.capacity; i++)
         if (old.slots[i].value != NULL)
-            m->slots[find(m, old.slots[i].hash, old.slots[i].key)] = old.slots[i];
+            m->slots[find(m, old.slots[i].hash, str_from(old.slots[i].key, old.slots[i].len))] =
+                old.slots[i];
     free(old.slots);
 }
 
 void *map_get(const struct map *m, struct str key)
 {
-    return m->n == 0 ? NULL : m->slots[find(m, digest_sip(key), key)].value;
+    return m->n == 0 ? NULL : m->slots[find(m, hash_of(key), key)].value;
 }
 
 void *map_put(struct map *m, struct str key, void *value)
 {
-    uint64_t hash = digest_sip(key);
+    uint32_t hash = hash_of(key);
     struct map_slot *slot;
     void *before;
 
-    if (m->n * 4 >= m->capacity * 3)
+    if (m->n * 16 >= m->capacity * 13)
         grow(m);
     slot = &m->slots[find(m, hash, key)];
     before = slot->value;
     m->n += before == NULL;
-    *slot = (struct map_slot){ hash, key, value };
+    *slot = (struct map_slot){ hash, (uint32_t)key.len, key.data, value };
     return before;
 }
 
@@ -76,7 +86,7 @@ void *map_remove(struct map *m, struct str key)
 
     if (m->n == 0)
         return NULL;
-    hole = find(m, digest_sip(key), key);
+    hole = find(m, hash_of(key), key);
     value = m->slots[hole].value;
     if (value == NULL)
         return NULL;

@@ -30,13 +30,23 @@
     X(METRIC_QUOTA_REFUSED,     "muster_quota_refused_total", "", "Reports refused because the plan of their tenant has no room")     \
     X(METRIC_TLS_HANDSHAKES,        "muster_tls_handshakes_total", "result=\"ok\"", "TLS handshakes by result")                    \
     X(METRIC_TLS_HANDSHAKES_FAILED, "muster_tls_handshakes_total", "result=\"failed\"", "")                                           \
+    X(METRIC_SIGN_INS,              "muster_sign_ins_total", "way=\"password\",result=\"ok\"", "Sign-ins by way and result")              \
+    X(METRIC_SIGN_INS_REFUSED,      "muster_sign_ins_total", "way=\"password\",result=\"refused\"", "")                                  \
+    X(METRIC_OIDC_SIGN_INS,         "muster_sign_ins_total", "way=\"oidc\",result=\"ok\"", "")                                           \
+    X(METRIC_OIDC_REFUSED,          "muster_sign_ins_total", "way=\"oidc\",result=\"refused\"", "")                                      \
+    X(METRIC_OIDC_FAILED,           "muster_sign_ins_total", "way=\"oidc\",result=\"failed\"", "")                                       \
+    X(METRIC_OIDC_UNAVAILABLE,      "muster_oidc_errors_total", "reason=\"unavailable\"", "Requests to the identity provider that failed") \
+    X(METRIC_OIDC_INVALID,          "muster_oidc_errors_total", "reason=\"invalid\"", "")                                                \
     X(METRIC_BODIES_EVICTED,    "muster_bodies_evicted_total", "", "Slow request bodies refused because others needed their room")    \
     X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads started inline, without a reader thread (SQLite)")\
     X(METRIC_READS_PASSED_ON,   "muster_reads_here_total", "result=\"passed_on\"", "")                                                  \
+    X(METRIC_READS_STANDBY,     "muster_standby_reads_total", "result=\"done\"", "Reads that a standby may answer")                              \
+    X(METRIC_READS_STANDBY_PASSED_ON, "muster_standby_reads_total", "result=\"passed_on\"", "")                                             \
     X(METRIC_DELETED_RUNS,      "muster_deleted_total", "class=\"runs\"", "Rows deleted by retention")                           \
     X(METRIC_DELETED_EVENTS,    "muster_deleted_total", "class=\"events\"", "")                                                          \
     X(METRIC_DELETED_BUSINESS,  "muster_deleted_total", "class=\"business\"", "")                                                        \
     X(METRIC_DELETED_LLM,       "muster_deleted_total", "class=\"llm\"", "")                                                             \
+    X(METRIC_DELETED_ALERTS,    "muster_deleted_total", "class=\"alerts\"", "")                                                           \
     X(METRIC_DAMAGED_ROWS,      "muster_damaged_rows_total", "", "Stored rows read that did not match their checksum")                \
     X(METRIC_FEED_MESSAGES,     "muster_feed_messages_total", "", "Live update messages, each counted once")                            \
     X(METRIC_FEED_DROPPED,      "muster_feed_dropped_total", "", "Live update streams dropped: client gone or too slow")               \
@@ -46,6 +56,7 @@
     X(METRIC_ALERTS_STUCK,      "muster_alerts_opened_total", "type=\"run.stuck\"", "")                                               \
     X(METRIC_ALERTS_KPI,        "muster_alerts_opened_total", "type=\"kpi.crossed\"", "")                                             \
     X(METRIC_ALERTS_BUDGET,     "muster_alerts_opened_total", "type=\"budget.exceeded\"", "")  \
+    X(METRIC_ALERTS_FORECAST,   "muster_alerts_opened_total", "type=\"budget.forecast\"", "")  \
     X(METRIC_ALERTS_FAILING,    "muster_alerts_opened_total", "type=\"agent.failing\"", "")    \
     X(METRIC_ALERTS_RATE,       "muster_alerts_opened_total", "type=\"failure_rate.exceeded\"", "") \
     X(METRIC_ALERTS_DURATION,   "muster_alerts_opened_total", "type=\"duration.exceeded\"", "")

@@ -36,9 +36,15 @@ static int find_way(struct client *c, const struct settings *settings, struct er
     int64_t until = clock_mono_us() + (int64_t)WAIT_MAX_S * USEC_PER_SEC;
     struct client_reply reply;
 
+    /* only `serve` and `restore` create a database: a wrong --data, or that of a service with
+     * PostgreSQL, must not take what is meant for another one */
+    if (!datadir_is_used(&c->datadir))
+        return datadir_check_database(&c->datadir, err);
     for (;;) {
         if (datadir_lock(&c->datadir, err) == 0)
-            return c->local->open(settings, c->datadir.database, &c->api, err);
+            return datadir_check_database(&c->datadir, err) != 0
+                       ? -1
+                       : c->local->open(settings, c->datadir.database, &c->api, err);
         if (err->code != ERR_BUSY)
             return -1;
         if (remote_call(&c->remote, &probe, NULL, &c->arena, &reply, NULL) == 0)

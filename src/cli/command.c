@@ -85,6 +85,18 @@ static void print_answer(struct invocation *in, const struct shape *shape, const
     }
 }
 
+/* For people, apart from what a script takes. */
+static void print_note(struct invocation *in, const struct shape *shape, const void *answer)
+{
+    struct buf text;
+
+    buf_init(&text, KIB(64));
+    template_write(in, shape, answer, in->command->note, &text);
+    if (text.len > 0)
+        say(stderr, "muster: %.*s\n", STR_ARG(text));
+    buf_done(&text);
+}
+
 /* Sends one request and prints its answer; *ret_next is where the next page begins, if any. */
 static int do_page(struct invocation *in, const struct client_request *request, bool first,
                    struct str *ret_next, struct error *err)
@@ -103,6 +115,8 @@ static int do_page(struct invocation *in, const struct client_request *request, 
         (void)printf("%.*s\n", STR_ARG(reply.body));
     else
         print_answer(in, shape, answer, first);
+    if (!in->json && c->note != NULL)
+        print_note(in, shape, answer);
     if (reads && c->next != NULL)
         *ret_next = template_text(template_field(shape, STR_LIT("next")), answer, &in->arena);
     return 0;
@@ -134,10 +148,23 @@ static int run_row(struct invocation *in)
     return r == 0 ? EXIT_DONE : command_fail(&err);
 }
 
-/* Verbs of earlier versions go on working. */
-static const char *verb_now(const char *verb)
+/* Verbs of earlier versions go on working, for the nouns that had them. */
+static const char *verb_now(const char *noun, const char *verb)
 {
-    return strcmp(verb, "rm") == 0 || strcmp(verb, "unset") == 0 ? "delete" : verb;
+    static const struct {
+        const char *noun, *verb; /* noun NULL: any */
+    } deletes[] = {
+        { NULL, "rm" },
+        { NULL, "unset" },
+        { "maintenance", "remove" },
+        { "key", "revoke" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(deletes); i++)
+        if (strcmp(verb, deletes[i].verb) == 0 &&
+            (deletes[i].noun == NULL || strcmp(noun, deletes[i].noun) == 0))
+            return "delete";
+    return verb;
 }
 
 /* Does the command line begin with this command's words? */
@@ -145,7 +172,7 @@ static bool is_command(const struct command *c, int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], c->noun) != 0)
         return false;
-    return c->verb == NULL || (argc > 2 && strcmp(verb_now(argv[2]), c->verb) == 0);
+    return c->verb == NULL || (argc > 2 && strcmp(verb_now(c->noun, argv[2]), c->verb) == 0);
 }
 
 static const struct command *find(const struct command **list, int argc, char **argv)

@@ -97,6 +97,7 @@ struct command {
     const char *list;
     const struct column *columns; /* with `list` */
     const char *line;
+    const char *note; /* also a template, for standard error; nothing when it comes out empty */
     void (*say)(const void *answer); /* instead of `line` */
     const char *raw;                 /* instead of `line`: this member, as it is */
     const char *next;                /* query parameter for the answer's `next`, which asks for the

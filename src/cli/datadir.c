@@ -37,6 +37,30 @@ int datadir_ensure(const struct datadir *d, bool may_make, struct error *err)
     return file_sync_directory_of(d->path, err);
 }
 
+static bool has_file(const struct datadir *d, const char *name)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%s/%s", d->path, name);
+
+    return n > 0 && (size_t)n < sizeof(path) && access(path, F_OK) == 0;
+}
+
+bool datadir_is_used(const struct datadir *d)
+{
+    return has_file(d, "lock") || has_file(d, "muster.db");
+}
+
+int datadir_check_database(const struct datadir *d, struct error *err)
+{
+    if (has_file(d, "muster.db"))
+        return 0;
+    return err_set(
+        err, ERR_NOT_FOUND,
+        "no database in '%s': `muster serve` creates one, `muster restore` restores one; "
+        "for PostgreSQL give --database",
+        d->path);
+}
+
 int datadir_lock(struct datadir *d, struct error *err)
 {
     char path[4096];

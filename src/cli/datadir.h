@@ -20,6 +20,12 @@ void datadir_init(struct datadir *d, const char *path, struct arena *arena);
 /* Creates a missing directory (mode 0700) if `may_make`; otherwise ERR_NOT_FOUND. */
 int datadir_ensure(const struct datadir *d, bool may_make, struct error *err) MUST_CHECK;
 
+/* Has a muster ever been at work in it? */
+bool datadir_is_used(const struct datadir *d);
+
+/* ERR_NOT_FOUND, with a sentence that says what to do, when it has no database. */
+int datadir_check_database(const struct datadir *d, struct error *err) MUST_CHECK;
+
 /* ERR_BUSY when another process holds it. */
 int datadir_lock(struct datadir *d, struct error *err) MUST_CHECK;
 

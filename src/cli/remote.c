@@ -10,6 +10,7 @@ enum { TIMEOUT_S = 60 };
 struct answer {
     CURL *curl;
     struct arena *arena;
+    char problem[CURL_ERROR_SIZE]; /* libcurl's own words */
     struct str cookie;
     const struct client_sink *sink; /* NULL: none */
     struct buf body;                /* without a sink, or of an error */
@@ -90,6 +91,69 @@ static void set_request(CURL *curl, const char *url, const struct client_request
     }
 }
 
+/* OpenSSL's numbers, which libcurl hands on; a certificate for another name has none. */
+enum { CERT_OF_THIS_NAME = 0, CERT_NOT_YET_VALID = 9, CERT_EXPIRED = 10 };
+
+static int refuse_certificate(const struct remote *to, const struct answer *answer,
+                              struct error *err)
+{
+    long verdict = CERT_OF_THIS_NAME;
+
+    curl_easy_getinfo(answer->curl, CURLINFO_SSL_VERIFYRESULT, &verdict);
+    if (verdict == CERT_OF_THIS_NAME)
+        return err_set(err, ERR_FORBIDDEN,
+                       "the certificate of '%s' is not for that name; use one that it has (%s)",
+                       to->server, answer->problem);
+    if (verdict == CERT_NOT_YET_VALID || verdict == CERT_EXPIRED)
+        return err_set(err, ERR_FORBIDDEN,
+                       "the certificate of '%s' is not valid now; have it renewed, or check the "
+                       "clock of this machine (%s)",
+                       to->server, answer->problem);
+    return err_set(err, ERR_FORBIDDEN,
+                   "the certificate of '%s' is not trusted here; give the one of its authority "
+                   "with --server-ca FILE (%s)",
+                   to->server, answer->problem);
+}
+
+/* What went wrong, and what would be right. */
+static int refuse_answer(const struct remote *to, const struct answer *answer, CURLcode code,
+                         struct error *err)
+{
+    const bool is_tls = str_starts(str_of(to->server), STR_LIT("https://"));
+    const char *words = answer->problem[0] != '\0' ? answer->problem : curl_easy_strerror(code);
+
+    if (is_tls && code == CURLE_PEER_FAILED_VERIFICATION)
+        return refuse_certificate(to, answer, err);
+    if (is_tls && code == CURLE_SSL_CACERT_BADFILE)
+        return err_set(err, ERR_FORBIDDEN,
+                       "server_ca: '%s' is not a file of certificates (PEM): %s",
+                       to->ca != NULL ? to->ca : "", words);
+    if (is_tls && code == CURLE_SSL_CONNECT_ERROR)
+        return err_set(err, ERR_FORBIDDEN,
+                       "the server at '%s' did not answer with TLS; a service without TLS is "
+                       "reached with http://, on its own machine (%s)",
+                       to->server, words);
+    if (to->socket == NULL && !is_tls &&
+        (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR ||
+         code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY))
+        return err_set(err, ERR_FORBIDDEN,
+                       "the server at '%s' did not answer with HTTP; if it speaks TLS, use "
+                       "https:// (%s)",
+                       to->server, words);
+    return err_set(err, code == CURLE_COULDNT_CONNECT ? ERR_UNAVAILABLE : ERR_INTERNAL,
+                   "the server at '%s' did not answer: %s",
+                   to->socket != NULL ? to->socket : to->server, curl_easy_strerror(code));
+}
+
+static void set_answer(CURL *curl, struct answer *answer)
+{
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, remote_take);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, remote_take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, answer->problem);
+}
+
 int remote_call(const struct remote *to, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                 struct error *err)
@@ -108,21 +172,16 @@ int remote_call(const struct remote *to, const struct client_request *request,
     set_request(curl, url.data, request);
     set_timeouts(curl, sink != NULL);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, remote_take);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, remote_take_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &answer);
+    set_answer(curl, &answer);
     code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(curl);
     ret->status = (int)status;
     ret->cookie = answer.cookie;
     ret->body = arena_copy(arena, buf_str(&answer.body));
     buf_done(&answer.body);
-    if (code == CURLE_OK)
-        return 0;
-    return err_set(err, code == CURLE_COULDNT_CONNECT ? ERR_UNAVAILABLE : ERR_INTERNAL,
-                   "the server at '%s' did not answer: %s",
-                   to->socket != NULL ? to->socket : to->server, curl_easy_strerror(code));
+    if (code != CURLE_OK)
+        (void)refuse_answer(to, &answer, code, err);
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    return code == CURLE_OK ? 0 : -1;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/settings.h"
+#include "cli/url.h"
 
 enum { TOKEN_FILE_MAX = 1024 };
 
@@ -35,8 +36,7 @@ static int check_url(struct str url, struct error *err)
                        "server: '%.*s' is not a URL such as https://muster.example.com",
                        STR_ARG(url));
     host = str_from(url.data + scheme->len, url.len - scheme->len);
-    if (host.len == 0 || memchr(host.data, '/', host.len) != NULL ||
-        memchr(host.data, '@', host.len) != NULL)
+    if (!url_is_host(host))
         return err_set(err, ERR_INVALID,
                        "server: '%.*s' has more or less than a host and a port: give a URL such as "
                        "https://muster.example.com:8443",

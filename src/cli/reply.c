@@ -72,6 +72,20 @@ static int problem_error(const struct problem_item *problem, struct arena *arena
     return err_set(err, ERR_FORBIDDEN, "%.*s: %.*s", STR_ARG(place), STR_ARG(msg));
 }
 
+/* Of another program, or of a port that speaks TLS: what it says first. */
+static int refuse_foreign(const struct client_reply *reply, struct error *err)
+{
+    enum { LINE_MAX_BYTES = 200 };
+    struct str rest = reply->body, line = str_trim(str_split(&rest, '\n'));
+
+    if (line.len > 0 && line.data[line.len - 1] == '\r')
+        line.len--;
+    if (line.len > LINE_MAX_BYTES)
+        line.len = LINE_MAX_BYTES;
+    return err_set(err, ERR_INTERNAL, "the answer is not one of muster (status %d): %.*s",
+                   reply->status, STR_ARG(line));
+}
+
 /* An error body is ERR_FORBIDDEN. */
 int request_check(const struct client_reply *reply, struct arena *arena, struct error *err)
 {
@@ -83,8 +97,8 @@ int request_check(const struct client_reply *reply, struct arena *arena, struct 
     if (reply->status == 422 && request_read(reply, &problem_list_shape, arena, &list, NULL) == 0 &&
         list.detail.n > 0)
         return problem_error(list.detail.items, arena, err);
-    if (request_read(reply, &error_answer_shape, arena, &answer, err) != 0)
-        return -1;
+    if (request_read(reply, &error_answer_shape, arena, &answer, NULL) != 0)
+        return refuse_foreign(reply, err);
     return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(answer.detail));
 }
 

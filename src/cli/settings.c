@@ -7,11 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/url.h"
+
 #define SETTING_AT(m, ctype, tag)                                                                  \
     .name = #m, .type = (tag),                                                                     \
     .offset = _Generic(((struct settings *)0)->m, ctype: offsetof(struct settings, m))
 #define TEXT(m)      SETTING_AT(m, const char *, SETTING_TEXT)
 #define NUMBER(m)    SETTING_AT(m, int64_t, SETTING_NUMBER)
+#define URL(m)       SETTING_AT(m, const char *, SETTING_URL)
 #define ADDRESSES(m) SETTING_AT(m, struct address_list, SETTING_ADDRESSES)
 
 #ifndef CONFINE_INITIAL
@@ -28,12 +31,15 @@ const struct setting settings_table[] = {
     { TEXT(data),     .initial = "./data",         .help = "directory of the embedded database, its lock and its socket" },
     { TEXT(listen),   .initial = "127.0.0.1:8080", .help = "address and port to listen on, such as 127.0.0.1:8080, [::1]:8080, localhost:8080 or :8080 (all IPv4 addresses); port 0: any free port" },
     { TEXT(database), .initial = "",               .help = "postgresql://... to use PostgreSQL; empty: SQLite in the data directory" },
+    { TEXT(database_pool), .initial = "",          .help = "postgresql://... of a pooler of the same database, such as PgBouncer in transaction mode, by which the service reads; it writes by database, which leads past the pooler" },
+    { TEXT(database_standby), .initial = "",       .help = "postgresql://... of one or more standbys of the same database, from which read-only keys read; empty: all read from the primary" },
+    { NUMBER(standby_max_lag_s), .initial = "5", .least = 2, .most = 60, .help = "seconds by which what a standby shows may be late; if it is later, or away, the primary is read" },
     { TEXT(config),   .initial = CONFIG_INITIAL,   .help = "settings file, one 'name = value' per line" },
     { TEXT(server),     .initial = "",             .help = "https://HOST[:PORT] of the service that commands send their requests to, with token_file; empty: the one on this machine" },
     { TEXT(server_ca),  .initial = "",             .help = "file with the certificates (PEM) that server's certificate must be signed by; empty: the system's" },
     { TEXT(token_file), .initial = "",             .help = "file with the personal access token for server, readable by its owner alone" },
     { TEXT(master_key_file), .initial = "",        .help = "file with the master key that encrypts secrets; empty: master.key in the data directory" },
-    { TEXT(public_url), .initial = "",             .help = "URL that people open, such as https://muster.example.com; with https, cookies are sent over TLS only" },
+    { URL(public_url),  .initial = "", .schemes = "https http", .help = "URL that people open, such as https://muster.example.com; with https, cookies are sent over TLS only" },
     { TEXT(cors_origins), .initial = "",           .help = "origins of other web pages whose scripts may call the API with a key or token, such as https://app.example.com, separated by commas; cookies are never accepted from them; empty: none" },
     { TEXT(tls_cert), .initial = "",               .help = "file with the TLS certificate and its chain (PEM), with tls_key: the service speaks TLS 1.2 and 1.3 only; read again on SIGHUP" },
     { TEXT(tls_key),  .initial = "",               .help = "file with the private key of tls_cert (PEM, without a passphrase)" },
@@ -43,7 +49,7 @@ const struct setting settings_table[] = {
     { TEXT(log_file),  .initial = "",              .help = "file to which the log is added once the server runs, opened again on SIGHUP; empty: standard error" },
     { TEXT(metrics_token),  .initial = "",         .help = "bearer token that may read /metrics, at least 16 characters; set it in the environment or the settings file, because other users can see command lines" },
     { TEXT(metrics_listen), .initial = "",         .help = "address and port that serve only /metrics, without authentication: use loopback or a private network" },
-    { TEXT(smtp_url),  .initial = "",              .help = "smtp://HOST:PORT or smtps://HOST:PORT, the server that sends alert e-mail; empty: no e-mail" },
+    { URL(smtp_url),   .initial = "", .schemes = "smtps smtp", .help = "smtp://HOST:PORT or smtps://HOST:PORT, the server that sends e-mail, with smtp_from: alerts, invitations and reset links; empty: no e-mail" },
     { TEXT(smtp_from), .initial = "",              .help = "sender address of e-mail" },
     { TEXT(smtp_user), .initial = "",              .help = "user name for the mail server, sent over TLS only; empty: no authentication" },
     { TEXT(smtp_password_file), .initial = "",     .help = "file with the password of smtp_user" },
@@ -126,6 +132,37 @@ static int assign_addresses(char *place, const struct setting *s, const char *va
     return 0;
 }
 
+/* "a or b" of "a b", each with what follows: "https://HOST[:PORT] or http://HOST[:PORT]". */
+static const char *url_forms(const struct setting *s, struct arena *arena)
+{
+    struct str rest = str_of(s->schemes), first = str_split(&rest, ' ');
+
+    return arena_printf(arena, "%.*s://HOST[:PORT] or %.*s://HOST[:PORT]", STR_ARG(first),
+                        STR_ARG(rest))
+        .data;
+}
+
+/* Without a slash at its end, so that paths can be appended. What stands before an '@' may be a
+ * password, which no message may have. */
+static int assign_url(char *place, const struct setting *s, const char *value, const char *source,
+                      struct arena *arena, struct error *err)
+{
+    struct str url = str_of(value);
+    const char *text, *at = strrchr(value, '@');
+
+    if (url.len > 0 && url.data[url.len - 1] == '/')
+        url.len--;
+    if (url.len > 0 && !url_is_plain(url, s->schemes))
+        return err_set(err, ERR_INVALID,
+                       "%s: '%s%s' is not a value for %s: give %s, with a name or an address, "
+                       "and nothing else",
+                       source, at != NULL ? "..." : "", at != NULL ? at : value, s->name,
+                       url_forms(s, arena));
+    text = arena_cstr(arena, url);
+    memcpy(place, (const void *)&text, sizeof(text));
+    return 0;
+}
+
 static int assign(const struct setting *s, const char *value, const char *source,
                   struct arena *arena, struct settings *ret, struct error *err)
 {
@@ -134,6 +171,8 @@ static int assign(const struct setting *s, const char *value, const char *source
 
     if (s->type == SETTING_ADDRESSES)
         return assign_addresses(place, s, value, source, arena, err);
+    if (s->type == SETTING_URL)
+        return assign_url(place, s, value, source, arena, err);
     if (s->type == SETTING_TEXT) {
         const char *text = arena_cstr(arena, str_of(value));
 
@@ -347,8 +386,8 @@ void settings_print_page(struct buf *out)
         buf_printf(out, "| `%s` | `--%s` | `%s` | %s%s%s | ", s->name, flag, variable,
                    s->initial[0] == '\0' ? "" : "`", s->initial[0] == '\0' ? "none" : s->initial,
                    s->initial[0] == '\0' ? "" : "`");
-        if (s->type == SETTING_TEXT)
-            buf_add_c(out, "text");
+        if (s->type == SETTING_TEXT || s->type == SETTING_URL)
+            buf_add_c(out, s->type == SETTING_URL ? "URL" : "text");
         else if (s->type == SETTING_ADDRESSES)
             buf_add_c(out, "addresses and networks");
         else

@@ -15,9 +15,12 @@
 struct settings {
     const char *data; /* directory */
     const char *server, *server_ca,
-        *token_file;                /* of commands; empty: the server on this machine */
-    const char *listen;             /* ADDR:PORT */
-    const char *database;           /* URL; empty: SQLite in the data directory */
+        *token_file;              /* of commands; empty: the server on this machine */
+    const char *listen;           /* ADDR:PORT */
+    const char *database;         /* URL; empty: SQLite in the data directory */
+    const char *database_pool;    /* URL of a pooler, for reads; empty: none */
+    const char *database_standby; /* URL of a standby, for reads that may lag; empty: none */
+    int64_t standby_max_lag_s;
     const char *config;             /* file; empty: none */
     const char *master_key_file;    /* empty: master.key in the data directory */
     const char *public_url;         /* empty: as it listens */
@@ -47,7 +50,12 @@ struct settings {
     int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;
 };
 
-enum setting_type { SETTING_TEXT, SETTING_NUMBER, SETTING_ADDRESSES };
+enum setting_type {
+    SETTING_TEXT,
+    SETTING_NUMBER,
+    SETTING_ADDRESSES,
+    SETTING_URL, /* scheme, host and perhaps a port; stored without a slash at its end */
+};
 enum { SETTING_NAME_MAX = 64 };
 
 /* One row. Its flag is --name with '_' as '-', its variable MUSTER_NAME in capitals. */
@@ -57,6 +65,7 @@ struct setting {
     size_t offset;
     const char *initial;
     int64_t least, most; /* of a number */
+    const char *schemes; /* of a URL: two, separated by a space */
     const char *help;
 };
 

@@ -211,7 +211,7 @@ static bool is_set(const struct scope *scope, const struct place *place)
     const struct field *field = template_field(scope->shape, place->name);
     struct str text = text_of(scope, place);
 
-    if (field != NULL && field->type == T_INT)
+    if (place->unit == '#' || (field != NULL && field->type == T_INT))
         return !str_eq_c(text, "0");
     return !str_is_null(text);
 }

@@ -237,6 +237,12 @@ bool db_set_deadline(struct db *db, int64_t until_us)
     return true;
 }
 
+int db_set_read_max(struct db *db, int64_t us, struct error *err)
+{
+    assert(us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));
+    return db->driver->set_read_max == NULL ? 0 : db->driver->set_read_max(db, us, err);
+}
+
 bool db_has_deadline(const struct db *db)
 {
     return db->has_deadline;

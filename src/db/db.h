@@ -110,6 +110,8 @@ bool db_read_int(void *ctx, const struct db_row *row);
 enum db_mode {
     DB_WRITER,      /* the one that writes, migrates and checkpoints */
     DB_READER,      /* read-only; a statement has 5 s, a transaction 10 s, then ERR_BUSY */
+    DB_POOLED,      /* as DB_READER, by a pooler that may give each transaction another session */
+    DB_STANDBY,     /* as DB_READER, of a standby, which need not be reachable yet */
     DB_MAINTENANCE, /* read-only without a time limit: backups and checks, in their own process */
 };
 
@@ -207,6 +209,10 @@ bool db_skips_damaged(struct db *db);
  * Locks are not waited for. 0: no deadline. Returns false, and changes nothing, where a deadline
  * cannot be kept: with PostgreSQL, and on connections that are not readers. */
 bool db_set_deadline(struct db *db, int64_t until_us);
+
+/* From now on a statement or a transaction of this reader ends with ERR_BUSY when it takes longer
+ * than `us`; 0: as long as any reader's. PostgreSQL is told so, which may fail. */
+int db_set_read_max(struct db *db, int64_t us, struct error *err) MUST_CHECK;
 
 /* From now on a call of this connection whose answer has not come by `until_us` (clock_raw_us())
  * has lost its connection: ERR_UNAVAILABLE. 0: the driver's own limits. Nothing to do with SQLite,

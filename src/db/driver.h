@@ -18,6 +18,7 @@ struct db_driver {
     int (*checkpoint)(struct db *db, struct error *err);
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
     bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
+    int (*set_read_max)(struct db *db, int64_t us, struct error *err); /* may be NULL */
     int (*notify)(struct db *db, struct str text, struct error *err);  /* may be NULL */
     int (*hear)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
     void (*set_patience)(struct db *db, int64_t until_us); /* may be NULL */

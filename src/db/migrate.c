@@ -1,12 +1,27 @@
-/* migrate.c - the schema's version is a row in the database; each step commits with its number. */
+/* migrate.c - the schema's version is a row in the database; each step commits with its number.
+ *
+ * Nodes of the version before go on meanwhile. So a step that has to wait for a lock gives up after
+ * LOCK_TIMEOUT, because whatever else wants the table, such as ingest, waits behind it; it is tried
+ * again when that had its turn.
+ */
 #include "db/migrate.h"
 
 #include <assert.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "db/db.h"
 #include "db/distribution.h"
+
+#define LOCK_TIMEOUT "500ms"
+
+enum {
+    TURN_US = 500000,       /* between two tries */
+    PATIENCE_US = 60000000, /* with others that hold a lock */
+    OLDEST_SINCE = 42,      /* the migration from which on rows have `oldest` */
+};
 
 /* clang-format off */
 static const struct db_query create_table = {
@@ -18,6 +33,16 @@ static const struct db_query select_newest = {
 };
 static const struct db_query insert_version = {
     .sql = "INSERT INTO schema_version (number, name, applied_at) VALUES ($1, $2, $3)",
+};
+static const struct db_query insert_version_oldest = {
+    .sql = "INSERT INTO schema_version (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)",
+};
+static const struct db_query select_oldest = {
+    .sql = "SELECT MAX(COALESCE(oldest, number)) FROM schema_version WHERE number > $1",
+};
+static const struct db_query limit_waits = {
+    .sqlite = "SELECT 1",
+    .postgres = "SELECT set_config('lock_timeout', '" LOCK_TIMEOUT "', true)",
 };
 /* SQLite's write transaction is lock enough; PostgreSQL takes one that ends with the transaction. */
 static const struct db_query take_lock = {
@@ -38,14 +63,33 @@ static int begin_locked(struct db *db, struct error *err)
     return 0;
 }
 
-static int check_known(int64_t newest, struct error *err)
+/* May this program use a database of version `newest`? It may if each step that it does not know
+ * says so. */
+static int check_known(struct db *db, int64_t newest, struct error *err)
 {
+    int64_t oldest = newest;
+
     if (newest <= (int64_t)n_migrations)
+        return 0;
+    if (db_exec(db, &select_oldest, DB_ARGS(db_int((int64_t)n_migrations)), db_read_int, &oldest,
+                err) != 0)
+        return -1;
+    if (oldest <= (int64_t)n_migrations)
         return 0;
     return err_set(err, ERR_SCHEMA,
                    "the database has schema version %lld, from a newer muster; this one supports "
                    "versions up to %zu: run the newer muster",
                    (long long)newest, n_migrations);
+}
+
+static int record(struct db *db, const struct migration *m, struct error *err)
+{
+    const struct db_query *q = m->number < OLDEST_SINCE ? &insert_version : &insert_version_oldest;
+
+    return db_run(db, q,
+                  DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us()),
+                          db_int(m->oldest)),
+                  err);
 }
 
 /* Applies the step after `*newest`, if there is one, and says whether it did. */
@@ -61,9 +105,9 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     if (begin_locked(db, err) != 0)
         return -1;
     if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 ||
-        check_known(newest, err) != 0)
+        check_known(db, newest, err) != 0)
         goto out;
-    if (newest == (int64_t)n_migrations) {
+    if (newest >= (int64_t)n_migrations) {
         db_rollback(db);
         return 0;
     }
@@ -71,16 +115,15 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     assert(m->number == newest + 1);
     if (db_is_distributed(db) && distribution_prepare(db, err) != 0)
         goto out;
-    if (db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
+    if (db_run(db, &limit_waits, DB_NO_ARGS, err) != 0 ||
+        db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
         err_wrap(err, "migration %04d_%s", m->number, m->name);
         goto out;
     }
     /* New tables are distributed before anyone uses them. */
     if (db_is_distributed(db) && distribution_run(db, &moved, err) != 0)
         goto out;
-    if (db_run(db, &insert_version,
-               DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us())),
-               err) != 0)
+    if (record(db, m, err) != 0)
         goto out;
     r = db_commit(db, err);
     *ret_applied = r == 0;
@@ -105,6 +148,26 @@ static int create_version_table(struct db *db, struct error *err)
     return 0;
 }
 
+/* The step after the newest one, as soon as others let it have its locks. */
+static int apply_patiently(struct db *db, bool *ret_applied, struct error *err)
+{
+    static const struct timespec turn = { .tv_nsec = TURN_US * 1000L };
+    const bool shared = strcmp(db_dialect(db), "postgres") == 0;
+    const int64_t began_us = clock_raw_us();
+    struct error why = { 0 };
+
+    while (apply_next(db, ret_applied, &why) != 0) {
+        const bool busy = shared && why.code == ERR_BUSY;
+
+        if (!busy || clock_raw_us() - began_us > PATIENCE_US)
+            return err_set(err, why.code, "%s%s", why.text,
+                           busy ? ": others, such as a dump of the database, hold a lock" : "");
+        log_write(LOG_INFO, "migrate", "waits for others: %s", why.text);
+        (void)nanosleep(&turn, NULL);
+    }
+    return 0;
+}
+
 int store_migrate(struct db *db, struct error *err)
 {
     bool applied;
@@ -112,7 +175,7 @@ int store_migrate(struct db *db, struct error *err)
     if (create_version_table(db, err) != 0)
         return -1;
     do {
-        if (apply_next(db, &applied, err) != 0)
+        if (apply_patiently(db, &applied, err) != 0)
             return -1;
     } while (applied);
     return 0;
@@ -124,5 +187,5 @@ int store_schema_check(struct db *db, struct error *err)
 
     if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 || newest < 1)
         return err_set(err, ERR_SCHEMA, "not a muster database");
-    return check_known(newest, err);
+    return check_known(db, newest, err);
 }

@@ -7,6 +7,7 @@ struct db;
 /* One step, from migrations/NNNN_name.sql; the table is made at build. */
 struct migration {
     int number; /* 1, 2, … without gaps */
+    int oldest; /* programs with fewer migrations than this cannot use what it makes */
     const char *name;
     const char *sqlite, *postgres;
 };
@@ -15,7 +16,9 @@ extern const struct migration migrations[];
 extern const size_t n_migrations;
 
 /* Applies what is missing, each step in a transaction of its own under a lock that other processes
- * wait for. ERR_SCHEMA when the database is newer than this program. */
+ * wait for. Programs that use the database meanwhile are not held up: a step that waits for one of
+ * their locks gives up after half a second and is tried again, for a minute. ERR_SCHEMA when the
+ * database is newer than this program, and one of its steps is not for it. */
 int store_migrate(struct db *db, struct error *err) MUST_CHECK;
 
 /* Read-only: is this a muster database, of a version that this program knows or can migrate from?

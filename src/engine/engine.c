@@ -3,51 +3,21 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/budget.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "db/migrate.h"
 #include "engine/database_clock.h"
 #include "engine/ear.h"
+#include "engine/engine_state.h"
 #include "engine/expirer.h"
 #include "engine/feature.h"
 #include "engine/readers.h"
-#include "engine/space.h"
 #include "engine/watcher.h"
 
-enum {
-    POSTGRES_WRITERS = 2,
-    COMMAND_READERS = 1, /* a command makes one request at a time */
-    WRITERS_MAX = 4,
-    READERS_MAX = 64,
-    HASHES_MAX = 16,
-    FEATURES_MAX = 32,
-};
-
-struct engine {
-    struct engine_options options;
-    struct budgets unlimited; /* when the options bring none */
-    bool shared;
-    struct txn txns[WRITERS_MAX];
-    size_t n_txns;
-    struct db *read_dbs[READERS_MAX];
-    size_t n_read_dbs;
-    struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
-    struct db *ear_db;             /* if the database is shared and this is a server */
-    const struct engine_cache *caches[CHANGE_TOPICS];
-    void *states[FEATURES_MAX];
-    size_t n_opened, n_started; /* features */
-    struct writer *writer;
-    struct readers *readers, *hashers;
-    struct watcher *watcher;
-    struct expirer *expirer;
-    struct ear *ear;
-    struct space space;
-};
+enum { HASHES_MAX = 16 };
 
 static size_t index_of(const struct engine *e, const struct feature *feature)
 {
@@ -68,53 +38,6 @@ struct budgets *engine_budgets(struct engine *e)
 void *engine_state(const struct engine *e, const struct feature *feature)
 {
     return e->states[index_of(e, feature)];
-}
-
-static int open_writers(struct engine *e, struct error *err)
-{
-    size_t writers = 1;
-
-    for (; e->n_txns < writers; e->n_txns++) {
-        struct txn *txn = &e->txns[e->n_txns];
-
-        if (db_open(e->options.database, DB_WRITER, &txn->db, err) != 0)
-            return -1;
-        txn->engine = e;
-        if (e->n_txns > 0)
-            continue;
-        e->shared = strcmp(db_dialect(txn->db), "postgres") == 0;
-        writers = e->shared && e->options.serves ? POSTGRES_WRITERS : 1;
-        /* A failed sync may have left pages that only look stored: write and sync them again before
-         * a retry is reported as a duplicate. */
-        if (db_checkpoint(txn->db, err) != 0 || store_migrate(txn->db, err) != 0) {
-            e->n_txns = 1;
-            return -1;
-        }
-        db_set_log_max(txn->db, e->options.log_max_bytes);
-    }
-    return 0;
-}
-
-static int open_databases(struct engine *e, struct error *err)
-{
-    const char *database = e->options.database;
-    unsigned wanted = e->options.serves ? e->options.readers : COMMAND_READERS;
-    unsigned readers = wanted < READERS_MAX ? wanted : READERS_MAX;
-
-    if (open_writers(e, err) != 0)
-        return -1;
-    for (; e->n_read_dbs < readers; e->n_read_dbs++)
-        if (db_open(database, DB_READER, &e->read_dbs[e->n_read_dbs], err) != 0)
-            return -1;
-    if (e->options.serves && db_open(database, DB_READER, &e->hash_db, err) != 0)
-        return -1;
-    if (db_open(database, DB_READER, &e->watch_db, err) != 0)
-        return -1;
-    if (!e->shared)
-        return 0;
-    if (e->options.serves && db_open(database, DB_READER, &e->ear_db, err) != 0)
-        return -1;
-    return database_clock_learn(e->watch_db, err);
 }
 
 static int open_features(struct engine *e, struct error *err)
@@ -212,6 +135,12 @@ static int start_threads(struct engine *e, struct error *err)
     if (refresh_caches(e, e->watch_db, err) != 0 || writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, e->options.reads_max, &e->readers, err) != 0)
         return -1;
+    if (e->n_standby_dbs > 0) {
+        if (readers_new(e->standby_dbs, e->n_standby_dbs, e->options.reads_max, &e->standby_readers,
+                        err) != 0)
+            return -1;
+        readers_use_standby(e->standby_readers, &e->standby, e->readers);
+    }
     if (e->hash_db == NULL)
         return 0;
     return readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err);
@@ -240,6 +169,39 @@ struct tick engine_now(const struct engine *e, bool healthy)
                           .healthy = healthy && writer_is_healthy(e->writer) };
 }
 
+static int probe_run(struct reader_job *job, struct db *db, struct error *err)
+{
+    (void)job;
+    (void)db;
+    (void)err;
+    return 0;
+}
+
+static void probe_done(struct reader_job *job, const struct error *err)
+{
+    struct engine *e = CONTAINER_OF(job, struct engine, probe);
+
+    (void)err;
+    atomic_store(&e->probes, false);
+}
+
+/* Asks the primary how far it is and, if the standby was not good enough, tries that again with a
+ * read of nothing, so that no caller has to wait for a connection. */
+static void look_at_standby(struct engine *e)
+{
+    struct error err = { 0 };
+
+    if (e->standby_readers == NULL)
+        return;
+    if (standby_ask(&e->standby, e->watch_db, &err) != 0) /* then its last answer gets old */
+        log_write(LOG_INFO, "standby", "the primary does not say how far it is: %s", err.text);
+    if (standby_is_usable(&e->standby) || atomic_exchange(&e->probes, true))
+        return;
+    e->probe = (struct reader_job){ .run = probe_run, .done = probe_done };
+    if (readers_submit(e->standby_readers, &e->probe, NULL) != 0)
+        atomic_store(&e->probes, false);
+}
+
 /* The watcher's thread, about once a second. */
 static void tick_features(void *ctx, bool healthy)
 {
@@ -247,6 +209,8 @@ static void tick_features(void *ctx, bool healthy)
     const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
     const struct tick tick = engine_now(e, healthy && (timed || !e->shared));
 
+    if (timed)
+        look_at_standby(e);
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
         const struct feature *feature = e->options.features[f];
@@ -289,6 +253,8 @@ static void expire(void *ctx)
     writer_expire(e->writer);
     if (max_us > 0)
         readers_expire(e->readers, max_us);
+    if (max_us > 0 && e->standby_readers != NULL)
+        readers_expire(e->standby_readers, max_us);
 }
 
 /* A command waits for the database as long as it takes. */
@@ -310,11 +276,19 @@ static void stop_threads(struct engine *e)
     while (e->n_started > 0)
         if (e->options.features[--e->n_started]->stop != NULL)
             e->options.features[e->n_started]->stop(e);
-    writer_stop(e->writer); /* before the readers: a change is followed by a read */
+    writer_stop(e->writer);           /* before the readers: a change is followed by a read */
+    readers_free(e->standby_readers); /* before those that it passes jobs on to */
     readers_free(e->readers);
     writer_free(e->writer); /* after the readers: a read may still submit to it, and is refused */
     e->writer = NULL;
-    e->readers = NULL;
+    e->readers = e->standby_readers = NULL;
+}
+
+void engine_leave(struct engine *e)
+{
+    for (size_t i = 0; i < e->n_started; i++)
+        if (e->options.features[i]->leave != NULL)
+            e->options.features[i]->leave(e);
 }
 
 static void close_all(struct engine *e)
@@ -327,14 +301,9 @@ static void close_all(struct engine *e)
     while (e->n_opened > 0)
         if (e->options.features[--e->n_opened]->close != NULL)
             e->options.features[e->n_opened]->close(e->states[e->n_opened]);
-    db_close(e->ear_db);
-    db_close(e->watch_db);
-    db_close(e->hash_db);
-    for (size_t i = 0; i < e->n_read_dbs; i++)
-        db_close(e->read_dbs[i]);
-    for (size_t i = 0; i < e->n_txns; i++)
-        db_close(e->txns[i].db);
+    engine_close_databases(e);
     space_done(&e->space);
+    standby_done(&e->standby);
     free(e);
 }
 
@@ -367,10 +336,11 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     e->options = *options;
     budgets_init(&e->unlimited);
     limit_shares(e);
+    standby_init(&e->standby, options->standby_max_lag_us);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
-    if (open_databases(e, err) != 0 || open_features(e, err) != 0 || start_threads(e, err) != 0 ||
-        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_expirer(e, err) != 0 ||
-        start_ear(e, err) != 0) {
+    if (engine_open_databases(e, err) != 0 || open_features(e, err) != 0 ||
+        start_threads(e, err) != 0 || start_features(e, err) != 0 || start_watcher(e, err) != 0 ||
+        start_expirer(e, err) != 0 || start_ear(e, err) != 0) {
         close_all(e);
         return -1;
     }
@@ -445,6 +415,9 @@ const struct engine_cache *engine_cache(const struct engine *e, enum change_topi
 
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)
 {
+    if (job->may_lag && e->standby_readers != NULL && standby_is_usable(&e->standby) &&
+        readers_submit(e->standby_readers, job, NULL) == 0)
+        return 0;
     return readers_submit(e->readers, job, err);
 }
 

@@ -25,7 +25,10 @@ struct space_stats;
 #define ENGINE_CHANGED "changed"
 
 struct engine_options {
-    const char *database;                  /* as for db_open() */
+    const char *database;         /* as for db_open() */
+    const char *database_pool;    /* of a pooler, for readers; NULL or empty: none */
+    const char *database_standby; /* for reads that may lag; NULL or empty: none */
+    int64_t standby_max_lag_us;
     const struct feature *const *features; /* ends in NULL */
     const struct settings *settings;       /* for the features; borrowed */
     struct budgets *budgets; /* borrowed; NULL: without limits but for tenants' shares of queues */
@@ -46,6 +49,10 @@ int engine_new(const struct engine_options *options, struct engine **ret,
 /* Commits what is queued, stops all threads, checkpoints the database. NULL is fine. */
 void engine_free(struct engine *e);
 
+/* The server begins to stop: requests under way no longer wait for other services. Then stop taking
+ * requests, and engine_free(). */
+void engine_leave(struct engine *e);
+
 /* The state that the feature's open() created. Each feature wraps this in a typed function. */
 void *engine_state(const struct engine *e, const struct feature *feature);
 
@@ -58,6 +65,10 @@ const struct settings *engine_settings(const struct engine *e);
 struct budgets *engine_budgets(struct engine *e);
 
 const char *engine_database(const struct engine *e);
+
+/* A further connection that reads; the caller owns *ret. Any thread. */
+int engine_open_reader(const struct engine *e, struct db **ret, struct error *err) MUST_CHECK;
+
 bool engine_serves(const struct engine *e);
 
 /* Are changes of other processes told at once, now? Otherwise they are found by looking. */
@@ -100,7 +111,8 @@ struct engine_cache {
 void engine_set_cache(struct engine *e, enum change_topic topic, const struct engine_cache *cache);
 const struct engine_cache *engine_cache(const struct engine *e, enum change_topic topic);
 
-/* Any thread; see readers_submit(). */
+/* Any thread; see readers_submit(). A job that may lag is read from a standby, if one is set and is
+ * recent enough. */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
 /* Runs a short job at once on this thread; see readers_run_inline(). */

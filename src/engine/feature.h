@@ -52,6 +52,9 @@ struct feature {
     void (*hear)(struct engine *e, struct str text);
     bool (*tell)(struct engine *e, struct buf *ret);
 
+    /* The server begins to stop, while requests are still under way: ends waits for others. */
+    void (*leave)(struct engine *e);
+
     /* Stops what start() started, while the writer still accepts jobs. */
     void (*stop)(struct engine *e);
 

@@ -20,6 +20,7 @@
 #include "base/thread.h"
 #include "db/db.h"
 #include "engine/share.h"
+#include "engine/standby.h"
 
 /* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
  * misses it is not short, or was preempted: under full ingest load 24 of 3,000 short reads missed a
@@ -30,6 +31,9 @@ enum { INLINE_DEADLINE_US = 2000 };
 /* The deadline cannot interrupt a wait for the disk. So that loops do not block repeatedly, after a
  * wait of BLOCKED_US all reads go to reader threads for a while. */
 enum { BLOCKED_US = 5000, INLINE_PAUSE_US = USEC_PER_SEC };
+
+/* A standby that did not answer for this long is not asked again at once. */
+enum { PATIENCE_US = 400000 };
 
 struct connection {
     struct connection *next; /* in the stack of free ones */
@@ -44,6 +48,8 @@ struct readers {
     size_t n_connections;
 
     size_t queue_max;
+    struct standby *standby; /* NULL: the connections are to the primary */
+    struct readers *primary; /* takes what the standby cannot do */
 
     struct lock lock;    /* also guards the members of each connection, except `db` */
     struct cond changed; /* see 2 above */
@@ -216,6 +222,40 @@ static void run_job(struct reader_job *job, struct db *db)
     finish(job, status == 0 ? NULL : &err);
 }
 
+/* Whether the job was done: not if the standby lags or fails, which the caller need not know. What
+ * took long is not done twice. */
+static bool run_on_standby(struct readers *r, struct reader_job *job, struct db *db)
+{
+    const int64_t began_us = clock_raw_us();
+    struct error err = { 0 };
+    int status = standby_check(r->standby, db, &err);
+
+    if (status != 0 && err.code == ERR_UNAVAILABLE && clock_raw_us() - began_us < PATIENCE_US &&
+        db_ping(db, &err) == 0)
+        status = standby_check(r->standby, db, &err);
+    if (status == 0)
+        status = job->run(job, db, &err);
+    if (status != 0 && !(err.code == ERR_BUSY && clock_raw_us() - began_us >= PATIENCE_US) &&
+        (err.code == ERR_BUSY || err.code == ERR_UNAVAILABLE || err.code == ERR_INTERNAL)) {
+        standby_shun(r->standby);
+        return false;
+    }
+    metric_add(METRIC_READS_STANDBY, 1);
+    finish(job, status == 0 ? NULL : &err);
+    return true;
+}
+
+static void pass_on(struct readers *r, struct reader_job *job)
+{
+    struct error err = { 0 };
+
+    metric_add(METRIC_READS_STANDBY_PASSED_ON, 1);
+    if (job->budget != NULL)
+        budget_give(job->budget, BUDGET_READS, 1); /* the primary's queue takes it again */
+    if (readers_submit(r->primary, job, &err) != 0)
+        job->done(job, &err);
+}
+
 /* Takes the jobs out of the queue that were submitted before `before_us`. */
 static struct reader_job *unqueue_old(struct readers *r, int64_t before_us) REQUIRES(r->lock)
 {
@@ -263,8 +303,12 @@ static void *reader_main(void *arg)
     struct reader_job *job;
 
     thread_begin("muster-reader", THREAD_PLAIN);
-    while ((job = take_job(r, &c)) != NULL)
-        run_job(job, c->db);
+    while ((job = take_job(r, &c)) != NULL) {
+        if (r->standby == NULL)
+            run_job(job, c->db);
+        else if (!run_on_standby(r, job, c->db))
+            pass_on(r, job);
+    }
     return NULL;
 }
 
@@ -364,6 +408,14 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
         }
     *ret = r;
     return 0;
+}
+
+void readers_use_standby(struct readers *r, struct standby *standby, struct readers *primary)
+{
+    lock_acquire(&r->lock); /* a thread that takes a job afterwards sees both */
+    r->standby = standby;
+    r->primary = primary;
+    lock_release(&r->lock);
 }
 
 void readers_free(struct readers *r)

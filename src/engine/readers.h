@@ -13,6 +13,7 @@
 struct budget;
 struct db;
 struct readers;
+struct standby;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
@@ -20,6 +21,7 @@ struct reader_job {
     int64_t queued_us;       /* raw clock */
     struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
     bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
+    bool may_lag; /* its caller has changed nothing, and may see what was true a while ago */
 
     /* Reader thread, or the caller of readers_run_inline(). Called again after a lost connection
      * was restored, or after a deadline passed. */
@@ -32,6 +34,10 @@ struct reader_job {
 /* One thread per connection; no other thread may use the `n` connections until readers_free(). */
 int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct readers **ret,
                 struct error *err) MUST_CHECK;
+
+/* These connections are to a standby. A job that it is not recent enough for, or that fails on it,
+ * goes to `primary`. Before the first job; both outlive `r`. */
+void readers_use_standby(struct readers *r, struct standby *standby, struct readers *primary);
 
 /* Any thread. ERR_BUSY when the queue or the tenant's share of it is full, or the pool is stopping.
  */

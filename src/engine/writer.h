@@ -35,6 +35,10 @@ struct writer_job {
     enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
     int64_t cost_us, queued_us;  /* raw clock */
 
+    /* Writer thread, before any job of the group is applied: says what apply() will ask for, so
+     * that it can be read for all of them at once. May be NULL. */
+    void (*announce)(struct writer_job *job, struct txn *txn);
+
     /* Writer thread, in the transaction. A failure rolls the whole group back. May be called again
      * for the same job, after a rollback. */
     int (*apply)(struct writer_job *job, struct txn *txn, struct error *err);

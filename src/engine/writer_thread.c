@@ -139,6 +139,9 @@ static int apply_all(struct writer_thread *t, const struct job_list *group, stru
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
     assert(on_writer_thread(t) && t->txn->state == TXN_OPEN);
+    for (struct writer_job *job = group->first; job != NULL; job = job->next)
+        if (job->announce != NULL)
+            job->announce(job, t->txn);
     for (struct writer_job *job = group->first; job != NULL; job = job->next) {
         assert(job->state == JOB_QUEUED);
         job->txn = t->txn;

@@ -33,8 +33,11 @@
 #include "http/internal.h"
 
 enum {
-    BODY_RATE = 64 * 1024,  /* bytes per second that a body may take, after body_ms */
-    WRITE_RATE_MIN = 16384, /* bytes per second that a client must read, in every write_ms */
+    BODY_RATE = 64 * 1024,    /* bytes per second that a body may take, after body_ms */
+    WRITE_RATE_MIN = 16384,   /* bytes per second that a client must read, in every write_ms */
+    LINGER_MAX = 256 * 1024,  /* bytes drained before closing */
+    LINGER_STEP = 128 * 1024, /* after as many the time of LINGER starts again */
+    LINGER_BODIES = 4, /* drained besides, when a body was too large: times the largest body */
 };
 
 static bool takes_input(const struct http_conn *c)
@@ -57,6 +60,7 @@ static void begin_request(struct http_conn *c)
             c->address != NULL ? &c->address->budget : &c->loop->admission->budgets->open;
     c->call = call;
     c->refused = c->cut_short = false;
+    c->linger_left = LINGER_MAX;
     http_parser_begin(&c->parser, c->loop->limits, &call->x, &call->body);
     http_conn_enter(c, CONN_HEAD);
 }
@@ -151,11 +155,23 @@ static void request_complete(struct http_conn *c)
     app->on_request(app->ctx, &c->call->x);
 }
 
-/* One step through the input; false when more input is needed. */
-static bool step(struct http_conn *c, struct str *in)
+/* Many clients send all of a body before they read, and must learn that it was too large instead of
+ * sending it again. A caller that may send such bodies may have some of this one drained: it holds
+ * nothing meanwhile. One whose share is used up may not. */
+static void too_large(struct http_conn *c)
 {
     const struct http_app *app = c->loop->app;
 
+    c->cut_short = true;
+    if (!c->call->x.no_room)
+        c->linger_left += LINGER_BODIES * c->call->x.body_max;
+    http_conn_enter(c, CONN_BUSY);
+    app->on_too_large(app->ctx, &c->call->x);
+}
+
+/* One step through the input; false when more input is needed. */
+static bool step(struct http_conn *c, struct str *in)
+{
     if (c->state == CONN_IDLE) {
         if (in->len == 0)
             return false;
@@ -173,9 +189,7 @@ static bool step(struct http_conn *c, struct str *in)
         request_complete(c);
         return true;
     case PARSE_TOO_LARGE:
-        c->cut_short = true;
-        http_conn_enter(c, CONN_BUSY);
-        app->on_too_large(app->ctx, &c->call->x);
+        too_large(c);
         return true;
     case PARSE_REFUSED:
         refuse(c, c->parser.status, c->parser.detail);
@@ -253,10 +267,15 @@ int64_t http_conn_body_deadline_us(const struct http_conn *c)
 
 static void drain_input(struct http_conn *c, size_t n)
 {
-    if (n >= c->linger_left)
+    size_t left = c->linger_left;
+
+    if (n >= left) {
         http_conn_close(c);
-    else
-        c->linger_left -= n;
+        return;
+    }
+    c->linger_left -= n;
+    if (left / LINGER_STEP != c->linger_left / LINGER_STEP)
+        http_conn_enter(c, CONN_LINGER);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)

@@ -24,6 +24,7 @@ static const struct {
     { 308, STR_INIT("HTTP/1.1 308 Permanent Redirect\r\n") },
     { 400, STR_INIT("HTTP/1.1 400 Bad Request\r\n") },
     { 401, STR_INIT("HTTP/1.1 401 Unauthorized\r\n") },
+    { 402, STR_INIT("HTTP/1.1 402 Payment Required\r\n") },
     { 403, STR_INIT("HTTP/1.1 403 Forbidden\r\n") },
     { 404, STR_INIT("HTTP/1.1 404 Not Found\r\n") },
     { 405, STR_INIT("HTTP/1.1 405 Method Not Allowed\r\n") },

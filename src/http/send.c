@@ -13,8 +13,7 @@
 #include "http/internal.h"
 
 enum {
-    SKIP_MAX = 64 * 1024,    /* bytes of an unwanted body that are read to keep the connection */
-    LINGER_MAX = 256 * 1024, /* bytes drained before closing */
+    SKIP_MAX = 64 * 1024, /* bytes of an unwanted body that are read to keep the connection */
 };
 
 /* Half-closes and drains, so that the client gets to read the answer. */
@@ -28,7 +27,6 @@ static void linger(struct http_conn *c)
         http_conn_close(c);
         return;
     }
-    c->linger_left = LINGER_MAX;
     http_conn_enter(c, CONN_LINGER);
 }
 

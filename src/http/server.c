@@ -78,6 +78,8 @@ static int start(struct http_server *server, const struct http_options *options,
     }
     if (options->unix_path != NULL && add_unix(server, options->unix_path, err) != 0)
         return -1;
+    if (options->bound != NULL)
+        options->bound(options->bound_ctx, server->port);
     for (unsigned i = all; i-- > 0;) { /* those who take over before those who hand over */
         struct http_loop *loop = &server->loops[i];
         int r = uv_thread_create(&loop->thread, http_loop_run, loop);

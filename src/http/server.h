@@ -40,6 +40,9 @@ struct http_options {
     struct budgets *budgets; /* connections, bodies and replies count there; NULL: no limits */
     const struct address_list *exempt; /* peers that are not counted by address, such as proxies,
                                           which bring many clients; borrowed; NULL: none */
+    /* Told the port before the first connection is accepted, on the caller's thread; NULL: none. */
+    void (*bound)(void *ctx, unsigned port);
+    void *bound_ctx;
 };
 
 /* Binds and starts the loops; on return of 0 it listens. `app` is copied. The caller owns *ret. */

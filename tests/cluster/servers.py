@@ -60,10 +60,9 @@ def environment(programs, url, workers=()):
 
 
 def start_again(server):
-    """On the port and with the data that it had when it was killed."""
+    """On the port and with the data that it had when it was killed; False if it ended once more."""
     fence(server)
-    if not server.listen(server.port):
-        raise RuntimeError(f"PostgreSQL did not start again: {Path(server.log).read_text()[-2000:]}")
+    return server.listen(server.port)
 
 
 def fence(server):
@@ -110,7 +109,8 @@ class Pair:
         self.primary.port, self.standby.port = port_of(url), plain.free_port()
         # the standby takes the setting over; the primary reads it when there is somebody to wait for
         self._sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
-        self._copy()
+        if not self._copy():
+            raise RuntimeError(f"no standby: {Path(self.standby.log).read_text()[-2000:]}")
         self._sql("SELECT pg_reload_conf()")
         return url
 
@@ -127,33 +127,40 @@ class Pair:
         )  # fmt: skip
 
     def _copy(self):
-        """Makes the standby anew from the primary."""
+        """Makes the standby anew from the primary; False if one of them ended meanwhile."""
         standby = self.standby
         shutil.rmtree(standby.data, ignore_errors=True)
         source = (f"postgresql://muster@127.0.0.1:{self.primary.port}/postgres"
                   "?application_name=standby&sslmode=disable")  # fmt: skip
-        subprocess.run(
+        copied = subprocess.run(
             [f"{self.programs}/pg_basebackup", "-D", standby.data, "-d", source, "-R",
              "-X", "stream", "-c", "fast", "--no-sync"],
-            check=True, cwd="/", **standby.identity,
+            check=False, capture_output=True, cwd="/", **standby.identity,
         )  # fmt: skip
-        if not standby.listen(standby.port):
-            raise RuntimeError(f"no standby: {Path(standby.log).read_text()[-2000:]}")
+        return copied.returncode == 0 and standby.listen(standby.port)
 
     def promote(self):
-        """After the primary was killed: the standby takes its place."""
+        """After the primary was killed: the standby takes its place. False if it is gone too; then
+        the primary has everything, because nothing is acknowledged without it."""
         fence(self.primary)
-        subprocess.run(
+        if self.standby.process.poll() is not None:
+            return False
+        promoted = subprocess.run(
             [f"{self.programs}/pg_ctl", "promote", "-w", "-t", str(PROMOTE_SECONDS), "-D",
              self.standby.data],
-            check=True, stdout=subprocess.DEVNULL, cwd="/", **self.standby.identity,
+            check=False, capture_output=True, cwd="/", **self.standby.identity,
         )  # fmt: skip
+        if promoted.returncode != 0:
+            fence(self.standby)  # there must not be two primaries
+            return False
         self.servers.reverse()
+        return True
 
     def mend(self):
-        """The other of the two becomes a new standby, without which nothing is acknowledged."""
+        """The other of the two becomes a new standby, without which nothing is acknowledged. False
+        if it did not: the primary may be gone."""
         fence(self.standby)
-        self._copy()
+        return self._copy()
 
     def stop(self):
         for server in self.servers:

@@ -3,6 +3,7 @@
 Under tests/cluster/with_citus, which starts a coordinator and two workers.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from muster import Postgres, Server, running
+from postgres import Session, SqlError
+from queries import queries
 from stored import of_tenant, stored
 from waiting import until
 
@@ -87,8 +90,13 @@ def test_a_database_is_distributed_with_what_it_holds(tmp_path):
             assert refused.returncode == 1 and "stop its nodes" in refused.stderr
             server.stop()
             assert "0 of " in server.cli("cluster", "status")
+            plain = json.loads(server.cli("cluster", "status", "--json"))
+            assert plain["coordinator"] and plain["distributed"] == 0 < plain["tables"]
             assert "tables are distributed now" in server.cli("cluster", "enable")
             assert "were distributed already" in server.cli("cluster", "enable")
+            told = json.loads(server.cli("cluster", "enable", "--json"))
+            assert told["distributed"] == told["tables"]
+            assert told == json.loads(server.cli("cluster", "status", "--json"))
             assert psql(url, "SELECT pg_relation_size('events')") == "0", "the old rows are left"
             server.start()
             for tenant in tenants:
@@ -119,7 +127,8 @@ def test_a_migration_runs_and_distributes_what_it_makes():
     try:
         # as if none had run since 0038, which makes tables; those of later ones are undone too
         psql(url, f"DROP TABLE {', '.join(tables_since(38))} CASCADE",
-             "DELETE FROM schema_version WHERE number >= 38")  # fmt: skip
+             "DELETE FROM schema_version WHERE number >= 38",
+             "ALTER TABLE schema_version DROP COLUMN oldest")  # fmt: skip
         Server("data", url).cli("tenant", "list")
         placed = "SELECT partmethod FROM pg_dist_partition WHERE logicalrelid = 'rate_windows'::regclass"
         assert psql(url, placed) == "h"
@@ -153,6 +162,43 @@ def test_nodes_on_any_server_see_one_another(tmp_path):
         finally:
             if worker.process is not None:
                 worker.kill()
+
+
+def waits_for(urls, prepared, arguments, patience):
+    """Does one session's lock make another, on another server, wait for that many seconds?"""
+    sessions = [Session(url) for url in urls]
+    try:
+        for session in sessions:
+            session.run(f"PREPARE lock_it AS {prepared}")
+            session.run("BEGIN")
+        sessions[0].run(f"EXECUTE lock_it({arguments[0]})")
+        sessions[1].run(f"SET LOCAL statement_timeout = '{patience}s'")
+        try:
+            sessions[1].run(f"EXECUTE lock_it({arguments[1]})")
+        except SqlError as error:
+            assert "statement timeout" in str(error)
+            return True
+        return False
+    finally:
+        for session in sessions:
+            session.close()
+
+
+def test_a_lock_on_rate_windows_holds_for_nodes_that_use_other_servers():
+    place = "features/access/rates/rate_store.c:lock_names"
+    lock = next(query for query in queries() if query.place == place)
+    same, other = "ARRAY['a', 'b']", "ARRAY['c']"
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    servers = [url, url_of_worker(url, 0), url_of_worker(url, 1)]
+    try:
+        for pair in zip(servers, servers[1:] + servers[:1], strict=True):
+            assert waits_for(pair, lock.citus, (same, same), 1)
+            assert not waits_for(pair, lock.citus, (same, other), 50)
+        # an advisory lock as one server has it does not hold on another
+        assert not waits_for(servers[:2], lock.text, (same, same), 50)
+    finally:
+        postgres.drop(url)
 
 
 def test_a_worker_that_is_away_fails_only_its_tenants(tmp_path):

@@ -14,6 +14,7 @@ SEVERAL = {
     "features/access/tenants_store.c:select_tenants": "when tenants change",
     "features/agents/config/catalog_store.c:enter": "a registration; its rows go to one",
     "features/alerts/failing_store.c:open_failing": "the watch over all failing agents",
+    "features/alerts/rules_store.c:budget_alerts": "the watch over all hard budgets",
     "features/alerts/store.c:alerts_to_remind": "the watch over all open alerts",
     "features/alerts/store.c:count_open": "a metric",
     "features/alerts/store.c:unnotified_alerts": "the watch over all alerts",

@@ -1,5 +1,7 @@
 """`make cluster`: what its parts do when others are killed, and the account that must see a loss."""
 
+import importlib.machinery
+import importlib.util
 import os
 import re
 import signal
@@ -7,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from account import Sender, balance
@@ -48,6 +51,13 @@ def progress(senders):
     return lambda: all(s.acknowledged > n for s, n in zip(senders, before, strict=True))
 
 
+def kill(cluster, name):
+    """Until it is dead."""
+    process = cluster.named()[name]
+    cluster.kill(name)
+    process.wait(60)
+
+
 @pytest.mark.parametrize("name", ["node-2", "primary", "standby", "primary"])
 def test_nothing_acknowledged_is_lost_when_a_part_is_killed(cluster, senders, name):
     until(progress(senders), 60)
@@ -61,6 +71,24 @@ def test_nothing_acknowledged_is_lost_when_a_part_is_killed(cluster, senders, na
     assert acknowledged > 0 and (lost, twice) == (0, 0)
     assert all(400 <= status < 600 and status not in (400, 401, 403, 404, 422) for s in senders
                for status in s.refused)  # fmt: skip
+
+
+def test_nothing_acknowledged_is_lost_when_both_databases_are_killed_at_once(cluster, senders):
+    until(progress(senders), 60)
+    for name in ("standby", "primary"):
+        kill(cluster, name)
+    until(cluster.healed, 120)
+    until(progress(senders), 60)
+    # and the primary a moment later, when it was seen that the standby is away
+    kill(cluster, "standby")
+    cluster.look()
+    kill(cluster, "primary")
+    until(cluster.healed, 120)
+    until(progress(senders), 60)
+    for sender in senders:
+        sender.stop()
+    acknowledged, lost, twice = balance(cluster.reads, senders)
+    assert acknowledged > 0 and (lost, twice) == (0, 0)
 
 
 def test_the_account_sees_an_event_that_is_gone(cluster, senders):
@@ -98,6 +126,22 @@ def test_the_command_prints_what_to_open_and_to_kill_and_keeps_nothing():
         late.cancel()
         process.kill()
         process.wait()
+
+
+def test_a_loss_that_was_seen_stays_the_verdict(monkeypatch):
+    loader = importlib.machinery.SourceFileLoader("cluster_command", COMMAND[-1])
+    command = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(command)
+    stop, looks = threading.Event(), []
+
+    def look():
+        looks.append(1)
+        if len(looks) > 1:  # Ctrl-C ends what it waits for
+            stop.set()
+            raise subprocess.CalledProcessError(-2, "psql")
+
+    monkeypatch.setattr(command, "account", lambda *_: False)
+    assert command.watch(SimpleNamespace(look=look), [], stop) is False
 
 
 def test_wrong_use_is_refused_in_a_sentence():

@@ -1,7 +1,8 @@
 """A whole cluster: database servers, three nodes and HAProxy; what is killed comes back by itself.
 
-A killed primary is fenced, its standby promoted, and a new standby made. Nodes, workers and standbys
-start again after a while on what they had.
+A killed primary is fenced, its standby promoted, and a new standby made; if the standby is gone too,
+the primary starts again. Nodes, workers and standbys start again after a while on what they had.
+Anything may be killed while something else comes back: what fails for it is tried again.
 """
 
 import os
@@ -94,8 +95,7 @@ class Cluster:
             if name not in self.away:
                 self.say(f"{name} was killed")
                 self.away[name] = time.monotonic() + self.down_s
-                if name == "primary":
-                    self._fail_over()
+                if name == "primary" and self._fail_over():
                     return
             if time.monotonic() >= self.away[name] and self._bring_back(name):
                 del self.away[name]
@@ -103,16 +103,20 @@ class Cluster:
                 self.say(f"{name} is back")
 
     def _fail_over(self):
+        """Whether the standby is the primary now. The new standby may be away."""
         began = time.monotonic()
-        del self.away["primary"]
-        self.databases.promote()
+        if not self.databases.promote():
+            self.say("its standby is gone too: the primary will start again on what it has")
+            return False
         took = time.monotonic() - began
-        self.databases.mend()
+        self.away = {name: at for name, at in self.away.items() if name.startswith("node-")}
+        self.say(f"its standby is the primary since {took:.1f} s after")
+        if self.databases.mend():
+            self.say(f"a new standby, which commits wait for, since {time.monotonic() - began:.1f} s")
+        else:
+            self.away["standby"] = time.monotonic() + self.down_s
         self._write_pids()
-        self.say(
-            f"its standby is the primary since {took:.1f} s after; a new standby, which commits"
-            f" wait for, since {time.monotonic() - began:.1f} s"
-        )
+        return True
 
     def _bring_back(self, name):
         if name.startswith("node-"):
@@ -124,12 +128,11 @@ class Cluster:
                 node.start()
             except Trouble:  # its database is away
                 return False
-        elif name == "standby":
-            self.databases.mend()
-        else:
-            number = 0 if name == "coordinator" else int(name[-1])
-            start_again(self.databases.servers[number])
-        return True
+            return True
+        if name == "standby":
+            return self.databases.mend()
+        number = 0 if name in ("coordinator", "primary") else int(name[-1])
+        return start_again(self.databases.servers[number])
 
     def healed(self):
         """Everything runs and the balancer reaches a node that is well."""

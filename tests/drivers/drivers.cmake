@@ -13,4 +13,5 @@ endforeach()
 add_test(NAME drivers/sqlite COMMAND drivers_sqlite)
 add_test(NAME drivers/postgres COMMAND
     ${CMAKE_CURRENT_SOURCE_DIR}/drivers/with_postgres $<TARGET_FILE:drivers_postgres>)
-set_tests_properties(drivers/sqlite drivers/postgres PROPERTIES TIMEOUT 600 LABELS drivers)
+# The longest come first (COST), or the others would wait for them at the end.
+set_tests_properties(drivers/sqlite drivers/postgres PROPERTIES TIMEOUT 600 LABELS drivers COST 60)

@@ -63,16 +63,84 @@ TEST(migrating_again_changes_nothing)
     db_close(db);
 }
 
+TEST(a_database_of_a_newer_program_is_used_if_each_of_its_steps_allows_it)
+{
+    static const struct db_query later = {
+        .sql = "INSERT INTO schema_version (number, name, applied_at, oldest)"
+               " VALUES ($1, 'later', 0, $2)",
+    };
+    const int64_t known = (int64_t)n_migrations;
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    struct error err = { 0 };
+
+    CHECK(store_migrate(db, NULL) == 0);
+    CHECK(db_run(db, &later, DB_ARGS(db_int(known + 1), db_int(known)), NULL) == 0);
+    CHECK(store_migrate(db, NULL) == 0);
+    CHECK(store_schema_check(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &newest), known + 1);
+    CHECK(db_run(db, &later, DB_ARGS(db_int(known + 2), db_int(known + 1)), NULL) == 0);
+    CHECK(db_run(db, &later, DB_ARGS(db_int(known + 3), db_int(known)), NULL) == 0);
+    CHECK(store_migrate(db, &err) != 0);
+    CHECK_INT(err.code, ERR_SCHEMA);
+    CHECK(store_schema_check(db, &err) != 0);
+    CHECK_INT(err.code, ERR_SCHEMA);
+    db_close(db);
+}
+
 TEST(a_database_of_a_newer_program_is_refused_with_a_sentence)
 {
     struct db *db = suite_open(suite_new_database(), DB_WRITER);
     struct error err = { 0 };
 
     CHECK(store_migrate(db, NULL) == 0);
-    suite_script(db, "INSERT INTO schema_version VALUES (9999, 'from_the_future', 0)");
+    suite_script(db, "INSERT INTO schema_version (number, name, applied_at)"
+                     " VALUES (9999, 'from_the_future', 0)");
     CHECK(store_migrate(db, &err) != 0);
     CHECK_INT(err.code, ERR_SCHEMA);
     CHECK(strstr(err.text, "9999") != NULL);
     CHECK(strstr(err.text, "newer") != NULL);
+    db_close(db);
+}
+
+/* The program's migration with this statement, for this database. */
+static const char *script_of(struct db *db, const char *statement)
+{
+    for (size_t i = 0; i < n_migrations; i++)
+        if (strstr(migrations[i].sqlite, statement) != NULL)
+            return strcmp(db_dialect(db), "postgres") == 0 ? migrations[i].postgres
+                                                           : migrations[i].sqlite;
+    fail_msg("there is no migration with %s", statement);
+    return NULL;
+}
+
+TEST(of_users_from_before_only_those_of_the_platform_are_confirmed)
+{
+    static const struct db_query others = {
+        .sql = "SELECT COUNT(*) FROM users WHERE confirmed <> 1 AND user_id IN ('boss', 'sso')"
+               " OR confirmed <> 0 AND user_id IN ('one', 'two', 'none')"
+    };
+    static const struct db_query elsewhere = {
+        .sql = "SELECT COUNT(*) FROM users u LEFT JOIN tenants t ON t.tenant_id = u.made_in"
+               " WHERE COALESCE(t.slug, '') <> CASE user_id WHEN 'one' THEN 't7' ELSE '' END"
+    };
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+
+    CHECK(store_migrate(db, NULL) == 0);
+    suite_script(db,
+                 "ALTER TABLE users DROP COLUMN confirmed; ALTER TABLE users DROP COLUMN made_in;"
+                 " INSERT INTO users (user_id, email, password, platform_role, created_at) VALUES"
+                 " ('boss', 'a@x', 'p', 0, 1), ('sso', 'b@x', '', 1, 1), ('one', 'c@x', 'p', 1, 1),"
+                 " ('two', 'd@x', 'p', 1, 1), ('none', 'e@x', 'p', 1, 1);"
+                 " INSERT INTO user_identities (issuer, subject, user_id, created_at)"
+                 " VALUES ('i', 's', 'sso', 1);"
+                 " INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at)"
+                 " VALUES ('t7', 't7', 1, 1, 1), ('t8', 't8', 1, 1, 1);"
+                 " INSERT INTO user_roles (tenant_id, user_id, role)"
+                 " SELECT tenant_id, 'two', 0 FROM tenants;"
+                 " INSERT INTO user_roles (tenant_id, user_id, role)"
+                 " SELECT tenant_id, 'one', 0 FROM tenants WHERE slug = 't7'");
+    suite_script(db, script_of(db, "ALTER TABLE users ADD COLUMN confirmed"));
+    CHECK_INT(suite_int(db, &others), 0);
+    CHECK_INT(suite_int(db, &elsewhere), 0);
     db_close(db);
 }

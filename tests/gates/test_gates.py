@@ -27,9 +27,10 @@ SMALL_TREE = {
     "sdk/typescript/package-lock.json": LOCK,
     "sdk/python/muster/good.py": "def good(value: int) -> int:\n    return value\n",
     "docs/good.md": "Good.\n",
+    "migrations/0001_good.sql": "CREATE TABLE good (x BIGINT);\n",
     ".clang-format": (ROOT / ".clang-format").read_text(),
 }
-GATES = ("format", "locks", "lengths", "banned", "words", "web", "python")
+GATES = ("format", "locks", "lengths", "banned", "words", "migrations", "web", "python")
 CHATTER = "/* chatter.c - planted. */\n"
 
 
@@ -119,6 +120,19 @@ PLANTED = [
     ("words", "docs/chatter.md", "Whoever asks.\n", "'Whoever'"),
     ("words", "README.md", "Nobody asks.\n", "'Nobody'"),
     ("words", "CONTRIBUTING.md", "So many tests, since ever.\n", "'since ever'"),
+    ("migrations", "migrations/0999_chatter.sql", "DROP TABLE good;\n", "say -- oldest: 0999"),
+    ("migrations", "migrations/0999_chatter.sql", "CREATE INDEX i ON good (x);\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql", "UPDATE good SET x = 1;\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql",
+     "ALTER TABLE good ADD COLUMN y TEXT NOT NULL;\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql",
+     "ALTER TABLE good ADD COLUMN y BIGINT, DROP COLUMN x;\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql",
+     "ALTER TABLE good DROP CONSTRAINT good_pkey;\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql",
+     "ALTER TABLE good DROP CONSTRAINT good_fkey, DROP COLUMN x;\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql", "-- oldest: 0998\n", "its own number"),
+    ("migrations", "migrations/0999_chatter.postgres.sql", "-- oldest: 0999\n", "both dialects"),
     ("web", "web/src/chatter.tsx", "<p dangerouslySetInnerHTML={x} />\n", "never markup"),
     ("web", "web/src/chatter.ts", "element.innerHTML = x;\n", "never markup"),
     ("web", "web/src/chatter.ts", "eval(x);\n", "content policy"),
@@ -165,6 +179,12 @@ HARMLESS = [
     ("banned", "src/base/chatter.c", BODY.format("malloc(4)")),
     ("banned", "src/api/chatter.c", BODY.format("memcmp(a, b, 4)")),
     ("lengths", "src/base/chatter.c", "\n" * 500),
+    ("migrations", "migrations/0999_chatter.sql",
+     "-- oldest: 0999\n-- Why; and more.\nDROP TABLE good;\n"),
+    ("migrations", "migrations/0999_chatter.sql",
+     "CREATE TABLE new (x BIGINT);\nCREATE INDEX i ON new (x);\nINSERT INTO new VALUES (1);\n"
+     "ALTER TABLE good ADD COLUMN y TEXT;\nALTER TABLE good DROP CONSTRAINT good_x_fkey;\n"
+     "ALTER TABLE good\n ADD COLUMN z BIGINT NOT NULL DEFAULT 0;\n"),
     ("web", "web/src/features/fleet/chatter.ts", 'import "../events/x";\nimport "../../ui";\n'),
     ("web", "web/src/app/chatter.ts", 'import("../pages/cost");\nimport "../style/base.css";\n'),
     ("words", "docs/chatter.md", "NULL when there is none, no more than 5, `nobody`, \"nobody\".\n"),

@@ -1,6 +1,8 @@
 """The harness of the black-box tests notices a server that misbehaves."""
 
+import http.client
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,29 @@ def test_postgres_tests_fail_rather_than_skip_without_postgres(monkeypatch):
     monkeypatch.delenv("MUSTER_TEST_POSTGRES", raising=False)
     with pytest.raises(muster.Trouble, match="with_postgres"):
         muster.Postgres()
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """How many of these answers, each of another server, are recorded."""
+    monkeypatch.setattr(muster.Recorder, "seen", Counter())
+
+    def count(*bodies):
+        for number, body in enumerate(bodies):
+            answer = muster.Answer(200, http.client.HTTPMessage(), body)
+            recorder = muster.Recorder(tmp_path)
+            recorder.add("GET", f"/api/v1/tenants/tenant-{number}/keys", answer)
+        return len(recorder.path.read_text().splitlines())
+
+    return count
+
+
+def test_answers_that_differ_in_what_is_made_up_are_recorded_once(record):
+    form = b'{"id": "0f8fad5b-d9cb-469f-a165-70867728950%d", "at": "2025-01-02T03:04:0%dZ", "n": %d}'
+    assert record(form % (1, 1, 1), form % (2, 2, 1)) == 1
+    assert record(form % (1, 1, 1), form % (2, 2, 2)) == 2
+
+
+def test_of_large_answers_few_are_recorded(record):
+    assert record(*(bytes([65 + n]) * muster.LARGE for n in range(5))) == muster.LARGE_KEPT
+    assert record(*(bytes([65 + n]) * (muster.LARGE - 1) for n in range(5))) == muster.LARGE_KEPT + 5

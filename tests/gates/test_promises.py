@@ -53,6 +53,16 @@ def test_the_tests_exist_on_each_store():
             assert file not in {f"test_{name}.py" for name in ANY_STORE}, f"{promise}: {node}"
 
 
+def test_the_page_about_promises_names_every_test():
+    page = (ROOT / "docs/internals/fair-shares.md").read_text()
+    rows = dict(re.findall(r"^\| (A\d+) \|(.*)$", page, re.M))
+    assert list(rows) == ALL
+    for promise, row in rows.items():
+        named = set(re.findall(r"`(\w+)` \(", row))
+        asked = {node.split("::test_")[1] for name, _, node in every_test() if name == promise}
+        assert named == asked, promise
+
+
 def test_every_setting_that_is_a_bound_is_in_the_table_of_bounds():
     settings = re.findall(r"`(\w+)`", (ROOT / "docs/SETTINGS.md").read_text())
     bounds = {name for name in settings if re.search(r"max_|_max|_per_|min_free", name)}

@@ -53,8 +53,8 @@ LIFTS = {
          f'{lifted("A4", "448 << 20")}larger(key_share(tenant), API_REPLY_MAX));'),
     ],
     "A5": [  # a narrative and a list of runs are read whole
-        ("features/events/runs.c", ".bytes = PAGE_BYTES - RUN_BYTES }",
-         f'.bytes = {lifted("A5", "1 << 30")}PAGE_BYTES - RUN_BYTES) }}'),
+        ("features/events/runs.c", ".bytes = PAGE_BYTES - RUN_BYTES,",
+         f'.bytes = {lifted("A5", "1 << 30")}PAGE_BYTES - RUN_BYTES),'),
         ("features/events/runs.c", ".bytes = PAGE_BYTES,",
          f'.bytes = {lifted("A5", "1 << 30")}PAGE_BYTES),'),
     ],
@@ -65,11 +65,16 @@ LIFTS = {
         ("app/assemble.c", ".log_max_bytes = settings->wal_max_bytes,",
          f'.log_max_bytes = {lifted("A7", "0")}settings->wal_max_bytes),'),
     ],
-    "A8": [  # neither a floor of free space nor a quota
+    "A8": [  # neither a floor of free space nor a quota; old alerts and repeated entries stay
         ("engine/space.c", "set_low(s, free_bytes <",
          'set_low(s, !bound_is_lifted("A8") && free_bytes <'),
         ("features/agents/over_quota.c", "return tenant_is_over_quota(",
          'return !bound_is_lifted("A8") && tenant_is_over_quota('),
+        ("features/alerts/closed/closed.c", "c->options = *options;",
+         "c->options = *options;\n"
+         '    if (bound_is_lifted("A8"))\n        c->options.keep = INT64_MAX;'),
+        ("features/agents/config/handouts.c", "return found;",
+         'return found && !bound_is_lifted("A8");'),
     ],
     "A9": [  # a key rotates as often as it likes
         ("features/access/key_routes.c", ".per_hour_max = settings->key_rotations_per_hour",

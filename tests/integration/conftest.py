@@ -6,13 +6,16 @@
     clock         moves that server's clocks: the test asks for both
 
 Passwords are hashed with little effort; those that are marked `real_hash` have an `own_server` that
-hashes them as users' does.
+hashes them as users' does. Those that are marked `administered` do not mind that their `own_server`
+has an administrator from the start with PostgreSQL: requests prepare it, and commands ask the server.
 
 MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sqlite postgres").
-MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store. What is marked `one_server`
-asks one PostgreSQL for its locks or plans, or does to its rows what Citus would not: left out under
-tests/cluster/with_citus. Those that are marked
-`smoke` are what `make check` runs.
+MUSTER_TEST_COMMANDS names another binary, for commands that ask a running server in tests that are
+not marked `commands`. MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store, and
+MUSTER_TEST_THREADS=1 those that are marked `same_threads`: TSan has seen in others what threads do in
+them. What is marked `one_server` asks one PostgreSQL for its locks or plans, or does to its rows what
+Citus would not: left out under tests/cluster/with_citus. Those that are marked `smoke` are what
+`make check` runs.
 """
 
 import os
@@ -23,7 +26,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from muster import REAL_HASH, Clock, running  # noqa: E402
+from muster import BINARY, REAL_HASH, Clock, Server, running  # noqa: E402
 from people import platform_admin  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
@@ -33,15 +36,22 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: one of the few that `make check` runs")
     config.addinivalue_line("markers", "one_server: not for a database of several servers")
     config.addinivalue_line("markers", "real_hash: its own_server hashes passwords at full cost")
+    config.addinivalue_line("markers", "administered: its own_server has an administrator")
+    config.addinivalue_line("markers", "same_threads: what threads do in it they do in others too")
+    config.addinivalue_line("markers", "commands: commands are what it tests")
 
 
 def pytest_collection_modifyitems(config, items):
+    def leave_out(is_in_vain):
+        config.hook.pytest_deselected(items=[item for item in items if is_in_vain(item)])
+        items[:] = [item for item in items if not is_in_vain(item)]
+
     if os.environ.get("MUSTER_TEST_CITUS"):
-        config.hook.pytest_deselected(items=[i for i in items if i.get_closest_marker("one_server")])
-        items[:] = [i for i in items if not i.get_closest_marker("one_server")]
+        leave_out(lambda item: item.get_closest_marker("one_server"))
     if os.environ.get("MUSTER_TEST_STORED"):
-        config.hook.pytest_deselected(items=[i for i in items if "store" not in i.fixturenames])
-        items[:] = [i for i in items if "store" in i.fixturenames]
+        leave_out(lambda item: "store" not in item.fixturenames)
+    if os.environ.get("MUSTER_TEST_THREADS"):
+        leave_out(lambda item: item.get_closest_marker("same_threads"))
 
 
 @pytest.fixture(scope="session", params=STORES)
@@ -51,9 +61,21 @@ def store(request):
 
 @pytest.fixture(scope="session")
 def server(store, tmp_path_factory):
-    with running(store, tmp_path_factory.mktemp(store)) as started:
-        started.admin = started.admin or platform_admin(started)
+    with running(store, tmp_path_factory.mktemp(store), administered=True) as started:
+        if started.database:
+            started.admin = platform_admin(started)
         yield started
+
+
+@pytest.fixture(autouse=True)
+def commands(request, monkeypatch):
+    """They ask the shared server in tests that are marked `administered`, and its store in others.
+    Where they are what is tested the binary under test gives them."""
+    if request.node.get_closest_marker("commands"):
+        monkeypatch.setattr(Server, "commands", BINARY)
+    if "server" in request.fixturenames:
+        server = request.getfixturevalue("server")
+        server.is_asked = bool(server.admin_token and request.node.get_closest_marker("administered"))
 
 
 @pytest.fixture
@@ -72,5 +94,7 @@ def clock(tmp_path):
 @pytest.fixture
 def own_server(request, store, tmp_path, clock):
     real = REAL_HASH if request.node.get_closest_marker("real_hash") else {}
-    with running(store, tmp_path, environment={**clock.environment, **real}) as started:
+    known = request.node.get_closest_marker("administered") is not None
+    environment = {**clock.environment, **real}
+    with running(store, tmp_path, administered=known, environment=environment) as started:
         yield started

@@ -5,6 +5,8 @@ import socketserver
 import threading
 from contextlib import contextmanager
 
+from muster import Clock, running
+
 WAIT_S = 30
 
 
@@ -62,3 +64,15 @@ def mail_server():
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def running_with_mail(store, folder, *arguments):
+    """A mail server, and a server that sends its mail there and follows a clock of its own."""
+    clock = Clock(folder)
+    with mail_server() as mails:
+        arguments = ["--smtp-url", mails.url, "--smtp-from", "muster@example.com",
+                     "--public-url", "http://muster.example.com", *arguments]  # fmt: skip
+        with running(store, folder, arguments=arguments, environment=clock.environment) as server:
+            server.mails, server.clock = mails, clock
+            yield server

@@ -19,16 +19,20 @@ import subprocess
 import tempfile
 import time
 import uuid
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("MUSTER_TEST_BINARY", ROOT / "build/release/muster")).resolve()
+# Gives the commands that ask a running server, where they are not what is tested: a sanitizer makes
+# each of them four times as dear.
+COMMANDS = Path(os.environ.get("MUSTER_TEST_COMMANDS", BINARY)).resolve()
 # loaded before the program: its clocks can be moved; a password costs little
 TEST_CLOCK = BINARY.with_name("muster_test_clock.so")
 CHEAP_HASH = BINARY.with_name("muster_cheap_hash.so")
 REAL_HASH = {"LD_PRELOAD": str(TEST_CLOCK)}  # of a program that hashes as users' does
-ANSWERS = Path(os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers"))
+ANSWERS = os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers")  # empty: they are not kept
 START_S, STOP_S, ANSWER_S = 30, 10, 30
 COMMAND_S = 300  # 20,000 prices are imported in one, on a busy machine
 NO_LIMIT = 1_000_000_000  # a rate that no test reaches
@@ -38,9 +42,15 @@ LOOKS = re.compile(rb"^muster_watch_looks_total (\d+)$", re.M)
 WATCHES = "who-watches-the-watch"  # the token that opens the metrics of a server with a clock
 # Identifiers, moments and our tenants' names, which no schema tells apart.
 MADE_UP = re.compile(
-    rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\btenant-\d+"
-    rb"|\b20\d\d-[01]\d-[0-3]\dT[0-2]\d(?::[0-5]\d){2}(?:\.\d{6})?Z"
+    rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|tenant-\d+"
+    rb"|20\d\d-[01]\d-[0-3]\dT[0-2]\d(?::[0-5]\d){2}(?:\.\d{6})?Z"
 )
+LARGE, LARGE_KEPT = 65536, 2  # bytes of an answer; how many of an operation are recorded
+ADMINISTRATOR = "admin@example.com"  # who is in a database from the start
+REMOTE = (  # commands that need not be on the server's machine
+    "agent", "catalog", "document", "key", "maintenance", "model", "policy", "price", "retention",
+    "rule", "secret", "tenant", "user", "value", "webhook",
+)  # fmt: skip
 SANITIZER = re.compile(r"\w+Sanitizer|runtime error: |^==\d+==", re.M)
 
 
@@ -60,18 +70,25 @@ class Answer:
 
 class Recorder:
     """Every exchange as a line of JSON, for tests/contract to hold against docs/openapi.json. One of
-    those that differ in names that are made up alone: who waits gets the same answer many times."""
+    those that differ in names that are made up alone: who waits gets the same answer many times. Of
+    large answers, whose many rows are alike, the first few."""
+
+    seen = Counter()  # by all servers of the process
 
     def __init__(self, folder=ANSWERS):
         self.path = Path(folder) / f"{os.getpid()}.jsonl"
-        self.seen = set()
+
+    def is_known(self, method, path, answer):
+        """Has it been recorded, or enough of its kind?"""
+        where = MADE_UP.sub(b"", path.split("?")[0].encode())
+        large = len(answer.body) >= LARGE
+        said = hash((method, where, answer.status, large or MADE_UP.sub(b"", answer.body)))
+        self.seen[said] += 1
+        return self.seen[said] > (LARGE_KEPT if large else 1)
 
     def add(self, method, path, answer):
-        where = MADE_UP.sub(b"", path.split("?")[0].encode())
-        said = hash((method, where, answer.status, MADE_UP.sub(b"", answer.body)))
-        if said in self.seen:
+        if self.is_known(method, path, answer):
             return
-        self.seen.add(said)
         try:
             body = {"text": answer.body.decode()}
         except UnicodeDecodeError:
@@ -218,6 +235,7 @@ class Server:
     """`muster serve` on a data directory and, with PostgreSQL, a database."""
 
     numbers = itertools.count(1)
+    commands = COMMANDS
 
     def __init__(self, data, database=None, binary=None, arguments=(), environment=None):
         self.data, self.database = Path(data), database
@@ -225,8 +243,30 @@ class Server:
         self.binary = Path(binary or BINARY)
         self.stderr = self.data.parent / f"{self.data.name}.stderr"
         self.process = self.address = self.said = None
-        self.recorder = Recorder()
+        self.recorder = Recorder() if ANSWERS else None
         self.admin = None if database else self.operator()  # who may do everything; or commands do
+        self.admin_token = None  # the file of one whose user is in the database from the start
+        self.is_asked = False  # by commands too, with that token
+
+    def be_administered(self, token):
+        """By requests, and by commands that make requests: three sessions of PostgreSQL, which a
+        command on the database has, cost ten times as much."""
+        self.admin_token = self.data.parent / f"{self.data.name}.token"
+        self.admin_token.touch(mode=0o600)
+        self.admin_token.write_text(token)
+        self.is_asked = True
+
+    @property
+    def actor(self):
+        """Who it says gave a command."""
+        return f"person:{ADMINISTRATOR}" if self.is_asked else "operator"
+
+    def place(self, command):
+        """Options that tell a command where to work."""
+        if self.is_asked and self.process is not None and command in REMOTE:
+            url = f"http://{self.address[0]}:{self.address[1]}"
+            return ["--server", url, "--token-file", str(self.admin_token)]
+        return self.store_arguments
 
     @property
     def store_arguments(self):
@@ -235,6 +275,9 @@ class Server:
     def program_environment(self):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
         hooks = ":".join(str(hook) for hook in (CHEAP_HASH, TEST_CLOCK) if hook.exists())
+        pool = os.environ.get("MUSTER_TEST_POOL")  # of tests/cluster/with_pooler
+        if pool and self.database:
+            clean["MUSTER_DATABASE_POOL"] = f"{pool}/{self.database.rsplit('/', 1)[1]}"
         return {**clean, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1", **self.environment}
 
     def start(self):
@@ -248,6 +291,8 @@ class Server:
             )  # fmt: skip
         host, port = self._wait_for_address()
         self.address = (host, int(port))
+        if self.admin_token:
+            self.admin = self.client(self.admin_token.read_text())
         return self
 
     def _wait_for_address(self):
@@ -343,8 +388,9 @@ class Server:
 
     def run(self, *arguments, stdin=""):
         """A command of the CLI on this store; the whole result, whatever its exit status."""
+        asks = self.process is not None and self.binary == BINARY and arguments[0] in REMOTE
         done = subprocess.run(
-            [self.binary, *arguments, *self.store_arguments],
+            [self.commands if asks else self.binary, *arguments, *self.place(arguments[0])],
             input=stdin, capture_output=True, text=True, timeout=COMMAND_S, check=False,
             env=self.program_environment(),
         )  # fmt: skip
@@ -400,6 +446,7 @@ class Embedded:
         cls = type(self)
         if cls.migrated is None:
             with tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "muster.db").touch(mode=0o600)  # commands fill one, and create none
                 Server(Path(folder)).cli("tenant", "list")
                 cls.migrated = (Path(folder) / "muster.db").read_bytes()
         data.mkdir(mode=0o700)
@@ -412,6 +459,7 @@ class Postgres:
     tests/cluster/with_citus: there on each of its servers, with the tables distributed."""
 
     migrated = None  # the name of one with all tables
+    administered = None  # that of one with an administrator, and their token
 
     def __init__(self):
         self.url = os.environ.get("MUSTER_TEST_POSTGRES")
@@ -420,11 +468,10 @@ class Postgres:
             raise Trouble("MUSTER_TEST_POSTGRES is not set: run under tests/drivers/with_postgres")
 
     def _sql(self, *statements, url=None):
-        commands = [part for statement in statements for part in ("-c", statement)]
-        subprocess.run(
-            ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *commands, url or self.url],
-            check=True, capture_output=True, timeout=60,
-        )  # fmt: skip
+        from postgres import run_kept, run_sql  # who loads this file alone has no PostgreSQL
+
+        run = run_kept if url in (None, self.url, *self.workers) else run_sql
+        run(url or self.url, *statements)
 
     def _url_of(self, name, url=None):
         return re.sub(r"^(\w+://[^/?]*)(?:/[^?]*)?", rf"\1/{name}", url or self.url)
@@ -472,6 +519,20 @@ class Postgres:
                 self.distribute(cls.migrated)
         return self.create(cls.migrated)
 
+    def create_administered(self):
+        """One that also has an administrator: its URL, and a token that acts for them."""
+        cls = type(self)
+        if cls.administered is None:
+            url = self.create_migrated()
+            nowhere = Server(Path("."), url)
+            nowhere.cli("user", "add", ADMINISTRATOR, "--role", "platform_admin", "--password-stdin",
+                        stdin="tumbling lantern\n")  # fmt: skip
+            token = nowhere.cli("token", "add", "tests", "--user", ADMINISTRATOR,
+                                "--role", "platform_admin", "--expires-in-days", "366").strip()  # fmt: skip
+            cls.administered = url.rsplit("/", 1)[1], token
+        name, token = cls.administered
+        return self.create(name), token
+
     def drop(self, url):
         name = re.search(r"/(muster_[0-9a-f]+)", url).group(1)
         for server in (self.url, *self.workers):
@@ -479,11 +540,18 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def running(store, folder, **more):
-    """A started server on a new store; stopped, checked and cleared away at the end."""
+def running(store, folder, administered=False, **more):
+    """A started server on a new store; stopped, checked and cleared away at the end. One that is
+    `administered` is prepared by requests, where otherwise commands would have to do it."""
     postgres = Postgres() if store == "postgres" else None
-    database = postgres.create_migrated() if postgres else None
+    database = token = None
+    if postgres and administered and not postgres.workers:
+        database, token = postgres.create_administered()
+    elif postgres:
+        database = postgres.create_migrated()
     server = Server(folder / "data", database, **more)
+    if token:
+        server.be_administered(token)
     assert server.binary.exists(), f"{server.binary} is not built"
     if not postgres and not server.data.exists():
         Embedded().create_migrated(server.data)

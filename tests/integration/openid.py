@@ -38,6 +38,12 @@ def fetch(opener, url, form=None):
         return answer.status, answer.headers.get("Location"), answer.read().decode()
 
 
+def fetch_page(url):
+    """(status, text) of a page for anyone."""
+    status, _, text = fetch(urllib.request.build_opener(NoRedirect), url)
+    return status, text
+
+
 def sign_in_there(url, subject):
     """What a person does at the provider: signs in, agrees. The parameters of its redirect back."""
     jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())

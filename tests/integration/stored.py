@@ -2,18 +2,15 @@
 
 import json
 import sqlite3
-import subprocess
+
+from postgres import run_sql
 
 
 def stored(server, sql):
     """The rows of a SELECT as dictionaries. Numbers and texts are told apart, 1 and 1.0 too."""
     if server.database:
-        done = subprocess.run(
-            ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c",
-             f"WITH r AS MATERIALIZED ({sql}) SELECT row_to_json(r) FROM r", server.database],
-            check=True, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        return [json.loads(line) for line in done.stdout.split("\n") if line]
+        rows = f"WITH r AS MATERIALIZED ({sql}) SELECT row_to_json(r) FROM r"
+        return [json.loads(row) for (row,) in run_sql(server.database, rows)]
     connection = sqlite3.connect(f"file:{server.data}/muster.db?mode=ro", uri=True, timeout=30)
     try:
         connection.row_factory = sqlite3.Row
@@ -26,8 +23,7 @@ def change(server, sql):
     """One statement past a service that is stopped, for rows that would take requests by the thousand."""
     assert server.process is None
     if server.database:
-        subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql, server.database],
-                       check=True, timeout=60)  # fmt: skip
+        run_sql(server.database, sql)
         return
     connection = sqlite3.connect(server.data / "muster.db")
     try:

@@ -67,6 +67,7 @@ OPERATIONS = """
     person    GET    /api/v1/auth/me
     person    POST   /api/v1/auth/password
     person    POST   /api/v1/auth/logout
+    person    GET    /api/v1/auth/oidc/sign-out
     person    GET    /api/v1/auth/tokens
     person    POST   /api/v1/auth/tokens
     person    DELETE /api/v1/auth/tokens/{token_id}
@@ -85,6 +86,7 @@ OPERATIONS = """
     read      GET    /api/v1/tenants/{slug}/dashboard/totals
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/events
     read      GET    /api/v1/tenants/{slug}/runs/{run_id}/business
+    read      GET    /api/v1/tenants/{slug}/runs/{run_id}/timeline
     read      GET    /api/v1/tenants/{slug}/agents
     read      GET    /api/v1/tenants/{slug}/agents/{agent_name}
     read      GET    /api/v1/tenants/{slug}/workflows
@@ -178,6 +180,7 @@ OPERATIONS = """
     platform  POST   /api/v1/tenants
     platform  PATCH  /api/v1/tenants/{slug}
     platform  DELETE /api/v1/tenants/{slug}
+    platform  PUT    /api/v1/tenants/{slug}/bytes-correction
     platform  POST   /api/v1/tenants/{slug}/runs/rebuild
     platform  GET    /api/v1/platform/model
     platform  PUT    /api/v1/platform/model
@@ -262,6 +265,7 @@ BODIES = {
     "POST /api/v1/tenants": {"slug": "made-by-access"},
     "PATCH /api/v1/tenants/{slug}": {},
     "DELETE /api/v1/tenants/{slug}": {"confirm": "another"},  # 422: it is needed below
+    "PUT /api/v1/tenants/{slug}/bytes-correction": {"correction": 0},
     "PATCH /api/v1/tenants/{slug}/agents/{agent_name}": {"enabled": True},
     "POST /api/v1/tenants/{slug}/keys": {},
     "PUT /api/v1/tenants/{slug}/model": {"model": "m"},
@@ -428,7 +432,7 @@ def test_a_read_only_key_stores_nothing_and_stays_read_only_when_it_rotates(tena
     successor = tenant.server.client(fresh["token"])
     assert successor.post("/api/v1/telemetry", event).status == 403
     assert successor.get(tenant.path("agents")).status == 200
-    tenant.server.cli("key", "revoke", made["key_id"], "--tenant", tenant.slug)
+    tenant.server.cli("key", "delete", made["key_id"], "--tenant", tenant.slug)
     listed = json.loads(tenant.server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
     kinds = {key["key_id"]: (key["kind"], key["revoked_at"] is None) for key in listed}
     assert kinds[made["key_id"]] == kinds[fresh["key_id"]] == ("read_only", False)

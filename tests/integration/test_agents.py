@@ -8,6 +8,8 @@ from urllib.parse import quote, urlencode
 import pytest
 from waiting import until
 
+pytestmark = pytest.mark.administered
+
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 LISTED = [

@@ -12,6 +12,8 @@ from people import add_user, log_in
 from stored import of_tenant, stored
 from waiting import always, until
 
+pytestmark = pytest.mark.administered
+
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 KEYS = [
     "alert_id", "type", "state", "agent_name", "run_id", "since_at", "opened_at", "closed_at",
@@ -104,6 +106,7 @@ def test_an_alert_opens_once_and_closes_with_the_next_sign_of_life(world, clock)
 
 
 @pytest.mark.parametrize("how", ["disabled", "no interval", "never seen", "late only"])
+@pytest.mark.same_threads
 def test_some_agents_do_not_alert(world, clock, how):
     register(world)
     if how != "never seen":
@@ -150,6 +153,7 @@ def test_a_restart_neither_loses_nor_repeats_an_alert(world, clock, own_server):
 
 
 @pytest.mark.parametrize("step", [DAY, -DAY])
+@pytest.mark.same_threads
 def test_a_step_of_the_clock_raises_no_alarm(world, clock, step):
     register(world)
     report(world)
@@ -171,6 +175,7 @@ def time_to_tick(tenant, *others):
     always(lambda: alerts(tenant) == [], tenant.server, *others)
 
 
+@pytest.mark.same_threads
 def test_another_interval_is_honoured_at_once(world, clock):
     listen(world)
     register(world)
@@ -188,6 +193,7 @@ def test_another_interval_is_honoured_at_once(world, clock):
 
 
 @pytest.mark.parametrize("how", ["disable", "delete"])
+@pytest.mark.same_threads
 def test_an_alert_ends_with_what_is_expected(world, clock, how):
     listen(world)
     register(world)
@@ -199,6 +205,7 @@ def test_an_alert_ends_with_what_is_expected(world, clock, how):
     assert messages(world)[-1][1]["summary"] == f"Agent 'worker' is no longer silent: it was {how}d"
 
 
+@pytest.mark.same_threads
 def test_a_muted_agents_alerts_are_rows_all_the_same(world, clock):
     register(world)
     report(world)
@@ -248,6 +255,7 @@ def listen(tenant, *options):
 
 
 @pytest.mark.parametrize("how", ["the time comes", "by hand"])
+@pytest.mark.same_threads
 def test_what_is_still_wrong_when_a_mute_ends_is_told_then(world, clock, how):
     listen(world)
     run = str(uuid.uuid4())
@@ -281,6 +289,7 @@ def test_what_is_still_wrong_when_a_mute_ends_is_told_then(world, clock, how):
     assert [t for t, d in messages(world) if d["agent_name"] == "worker"][-1] == "agent.recovered"
 
 
+@pytest.mark.same_threads
 def test_a_deleted_agent_is_not_muted_when_it_comes_back(world):
     report(world)
     mute(world, until_at="2100-01-01T00:00:00Z")
@@ -321,6 +330,7 @@ def by_foreign_heartbeat(tenant):
     ("send", "counts"),
     [(by_business, True), (by_llm, True), (by_heartbeat, True), (by_foreign_heartbeat, False)],
 )
+@pytest.mark.same_threads
 def test_whatever_an_agent_sends_ends_its_silence(world, clock, send, counts):
     register(world)
     report(world)
@@ -336,6 +346,7 @@ def test_whatever_an_agent_sends_ends_its_silence(world, clock, send, counts):
 NAMES = ["日" * 100, "x" + "é" * 150, "🤖" * 60 + "!", "a" * 199 + "ü"]
 
 
+@pytest.mark.same_threads
 def test_agents_may_be_called_anything(world, clock):
     """Names are cut in sentences, and never within a character: the store would refuse that."""
     listen(world)
@@ -369,6 +380,7 @@ def test_many_runs_of_one_start_hold_up_nobody(world, clock):
     other.client.close()
 
 
+@pytest.mark.same_threads
 def test_people_acknowledge_an_alert(world, clock):
     register(world)
     report(world)
@@ -390,6 +402,7 @@ def test_people_acknowledge_an_alert(world, clock):
     person.close()
 
 
+@pytest.mark.same_threads
 def test_alerts_are_paged_and_filtered(world, clock):
     names = [f"a{i}" for i in range(5)]
     for name in names:
@@ -443,6 +456,7 @@ def test_a_run_that_stays_open_is_stuck_until_it_closes(world, clock):
     assert (closed["closed_by"], closed["away_seconds"]) == ("closed", None)
 
 
+@pytest.mark.same_threads
 def test_slow_agents_have_longer(world, clock):
     slow = {"event": "completed", "duration_ms": 10 * HOUR * 1000}
     for _ in range(3):

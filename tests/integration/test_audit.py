@@ -4,9 +4,9 @@ import json
 import random
 import shutil
 import sqlite3
-import subprocess
 
 import pytest
+from postgres import run_sql
 from stored import stored
 
 MANIPULATIONS = 30
@@ -21,7 +21,7 @@ def test_an_administrative_change_is_in_the_log_of_its_tenant(server):
     made = json.loads(server.cli("key", "add", "--tenant", tenant.slug, "--json"))
     tenant.client.post("/api/v1/telemetry", tenant.event(agent_name="bü/ro"))
     server.cli("agent", "disable", "bü/ro", "--tenant", tenant.slug)
-    server.cli("key", "revoke", made["key_id"], "--tenant", tenant.slug)
+    server.cli("key", "delete", made["key_id"], "--tenant", tenant.slug)
     server.cli("model", "set", "m-1", "--tenant", tenant.slug)
     told = entries(server, "--tenant", tenant.slug)
     assert [(e["seq"], e["action"], e["target"]) for e in told[:-1]] == [
@@ -44,7 +44,7 @@ def test_an_administrative_change_is_in_the_log_of_its_tenant(server):
 
 def test_what_is_refused_is_not_in_the_log(server):
     tenant = server.add_tenant()
-    assert server.run("key", "revoke", "key_none", "--tenant", tenant.slug).returncode == 1
+    assert server.run("key", "delete", "key_none", "--tenant", tenant.slug).returncode == 1
     assert [e["action"] for e in entries(server, "--tenant", tenant.slug)] == ["key.add"]
     tenant.client.close()
 
@@ -111,9 +111,7 @@ class Store:
 
     def change(self, sql):
         if self.server.database:
-            subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql,
-                            self.server.database],
-                           check=True, capture_output=True, timeout=60)  # fmt: skip
+            run_sql(self.server.database, sql)
             return
         connection = sqlite3.connect(self.file)
         connection.executescript(sql)

@@ -1,12 +1,12 @@
 """Batches of run events: verdicts, limits, all or nothing; disabled agents; rebuilt runs."""
 
 import json
-import subprocess
 import threading
 import uuid
 from contextlib import closing
 
 import pytest
+from postgres import run_sql
 from waiting import until
 
 BATCH = "/api/v1/telemetry/batch"
@@ -33,6 +33,7 @@ def test_each_event_of_a_batch_gets_its_verdict_in_order(tenant):
     assert narrative["run"]["event_count"] == len(narrative["events"]) == 5
 
 
+@pytest.mark.same_threads
 def test_an_empty_batch_is_accepted(tenant):
     for body in ({}, {"events": []}):
         answer = tenant.client.post(BATCH, body)
@@ -40,6 +41,7 @@ def test_an_empty_batch_is_accepted(tenant):
         assert answer.json() == {"accepted": 0, "duplicates": 0, "rejected": 0, "results": []}
 
 
+@pytest.mark.same_threads
 def test_one_bad_event_and_nothing_is_stored(tenant):
     good = tenant.event()
     bad = {**tenant.event(), "event": "finished"}
@@ -49,6 +51,7 @@ def test_one_bad_event_and_nothing_is_stored(tenant):
     assert tenant.client.get(tenant.path(f"runs/{good['run_id']}/events")).status == 404
 
 
+@pytest.mark.same_threads
 def test_one_event_under_a_foreign_name_and_nothing_is_stored(tenant):
     bound = tenant.agent_client("collector")
     good = tenant.event()
@@ -59,6 +62,7 @@ def test_one_event_under_a_foreign_name_and_nothing_is_stored(tenant):
     bound.close()
 
 
+@pytest.mark.same_threads
 def test_more_events_than_allowed_are_413_even_if_one_is_malformed(tenant):
     event = tenant.event(event_id="")
     assert tenant.client.post(BATCH, {"events": [event] * 1000}).json()["accepted"] == 1000
@@ -68,6 +72,7 @@ def test_more_events_than_allowed_are_413_even_if_one_is_malformed(tenant):
         assert (answer.json()["limit"], answer.json()["unit"]) == (1000, "events")
 
 
+@pytest.mark.same_threads
 def test_more_bytes_than_allowed_are_413(tenant):
     body = json.dumps({"events": [], "pad": "x" * 5242880})
     answer = tenant.client.post(BATCH, body, headers={"Content-Type": "application/json"})
@@ -75,6 +80,7 @@ def test_more_bytes_than_allowed_are_413(tenant):
     assert (answer.json()["limit"], answer.json()["unit"]) == (5242880, "bytes")
 
 
+@pytest.mark.same_threads
 def test_agents_beyond_the_cap_are_rejected_one_by_one(server):
     tenant = server.add_tenant("--max-agents", "2")
     events = [tenant.event(agent_name=name) for name in ("a", "b", "c", "a", "d")]
@@ -155,7 +161,7 @@ def spoil(server, slug):
     where = f"tenant_id = (SELECT tenant_id FROM tenants WHERE slug = '{slug}')"
     statement = f"UPDATE runs SET event_count = 77, closing_message = 'spoilt' WHERE {where}"
     if server.database:
-        subprocess.run(["psql", "-Xqc", statement, server.database], check=True, timeout=60)
+        run_sql(server.database, statement)
         return
     import sqlite3
 

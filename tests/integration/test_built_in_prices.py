@@ -20,6 +20,7 @@ def new_store(store, tmp_path):
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
     if store == "sqlite":
+        (data / "muster.db").touch(mode=0o600)  # empty: commands create none
         yield Server(data)
         return
     postgres = Postgres()

@@ -6,11 +6,11 @@ import random
 import re
 import sqlite3
 import struct
-import subprocess
 import uuid
 
 import pytest
 from conftest import STORES, running
+from postgres import run_sql
 from stored import stored
 
 RUN = str(uuid.UUID(int=7))
@@ -40,8 +40,7 @@ def alter(server, *statements):
     """Changes rows behind the service's back, with what checks them there switched off."""
     if server.database:
         quiet = ["SET session_replication_role = replica", *statements]
-        subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", "; ".join(quiet),
-                        server.database], check=True, capture_output=True, timeout=60)  # fmt: skip
+        run_sql(server.database, "; ".join(quiet))
         return
     connection = sqlite3.connect(server.data / "muster.db")
     for statement in statements:

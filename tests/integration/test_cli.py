@@ -9,6 +9,7 @@ import pytest
 from muster import BINARY, Server
 from waiting import until
 
+pytestmark = pytest.mark.commands
 
 
 def limits(server, token):
@@ -68,7 +69,7 @@ def test_what_cannot_be_made_is_refused_with_a_sentence(server):
     check_refused(server.run("key", "list", "--tenant", "cli-none"), 1, "no tenant 'cli-none'")
     check_refused(server.run("key", "list", "--tenant", "../x"), 2, "../x")
     check_refused(server.run("key", "add"), 2, "--tenant")
-    revoke = server.run("key", "revoke", "key_none", "--tenant", "cli-taken")
+    revoke = server.run("key", "delete", "key_none", "--tenant", "cli-taken")
     check_refused(revoke, 1, "no key 'key_none'")
     expires = server.run("key", "add", "--tenant", "cli-taken", "--expires", "tomorrow")
     check_refused(expires, 2, "--expires", "tomorrow")
@@ -107,7 +108,7 @@ def test_a_revoked_key_is_refused_soon(server):
     rows = json.loads(server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
     (key_id,) = [row["key_id"] for row in rows if row["agent_name"] == "collector"]
     assert limits(server, token).status == 200
-    server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    server.cli("key", "delete", key_id, "--tenant", tenant.slug)
     assert server.database or limits(server, token).status == 401  # else within a second
     until(lambda: limits(server, token).status != 200)
     answer = limits(server, token)
@@ -115,14 +116,14 @@ def test_a_revoked_key_is_refused_soon(server):
     assert limits(server, tenant.token).status == 200  # the others are as good as before
     rows = json.loads(server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
     assert [row["revoked_at"] is not None for row in rows if row["key_id"] == key_id] == [True]
-    again = server.run("key", "revoke", key_id, "--tenant", tenant.slug)
+    again = server.run("key", "delete", key_id, "--tenant", tenant.slug)
     assert again.returncode == 0  # changes nothing
 
 
 def test_a_key_of_one_tenant_cannot_be_revoked_through_another(server):
     one, two = server.add_tenant(), server.add_tenant()
     (row,) = json.loads(server.cli("key", "list", "--tenant", one.slug, "--json"))["keys"]
-    check_refused(server.run("key", "revoke", row["key_id"], "--tenant", two.slug), 1, "no key")
+    check_refused(server.run("key", "delete", row["key_id"], "--tenant", two.slug), 1, "no key")
     assert limits(server, one.token).status == 200
 
 
@@ -149,7 +150,7 @@ def test_commands_work_without_a_server_and_it_finds_what_they_made(own_server):
     own_server.cli("tenant", "add", "alone")
     token = own_server.cli("key", "add", "--tenant", "alone").strip()
     spare = json.loads(own_server.cli("key", "add", "--tenant", "alone", "--json"))
-    own_server.cli("key", "revoke", spare["key_id"], "--tenant", "alone")
+    own_server.cli("key", "delete", spare["key_id"], "--tenant", "alone")
     assert "alone" in own_server.cli("tenant", "list")
     own_server.start()
     assert limits(own_server, token).status == 200
@@ -233,6 +234,9 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path)
     assert told["business_max_bytes"] == 10485760
 
 
+MAIL = ("--smtp-url", "smtps://mail", "--smtp-from", "muster@example.com")
+
+
 @pytest.mark.parametrize(
     ("arguments", "environment", "file", "words"),
     [
@@ -253,6 +257,20 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path)
         (["--log-format", "xml"], {}, None, ["log_format", "'xml'", "text, json"]),
         (["--log-file", "/nonexistent/log"], {}, None, ["log_file", "/nonexistent/log", "may write"]),
         (["--public-url", "muster"], {}, None, ["public_url", "'muster'", "https://"]),
+        (["--public-url", "https://"], {}, None, ["public_url", "'https://'", "https://HOST[:PORT]"]),
+        (["--public-url", "ftp://a.example"], {}, None, ["public_url", "'ftp://a.example'"]),
+        (["--public-url", "https://a.example/x"], {}, None, ["public_url", "a.example/x'"]),
+        (["--public-url", "https://a.example?x"], {}, None, ["public_url", "a.example?x'"]),
+        (["--public-url", "https://a b.example"], {}, None, ["public_url", "'https://a b.example'"]),
+        (["--public-url", "https://a..example"], {}, None, ["public_url", "a..example'"]),
+        (["--public-url", "https://-a.example"], {}, None, ["public_url", "-a.example'"]),
+        (["--public-url", "https://a.example:99999"], {}, None, ["public_url", "a.example:99999'"]),
+        (["--public-url", "https://a.example:"], {}, None, ["public_url", "a.example:'"]),
+        (["--public-url", "https://10.0.0.256"], {}, None, ["public_url", "10.0.0.256'"]),
+        (["--public-url", "https://[::1:80"], {}, None, ["public_url", "[::1:80'"]),
+        (["--public-url", "https://::1"], {}, None, ["public_url", "'https://::1'"]),
+        ([], {"MUSTER_PUBLIC_URL": "x"}, None, ["MUSTER_PUBLIC_URL", "'x'", "http://HOST[:PORT]"]),
+        ([], {}, "public_url = x\n", ["settings:1", "'x'", "public_url"]),
         (["--cors-origins", "*"], {}, None, ["cors_origins", "'*'", "name each origin"]),
         (["--cors-origins", "https://a.example,"], {}, None, ["cors_origins", "''", "https://app"]),
         (["--cors-origins", "a.example"], {}, None, ["cors_origins", "'a.example'", "https://"]),
@@ -266,6 +284,18 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path)
         (["--cors-origins", ",".join(["https://a.example"] * 33)], {}, None, ["cors_origins", "32"]),
         (["--smtp-url", "mail:25"], {}, None, ["smtp_url", "'mail:25'", "smtps://"]),
         (["--smtp-url", "smtp://mail:25"], {}, None, ["smtp_from", "''", "muster@example.com"]),
+        (["--smtp-url", "smtp://"], {}, None, ["smtp_url", "'smtp://'", "smtp://HOST[:PORT]"]),
+        (["--smtp-url", "smtp://mail:0"], {}, None, ["smtp_url", "'smtp://mail:0'"]),
+        (["--smtp-url", "smtp://mail:25/x"], {}, None, ["smtp_url", "'smtp://mail:25/x'"]),
+        (["--smtp-url", "https://mail"], {}, None, ["smtp_url", "'https://mail'", "smtps://HOST"]),
+        ([*MAIL, "--smtp-from", "muster"], {}, None, ["smtp_from", "'muster'"]),
+        ([*MAIL, "--smtp-from", "Muster <m@example.com>"], {}, None, ["smtp_from", "'Muster <m@"]),
+        ([*MAIL, "--smtp-user", "u"], {}, None, ["smtp_password_file", "''", "smtp_user"]),
+        ([*MAIL, "--smtp-password-file", "/dev/null"], {}, None, ["smtp_user", "''"]),
+        ([*MAIL, "--smtp-user", "u", "--smtp-password-file", "/nonexistent"], {}, None,
+         ["smtp_password_file", "'/nonexistent' cannot be read"]),
+        ([*MAIL, "--smtp-user", "u", "--smtp-password-file", "/dev/null"], {}, None,
+         ["smtp_password_file", "'/dev/null' has no password"]),
         (["--database", "mysql://x"], {}, None, ["database", "postgresql://"]),
     ],
 )
@@ -278,6 +308,18 @@ def test_a_bad_setting_stops_the_start_and_is_named(arguments, environment, file
     )
     assert done.returncode in (1, 2)
     check_refused(done, done.returncode, *words)
+
+
+def test_a_password_in_a_url_is_not_repeated(tmp_path):
+    for flag, url in (("--smtp-url", "smtp://u:hidden@mail"), ("--public-url", "https://u:hidden@a.example")):
+        done = muster("serve", flag, url, "--data", str(tmp_path / "data"))
+        check_refused(done, 2, flag, f"'...@{url.split('@')[1]}'")
+        assert "hidden" not in done.stderr
+
+
+@pytest.mark.parametrize("url", ["http://[::1]:80/", "https://A.example", "http://192.0.2.1:1", "https://x"])
+def test_a_url_that_can_be_opened_is_a_public_url(url):
+    assert muster("version", "--public-url", url).returncode == 0
 
 
 @pytest.mark.parametrize("listen", ["localhost:0", ":0"])
@@ -325,11 +367,24 @@ def test_a_data_directory_that_is_not_there_is_made_by_serve_alone(tmp_path):
     check_refused(done, 1, "no/parent")
 
 
+def test_a_directory_without_a_database_is_filled_by_serve_alone(tmp_path):
+    """As that of a service with PostgreSQL, which has only its master key there."""
+    for command in (("tenant", "add", "acme"), ("user", "list"), ("check",), ("backup", str(tmp_path / "copy"))):
+        done = muster(*command, "--data", str(tmp_path))
+        check_refused(done, 1, str(tmp_path))
+        assert "no database" in done.stderr and list(tmp_path.iterdir()) == [], command
+    (tmp_path / "lock").touch()  # of a server that was killed while it started
+    done = muster("tenant", "add", "acme", "--data", str(tmp_path))
+    check_refused(done, 1, "no database in", "`muster serve` creates one", "--database")
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
 def test_the_database_of_a_newer_program_is_refused_with_a_sentence(tmp_path):
     server = Server(tmp_path / "data").start()
     server.stop()
     database = sqlite3.connect(server.data / "muster.db")
-    database.execute("INSERT INTO schema_version VALUES (9999, 'from_the_future', 0)")
+    columns = "(number, name, applied_at)"
+    database.execute(f"INSERT INTO schema_version {columns} VALUES (9999, 'from_the_future', 0)")
     database.commit()
     database.close()
     for command in (("serve",), ("tenant", "list")):

@@ -1,38 +1,118 @@
 """Every command on a real service: its help, its output for programs, and one wrong use."""
 
 import json
+import os
+import re
 import subprocess
+import uuid
 
 import pytest
-from muster import BINARY
+from muster import BINARY, COMMAND_S, Server, running
+from people import log_in
+from receiver import receiving
+from waiting import until
+
+pytestmark = pytest.mark.commands
 
 RUN = "3f2b8c1e-7a54-4d0e-9b1f-0c5d8e6a7b21"
+FIRST_PASSWORD, PASSWORD = "correct horse battery", "another horse battery"
+# A provider that is never asked, and webhooks to a receiver on this machine.
+SETTINGS = {"MUSTER_OIDC_ISSUER": "http://127.0.0.1:9", "MUSTER_OIDC_CLIENT_ID": "muster",
+            "MUSTER_PUBLIC_URL": "http://muster.example",
+            "MUSTER_WEBHOOK_ALLOW_HTTP": "1", "MUSTER_WEBHOOK_ALLOW_PRIVATE": "1"}  # fmt: skip
+
+
+def run_alone(world, *arguments, stdin=""):
+    """A command on a machine of its own, which knows nothing of the service."""
+    return subprocess.run([BINARY, *arguments], input=stdin, capture_output=True, text=True,
+                          timeout=COMMAND_S, check=False, cwd=world["home"],
+                          env={"HOME": world["home"]})  # fmt: skip
+
+
+def is_served(world):
+    """`muster serve --json` is what runs; it told its address as always."""
+    server = world["server"]
+    assert "--json" in server.arguments and server.process.poll() is None
+    return subprocess.CompletedProcess([], 0, "", "")
+
+
+def for_a_program_already(*words):
+    """What is printed for another program is the same with --json: that program reads no JSON."""
+
+    def run(world):
+        plain, done = run_alone(world, *words), run_alone(world, *words, "--json")
+        assert done.stdout == plain.stdout and len(done.stdout.splitlines()) > 20
+        return subprocess.CompletedProcess([], done.returncode, "", done.stderr)
+
+    return run
+
+
+def log_in_from_elsewhere(world):
+    url = "http://{}:{}".format(*world["server"].address)
+    given = ("login", "--server", url, "--user", world["email"], "--password-stdin", "--json")
+
+    def tried():
+        done = run_alone(world, *given, stdin=PASSWORD + "\n")
+        return done if done.returncode == 0 else None  # with Citus it knows the user a moment later
+
+    return until(tried)
+
+
+def embedded_only(*words, elsewhere=False):
+    """PostgreSQL has tools of its own, which the command names."""
+
+    def run(world):
+        server = world["server"]
+        where = Server(world["empty"]) if elsewhere and not server.database else server
+        done = where.run(*words, world["backup"], "--json")
+        if not server.database:
+            return done
+        assert (done.returncode, done.stdout) == (1, "") and "pg_" in done.stderr
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    return run
+
+
+def citus_only(verb):
+    """Elsewhere the answer is a sentence; cluster/test_citus.py sees each of its numbers."""
+
+    def run(world):
+        done = world["server"].run("cluster", verb, "--json")
+        if os.environ.get("MUSTER_TEST_CITUS") and world["server"].database:
+            return done
+        assert done.returncode in (1, 2) and done.stdout == ""
+        assert ("Citus" if world["server"].database else "PostgreSQL") in done.stderr
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    return run
+
 
 # What follows a command's words so that it works in the order of this table, after "|" what it
-# reads from standard input. None: it is no request, or other tests run it (the file says which).
+# reads from standard input; or a function that does the command with --json.
 ARGUMENTS = {
-    "serve": None,  # every test
-    "completion": None,  # program/test_help.py
-    "man": None,
-    "openapi": None,
+    "serve": is_served,
+    "completion": for_a_program_already("completion", "bash"),
+    "man": for_a_program_already("man"),
+    "openapi": "",
     "settings": "",
     "version": "",
-    "login": None,  # test_login_command.py
-    "logout": None,
-    "backup": None,  # test_backup.py
-    "restore": None,
-    "check": None,  # test_checks.py
-    "cluster enable": None,  # cluster/test_citus.py
-    "cluster status": None,
+    "backup": embedded_only("backup"),
+    "restore": embedded_only("restore", elsewhere=True),
+    "check": "",
+    "cluster enable": citus_only("enable"),
+    "cluster status": citus_only("status"),
+    "vault rotate": "",
+    "vault rotate-data-keys": "",  # before there are secrets: then it need not wait
     "tenant add": "{new}",
     "tenant set": "{new} --rate-limit 600",
     "tenant show": "{new}",
     "tenant list": "",
+    "tenant recount": "{new}",
     "tenant delete": "{new} --confirm {new}",
     "key add": "--tenant {slug} --label x",
     "key list": "--tenant {slug}",
     "key rotate": "{key} --tenant {slug}",
-    "key revoke": "{key} --tenant {slug}",
+    "key delete": "{key} --tenant {slug}",
     "agent list": "--tenant {slug}",
     "agent show": "bot --tenant {slug}",
     "agent disable": "bot --tenant {slug}",
@@ -41,7 +121,7 @@ ARGUMENTS = {
     "agent unschedule": "bot --tenant {slug}",
     "maintenance add": "--tenant {slug} --weekdays sat,sun --start 02:00 --minutes 60",
     "maintenance list": "--tenant {slug}",
-    "maintenance remove": "{window} --tenant {slug}",
+    "maintenance delete": "{window} --tenant {slug}",
     "run list": "--tenant {slug} --status completed --limit 5",
     "run show": "{run} --tenant {slug}",
     "run tail": "{run} --tenant {slug}",
@@ -54,9 +134,9 @@ ARGUMENTS = {
     "document history": "--tenant {slug} --agent bot",
     "document diff": "1 1 --tenant {slug} --agent bot",
     "document restore": "1 --tenant {slug} --agent bot",
-    "export events": None,  # test_export.py; their output is for programs already
-    "export business": None,
-    "export llm": None,
+    "export events": "--tenant {slug} --range all",
+    "export business": "--tenant {slug}",
+    "export llm": "--tenant {slug}",
     "model set": "m-1 --tenant {slug}",
     "model show": "--tenant {slug}",
     "model delete": "--tenant {slug}",
@@ -74,9 +154,13 @@ ARGUMENTS = {
     "secret set": "PASS --tenant {slug}|hidden",
     "secret list": "--tenant {slug}",
     "secret delete": "PASS --tenant {slug}",
-    "user add": "{email} --role member --tenant {slug} --password-stdin|correct horse battery",
+    "user add": "{email} --role member --tenant {slug} --password-stdin|{first_password}",
+    "user set": "{email} --role admin --tenant {slug}",
     "user list": "--tenant {slug}",
-    "user passwd": "{email} --password-stdin|another horse battery",
+    "user passwd": "{email} --password-stdin|{password}",
+    "login": log_in_from_elsewhere,
+    "logout": lambda world: run_alone(world, "logout", "--json"),
+    "user confirm": "{email}",
     "user invite": "new-{email} --role member --tenant {slug}",
     "invitation list": "--tenant {slug}",
     "invitation delete": "{link} --tenant {slug}",
@@ -85,12 +169,12 @@ ARGUMENTS = {
     "second-factor delete": "{email}",
     "group add": "operators --tenant {slug} --role member",
     "group list": "",
-    "group delete": None,  # test_oidc.py: it needs the id of a group
-    "identity add": None,  # test_oidc.py: it needs a provider
+    "group delete": "{group}",
+    "identity add": "{email} 248289761001",
     "identity list": "{email}",
-    "identity delete": None,
+    "identity delete": "{email}",
     "session list": "--user {email}",
-    "session delete": None,  # test_sessions.py: it needs a browser's session
+    "session delete": "{session} --user {email}",
     "user sign-out": "{email}",
     "token add": "laptop --user {email} --role admin --expires-in-days 7",
     "token list": "--user {email}",
@@ -101,16 +185,14 @@ ARGUMENTS = {
     "value delete": "k --tenant {slug}",
     "catalog set": "k --tenant {slug} --edit admin",
     "catalog list": "--tenant {slug}",
-    "vault rotate": None,  # test_vault.py: the key is the whole service's
-    "vault rotate-data-keys": None,
-    "webhook add": "https://hooks.example.com/x --tenant {slug}",
+    "webhook add": "{receiver} --tenant {slug}",
     "webhook list": "--tenant {slug}",
     "webhook disable": "{webhook} --tenant {slug}",
     "webhook enable": "{webhook} --tenant {slug}",
     "webhook rotate": "{webhook} --tenant {slug}",
-    "webhook test": None,  # test_delivery.py: it needs a receiver
+    "webhook test": "{webhook} --tenant {slug}",
     "webhook deliveries": "{webhook} --tenant {slug}",
-    "webhook retry": None,
+    "webhook retry": "{webhook} {delivery} --tenant {slug}",
     "webhook delete": "{webhook} --tenant {slug}",
     "agent delete": "bot --tenant {slug}",
 }
@@ -118,65 +200,151 @@ ARGUMENTS = {
 # Where an answer gives what later rows need.
 KEPT = {"key add": ("key", "key_id"), "webhook add": ("webhook", "webhook_id"),
         "price set": ("price", "price_id"), "token add": ("token", "token_id"),
-        "user invite": ("link", "link_id"), "maintenance add": ("window", "window_id")}  # fmt: skip
+        "user invite": ("link", "link_id"), "maintenance add": ("window", "window_id"),
+        "group add": ("group", "group_id")}  # fmt: skip
+
+
+def open_session(world):
+    """A browser's: its id."""
+    person = log_in(world["server"], world["email"], PASSWORD)
+    (session,) = person.get("/api/v1/auth/sessions").json()["sessions"]
+    person.close()
+    return session["session_id"]
+
+
+def fail_a_run(world):
+    """The rules that were set make it an alert, which the webhook is told: the delivery's id."""
+    given = ("webhook", "deliveries", world["webhook"], "--tenant", world["slug"], "--json")
+
+    def told():
+        report(world["tenant"], str(uuid.uuid4()), "failed")  # a command's change is known soon
+        return json.loads(world["server"].cli(*given))["deliveries"]
+
+    delivery, *_ = until(told)
+    return delivery["delivery_id"]
+
+
+# What has to be there before a command, and its name in braces.
+BEFORE = {"session list": ("session", open_session), "webhook deliveries": ("delivery", fail_a_run)}
+
+
+def report(tenant, run, event, message=None):
+    answer = tenant.client.post("/api/v1/telemetry", {
+        "agent_name": "bot", "client_id": tenant.slug, "run_id": run, "event": event,
+        "timestamp": "2026-01-01T00:00:00Z", "message": message or f"now {event}",
+    })  # fmt: skip
+    assert answer.status == 202, answer.body
 
 
 def listed():
-    """The words of every command, as `muster help` lists them."""
+    """The words of every command of `muster help`, and what follows them in its usage."""
     page = subprocess.run([BINARY, "help"], capture_output=True, text=True, check=True).stdout
-    lines = [line.split()[1:3] for line in page.splitlines() if line.startswith("  muster ")]
-    return {" ".join(w for w in words if w[0].islower() and w != "bash") for words in lines}
+    found = {}
+    for line in page.splitlines():
+        if line.startswith("  muster "):
+            words = re.match(r"  muster ([a-z]\S*(?: (?!bash)[a-z][a-z-]*)?)", line).group(1)
+            found[words] = line[len("  muster " + words) :].strip()
+    return found
+
+
+@pytest.fixture(scope="module")
+def service(store, tmp_path_factory):
+    """One whose keys, provider and groups are for this file alone."""
+    folder = tmp_path_factory.mktemp("service")
+    with running(store, folder, administered=True, environment=SETTINGS,
+                 arguments=["--json"]) as started:  # fmt: skip
+        started.is_asked = False  # some commands are for its own machine
+        yield started
 
 
 @pytest.fixture
-def world(tenant, tmp_path):
+def world(service, tmp_path):
     """Names for the places in braces."""
+    tenant = service.add_tenant()
     files = {"text": ("a.md", "# hello"), "policy": ("p.json", '{"mode":"deny_all"}'),
              "prices": ("prices.json", '{"other-model": {"input_cost_per_token": 1e-6}}'),
              "rules": ("rules.json", '{"run_failed":true}')}  # fmt: skip
     for file, text in files.values():
         (tmp_path / file).write_text(text)
     for event in ("started", "completed"):
-        tenant.client.post("/api/v1/telemetry", {
-            "agent_name": "bot", "client_id": tenant.slug, "run_id": RUN, "event": event,
-            "timestamp": "2026-01-01T00:00:00Z", "message": f"now {event}",
-        })  # fmt: skip
-    return {"slug": tenant.slug, "new": f"{tenant.slug}-new", "run": RUN,
-            "email": f"{tenant.slug}@example.com",
-            **{name: str(tmp_path / file) for name, (file, _) in files.items()}}  # fmt: skip
+        report(tenant, RUN, event)
+    (tmp_path / "home").mkdir()
+    with receiving() as receiver:
+        yield {"server": service, "tenant": tenant, "slug": tenant.slug,
+               "new": f"{tenant.slug}-new", "run": RUN,
+               "email": f"{tenant.slug}@example.com", "receiver": receiver.url,
+               "first_password": FIRST_PASSWORD, "password": PASSWORD,
+               "home": str(tmp_path / "home"), "backup": str(tmp_path / "copy"),
+               "empty": str(tmp_path / "empty"),
+               **{name: str(tmp_path / file) for name, (file, _) in files.items()}}  # fmt: skip
+    tenant.client.close()
 
 
 def test_every_command_has_a_row():
-    assert listed() == set(ARGUMENTS)
+    assert set(listed()) == set(ARGUMENTS)
 
 
-def test_every_command_answers_programs_in_json(tenant, world):
-    for words, given in ARGUMENTS.items():
-        if given is None:
-            continue
-        arguments, _, stdin = given.partition("|")
-        filled = [word.format(**world) for word in arguments.split()]
-        done = tenant.server.run(*words.split(), *filled, "--json", stdin=stdin)
+def in_json(world, words):
+    """What a command's row gives when it is done with --json."""
+    row = ARGUMENTS[words]
+    if callable(row):
+        return row(world)
+    arguments, _, stdin = row.partition("|")
+    filled = [word.format(**world) for word in arguments.split()]
+    return world["server"].run(*words.split(), *filled, "--json", stdin=stdin.format(**world))
+
+
+def objects_in(text):
+    """One document, or one on each line."""
+    try:
+        return [json.loads(text)]
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def test_every_command_answers_programs_in_json(world):
+    done_now = set()
+    for words in ARGUMENTS:
+        if words in BEFORE:
+            name, prepare = BEFORE[words]
+            world[name] = prepare(world)
+        done = in_json(world, words)
         assert (done.returncode, done.stderr) == (0, ""), (words, done)
-        told = [json.loads(line) for line in done.stdout.splitlines()]
-        assert told or not done.stdout, words
+        told = objects_in(done.stdout)
         if words in KEPT:
             name, member = KEPT[words]
             world[name] = str(told[0][member])
+        done_now.add(words)
+    assert done_now == set(listed()), "a command that no row has done with --json"
+
+
+def refused(words, *more):
+    """What a wrong use is told: nothing is printed but why, and how it is used."""
+    done = subprocess.run([BINARY, *words.split(), *more], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, ""), (words, more, done)
+    assert f"usage: muster {words}" in done.stderr, (words, more)
+    return done.stderr
 
 
 def test_every_command_refuses_what_it_does_not_know():
-    for words in ARGUMENTS:
-        done = subprocess.run([BINARY, *words.split(), "--no-such-option", "x"],
-                              capture_output=True, text=True, check=False)  # fmt: skip
-        assert (done.returncode, done.stdout) == (2, ""), words
-        assert "unknown option '--no-such-option'" in done.stderr, words
-        assert f"usage: muster {words}" in done.stderr, words
+    for words in listed():
+        assert "unknown option '--no-such-option'" in refused(words, "--no-such-option", "x")
+        refused(words, "one", "two", "too-many")  # none takes more than two
+
+
+def test_every_command_says_what_is_missing():
+    """The first that its usage shows outside brackets: `SLUG`, `--tenant SLUG`."""
+    needs = {words: re.match(r"--\S+ \S+|[^[\s]+", usage) for words, usage in listed().items()}
+    needs = {words: first.group() for words, first in needs.items() if first}
+    assert len(needs) > 50
+    for words, first in needs.items():
+        assert f"muster: {first} is missing\n" in refused(words), words
 
 
 def test_an_option_that_is_given_twice_is_refused():
     for given in (["--tenant", "acme", "--tenant=beta"], ["--tenant", "acme", "--only", "--only"]):
-        done = subprocess.run([BINARY, "key", "revoke", "key_1", *given],
+        done = subprocess.run([BINARY, "key", "delete", "key_1", *given],
                               capture_output=True, text=True, check=False)  # fmt: skip
         assert (done.returncode, done.stdout) == (2, "")
         assert f"{given[-1].split('=')[0]} is given twice" in done.stderr
@@ -186,18 +354,29 @@ def test_verbs_of_earlier_versions_still_work(tenant):
     tenant.server.cli("value", "set", "k", "v", "--tenant", tenant.slug)
     tenant.server.cli("value", "rm", "k", "--tenant", tenant.slug)
     tenant.server.cli("model", "unset", "--tenant", tenant.slug)
+    window = tenant.server.cli("maintenance", "add", "--tenant", tenant.slug, "--weekdays", "sat",
+                               "--start", "02:00", "--minutes", "60", "--json")  # fmt: skip
+    window_id = json.loads(window)["window_id"]
+    tenant.server.cli("maintenance", "remove", window_id, "--tenant", tenant.slug)
+    made = json.loads(tenant.server.cli("key", "add", "--tenant", tenant.slug, "--json"))
+    said = tenant.server.cli("key", "revoke", made["key_id"], "--tenant", tenant.slug)
+    assert said == f"key '{made['key_id']}' revoked\n"
 
 
-def test_a_run_is_listed_shown_and_followed(tenant, world):
+def test_a_run_is_listed_shown_and_followed(tenant):
+    for event in ("started", "completed"):
+        report(tenant, RUN, event)
     cli, where = tenant.server.cli, ("--tenant", tenant.slug)
     header, line = cli("run", "list", *where).splitlines()
     assert header.split()[:3] == ["RUN", "ID", "STATUS"]
     assert line.split()[:2] == [RUN, "completed"]
     shown = cli("run", "show", RUN, *where)
     assert f"run      {RUN}\n" in shown and "status   completed\n" in shown
-    told = cli("run", "tail", RUN, *where).splitlines()
-    assert [line.split("  ")[-1] for line in told] == ["now started", "now completed"]
-    assert told == shown.splitlines()[-2:]
+    header, *told = cli("run", "tail", RUN, *where).splitlines()
+    assert header.split() == ["TIME", "EVENT", "LEVEL", "MESSAGE"]
+    at = header.index("MESSAGE")
+    assert [line[at:] for line in told] == ["now started", "now completed"]
+    assert [header, *told] == shown.splitlines()[-3:]
     assert [json.loads(line)["message"] for line in
             cli("run", "tail", RUN, *where, "--json").splitlines()] == [
                 "now started", "now completed"]  # fmt: skip
@@ -205,23 +384,17 @@ def test_a_run_is_listed_shown_and_followed(tenant, world):
 
 
 def test_a_run_is_followed_until_it_ends(tenant):
-    def report(event, message):
-        answer = tenant.client.post("/api/v1/telemetry", {
-            "agent_name": "bot", "client_id": tenant.slug, "run_id": RUN, "event": event,
-            "timestamp": "2026-01-01T00:00:00Z", "message": message,
-        })  # fmt: skip
-        assert answer.status == 202
-
-    report("started", "one")
+    report(tenant, RUN, "started", "one")
     process = subprocess.Popen(
         [tenant.server.binary, "run", "tail", RUN, "--tenant", tenant.slug,
          *tenant.server.store_arguments],
         stdout=subprocess.PIPE, text=True, env=tenant.server.program_environment(),
     )  # fmt: skip
+    assert process.stdout.readline().startswith("TIME ")
     assert process.stdout.readline().endswith("one\n")
-    report("in_progress", "two")
+    report(tenant, RUN, "in_progress", "two")
     assert process.stdout.readline().endswith("two\n")
-    report("failed", "three")
+    report(tenant, RUN, "failed", "three")
     assert process.stdout.readline().endswith("three\n")
     assert process.stdout.read() == ""
     assert process.wait(timeout=60) == 0

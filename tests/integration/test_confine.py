@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import running
+from mail_server import mail_server
 from muster import BINARY, Server, Trouble
 from waiting import until
 
@@ -106,6 +107,33 @@ def test_files_that_the_settings_name_outside_the_data_directory_work(tmp_path):
         assert "new master key" in server.cli("vault", "rotate")
         assert (tmp_path / "keys/master.key").exists()
         server.restart()
+
+
+def test_a_password_file_that_is_replaced_is_read_and_its_neighbours_are_not(tmp_path, elsewhere):
+    if sanitized():
+        return
+    secrets, email = elsewhere / "secrets", "bob@example.com"
+    secrets.mkdir()
+    (secrets / "smtp").write_text("first")
+    with mail_server() as mails:
+        environment = {**PROBE, **places(elsewhere), "MUSTER_SMTP_URL": mails.url,
+                       "MUSTER_SMTP_FROM": "muster@example.com", "MUSTER_SMTP_USER": "muster",
+                       "MUSTER_SMTP_PASSWORD_FILE": str(secrets / "smtp"),
+                       "MUSTER_PUBLIC_URL": "http://muster.example.com"}  # fmt: skip
+
+        def problem():
+            said = server.cli("user", "invite", email, "--role", "platform_admin")
+            assert said.startswith("not sent by e-mail: "), said  # the password is sent by TLS alone
+            return said
+
+        with running("sqlite", tmp_path, environment=environment) as server:
+            assert "smtp_password_file" not in problem()
+            (secrets / "new").write_text("second")
+            (secrets / "new").rename(secrets / "smtp")
+            assert "smtp_password_file" not in problem()
+            (secrets / "smtp").unlink()
+            assert "smtp_password_file cannot be opened" in problem()
+            assert probed(server)["read_elsewhere"] == "EACCES"
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,11 @@ from hooks import (
     LOCAL,
     Hook,
     alerts,
+    all_of,
     cli,
     fall_silent,
     register,
+    remove_all,
     report,
     seconds,
 )
@@ -33,10 +35,6 @@ from waiting import until
 
 DELAYS = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000]
 FROM, TO = "muster@example.com", "ops@example.com"
-
-
-def hook_list(tenant):
-    return json.loads(cli(tenant, "list").stdout)["webhooks"]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,9 @@ def sender(store, mails, tmp_path_factory):
     folder = tmp_path_factory.mktemp("delivery")
     clock = Clock(folder)
     arguments = [*LOCAL, "--smtp-url", mails.url, "--smtp-from", FROM]
-    with running(store, folder, arguments=arguments, environment=clock.environment) as server:
+    with running(
+        store, folder, administered=True, arguments=arguments, environment=clock.environment
+    ) as server:
         server.clock = clock
         yield server
 
@@ -66,8 +66,7 @@ def world(sender):
     """A tenant; it has no webhooks afterwards, so that later alerts are not delivered."""
     tenant = sender.add_tenant("--max-agents", "50")
     yield tenant
-    for row in hook_list(tenant):
-        cli(tenant, "delete", row["webhook_id"])
+    remove_all(tenant)
     tenant.client.close()
 
 
@@ -245,7 +244,7 @@ def test_what_is_in_the_air_when_a_webhook_goes_is_not_tried_again(world, clock,
         receiver.hold.set()
         other.until_told(1)
         if verb == "delete":
-            assert [w["webhook_id"] for w in hook_list(world)] == [other.id]
+            assert [w["webhook_id"] for w in all_of(world)] == [other.id]
             return
         clock.advance(60)
         assert other.until_told(2)["state"] == "waiting"
@@ -275,7 +274,7 @@ def test_a_retry_by_hand_is_the_last_word(world, clock):
 def test_a_clock_that_is_set_back_delays_nothing(store, tmp_path):
     clock = Clock(tmp_path)
     with (
-        running(store, tmp_path, arguments=LOCAL, environment=clock.environment) as server,
+        running(store, tmp_path, True, arguments=LOCAL, environment=clock.environment) as server,
         receiving() as receiver,
     ):
         tenant = server.add_tenant()
@@ -296,7 +295,7 @@ def test_a_clock_that_is_set_back_delays_nothing(store, tmp_path):
 def test_a_clock_that_leaps_during_a_delivery_sends_it_once(store, tmp_path, step):
     clock = Clock(tmp_path)
     with (
-        running(store, tmp_path, arguments=LOCAL, environment=clock.environment) as server,
+        running(store, tmp_path, True, arguments=LOCAL, environment=clock.environment) as server,
         receiving() as slow,
         receiving() as quick,
     ):

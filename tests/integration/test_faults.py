@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 from disk import small_disk
-from muster import BINARY, ROOT, Server
+from muster import BINARY, ROOT, Embedded, Server
 from otlp import Json, Protobuf, span
 from strace import injected
 from waiting import until
 
 TELEMETRY = "/api/v1/telemetry"
+SAME_THREADS = pytest.mark.same_threads
 END_S = 5  # from the failed sync to the end of the process; one that drains takes seven
 BACK_S = 10  # from a healed database to the next 202
 STORAGE = "Storage is unavailable; this request may not be stored, so retry later"
@@ -74,6 +75,8 @@ def await_end(server):
 @contextlib.contextmanager
 def serving(folder, *arguments):
     """A server on the embedded store; it may have ended or been stopped meanwhile."""
+    if not (folder / "data").exists():
+        Embedded().create_migrated(folder / "data")
     server = Server(folder / "data", arguments=arguments).start()
     try:
         yield server
@@ -91,7 +94,7 @@ def embedded(store, tmp_path):
         yield server
 
 
-@pytest.mark.parametrize("when", [1, 2, 5])
+@pytest.mark.parametrize("when", [1, *(pytest.param(when, marks=SAME_THREADS) for when in (2, 5))])
 def test_a_failed_sync_is_a_503_and_the_end(embedded, when):
     tenant = embedded.add_tenant()
     events = [tenant.event() for _ in range(when + 3)]
@@ -122,6 +125,7 @@ def test_a_failed_sync_is_a_503_and_the_end(embedded, when):
     embedded.stop()
 
 
+@pytest.mark.same_threads
 def test_spans_whose_commit_fails_are_503_and_can_be_sent_again(embedded):
     tenant, trace = embedded.add_tenant(), uuid.uuid4()
     with injected(embedded, "fdatasync:error=EIO:when=1"):
@@ -159,6 +163,7 @@ def test_a_failed_sync_fails_everybody_who_waits(embedded):
     embedded.start().stop()
 
 
+@pytest.mark.same_threads
 def test_a_new_data_directory_survives_a_power_cut(tmp_path):
     """Its name is in its parent, which is synced before the directory is used."""
     data = tmp_path / "data"
@@ -226,7 +231,9 @@ def test_a_full_disk_is_a_503_and_passes(embedded):
     embedded.stop()
 
 
-@pytest.mark.parametrize("when", range(1, 17))
+@pytest.mark.parametrize(
+    "when", [1, 2, 3, *(pytest.param(when, marks=SAME_THREADS) for when in range(4, 17))]
+)
 def test_whichever_write_finds_the_disk_full_nothing_is_lost(embedded, when):
     tenant = embedded.add_tenant()
     events, acked = [tenant.event() for _ in range(20)], []

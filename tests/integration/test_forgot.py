@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from email import message_from_bytes
 
 import pytest
-from mail_server import WAIT_S, mail_server
-from muster import Clock, running
+from mail_server import WAIT_S, running_with_mail
 from people import (
     OTHER_PASSWORD, PASSWORD, log_in, new_email, platform_admin, post_log_in, tenant_person,
 )  # fmt: skip
@@ -22,21 +21,16 @@ OK = {"status": "ok"}
 
 
 @pytest.fixture(scope="module")
-def mails():
-    with mail_server() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def shared(store, mails, tmp_path_factory):
+def shared(store, tmp_path_factory):
     folder = tmp_path_factory.mktemp("forgot")
-    arguments = ["--smtp-url", mails.url, "--smtp-from", "muster@example.com",
-                 "--public-url", "http://muster.example.com",
-                 "--trusted-proxies", "127.0.0.1"]  # fmt: skip
-    ticking = Clock(folder)
-    with running(store, folder, arguments=arguments, environment=ticking.environment) as started:
-        started.clock, started.ahead = ticking, 0
+    with running_with_mail(store, folder, "--trusted-proxies", "127.0.0.1") as started:
+        started.ahead = 0
         yield started
+
+
+@pytest.fixture
+def mails(shared):
+    return shared.mails
 
 
 @pytest.fixture
@@ -196,7 +190,7 @@ def test_requests_are_in_the_audit_log_without_the_link(server, mails, tenant, p
 def test_a_service_without_a_mail_server_says_whom_to_ask(own_server):
     assert own_server.client().get(SET_UP).json()["mails_links"] is False
     answer = own_server.client().post(FORGOT, {"email": "ada@example.com"})
-    assert answer.status == 409 and "ask an admin" in answer.json()["detail"]
+    assert answer.status == 409 and "ask a platform admin or the operator" in answer.json()["detail"]
 
 
 def test_other_origins_and_bad_addresses_are_refused(server, mails):

@@ -55,7 +55,7 @@ def test_unknown_revoked_expired_and_mistyped_tokens_are_answered_alike(own_serv
     revoked, expired = tenant.add_key(), tenant.add_key("a", "--expires", soon)
     (key_id,) = [row["key_id"] for row in stored(
         own_server, "SELECT key_id FROM keys ORDER BY created_at LIMIT 1 OFFSET 1")]  # fmt: skip
-    own_server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    own_server.cli("key", "delete", key_id, "--tenant", tenant.slug)
     clock.advance(101)
     client = own_server.client()
     until(lambda: client.get("/api/v1/limits", token=revoked).status != 200)

@@ -24,6 +24,8 @@ from test_alerts import (
 from test_rules import MINUTE, REST, set_rules
 from waiting import until
 
+pytestmark = pytest.mark.administered
+
 FAILING = {"type": "agent.failing"}
 
 

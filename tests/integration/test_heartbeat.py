@@ -1,10 +1,11 @@
 """POST /api/v1/heartbeat: a process says that it is alive."""
 
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote
 
 import pytest
-from stored import of_tenant, stored
+from stored import change, of_tenant, stored
 from waiting import until
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -136,3 +137,19 @@ def test_the_clock_of_a_test_is_the_servers(own_server, clock):
     heard = microseconds(beat(tenant.client, "worker").json()["received_at"]) / 1_000_000
     assert abs(heard - clock.now()) < 60
     tenant.client.close()
+
+
+def test_the_oldest_processes_make_room_for_new_ones(own_server):
+    tenant = own_server.add_tenant()
+    tenant.client.close()
+    own_server.stop()
+    change(own_server, "INSERT INTO heartbeats (tenant_id, client_id, first_at, last_at)"
+           " WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
+           f" SELECT t.tenant_id, 'p' || n.i, n.i, n.i FROM n JOIN tenants t ON t.slug = '{tenant.slug}'")  # fmt: skip
+    own_server.start()
+    with closing(own_server.client(tenant.token)) as client:
+        assert beat(client, "p1").status == 200  # the oldest no longer
+        assert beat(client, "new").status == 200
+    kept = noted(tenant)
+    assert len(kept) == 9001
+    assert {"p1", "new", "p1002", "p10000"} <= set(kept) and not {"p2", "p1001"} & set(kept)

@@ -3,11 +3,11 @@ values that are older than they."""
 
 import json
 import sqlite3
-import subprocess
 import threading
 import uuid
 
 from kpis import DAY, HOUR, moment
+from postgres import run_sql
 from stored import of_tenant, stored
 
 BUSINESS = "/api/v1/telemetry/business"
@@ -66,8 +66,7 @@ def test_racing_reports_leave_the_totals_of_their_values(tenant):
 
 def execute(server, statements):
     if server.database:
-        subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", "; ".join(statements),
-                        server.database], check=True, timeout=60)  # fmt: skip
+        run_sql(server.database, "; ".join(statements))
         return
     connection = sqlite3.connect(server.data / "muster.db")
     for statement in statements:

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from email import message_from_bytes
 
 import pytest
-from mail_server import WAIT_S, mail_server
-from muster import Clock, running
+from mail_server import WAIT_S, running_with_mail
+from muster import running
 from people import (
     OTHER_PASSWORD, PASSWORD, Person, add_user, log_in, new_email, platform_admin, post_log_in,
     set_up_code, tenant_person,
@@ -21,21 +21,17 @@ URL = re.compile(r"^http://\S+/#/link\?token=([A-Za-z0-9_-]{43})$")
 
 
 @pytest.fixture(scope="module")
-def mails():
-    with mail_server() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def shared(store, mails, tmp_path_factory):
+def shared(store, tmp_path_factory):
     """A server that sends mail, with the clock that it follows."""
     folder = tmp_path_factory.mktemp("links")
-    arguments = ["--smtp-url", mails.url, "--smtp-from", "muster@example.com",
-                 "--public-url", "http://muster.example.com"]  # fmt: skip
-    ticking = Clock(folder)
-    with running(store, folder, arguments=arguments, environment=ticking.environment) as started:
-        started.admin, started.clock = started.admin or platform_admin(started), ticking
+    with running_with_mail(store, folder) as started:
+        started.admin = started.admin or platform_admin(started)
         yield started
+
+
+@pytest.fixture
+def mails(shared):
+    return shared.mails
 
 
 @pytest.fixture
@@ -328,6 +324,32 @@ def test_a_tenant_has_at_most_a_hundred_open_invitations(server, tenant):
     invite(log_in(server, admin.email), path)
 
 
+def test_a_link_that_is_shown_leads_to_the_port_that_is_bound(store, tmp_path):
+    with running(store, tmp_path, arguments=["--listen", ":0"]) as everywhere:
+        port = everywhere.address[1]
+        said = everywhere.said.decode()
+        assert f"http://localhost:{port}/#/setup?code=" in said and "set public_url" in said
+        everywhere.address = ("127.0.0.1", port)
+        made = invite(platform_admin(everywhere), PLATFORM, role="none")
+        assert made["url"].startswith(f"http://localhost:{port}/#/")
+        assert "set public_url" in made["url_note"]
+        assert accept(everywhere, made["token"]).status == 200
+        given = ("user", "invite", new_email(), "--role", "platform_admin", "--listen", ":0")
+        done = everywhere.run(*given)
+        if store == "sqlite":  # the server makes the link
+            assert done.stdout.startswith(f"http://localhost:{port}/#/link")
+        else:  # the command does, which knows of no port
+            assert (done.returncode, done.stdout) == (1, "") and "any free port" in done.stderr
+        assert "set public_url" in done.stderr
+        done = everywhere.run(*given, "--public-url", "https://muster.example.com/")
+        assert store == "sqlite" or done.stdout.startswith("https://muster.example.com/#/link")
+        everywhere.stop()
+        everywhere.arguments = []  # on one address
+        everywhere.start()
+        assert "set public_url" not in everywhere.said.decode()
+
+
+@pytest.mark.commands
 def test_commands_invite_and_reset(own_server):
     said = own_server.cli("user", "invite", "ada@example.com", "--role", "platform_admin").strip()
     token = URL.match(said).group(1)

@@ -2,10 +2,13 @@
 
 import json
 
-from stored import of_tenant
+import pytest
+from stored import of_tenant, stored
 from test_checksums import alter
+from waiting import until
 
 SECRETS, VALUES, VALUE_BYTES = 1000, 1000, 4 << 20
+CLOSED_ALERTS = 100_000
 
 
 def insert(tenant, *statements):
@@ -55,3 +58,62 @@ def test_the_largest_lists_of_secrets_and_values_can_be_read(own_server):
     assert full.returncode != 0 and str(VALUE_BYTES) in full.stderr
     said = own_server.cli("value", "list", "--tenant", tenant.slug, "--json")
     assert len(json.loads(said)["values"]) == VALUES - 1
+
+
+def test_the_list_of_tenants_is_read_in_pages(server):
+    made = {server.add_tenant().slug for _ in range(3)}
+    listed, path = [], "/api/v1/tenants?limit=2"
+    while path:
+        page = server.admin.get(path).json()
+        assert 1 <= len(page["tenants"]) <= 2
+        listed += [tenant["slug"] for tenant in page["tenants"]]
+        path = page["next"] and f"/api/v1/tenants?limit=2&cursor={page['next']}"
+    assert made <= set(listed) and len(set(listed)) == len(listed)
+    whole = server.admin.get("/api/v1/tenants").json()
+    assert ([tenant["slug"] for tenant in whole["tenants"]], whole["next"]) == (listed, None)
+    long = {"slug": "long", "name": "x" * 257}
+    assert server.admin.post("/api/v1/tenants", long).status == 422
+
+
+def add_alerts(tenant, first, last, is_open=0):
+    insert(
+        tenant,
+        f"INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, open, told, since_at,"
+        f" opened_at, closed_at, closed_by, detail) {numbers(last - first + 1)}"
+        f" SELECT {of(tenant)}, 'alt_' || (1000000 + {first - 1} + i), 'run.failed', 0,"
+        f" 's' || ({first - 1} + i), {is_open}, 1, 1, 1, 1, 'event', '{{}}' FROM n",
+    )  # fmt: skip
+
+
+@pytest.mark.administered
+def test_the_oldest_closed_alerts_make_room_for_new_ones(own_server, clock):
+    tenant = own_server.add_tenant()
+    tenant.client.close()
+    add_alerts(tenant, 1, 1, is_open=1)
+    add_alerts(tenant, 2, 2)
+    admin = own_server.admin
+    assert admin.post(tenant.path("alerts/alt_1000002/notes"), {"note": "goes too"}).status == 200
+    assert admin.get(f"/api/v1/tenants/{tenant.slug}").json()["stored_bytes"] == 108
+    add_alerts(tenant, 3, CLOSED_ALERTS + 251)
+
+    def closed():
+        clock.advance(11 * 60)
+        (row,) = stored(own_server, "SELECT COUNT(*) AS n, MIN(alert_id) AS oldest FROM alerts"
+                                    " WHERE open = 0")  # fmt: skip
+        return row["n"] == CLOSED_ALERTS and row["oldest"]
+
+    assert until(closed, 60) == "alt_1000252"
+    (row,) = stored(own_server, "SELECT alert_id FROM alerts WHERE open = 1")
+    assert row["alert_id"] == "alt_1000001"  # older than all of them
+    assert stored(own_server, "SELECT * FROM alert_history") == []
+    admin = own_server.admin
+    assert admin.get(tenant.path("alerts/alt_1000002/history")).status == 404
+    until(lambda: admin.get(f"/api/v1/tenants/{tenant.slug}").json()["stored_bytes"] == 0)
+    looks = own_server.looks() + 3  # and no more than these
+
+    def has_looked():
+        clock.advance(11 * 60)
+        return own_server.looks() >= looks
+
+    until(has_looked)
+    assert closed() == "alt_1000252"

@@ -91,6 +91,7 @@ def test_shares_are_shown_by_level_and_kind(scraped):
     assert value(seen, "muster_bodies_evicted_total") == 0
 
 
+@pytest.mark.same_threads
 def test_metrics_have_the_headers_of_all_answers(scraped):
     headers = scraped.client(TOKEN).get("/metrics").headers
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -98,6 +99,7 @@ def test_metrics_have_the_headers_of_all_answers(scraped):
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
+@pytest.mark.same_threads
 def test_no_label_names_a_tenant_or_agent(scraped):
     tenant = scraped.add_tenant(slug="a-secret-customer")
     tenant.client.post("/api/v1/telemetry", tenant.event(agent_name="a-secret-agent"))
@@ -109,6 +111,7 @@ REFUSED = [None, "wrong", TOKEN[:-1], TOKEN + "x", ""]
 
 
 @pytest.mark.parametrize("token", REFUSED)
+@pytest.mark.same_threads
 def test_another_token_is_401(scraped, token):
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     answer = scraped.client().get("/metrics", headers=headers)
@@ -150,6 +153,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("environment, named", BAD)
+@pytest.mark.same_threads
 def test_a_bad_setting_stops_the_start(tmp_path, environment, named):
     from muster import Server, Trouble
 
@@ -162,6 +166,7 @@ def names_in(expression):
     return set(re.findall(r"\b(?:muster|process)_\w+", without_labels))
 
 
+@pytest.mark.same_threads
 def test_the_dashboard_shows_every_metric_and_none_that_is_not_there(scraped):
     tenant = scraped.add_tenant()
     tenant.client.post("/api/v1/telemetry", tenant.event())
@@ -203,6 +208,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("what, text", FAULTS)
+@pytest.mark.same_threads
 def test_the_reader_of_metrics_refuses(what, text):
     assert value(read(GOOD), "a_total") == 1
     with pytest.raises((Malformed, ValueError)):

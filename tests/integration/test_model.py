@@ -12,6 +12,8 @@ from guidance import (
     told,
 )
 
+pytestmark = [pytest.mark.administered, pytest.mark.commands]
+
 
 def test_nothing_is_told_where_nothing_is_set(tenant):
     said = told(tenant.client, "model", "never-seen")

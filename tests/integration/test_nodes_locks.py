@@ -62,6 +62,34 @@ def test_first_contacts_of_six_tenants_meet_no_deadlock(nodes):
     assert all(row["agents"] == row["n"] for row in rows)
 
 
+def test_the_same_new_agents_of_all_nodes_are_added_once_and_the_cap_is_exact(nodes):
+    tenants = [nodes[0].add_tenant("--max-agents", "30") for _ in range(2)]
+    before, statuses = sum(map(retried, nodes)), []
+
+    def bring(number):
+        node, order = nodes[number % len(nodes)], random.Random(number)
+        for tenant in order.sample(tenants, len(tenants)):
+            names = [f"agent-{i}" for i in range(50)]
+            order.shuffle(names)
+            for part in (names[:20], names[20:]):
+                events = [tenant.event(agent_name=name) for name in part]
+                answer = node.client(tenant.token).post("/api/v1/telemetry/batch", {"events": events})
+                assert answer.status == 202, answer.body
+                statuses.extend(result["status"] for result in answer.json()["results"])
+
+    in_threads([lambda n=n: bring(n) for n in range(6)])
+    assert set(statuses) == {"accepted", "rejected"}
+    assert statuses.count("accepted") == 6 * 30 * len(tenants)  # of each sender, the same 30
+    assert sum(map(retried, nodes)) == before
+    for tenant in tenants:
+        (row,) = stored(
+            nodes[0],
+            f"SELECT t.agents, (SELECT COUNT(*) FROM agents WHERE {of_tenant(tenant)}) AS n"
+            f" FROM tenants t WHERE t.slug = '{tenant.slug}'",
+        )
+        assert row == {"agents": 30, "n": 30}
+
+
 def test_batches_of_the_same_ids_in_any_order_are_stored_once_without_a_deadlock(nodes):
     tenant = nodes[0].add_tenant()
     ids = [uuid.uuid4().hex for _ in range(200)]

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import running
 from nodes import in_threads
+from postgres import run_sql
 from stored import stored
 from waiting import until
 
@@ -61,10 +61,7 @@ def stopped(node):
 
 
 def sql(node, statement):
-    subprocess.run(
-        ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, node.database],
-        check=True, capture_output=True, timeout=60,
-    )  # fmt: skip
+    run_sql(node.database, statement)
 
 
 @contextmanager

@@ -1,19 +1,22 @@
 """Sign-in by a real OpenID provider: who gets in, as whom, with which roles, and who does not."""
 
+import contextlib
 import itertools
 import json
 import subprocess
 import threading
 
 import pytest
+from exposition import read, value
 from mail_server import mail_server
 from muster import BINARY, COMMAND_S, Clock, Server, running
-from openid import CALLBACK, PUBLIC_URL, SECRET, openid_provider, sign_in_there
-from people import Person, add_user, post_log_in
+from openid import CALLBACK, PUBLIC_URL, SECRET, fetch_page, openid_provider, sign_in_there
+from people import PASSWORD, Person, add_user, log_in, post_log_in
+from stored import stored
 from waiting import until
 
 WAYS, BEGIN, COMPLETE = "/api/v1/auth/oidc", "/api/v1/auth/oidc/begin", "/api/v1/auth/oidc/complete"
-GROUPS = "/api/v1/platform/oidc/groups"
+SIGN_OUT, GROUPS = "/api/v1/auth/oidc/sign-out", "/api/v1/platform/oidc/groups"
 HOUR_S, DAY_S, MAIL_S, SLOW_S = 3601, 24 * 3600, 60, 120
 numbers = itertools.count(1)
 
@@ -536,3 +539,94 @@ def test_groups_and_identities_are_removed_over_http(server, tenant_here):
     assert [one["subject"] for one in boss.get(path).json()["identities"]] == [f"of {email}"]
     assert [boss.delete(path).status for _ in range(2)] == [200, 404]
     assert boss.get(path).json()["identities"] == []
+
+
+def test_an_account_that_may_be_another_persons_is_not_linked(server, tenant_here):
+    boss, maker = operator(server), log_in(server, add_user(server, "--tenant", tenant_here, "--role", "admin"))
+    body = {"email": "held@corp.example", "role": "member", "password": PASSWORD}
+    assert maker.post(f"/api/v1/tenants/{tenant_here}/users", body).status == 201
+    path = f"/api/v1/platform/users/{body['email']}/identities"
+    refused = boss.post(path, {"subject": "of the owner"})
+    assert refused.status == 409 and "another person may know its password" in refused.json()["detail"]
+    assert boss.get(path).json()["identities"] == []
+    cli(server, "user", "confirm", body["email"])
+    assert boss.post(path, {"subject": "of the owner"}).status == 200
+
+
+def counted(server):
+    """Sign-ins by the provider: (ok, refused, failed); its errors: (unavailable, invalid)."""
+    seen = read(server.metrics().decode())
+    sign_ins = [value(seen, "muster_sign_ins_total", way="oidc", result=one)
+                for one in ("ok", "refused", "failed")]  # fmt: skip
+    return [*sign_ins, *(value(seen, "muster_oidc_errors_total", reason=one)
+                         for one in ("unavailable", "invalid"))]  # fmt: skip
+
+
+def test_sign_ins_and_errors_of_the_provider_are_counted(server, tenant_here):
+    group = group_name()
+    add_group(server, group, "member", tenant_here)
+    good, _ = new_person(server, [group])
+    visitor = Visitor(server)
+    state = sign_in_state(visitor)  # what it says about itself is known from here on
+
+    def adds(act):
+        before = counted(server)
+        act()
+        return [now - then for now, then in zip(counted(server), before)]
+
+    assert adds(lambda: Visitor(server).go(good))[0] == 1
+    change_person(server, good, ["another group"])
+    assert adds(lambda: Visitor(server).go(good))[:2] == [0, 1]
+    change_person(server, good, [group])
+    assert adds(lambda: visitor.complete({"code": "wrong", "state": state})) == [0, 1, 0, 0, 0]
+    server.provider.set(down=True)
+    assert adds(lambda: visitor.complete({"code": "any", "state": state})) == [0, 0, 1, 1, 0]
+    server.provider.set(down=False, tamper="none")
+    assert adds(lambda: Visitor(server).go(good))[1::3] == [1, 1]
+    server.provider.set(tamper=None)
+
+
+def test_signing_out_leads_to_the_page_of_the_provider(server, tenant_here):
+    group = group_name()
+    add_group(server, group, "member", tenant_here)
+    subject, email = new_person(server, [group])
+    person = person_of(server, Visitor(server).go(subject))
+    url = person.get(SIGN_OUT).json()["url"]
+    start, _, token = url.partition("&id_token_hint=")
+    assert start == f"{server.provider.issuer}/session/end?client_id=muster" and token.startswith("ey")
+    status, text = fetch_page(url)
+    assert status == 200 and "/session/end/confirm" in text, text  # it knows its token
+    assert fetch_page(url + "x")[0] == 400
+    kept = "SELECT voucher FROM sessions WHERE voucher <> ''"
+    assert token in [row["voucher"] for row in stored(server, kept)]
+    assert person.post("/api/v1/auth/logout").status == 200
+    assert token not in [row["voucher"] for row in stored(server, kept)]
+    assert token not in server.log()
+    assert person.get(SIGN_OUT).status == 401
+    by_password = log_in(server, add_user(server, "--tenant", tenant_here, "--role", "member"))
+    assert by_password.get(SIGN_OUT).json() == {"url": None}
+
+
+def test_a_stop_does_not_wait_for_a_provider_that_hangs(store, provider, tmp_path):
+    environment, answers = settings(tmp_path, provider.issuer), []
+    document = "/.well-known/openid-configuration"
+
+    def begin(visitor):
+        with contextlib.suppress(OSError):  # it came too late, when the service listened no longer
+            answers.append(visitor.begin().status)
+
+    with running(store, tmp_path, environment=environment) as started:
+        provider.set(down="hang")
+        try:
+            asked = provider.seen()["paths"].get(document, 0)
+            waiting = [threading.Thread(target=begin, args=(Visitor(started),)) for _ in range(8)]
+            for thread in waiting:
+                thread.start()
+            until(lambda: provider.seen()["paths"].get(document, 0) > asked)
+            started.stop()
+            for thread in waiting:
+                thread.join()
+        finally:
+            provider.set(down=False)
+        assert "done; connections closed early: 0" in started.log()
+        assert set(answers) == {503}

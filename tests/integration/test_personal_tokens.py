@@ -108,6 +108,15 @@ def test_a_patch_that_changes_nothing_ends_nothing_and_a_new_password_ends_all(s
     assert client.get(ME).status == 401
 
 
+def test_the_same_role_in_a_tenant_ends_no_session_and_another_ends_all(server, tenant):
+    admin, person = platform_admin(server), tenant_person(tenant, "admin")
+    path = f"/api/v1/tenants/{tenant.slug}/users/{person.email}"
+    assert admin.request("PATCH", path, {"role": "admin"}).status == 200
+    assert person.is_in()
+    assert admin.request("PATCH", path, {"role": "member"}).status == 200
+    assert not person.is_in()
+
+
 def test_a_token_may_end_itself_and_no_other(server, tenant):
     person, stranger = tenant_person(tenant, "admin"), tenant_person(tenant, "admin")
     first, second, third = make(person, "admin"), make(person), make(stranger)

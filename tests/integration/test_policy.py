@@ -5,6 +5,8 @@ import json
 import pytest
 from guidance import await_told, check_operator_only, check_own_name_only, check_tags, told
 
+pytestmark = [pytest.mark.administered, pytest.mark.commands]
+
 NOTHING = {
     "agent_name": "a", "mode": "deny_all", "allow": [], "deny": [], "source": "platform",
     "version": 0, "updated_at": None,

@@ -339,6 +339,7 @@ def test_keys_read_prices_and_change_none(tenant):
         stranger.close()
 
 
+@pytest.mark.commands
 def test_the_commands_set_import_list_and_remove(own_server, tmp_path):
     run = own_server.cli
     built_in = len(run("price", "list").splitlines())  # with its header

@@ -1,14 +1,19 @@
 """The quota of a plan: what stored reports take is counted exactly, and at the quota they are 507."""
 
 import json
+import threading
 import uuid
 from contextlib import closing
 
 import pytest
-from stored import of_tenant, stored
+from otlp import Json, span
+from stored import change, of_tenant, stored
 from test_alerts import second_server, until
+from test_otlp import new_trace, send
 from test_retention import DAY, MINUTE, at, keep
 from test_rotation import seconds
+
+pytestmark = pytest.mark.administered
 
 EVENT, BATCH = "/api/v1/telemetry", "/api/v1/telemetry/batch"
 BUSINESS, LLM = "/api/v1/telemetry/business", "/api/v1/telemetry/llm"
@@ -18,6 +23,8 @@ TEXTS = {
     "business_values": "key full_key text_value",
     "business_breakdowns": "metric dimensions full_dimensions cells",
     "llm_usage": "run_id model agent_version workflow_run_id",
+    "alert_history": "note",
+    "agent_documents": "document",
 }
 
 
@@ -28,9 +35,10 @@ def counted(tenant):
 
 
 def there(tenant):
-    """What the rows take, added up anew: texts, and 100 for each."""
+    """What the rows take, added up anew: texts, and 100 for each; of an alert's history, notes."""
     rows = [(table, row) for table in TEXTS
-            for row in stored(tenant.server, f"SELECT * FROM {table} WHERE {of_tenant(tenant)}")]
+            for row in stored(tenant.server, f"SELECT * FROM {table} WHERE {of_tenant(tenant)}")
+            if row.get("what") is None or row["note"] is not None]
     return sum(100 + sum(len((row[c] or "").encode()) for c in TEXTS[table].split())
                for table, row in rows)  # fmt: skip
 
@@ -165,6 +173,122 @@ def test_a_report_that_is_refused_at_the_quota_is_a_sign_of_life(own_server, clo
         assert {name for name, at in seen.items() if at >= before} == ({name} if name else set())
     assert set(seen) == {"collector", "a"}  # the new one was not added
     tenant.client.close()
+
+
+def test_what_stores_nothing_is_answered_at_the_quota_as_below_it(tenant):
+    first, nameless, new = tenant.event(), tenant.event(event_id=""), tenant.event()
+    batch = {"events": [tenant.event(), first, tenant.event()]}
+    tell(tenant, (EVENT, first), (EVENT, nameless), (BATCH, batch))
+    spans = [span(new_trace(), 1)]
+    assert send(tenant.client, Json, spans).status == 200
+    plan(tenant, 1)
+    used = counted(tenant)
+    again = tenant.client.post(EVENT, {**first, "message": "with another text"})
+    assert (again.status, again.json()["status"]) == (202, "duplicate")
+    again = tenant.client.post(BATCH, batch)
+    assert (again.status, again.json()["duplicates"], again.json()["accepted"]) == (202, 3, 0)
+    assert send(tenant.client, Json, spans).status == 200
+    assert send(tenant.client, Json, [*spans, span(new_trace(), 2)]).status == 507
+    for path, body in ((EVENT, nameless), (EVENT, new), (BATCH, {"events": [first, new, first]}),
+                       (BATCH, {"events": [new, new]}), (EVENT, new)):  # fmt: skip
+        assert tenant.client.post(path, body).status == 507
+    assert counted(tenant) == there(tenant) == used
+    plan(tenant, 0)
+    assert tenant.client.post(EVENT, new).json()["status"] == "accepted"  # not taken for known
+
+
+def test_a_recount_sets_a_wrong_count_right_while_reports_come_in(own_server, clock):
+    tenant = own_server.add_tenant()
+    own_server.is_asked = False  # the command counts in the store
+    fill(tenant, at(clock))
+    plan(tenant, 1 << 40)  # so that the count is read again every second
+    own_server.stop()
+    change(own_server, f"UPDATE tenant_bytes SET bytes = bytes + 12345 WHERE {of_tenant(tenant)}")
+    own_server.start()
+    tenant.client = own_server.client(tenant.token)
+    assert counted(tenant) > there(tenant)
+    over = threading.Event()
+
+    def report():
+        with closing(own_server.client(tenant.token)) as client:
+            while not over.wait(0.01):
+                assert client.post(EVENT, tenant.event()).status in (202, 429)
+
+    reporter = threading.Thread(target=report)
+    reporter.start()
+    for _ in range(3):
+        said = own_server.cli("tenant", "recount", tenant.slug)
+        assert said.startswith(f"the reports of tenant '{tenant.slug}' take ")
+    over.set()
+    reporter.join()
+
+    def is_right():
+        clock.advance(1)
+        return tenant.client.get("/api/v1/limits").json()["stored_bytes"] == there(tenant)
+
+    until(is_right)
+    assert counted(tenant) == there(tenant)
+    tenant.client.close()
+    own_server.stop()
+    change(own_server, f"UPDATE tenant_bytes SET bytes = bytes - 1 WHERE {of_tenant(tenant)}")
+    assert f"take {there(tenant)} bytes" in own_server.cli("tenant", "recount", tenant.slug)
+    assert own_server.run("tenant", "recount", "not-there").returncode == 1
+    own_server.start()
+
+
+def test_a_correction_replaces_the_one_before(server, tenant):
+    path, told = f"/api/v1/tenants/{tenant.slug}/bytes-correction", []
+    for correction in (5, 5, -2, 0):
+        answer = server.admin.request("PUT", path, {"correction": correction})
+        told.append((answer.status, answer.json()["stored_bytes"]))
+    assert told == [(200, 5), (200, 5), (200, -2), (200, 0)]
+    assert tenant.client.request("PUT", path, {"correction": 1}).status == 403
+
+
+def test_a_correction_is_at_most_what_a_double_counts_exactly(server, tenant):
+    path, most = f"/api/v1/tenants/{tenant.slug}/bytes-correction", 1 << 53
+    for correction in (most + 1, -most - 1, (1 << 63) - 1, -(1 << 63)):
+        assert server.admin.request("PUT", path, {"correction": correction}).status == 422
+    for correction in (most, -most, 0):
+        answer = server.admin.request("PUT", path, {"correction": correction})
+        assert (answer.status, answer.json()["stored_bytes"]) == (200, correction)
+
+
+def test_notes_count_and_are_507_at_the_quota_while_alerts_are_acknowledged(server, tenant):
+    runs = [str(uuid.uuid4()) for _ in range(2)]
+    rules = {"run_failed": True}
+    assert server.admin.request("PUT", tenant.path("rules"), rules).status == 200
+    tell(tenant, *[(EVENT, tenant.event(event="failed", run_id=run)) for run in runs])
+    failed = tenant.client.get(tenant.path("alerts?type=run.failed")).json()["alerts"]
+    one, other = (tenant.path(f"alerts/{alert['alert_id']}") for alert in failed)
+    used = counted(tenant)
+    assert server.admin.post(f"{one}/notes", {"note": "ä" * 2000}).status == 200
+    assert counted(tenant) == there(tenant) == used + 100 + 4000
+    both = {"alert_ids": [alert["alert_id"] for alert in failed], "note": "seen"}
+    plan(tenant, 1)
+    assert server.admin.post(f"{one}/notes", {"note": "more"}).status == 507
+    assert server.admin.post(tenant.path("alerts/acknowledge"), both).status == 507
+    assert server.admin.post(f"{other}/acknowledge").status == 200
+    plan(tenant, 0)
+    assert server.admin.post(tenant.path("alerts/acknowledge"), both).json()["acknowledged"] == 1
+    assert counted(tenant) == there(tenant) == used + 100 + 4000 + 104
+
+
+def test_versions_of_documents_count_and_are_507_at_the_quota(server, tenant):
+    document, used = tenant.path("agents/writer/document"), counted(tenant)
+    for text in ("ä" * 500, "short"):
+        assert server.admin.request("PUT", document, {"document": text}).status == 200
+    assert counted(tenant) == there(tenant) == used + 2 * 100 + 1005
+    plan(tenant, 1)
+    assert server.admin.request("PUT", document, {"document": "more"}).status == 507
+    assert server.admin.post(f"{document}/versions/1/restore").status == 507
+    same = server.admin.request("PUT", document, {"document": "short"})
+    assert (same.status, same.json()["version"]) == (200, 2)  # which stores nothing
+    assert server.admin.post(f"{document}/versions/2/restore").json()["version"] == 2
+    assert server.admin.get(document).json()["document"] == "short"
+    plan(tenant, 0)
+    assert server.admin.post(f"{document}/versions/1/restore").status == 200
+    assert counted(tenant) == there(tenant) == used + 3 * 100 + 2005
 
 
 def test_two_servers_of_one_database_agree(own_server, clock, tmp_path):

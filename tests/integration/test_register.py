@@ -279,3 +279,15 @@ def test_a_registration_outlives_a_kill(own_server):
     assert len(kpis(tenant)) == len(catalog(tenant)) == 3
     assert register(tenant.client, **FULL)["status"] == "updated"
     tenant.client.close()
+
+
+def test_what_is_declared_again_replaces_what_was_declared_before(tenant):
+    """Some keys stay as they are, some change, some go and some are new."""
+
+    def declare(**labels):
+        register(tenant.client, business_kpis=[{"key": k, "label": v} for k, v in labels.items()])
+        return {row["key"]: row["label"] for row in kpis(tenant)}
+
+    for labels in ({"a": "1", "b": "2"}, {"b": "2", "a": "1"}, {"b": "2", "c": "3"},
+                   {"b": "other", "c": "3"}, {"d": ""}, {}, {"a": "1"}):  # fmt: skip
+        assert declare(**labels) == labels

@@ -3,6 +3,7 @@
 import json
 import socket
 import subprocess
+import threading
 
 import pytest
 from certificates import Certificate
@@ -10,6 +11,8 @@ from conftest import running
 from muster import BINARY, COMMAND_S
 from people import add_user
 from waiting import until
+
+pytestmark = pytest.mark.commands
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +81,24 @@ def test_a_token_without_tls_is_given_to_no_proxy(server, tmp_path):
 
 def test_a_certificate_that_is_not_trusted_is_refused(away):
     done = away("tenant", "list", ca=None)
-    assert done.returncode == 1 and "certificate" in done.stderr
+    assert done.returncode == 1 and "give the one of its authority with --server-ca FILE" in done.stderr
     done = away("tenant", "list", url=f"https://127.0.0.2:{away.server.address[1]}")
-    assert done.returncode == 1
+    assert done.returncode == 1 and "--server-ca" not in done.stderr
+    done = away("tenant", "list", ca=away.token)
+    assert done.returncode == 1 and f"server_ca: '{away.token}' is not a file of certificates" in done.stderr
+
+
+def test_tls_where_there_is_none_and_none_where_there_is_are_told_apart(away, server):
+    done = away("tenant", "list", url=f"http://localhost:{away.server.address[1]}")
+    assert (done.returncode, done.stdout) == (1, "") and "use https" in done.stderr, done.stderr
+    done = away("tenant", "list", url=f"https://localhost:{server.address[1]}")
+    assert (done.returncode, done.stdout) == (1, "") and "reached with http://" in done.stderr, done.stderr
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # not even a sentence
+        closing = threading.Thread(target=lambda: silent.accept()[0].close())
+        closing.start()
+        done = away("tenant", "list", url=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        closing.join()
+    assert done.returncode == 1 and "if it speaks TLS, use https://" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -89,6 +107,7 @@ def test_a_certificate_that_is_not_trusted_is_refused(away):
         ({"url": "muster.example.com"}, ["server: 'muster.example.com'", "https://"]),
         ({"url": "https://x/api"}, ["server: 'https://x/api'", "a host and a port"]),
         ({"url": "https://me:pw@x"}, ["server:", "a host and a port"]),
+        ({"url": "https://x:http"}, ["server: 'https://x:http'", "a host and a port"]),
         ({"url": "http://muster.example.com"}, ["server:", "without TLS", "https://"]),
         ({"url": "http://localhost.example.com"}, ["server:", "without TLS"]),
         ({"token_file": None}, ["token_file:", "muster token add"]),

@@ -12,6 +12,8 @@ from people import tenant_person
 from stored import of_tenant, stored
 from test_alerts import DAY, EPOCH, alerts, second_server, until, until_open
 
+pytestmark = pytest.mark.administered
+
 NONE = {"events_days": None, "business_days": None, "llm_days": None, "keep_failed_runs": 0}
 MINUTE = 61  # and a bit: the next pass
 TELEMETRY, BATCH = "/api/v1/telemetry", "/api/v1/telemetry/batch"
@@ -446,7 +448,7 @@ def test_what_is_deleted_is_counted_and_told(store, tmp_path, clock):
         until(lambda: swept(server) == (1, 2, 1, 1), 15)
         text = server.client(token).get("/metrics").body.decode()
         seen = dict(re.findall(r'muster_deleted_total\{class="(\w+)"\} (\d+)', text))
-        assert seen == {"runs": "1", "events": "2", "business": "1", "llm": "1"}
+        assert seen == {"runs": "1", "events": "2", "business": "1", "llm": "1", "alerts": "0"}
         tenant.client.close()
 
 

@@ -11,6 +11,8 @@ from people import platform_admin, tenant_person
 from stored import change, of_tenant, stored
 from waiting import until
 
+pytestmark = pytest.mark.administered
+
 GRACE_S = 300
 DAY_S = 86400
 
@@ -58,6 +60,7 @@ def seconds(text):
 
 
 @pytest.mark.parametrize("agent", [None, "collector"])
+@pytest.mark.same_threads
 def test_a_rotated_key_is_of_the_same_kind_with_label_and_expiry(agent, own_server, clock):
     tenant = own_server.add_tenant()
     expires = "2099-01-02T03:04:05Z"
@@ -108,6 +111,7 @@ def test_the_old_key_ends_across_a_restart(own_server, clock):
 
 
 @pytest.mark.parametrize("step", [DAY_S, -DAY_S])
+@pytest.mark.same_threads
 def test_setting_the_wall_clock_neither_ends_nor_prolongs_the_grace(step, own_server, clock):
     tenant = own_server.add_tenant()
     rotate(own_server, tenant.token)
@@ -122,6 +126,7 @@ def test_setting_the_wall_clock_neither_ends_nor_prolongs_the_grace(step, own_se
     tenant.client.close()
 
 
+@pytest.mark.same_threads
 def test_a_key_that_expires_within_the_grace_keeps_its_expiry(own_server, clock):
     tenant = own_server.add_tenant()
     expires = datetime.utcfromtimestamp(int(clock.now()) + 100).isoformat() + "Z"
@@ -154,6 +159,7 @@ def test_a_successor_that_nobody_used_is_replaced_and_a_used_one_stays(own_serve
     tenant.client.close()
 
 
+@pytest.mark.same_threads
 def test_rotation_is_in_the_audit_log_without_a_token(server):
     tenant = server.add_tenant()
     lost, made = rotate(server, tenant.token), rotate(server, tenant.token)
@@ -193,6 +199,7 @@ def test_an_admin_rotates_a_key_as_the_key_does_itself(own_server, clock):
     tenant.client.close()
 
 
+@pytest.mark.same_threads
 def test_a_key_that_is_over_is_not_rotated(own_server, clock):
     tenant = own_server.add_tenant()
     admin = tenant_person(tenant, "admin")
@@ -202,7 +209,7 @@ def test_a_key_that_is_over_is_not_rotated(own_server, clock):
     tenant.add_key(None, "--label", "replaced")
     by_label = {row["label"]: row["key_id"] for row in keys(tenant)}
     rotate_path = lambda key_id: tenant.path(f"keys/{key_id}/rotate")  # noqa: E731
-    own_server.cli("key", "revoke", by_label["revoked"], "--tenant", tenant.slug)
+    own_server.cli("key", "delete", by_label["revoked"], "--tenant", tenant.slug)
     fresh = own_server.cli("key", "rotate", by_label["replaced"], "--tenant", tenant.slug).strip()
     assert works(own_server, fresh)
     clock.advance(GRACE_S)
@@ -219,6 +226,7 @@ def test_a_key_that_is_over_is_not_rotated(own_server, clock):
     stranger.client.close()
 
 
+@pytest.mark.same_threads
 def test_a_disabled_agent_rotates_its_key(server):
     tenant = server.add_tenant()
     token = tenant.add_key("collector")
@@ -374,6 +382,7 @@ def test_a_line_of_keys_rotates_ten_times_an_hour(own_server, clock):
     assert works(own_server, rotate(own_server, token)["token"])
 
 
+@pytest.mark.same_threads
 def test_revoking_a_key_ends_all_that_came_from_it(server):
     tenant = server.add_tenant()
     other, stolen = tenant.add_key(), tenant.add_key("collector", "--label", "stolen")
@@ -381,17 +390,18 @@ def test_revoking_a_key_ends_all_that_came_from_it(server):
     thief = [rotate(server, stolen)]
     for _ in range(2):
         thief.append(rotate(server, thief[-1]["token"]))
-    said = server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    said = server.cli("key", "delete", key_id, "--tenant", tenant.slug)
     ended = {key_id, *(made["key_id"] for made in thief)}
     assert {line.split("'")[1] for line in said.splitlines()} == ended
     for token in (stolen, *(made["token"] for made in thief)):
         await_end(server, token)
     assert {row["key_id"] for row in keys(tenant) if row["revoked_at"]} == ended
     assert works(server, other) and works(server, tenant.token)
-    again = server.cli("key", "revoke", key_id, "--tenant", tenant.slug)
+    again = server.cli("key", "delete", key_id, "--tenant", tenant.slug)
     assert again.strip() == "nothing to revoke: the key was revoked before"
 
 
+@pytest.mark.same_threads
 def test_revoking_only_a_key_spares_its_successors(server):
     tenant = server.add_tenant()
     admin = tenant_person(tenant, "admin")
@@ -402,7 +412,7 @@ def test_revoking_only_a_key_spares_its_successors(server):
     assert (answer.status, answer.json()) == (200, {"revoked": [old]})
     assert not works(server, tenant.token)
     assert works(server, newer["token"])
-    said = server.cli("key", "revoke", old, "--tenant", tenant.slug, "--only")
+    said = server.cli("key", "delete", old, "--tenant", tenant.slug, "--only")
     assert "nothing to revoke" in said
     # of a key that is revoked already, what came from it can still be ended
     answer = admin.request("DELETE", tenant.path(f"keys/{old}"))
@@ -410,6 +420,7 @@ def test_revoking_only_a_key_spares_its_successors(server):
     assert not works(server, newer["token"])
 
 
+@pytest.mark.same_threads
 def test_keys_are_listed_in_pages(server):
     tenant = server.add_tenant()
     for n in range(4):
@@ -428,6 +439,7 @@ def test_keys_are_listed_in_pages(server):
         assert admin.get(tenant.path(f"keys?{query}")).status == 422
 
 
+@pytest.mark.same_threads
 def test_a_forgotten_predecessor_does_not_hide_its_descent(own_server, clock):
     """Of a line the first and the newest hundred keys are kept; revoking the first still ends the last."""
     rotate_freely(own_server)
@@ -443,12 +455,13 @@ def test_a_forgotten_predecessor_does_not_hide_its_descent(own_server, clock):
     ids = [row["key_id"] for row in listed]
     assert all(row["predecessor"] in ids for row in listed[1:])
     assert works(own_server, token)
-    own_server.cli("key", "revoke", ids[0], "--tenant", tenant.slug)
+    own_server.cli("key", "delete", ids[0], "--tenant", tenant.slug)
     await_end(own_server, token)
     assert all(row["revoked_at"] for row in keys(tenant))
     tenant.client.close()
 
 
+@pytest.mark.same_threads
 def test_a_workspace_has_a_bounded_number_of_keys(own_server):
     tenant = own_server.add_tenant()
     own_server.stop()

@@ -98,6 +98,68 @@ def test_a_list_is_sorted_by_any_column(query, wanted, filled):
     assert listed(filled, **query) == wanted
 
 
+# Each: a run, a model of SPENT_PRICES or none, and input tokens.
+SPENT = [(0, "dear", 10), (1, "cheap", 500), (1, "cheap", 500), (2, "unpriced", 7000), (4, "dear", 20)]
+SPENT_PRICES = {"dear": "1000", "cheap": "1"}  # dollars per million tokens
+
+
+@pytest.fixture
+def spent(filled, server):
+    for model, price in SPENT_PRICES.items():
+        server.cli("price", "set", f"{model}-of-{filled.slug}", "--input", price, "--output", "0")
+    for place, (number, model, tokens) in enumerate(SPENT):
+        report = {
+            "agent_name": RUNS[number][0],
+            "run_id": run_id(number),
+            "timestamp": (T0 + timedelta(minutes=number, seconds=place)).isoformat(),
+            "model": f"{model}-of-{filled.slug}",
+            "input_tokens": tokens,
+            "output_tokens": 0,
+        }
+        answer = filled.client.post("/api/v1/telemetry/llm", report)
+        assert answer.status == 202, answer.body
+    return filled
+
+
+SPENDING_ORDERS = [
+    ({"order": "tokens"}, [2, 1, 4, 0, 3]),
+    ({"order": "tokens", "ascending": "true"}, [0, 4, 1, 2, 3]),  # what has none is last
+    ({"order": "cost"}, [4, 0, 1, 3, 2]),  # those without a price are last, the newest first
+    ({"order": "cost", "ascending": "true", "limit": 3}, [1, 0, 4]),
+    ({"order": "cost", "status": "completed"}, [4, 0]),
+    ({"order": "tokens", "q": "price", "limit": 1}, [1]),
+    ({"order": "tokens", "agent_name": "invoice-reader"}, [2, 3]),
+]
+
+
+@pytest.mark.parametrize(("query", "wanted"), SPENDING_ORDERS)
+def test_a_list_is_sorted_by_what_runs_spent(query, wanted, spent):
+    assert listed(spent, **query) == wanted
+
+
+def test_runs_are_listed_with_what_they_spent(spent):
+    plain = ask(spent).json()["runs"]
+    assert not any("tokens" in run or "cost" in run for run in plain)
+    for order in ({}, {"order": "tokens"}, {"order": "duration"}):
+        runs = ask(spent, include_cost="true", **order).json()["runs"]
+        found = {int(run["run_id"][-12:]): (run.get("tokens"), run.get("cost")) for run in runs}
+        assert found == {
+            0: (10, "0.01"),
+            1: (1000, "0.001"),
+            2: (7000, None),
+            3: (None, None),
+            4: (20, "0.02"),
+        }
+
+
+def test_what_runs_of_another_tenant_spent_is_not_theirs(spent, server):
+    other = server.add_tenant()
+    events = list(events_of(other, 0))  # the same run id
+    assert other.client.post(BATCH, {"events": events}).status == 202
+    (run,) = ask(other, include_cost="true", order="cost").json()["runs"]
+    assert "tokens" not in run and "cost" not in run
+
+
 def test_a_sorted_list_has_no_pages_and_is_complete(filled):
     answer = ask(filled, order="duration", limit=2).json()
     assert answer["next"] is None
@@ -119,7 +181,7 @@ def test_pages_of_a_search_neither_repeat_nor_skip(filled):
     assert seen == [run_id(2)]
 
 
-@pytest.mark.parametrize("query", [{"q": ""}, {"q": "x" * 65}, {"order": "cost"}])
+@pytest.mark.parametrize("query", [{"q": ""}, {"q": "x" * 65}, {"order": "price"}])
 def test_a_search_that_cannot_be_is_refused(query, filled):
     answer = ask(filled, **query)
     assert answer.status == 422

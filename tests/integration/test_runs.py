@@ -384,6 +384,49 @@ def test_runs_and_failures_are_counted_over_time(tenant):
         assert (answer.status, answer.json()["detail"][0]["loc"]) == (422, ["query", "time_range"])
 
 
+@pytest.mark.parametrize("agent_name", [None, "reader"])
+def test_totals_are_those_of_the_list_of_runs_for_the_same_range(tenant, agent_name):
+    now = datetime.now(timezone.utc)
+    spans = {"24h": 1, "7d": 7, "30d": 30}
+    minutes = [
+        days * 1440 + around for days in spans.values() for around in (-40, -20, -10, 10, 20, 40)
+    ]
+
+    def event(number, back):
+        when = (now - timedelta(minutes=back)).isoformat().replace("+00:00", "Z")
+        kind, error_type = (("completed", None), ("failed", "Timeout"), ("started", None))[number % 3]
+        return {"run_id": run_id(number), "timestamp": when, "event": kind,
+                "agent_name": "reader", "error_type": error_type}  # fmt: skip
+
+    send(tenant, *(event(number, back) for number, back in enumerate([5, 15, 25, *minutes])))
+    named = {"agent_name": agent_name} if agent_name else {}
+    moments = [(now - timedelta(minutes=back)).isoformat()[:-6] + "Z" for back in (1440 * 7 + 15, 12)]
+    custom = "/".join(moments)
+
+    def totals(time_range):
+        query = urllib.parse.urlencode({"time_range": time_range, **named})
+        answer = tenant.client.get(tenant.path(f"dashboard/totals?{query}")).json()
+        by_status = [
+            sum(period[status] for period in answer["periods"])
+            for status in ("completed", "failed", "in_progress")
+        ]
+        return by_status, [(one["error_type"], one["runs"]) for one in answer["errors"]]
+
+    for time_range, days in {**spans, custom: None}.items():
+        since = {"since": time_range}
+        if days is None:
+            since = dict(zip(("since", "until"), moments))
+        by_status, errors = totals(time_range)
+        runs = [
+            len(listed(tenant, limit=100, status=status, **since, **named))
+            for status in ("completed", "failed", "in_progress")
+        ]
+        assert by_status == runs, time_range
+        timeouts = listed(tenant, limit=100, error_type="Timeout", **since, **named)
+        assert errors == [("Timeout", len(timeouts))], time_range
+        assert sum(runs) < 21, "every range leaves some out"
+
+
 def test_runs_of_one_agent_are_counted_with_their_durations(tenant):
     now = datetime.now(timezone.utc)
     stamp = now.isoformat().replace("+00:00", "Z")

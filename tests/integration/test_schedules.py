@@ -17,6 +17,8 @@ from test_alerts import (
 )
 from waiting import until
 
+pytestmark = pytest.mark.administered
+
 FORM = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -171,7 +173,7 @@ def test_a_window_that_is_removed_gives_agents_a_new_start(world, clock, hours):
     plan(world, "--from", moment(world), "--until", moment(world, hours * HOUR))
     clock.advance(5 * HOUR)
     (window_id,) = window_ids(world)
-    world.server.cli("maintenance", "remove", window_id, "--tenant", world.slug)
+    world.server.cli("maintenance", "delete", window_id, "--tenant", world.slug)
     assert window_ids(world) == []
     stays(world, [])
     clock.advance(ALLOWED + 10)

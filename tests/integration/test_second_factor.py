@@ -1,10 +1,7 @@
 """Second factors: codes of an authenticator app, each good once, and recovery codes."""
 
 import base64
-import hashlib
-import hmac
 import json
-import struct
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,18 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from muster import BINARY, COMMAND_S, Clock, running
 from people import (
-    OTHER_PASSWORD, PASSWORD, Person, add_user, log_in, platform_admin, post_log_in, tenant_person,
+    OTHER_PASSWORD, PASSWORD, STEP, Person, add_user, code_at, log_in, platform_admin, post_log_in,
+    tenant_person,
 )  # fmt: skip
 
 FACTOR, LOG_IN = "/api/v1/auth/second-factor", "/api/v1/auth/login"
-STEP = 30
-
-
-def code_at(secret, at):
-    """RFC 6238, written once more."""
-    mac = hmac.digest(base64.b32decode(secret), struct.pack(">Q", int(at) // STEP), hashlib.sha1)
-    (number,) = struct.unpack_from(">I", mac, mac[-1] & 15)
-    return f"{(number & 0x7FFFFFFF) % 1_000_000:06}"
 
 
 @pytest.fixture(scope="module")

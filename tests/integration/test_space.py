@@ -32,7 +32,7 @@ def metrics(server):
 
 
 def revoke(server, tenant, key_id):
-    return server.run("key", "revoke", key_id, "--tenant", tenant.slug)
+    return server.run("key", "delete", key_id, "--tenant", tenant.slug)
 
 
 def key_of(server, tenant):

@@ -158,6 +158,8 @@ def test_the_command_wants_the_slug_typed(server):
     for given in (("--confirm", "another"), ()):
         done = server.run("tenant", "delete", tenant.slug, *given, stdin="another\n")
         assert (done.returncode, "not confirmed" in done.stderr) == (2, True), done
+    done = server.run("tenant", "delete", tenant.slug)  # nothing to read, as in a cron job
+    assert (done.returncode, done.stdout) == (2, "") and f"use --confirm {tenant.slug}\n" in done.stderr
     assert tenant.slug in server.cli("tenant", "list")
     said = server.cli("tenant", "delete", tenant.slug, stdin=f"{tenant.slug}\n")
     assert said == f"tenant '{tenant.slug}' deleted; its data is being erased\n"

@@ -136,6 +136,36 @@ def test_weak_protocols_and_ciphers_are_refused(secured, how):
         assert "Cipher is ECDHE" in openssl("s_client", "-connect", where, "-tls1_2", stdin="Q\n")
 
 
+def test_of_all_ciphers_of_tls_1_2_only_strong_ones_are_accepted(secured):
+    """As a scanner does: each that OpenSSL knows alone."""
+    context = trusting()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers("ALL:COMPLEMENTOFALL:@SECLEVEL=0")
+    offered = [one["name"] for one in context.get_ciphers() if not one["name"].startswith("TLS_")]
+    accepted = set()
+    for name in offered:
+        context.set_ciphers(f"{name}:@SECLEVEL=0")
+        raw = socket.create_connection(secured.address, timeout=ANSWER_S)
+        try:
+            with context.wrap_socket(raw, server_hostname="localhost"):
+                accepted.add(name)
+        except (ssl.SSLError, ConnectionError):
+            raw.close()
+    assert len(offered) > 50 and "ECDHE-ECDSA-AES128-GCM-SHA256" in accepted
+    assert [one for one in accepted if not re.fullmatch(r"ECDHE-ECDSA-(AES\d+-GCM-SHA\d+|CHACHA20-POLY1305)", one)] == []
+
+
+def test_what_a_scanner_of_protocols_asks_for_is_answered_well(secured):
+    where = ("s_client", "-connect", f"localhost:{secured.address[1]}")
+    assert "inappropriate fallback" in openssl(*where, "-no_tls1_3", "-fallback_scsv", stdin="Q\n")
+    older = openssl(*where, "-tls1_2", stdin="Q\n")
+    assert "Secure Renegotiation IS supported" in older and "Extended master secret: yes" in older
+    newer = openssl(*where, "-tls1_3", "-ign_eof", stdin=f"GET {LIVE} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert "Max Early Data: 0" in newer and "HTTP/1.1 200" in newer
+    for weak in (["-sigalgs", "ECDSA+SHA1"], ["-groups", "secp224r1"]):
+        assert "Cipher is (NONE)" in openssl(*where, "-tls1_2", "-cipher", "DEFAULT@SECLEVEL=0", *weak, stdin="Q\n"), weak
+
+
 def test_a_client_cannot_renegotiate_and_nothing_is_compressed(secured):
     where = f"localhost:{secured.address[1]}"
     said = openssl("s_client", "-connect", where, "-tls1_2", "-comp", stdin="R\n")

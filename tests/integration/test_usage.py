@@ -15,6 +15,8 @@ from muster import ROOT
 from stored import of_tenant, stored
 from usage_reference import TOKENS, usage
 
+pytestmark = pytest.mark.administered
+
 LLM = "/api/v1/telemetry/llm"
 BEGIN = datetime(2025, 3, 1, tzinfo=timezone.utc)
 GROUPINGS = ["model", "agent", "run", "day", "model,day", "agent,day", "day,agent,model",

@@ -92,6 +92,9 @@ def test_a_platform_admin_makes_lists_changes_and_removes_users(server):
     raised = admin.request("PATCH", path, {"role": "platform_admin"})
     assert (raised.status, raised.json()["role"]) == (200, "platform_admin")
     assert log_in(server, email).get(USERS).status == 200
+    unclear = admin.request("PATCH", path, {"role": None})  # what an answer calls no role
+    assert unclear.status == 422 and unclear.json()["detail"][0]["loc"] == ["body", "role"]
+    assert "'none'" in unclear.json()["detail"][0]["msg"]
     lowered = admin.request("PATCH", path, {"role": "none", "password": OTHER_PASSWORD})
     assert (lowered.status, lowered.json()["role"]) == (200, None)
     assert log_in(server, email, OTHER_PASSWORD).get(USERS).status == 403
@@ -222,6 +225,13 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
                       "--password-stdin", stdin=OTHER_PASSWORD + "\n")  # fmt: skip
     assert "the user exists and keeps the password" in said
     server.cli("user", "delete", email, "--tenant", other.slug)
+    for role, more in (("admin", ("--tenant", tenant.slug)), ("platform_admin", ()), ("none", ()),
+                       ("member", ("--tenant", tenant.slug))):  # fmt: skip
+        said = server.cli("user", "set", email, "--role", role, *more)
+        assert said.startswith(f"role of '{email}'") and said.endswith(f": {role}\n")
+        (row,) = [row for row in json.loads(server.cli("user", "list", "--json"))["users"] if row["email"] == email]
+        now = row["tenants"][0]["role"] if more else row["role"] or "none"
+        assert now == role
     (row,) = json.loads(server.cli("user", "list", "--tenant", tenant.slug, "--json"))["users"]
     assert (row["email"], row["role"], row["last_login_at"]) == (email, "member", None)
     assert email in server.cli("user", "list", "--tenant", tenant.slug)
@@ -248,6 +258,8 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
         (["add", "a@example.com", "--role", "platform_admin", "--password-stdin"], "", 2, "password"),
         (["add", "a@example.com", "--role", "platform_admin"], PASSWORD, 2, "--password-stdin"),
         (["add", "a@example.com", "--tenant", "no-such", "--role", "admin", "--password-stdin"], PASSWORD, 1, "no-such"),
+        (["set", "a@example.com", "--role", "admin"], "", 2, "--tenant"),
+        (["set", "none@example.com", "--role", "none"], "", 1, "none@example.com"),
         (["passwd", "none@example.com", "--password-stdin"], PASSWORD, 1, "none@example.com"),
         (["delete", "none@example.com"], "", 1, "none@example.com"),
         (["list", "--tenant", "no-such"], "", 1, "no-such"),

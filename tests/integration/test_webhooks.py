@@ -84,6 +84,7 @@ def test_a_redirect_is_not_followed(hooked):
         assert not elsewhere.has_more()
 
 
+@pytest.mark.same_threads
 def test_slack_reads_a_text_and_blocks(hooked):
     with receiving() as receiver:
         made = add(hooked, receiver.url, "--format", "slack")
@@ -91,6 +92,7 @@ def test_slack_reads_a_text_and_blocks(hooked):
         assert list(receiver.next().json()) == ["text", "blocks"]
 
 
+@pytest.mark.same_threads
 def test_nobody_reads_a_secret_back(hooked):
     made = add(hooked, "https://hooks.example.com/a")
     (one,) = listed(hooked)
@@ -118,6 +120,17 @@ def test_a_mail_target_without_a_mail_server_is_created_with_a_warning(hooked):
     assert all("warning" not in webhook for webhook in listed(hooked))
 
 
+def test_a_webhook_for_failed_runs_says_that_its_rule_is_off(hooked, tmp_path):
+    told = ("--types", "run.failed,agent.silent")
+    made = add(hooked, "https://hooks.example.com/a", *told)
+    assert made["warning"] == "Failed runs are not told yet: set the alert rule run_failed"
+    assert "warning" not in add(hooked, "https://hooks.example.com/b", "--types", "agent.silent")
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"run_failed": true}')
+    hooked.server.cli("rule", "set", str(rules), "--tenant", hooked.slug)
+    assert "warning" not in add(hooked, "https://hooks.example.com/c", *told)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -129,6 +142,7 @@ def test_a_mail_target_without_a_mail_server_is_created_with_a_warning(hooked):
         ["https://user:secret@hooks.example.com/"],
     ],
 )
+@pytest.mark.same_threads
 def test_what_cannot_be_sent_to_is_refused(hooked, arguments):
     done = cli(hooked, "add", *arguments)
     assert done.returncode == 1
@@ -148,6 +162,7 @@ def test_what_cannot_be_sent_to_is_refused(hooked, arguments):
         "https://hooks.example.com:22/",
     ],
 )
+@pytest.mark.same_threads
 def test_a_webhook_leads_to_the_public_internet_only(tenant, url):
     done = tenant.server.run("webhook", "add", url, "--tenant", tenant.slug)
     assert (done.returncode, done.stderr.startswith("muster: url: ")) == (1, True), done.stderr

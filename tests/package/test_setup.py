@@ -75,6 +75,19 @@ def body_of(url):
         return None
 
 
+def has_node(root):
+    return any(root.run("sh", "-c", f"command -v {name}", check=False).returncode == 0 for name in ("node", "npm"))
+
+
+def test_a_build_without_the_portal_needs_no_node(bare):
+    """The first of the tests: those after it install Node.js, and their build takes the portal in."""
+    assert not has_node(bare), "the root is not bare"
+    said = bare.finish("PORTAL=0 make build")
+    assert "portal: not in this build" in said, said
+    assert not has_node(bare), "PORTAL=0 make build has installed Node.js"
+    assert bare.finish("build/release/muster version").startswith("muster ")
+
+
 def test_make_run_serves_the_first_event_of_the_readme(bare, tmp_path):
     address, log = f"127.0.0.1:{free_port()}", tmp_path / "run.log"
     text = (ROOT / "README.md").read_text().split("## A first event")[1]
@@ -125,5 +138,5 @@ def test_make_test_sets_up_every_kind_of_test(bare):
 
 
 def test_what_citus_is_built_with_can_be_installed(bare):
-    bare.finish("scripts/bootstrap cluster")
+    bare.finish("CITUS_SOURCE=anywhere scripts/bootstrap cluster")
     bare.finish("pg_config --includedir-server | xargs ls | grep -q postgres.h")

@@ -52,6 +52,33 @@ def test_every_command_has_help_with_an_example_that_names_it():
         assert muster("help", *words).stdout == done.stdout
 
 
+def test_help_shows_a_command_s_own_options_first():
+    """Right after its sentence come those that its usage names, in that order, each with what it is
+    for; then examples, and what every command takes is the last."""
+    for noun, verb, usage in commands():
+        words = [noun, *([verb] if verb else [])]
+        named = re.sub(r"[][]", "", usage.removeprefix(" ".join(words)))
+        wanted = re.findall(r"--\S+(?: [^-\s]\S*)?|\S+", named)
+        lines = muster("help", *words).stdout.splitlines()
+        assert lines[0] == f"muster {usage}" and lines[1] and not lines[2], words
+        own = [line for line in lines[3 : lines.index("Examples:")] if line]
+        rows = [line for line in own if line[2] != " "]
+        assert len(rows) == len(wanted), (words, rows)
+        for row, name in zip(rows, wanted):
+            explained = row.startswith(f"  {name:<30} ")
+            assert explained or row == f"  {name}" and own[own.index(row) + 1].strip(), (words, row)
+        everywhere = [line.startswith("Every command also takes --json") for line in lines]
+        assert everywhere.index(True) == len(lines) - 2, words
+
+
+def test_one_verb_means_the_same_for_every_noun():
+    """add, set, list, show and delete; what is none of these has a verb of its own."""
+    others = {"create", "new", "update", "change", "edit", "get", "ls", "rm", "remove", "revoke", "unset"}
+    assert [row for row in commands() if row[1] in others] == []
+    for words in (("key", "revoke"), ("maintenance", "remove"), ("model", "unset")):  # still known
+        assert muster("help", *words).stdout.startswith(f"muster {words[0]} delete ")
+
+
 def test_a_noun_alone_shows_its_commands_as_wrong_usage():
     for noun in {noun for noun, verb, _ in commands() if verb}:
         done = muster(noun)

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+from datetime import datetime, timedelta, timezone
 
 from muster import ROOT
 
@@ -71,3 +72,7 @@ def test_the_first_event_of_the_readme_comes_back(tmp_path):
     sent = re.findall(r'"message":\s*"([^"]+)"', "\n".join(blocks))
     assert sent, "the README's event has a message"
     assert all(message in output for message in sent), output
+    times = [datetime.fromisoformat(at) for at in re.findall(r'"timestamp":\s*"([^"]+?)Z"', output)]
+    assert times, output
+    now = datetime.now(timezone.utc).replace(tzinfo=None)
+    assert all(abs(now - at) < timedelta(hours=1) for at in times), output  # the portal shows it

@@ -2,8 +2,14 @@
 #include "db/postgres/array.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { ARRAY_MAX = 512 << 20 };
+
+bool pg_arrays_suit(const struct db *db)
+{
+    return strcmp(db_dialect(db), "postgres") == 0 && !db_is_distributed(db);
+}
 
 void pg_arrays_init(struct pg_arrays *a, size_t n_columns, struct arena *arena)
 {

@@ -6,6 +6,10 @@
 #include "base/buf.h"
 #include "db/db.h"
 
+/* Is a statement that takes arrays of many tenants' rows the right one for this database? Others
+ * have statements without arrays, or tenants that are distributed. */
+bool pg_arrays_suit(const struct db *db);
+
 /* One array for each of `n_columns`, of the same length. */
 struct pg_arrays {
     struct buf *columns;

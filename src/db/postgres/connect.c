@@ -1,6 +1,7 @@
 /* connect.c - connecting, and refusing a server that could lose what it has confirmed. */
 #include <stdio.h>
 
+#include "base/digest.h"
 #include "db/postgres/postgres.h"
 
 /* libpq's error would quote the URL, so it is not passed on. */
@@ -43,18 +44,14 @@ static void on_notice(void *ctx, const PGresult *result)
 
 static int set_up(struct postgres *pg, struct error *err)
 {
-    /* An operator may ask for more than `on` (remote_apply), never for less. A plan is made for the
-     * tables and the tenant as they are now: one that is kept is made for the average tenant, or
-     * for tables that were empty when it was made. */
+    /* An operator may ask for more than `on` (remote_apply), never for less. */
     static const char *const common =
         "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-        " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);"
-        "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex';"
-        "SET extra_float_digits = 1; SET standard_conforming_strings = on;"
-        "SET plan_cache_mode = force_custom_plan;"
-        "SET lock_timeout = '10s'; " DB_POSTGRES_SET_TIMEOUT ";"
-        "SET idle_in_transaction_session_timeout = '60s'";
+        " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);" DB_POSTGRES_SET_FORMS(
+            "SET") DB_POSTGRES_SET_TIMEOUT ";SET idle_in_transaction_session_timeout = '60s'";
 
+    if (pg->pooled)
+        return 0;
     if (db_postgres_run(pg, common, NULL, NULL, err) != 0)
         return -1;
     if (pg->mode == DB_WRITER)
@@ -131,6 +128,57 @@ static int check_server(struct postgres *pg, struct error *err)
     return s.citus ? find_distribution(pg, err) : 0;
 }
 
+static bool read_pid(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return false;
+}
+
+/* A pooler such as PgBouncer makes up the process id that it tells. If it keeps sessions apart, all
+ * is well; if not, another connection will leave its own mark in this one's session. */
+static int mark_session(struct postgres *pg, struct error *err)
+{
+    char set[64];
+    int64_t pid = 0;
+
+    pg->mark[0] = '\0';
+    if (pg->mode != DB_WRITER)
+        return 0;
+    if (db_postgres_run(pg, "SELECT pg_backend_pid()", read_pid, &pid, err) != 0)
+        return -1;
+    if (pid == PQbackendPID(pg->conn))
+        return 0;
+    digest_random_base62(pg->mark, DB_POSTGRES_MARK_LEN);
+    (void)snprintf(set, sizeof(set), "SET muster.session = '%s'", pg->mark);
+    return db_postgres_run(pg, set, NULL, NULL, err);
+}
+
+static bool read_mark(void *ctx, const struct db_row *row)
+{
+    const struct str mark = db_get_text(row, 0);
+    struct postgres *pg = ctx;
+
+    if (!str_eq(mark, str_of(pg->mark)))
+        pg->mark[0] = '\0';
+    return false;
+}
+
+int db_postgres_check_session(struct postgres *pg, struct error *err)
+{
+    if (pg->mark[0] == '\0')
+        return 0;
+    if (db_postgres_run(pg, "SELECT COALESCE(current_setting('muster.session', true), '')",
+                        read_mark, pg, err) != 0)
+        return -1;
+    if (pg->mark[0] != '\0')
+        return 0;
+    db_postgres_drop(pg);
+    return err_set(err, ERR_UNAVAILABLE,
+                   "database leads to a pooler that shares sessions (PgBouncer with pool_mode = "
+                   "transaction or statement): let it lead to PostgreSQL itself, or to a pool with "
+                   "pool_mode = session, and give this URL as database_pool");
+}
+
 static bool read_slot(void *ctx, const struct db_row *row)
 {
     *(int64_t *)ctx = db_get_int(row, 0);
@@ -163,7 +211,9 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
 {
     /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
      * still be good. Backups and checks take any. */
-    const char *const server = pg->mode == DB_MAINTENANCE ? "any" : "read-write";
+    const char *const server = pg->standby                  ? "standby"
+                               : pg->mode == DB_MAINTENANCE ? "any"
+                                                            : "read-write";
     /* What stands before dbname the URL may override; what stands after it, not. */
     const char *const keys[] = {
         "fallback_application_name", "connect_timeout",     "tcp_user_timeout",
@@ -183,7 +233,8 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
         return db_postgres_fail(pg, NULL, err);
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
-    if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && take_slot(pg, err) == 0)
+    if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && mark_session(pg, err) == 0 &&
+        take_slot(pg, err) == 0)
         return 0;
     db_postgres_drop(pg);
     return -1;

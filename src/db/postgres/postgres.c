@@ -8,6 +8,7 @@
 #include "db/postgres/postgres.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -39,6 +40,29 @@ static int expect_state(struct postgres *pg, bool inside, struct error *err)
     return err_set(err, ERR_INTERNAL, inside ? "no transaction is open" : "a transaction is open");
 }
 
+/* Of a reader's statements. When it was set, half of the time is for the last statement of a
+ * transaction, the other for those before it. */
+static int set_timeout(struct postgres *pg, const char *set, struct error *err)
+{
+    char sql[64];
+
+    (void)snprintf(sql, sizeof(sql), "%s statement_timeout = %lld", set,
+                   pg->read_max_us == 0 ? (long long)DB_POSTGRES_READ_MAX_MS
+                                        : (long long)(pg->read_max_us / USEC_PER_MSEC + 1));
+    return db_postgres_run(pg, sql, NULL, NULL, err);
+}
+
+/* In a session that other connections use too, what is set ends with the transaction. */
+static int begin_pooled(struct postgres *pg, struct error *err)
+{
+    if (db_postgres_run(pg,
+                        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" DB_POSTGRES_SET_FORMS(
+                            "SET LOCAL") DB_POSTGRES_SET_READER_LOCAL "; SELECT 1",
+                        NULL, NULL, err) != 0)
+        return -1;
+    return pg->read_max_us == 0 ? 0 : set_timeout(pg, "SET LOCAL", err);
+}
+
 static int postgres_begin(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
@@ -47,8 +71,12 @@ static int postgres_begin(struct db *db, struct error *err)
         return -1;
     if (pg->mode == DB_WRITER)
         return db_postgres_run(pg, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", NULL, NULL,
-                               err);
+                               err) != 0
+                   ? -1
+                   : db_postgres_check_session(pg, err);
     pg->transaction_us = clock_raw_us();
+    if (pg->pooled)
+        return begin_pooled(pg, err);
     /* The view is fixed by the first query, not by BEGIN. */
     return db_postgres_run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1", NULL,
                            NULL, err);
@@ -86,6 +114,21 @@ static void postgres_rollback(struct db *db)
         db_postgres_drop(pg);
 }
 
+/* A statement by itself gets a transaction of its own where only that has settings. */
+static int postgres_exec(struct db *db, const struct db_query *q, struct db_args args,
+                         db_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct postgres *pg = postgres_of(db);
+
+    if (!pg->pooled || pg->conn == NULL || PQtransactionStatus(pg->conn) != PQTRANS_IDLE)
+        return db_postgres_exec(db, q, args, on_row, ctx, err);
+    if (postgres_begin(db, err) != 0 || db_postgres_exec(db, q, args, on_row, ctx, err) != 0) {
+        postgres_rollback(db);
+        return -1;
+    }
+    return postgres_commit(db, err);
+}
+
 static int64_t postgres_changes(const struct db *db)
 {
     return ((const struct postgres *)db)->changes;
@@ -94,17 +137,31 @@ static int64_t postgres_changes(const struct db *db)
 static int postgres_ping(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
+    int64_t in_recovery = 0;
 
     if (pg->conn != NULL && expect_state(pg, false, err) != 0)
         return -1;
-    if (pg->conn != NULL && db_postgres_run(pg, "SELECT 1", NULL, NULL, NULL) == 0)
+    if (pg->conn != NULL &&
+        db_postgres_run(pg, "SELECT CAST(pg_is_in_recovery() AS INTEGER)", db_read_int,
+                        &in_recovery, NULL) == 0 &&
+        (!pg->standby || in_recovery != 0))
         return 0;
-    return db_postgres_connect(pg, err);
+    return db_postgres_connect(pg, err); /* a standby that was promoted: to another one */
 }
 
 static void postgres_set_patience(struct db *db, int64_t until_us)
 {
     postgres_of(db)->until_us = until_us;
+}
+
+static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
+{
+    struct postgres *pg = postgres_of(db);
+
+    pg->read_max_us = us / 2;
+    if (pg->conn == NULL) /* a new one has the usual limits */
+        return db_postgres_fail(pg, NULL, err);
+    return pg->pooled ? 0 : set_timeout(pg, "SET", err);
 }
 
 static int postgres_checkpoint(struct db *db, struct error *err)
@@ -120,7 +177,7 @@ static const struct db_driver driver = {
     .begin = postgres_begin,
     .commit = postgres_commit,
     .rollback = postgres_rollback,
-    .exec = db_postgres_exec,
+    .exec = postgres_exec,
     .changes = postgres_changes,
     .script = db_postgres_script,
     .ping = postgres_ping,
@@ -128,23 +185,27 @@ static const struct db_driver driver = {
     .notify = db_postgres_notify,
     .hear = db_postgres_hear,
     .set_patience = postgres_set_patience,
+    .set_read_max = postgres_set_read_max,
 };
 
 int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
 {
+    struct error why = { 0 };
     struct postgres *pg;
 
     if (db_postgres_check_url(url, err) != 0)
         return -1;
     pg = NEW(struct postgres);
     pg->base.driver = &driver;
-    pg->mode = mode;
-    pg->wait_ms = mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
+    pg->pooled = mode == DB_POOLED;
+    pg->standby = mode == DB_STANDBY;
+    pg->mode = pg->pooled || pg->standby ? DB_READER : mode;
+    pg->wait_ms = pg->mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
     pg->url = mem_strdup(url);
     buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
-    if (db_postgres_connect(pg, err) != 0) {
+    if (db_postgres_connect(pg, &why) != 0 && !(pg->standby && why.code == ERR_UNAVAILABLE)) {
         postgres_close(&pg->base);
-        return -1;
+        return err_set(err, why.code, "%s", why.text);
     }
     *ret = &pg->base;
     return 0;

@@ -6,6 +6,8 @@
 #include "db/cache.h"
 #include "db/driver.h"
 
+enum { DB_POSTGRES_MARK_LEN = 16 };
+
 struct postgres {
     struct db base;
     PGconn *conn; /* NULL when lost; db_ping() makes a new one */
@@ -17,19 +19,33 @@ struct postgres {
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
-    int64_t transaction_us; /* when it began, by the raw clock */
-    int wait_ms;            /* for an answer; -1: no limit */
-    int64_t until_us;       /* see db_set_patience(); 0: not set */
-    bool warned;            /* the server sent a WARNING since this was last cleared */
+    int64_t transaction_us;              /* when it began, by the raw clock */
+    int wait_ms;                         /* for an answer; -1: no limit */
+    int64_t until_us;                    /* see db_set_patience(); 0: not set */
+    int64_t read_max_us;                 /* half of what db_set_read_max() says; 0: not set */
+    bool pooled;                         /* no session is its own: each transaction sets it up */
+    bool standby;                        /* reads from a standby, and does without one */
+    char mark[DB_POSTGRES_MARK_LEN + 1]; /* of the session behind a pooler; empty: none is there */
+    bool warned;                         /* the server sent a WARNING since this was last cleared */
 };
 
 #define DB_POSTGRES_SET_TIMEOUT "SET statement_timeout = '30s'"
+/* What answers are read by. A plan is made for the tables and the tenant as they are now: one that
+ * is kept is made for the average tenant, or for tables that were empty when it was made. */
+#define DB_POSTGRES_SET_FORMS(how)                                                                 \
+    how " TimeZone = 'UTC';" how " DateStyle = 'ISO';" how " bytea_output = 'hex';" how            \
+        " extra_float_digits = 1;" how " standard_conforming_strings = on;" how                    \
+        " plan_cache_mode = force_custom_plan;" how " lock_timeout = '10s';"
 /* Of a reader: as with SQLite, for each statement; and between two of a transaction. */
 #define DB_POSTGRES_SET_READER                                                                     \
     "SET default_transaction_read_only = on; SET statement_timeout = '4500ms';"                    \
     "SET idle_in_transaction_session_timeout = '10s'"
+#define DB_POSTGRES_SET_READER_LOCAL                                                               \
+    "SET LOCAL statement_timeout = '4500ms';"                                                      \
+    "SET LOCAL idle_in_transaction_session_timeout = '10s'"
 enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
+    DB_POSTGRES_READ_MAX_MS = 4500,            /* of its statement, as above */
     DB_POSTGRES_WAIT_MS = 40000,               /* longer than the server's own */
     DB_POSTGRES_READER_WAIT_MS = 5000,         /* as above */
     DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
@@ -42,6 +58,9 @@ int db_postgres_check_url(const char *url, struct error *err);
 
 /* Connects, sets the session up and refuses a server that is not safe. */
 int db_postgres_connect(struct postgres *pg, struct error *err);
+
+/* In a transaction: is the session the one that db_postgres_connect() set up? */
+int db_postgres_check_session(struct postgres *pg, struct error *err);
 
 /* --- wire.c --- */
 

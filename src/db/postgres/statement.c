@@ -88,7 +88,8 @@ static int prepare(struct postgres *pg, const struct db_query *q, struct stateme
     return 0;
 }
 
-/* Prepared on this connection: for the first time, or again after it was lost. */
+/* Prepared on this connection: for the first time, or again after it was lost. Not where the next
+ * transaction may have another session, which does not know it. */
 static int find(struct postgres *pg, const struct db_query *q, struct statement **ret,
                 struct error *err)
 {
@@ -99,7 +100,7 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
         db_cache_put(&pg->statements, q, st);
     }
     *ret = st;
-    return st->session == pg->session ? 0 : prepare(pg, q, st, err);
+    return pg->pooled || st->session == pg->session ? 0 : prepare(pg, q, st, err);
 }
 
 /* Room for all texts at once: growing later would move the earlier ones. */
@@ -167,10 +168,16 @@ static int encode(struct postgres *pg, struct statement *st, unsigned i,
 }
 
 /* With on_row, rows come one by one, so that a large result is never in memory. */
-static int send(struct postgres *pg, const struct statement *st, bool row_by_row, struct error *err)
+static int send(struct postgres *pg, const struct db_query *q, const struct statement *st,
+                bool row_by_row, struct error *err)
 {
-    if (PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, st->values, st->lengths,
-                            st->formats, 0) == 0)
+    const int n = (int)st->n_params;
+    const int sent = pg->pooled ? PQsendQueryParams(pg->conn, sql_of(pg, q), n, NULL, st->values,
+                                                    st->lengths, st->formats, 0)
+                                : PQsendQueryPrepared(pg->conn, st->name, n, st->values,
+                                                      st->lengths, st->formats, 0);
+
+    if (sent == 0)
         return db_postgres_fail(pg, NULL, err);
     if (row_by_row)
         (void)PQsetSingleRowMode(pg->conn);
@@ -188,7 +195,8 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
     if (pg->conn == NULL)
         return db_postgres_fail(pg, NULL, err);
     if (pg->mode == DB_READER && PQtransactionStatus(pg->conn) == PQTRANS_INTRANS &&
-        clock_raw_us() - pg->transaction_us > DB_POSTGRES_TRANSACTION_MAX_US)
+        clock_raw_us() - pg->transaction_us >
+            (pg->read_max_us != 0 ? pg->read_max_us : DB_POSTGRES_TRANSACTION_MAX_US))
         return err_set(err, ERR_BUSY, "the read did not finish before its deadline");
     if (find(pg, q, &st, err) != 0)
         return -1;
@@ -200,7 +208,7 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
     for (unsigned i = 0; i < st->n_params; i++)
         if (encode(pg, st, i, &args.values[i], err) != 0)
             return -1;
-    if (send(pg, st, on_row != NULL, err) != 0)
+    if (send(pg, q, st, on_row != NULL, err) != 0)
         return -1;
     r = db_postgres_finish(pg, on_row, ctx, err);
     if (pg->text.capacity > TEXT_BYTES_KEPT) {

@@ -179,6 +179,13 @@ static void sqlite_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
     s->go_on_ctx = ctx;
 }
 
+static int sqlite_set_read_max(struct db *db, int64_t us, struct error *err)
+{
+    (void)err;
+    sqlite_of(db)->read_max_us = us;
+    return 0;
+}
+
 static bool sqlite_set_deadline(struct db *db, int64_t until_us)
 {
     struct sqlite *s = sqlite_of(db);
@@ -209,6 +216,7 @@ static const struct db_driver driver = {
     .checkpoint = sqlite_checkpoint,
     .watch = sqlite_watch,
     .set_deadline = sqlite_set_deadline,
+    .set_read_max = sqlite_set_read_max,
     .set_log_max = sqlite_set_log_max,
     .defer_sync = db_sqlite_defer_sync,
     .sync = db_sqlite_sync,
@@ -285,6 +293,7 @@ bool db_sqlite_is_over_time(const struct sqlite *s, int64_t now_us)
     const int64_t since_us = outside ? s->began_us : s->transaction_us;
 
     return now_us - s->began_us > READ_MAX_US || now_us - since_us > TRANSACTION_MAX_US ||
+           (s->read_max_us != 0 && now_us - since_us > s->read_max_us) ||
            db_sqlite_is_hurried(now_us - since_us) || db_sqlite_is_late(s, now_us);
 }
 

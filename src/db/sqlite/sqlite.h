@@ -16,6 +16,7 @@ struct sqlite {
     int64_t began_us;         /* a reader's current statement, monotonic */
     int64_t transaction_us;   /* a reader's current transaction, monotonic */
     int64_t until_us;         /* a reader's deadline, monotonic; 0: none */
+    int64_t read_max_us;      /* see db_set_read_max(); 0: not set */
     size_t given;             /* bytes read from rows since the deadline was set */
     bool (*go_on)(void *ctx); /* see db_watch(); NULL: none */
     void *go_on_ctx;

@@ -45,6 +45,7 @@ bool auth_look_up(struct api_call *call)
     call->key = registry_key(access_registry(call->api->engine), &call->digest, now_us);
     call->unknown_token = call->key == NULL;
     if (call->key != NULL) {
+        call->only_reads = call->key->kind == TOKEN_READ_ONLY;
         arena_defer(call->arena, key_unhold, call->key->use);
         key_use_remember(call->key->use, now_us);
     }
@@ -200,7 +201,7 @@ int auth_may_report(struct api_call *call, struct str client_id, struct str agen
 
 int auth_refuse_quota(struct api_call *call, struct error *err)
 {
-    const struct tenant_entry *tenant = call->key->tenant;
+    const struct tenant_entry *tenant = call->tenant;
 
     metric_add(METRIC_QUOTA_REFUSED, 1);
     return call_refuse(

@@ -27,7 +27,7 @@ int auth_authorize(struct api_call *call, struct error *err) MUST_CHECK;
 int auth_may_report(struct api_call *call, struct str client_id, struct str agent_name,
                     struct error *err) MUST_CHECK;
 
-/* 507: the key's tenant has reached the quota of its plan. */
+/* 507: the tenant has reached the quota of its plan. */
 int auth_refuse_quota(struct api_call *call, struct error *err) MUST_CHECK;
 
 /* Is the caller an admin of the path's tenant? The operator is. */

@@ -2,6 +2,7 @@
 #include "features/access/commands.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/datetime.h"
@@ -35,7 +36,7 @@ static void say_revoked(const void *item)
         say(stdout, "nothing to revoke: the key was revoked before\n");
 }
 
-/* Asks for the slug unless it was given twice. */
+/* Asks for the slug unless it was given twice. A script that cannot be asked is told how. */
 static int tenant_delete_bind(struct invocation *in, struct str *ret, struct error *err)
 {
     struct tenant_confirm confirm = { str_of(command_value(in, "confirm")) };
@@ -45,7 +46,12 @@ static int tenant_delete_bind(struct invocation *in, struct str *ret, struct err
 
     if (str_is_null(confirm.confirm) &&
         prompt_line(question.data, SLUG_MAX + 1, &in->arena, &confirm.confirm, err) != 0)
-        return -1;
+        return isatty(STDIN_FILENO) == 1
+                   ? -1
+                   : err_set(err, ERR_INVALID,
+                             "no terminal to ask whether to erase all data of '%s': use "
+                             "--confirm %s",
+                             slug, slug);
     if (!str_eq_c(confirm.confirm, slug))
         return err_set(err, ERR_INVALID, "not confirmed: '%.*s' is not '%s'",
                        STR_ARG(confirm.confirm), slug);
@@ -86,7 +92,8 @@ const struct command access_commands[] = {
     { "tenant", "list",
       .help = "list all tenants",
       .examples = "muster tenant list --json",
-      .method = METHOD_GET, .path = TENANTS, .answer = &tenant_list_shape, .list = "tenants",
+      .method = METHOD_GET, .path = TENANTS "?limit=10000", .next = "cursor", .json_pages = true,
+      .answer = &tenant_list_shape, .list = "tenants",
       .columns = COLUMNS({ "SLUG", .cell = "{slug}" }, { "MAX AGENTS", .cell = "{max_agents}" },
                          { "REQUESTS/MIN", .cell = "{rate_limit}" },
                          { "MAX BYTES", .cell = "{max_bytes}" }, { "NAME", .cell = "{name}" }) },
@@ -120,12 +127,12 @@ const struct command access_commands[] = {
       .examples = "muster key rotate key_8sYt0KcPq2mWx4Zb --tenant acme",
       .method = METHOD_POST, .path = KEYS "/{key_id}/rotate",
       .answer = &key_refreshed_shape, .line = "{token}" },
-    { "key", "revoke", .args = { KEY_ARG },
+    { "key", "delete", .args = { KEY_ARG },
       .options = OPTIONS(TENANT_OPTION,
                          { "only", OPTION_FLAG, .help = "spare the keys that were made from it by rotation" }),
-      .help = "revoke a key and all that were made from it by rotation, at once",
-      .examples = "muster key revoke key_8sYt0KcPq2mWx4Zb --tenant acme\n"
-                  "muster key revoke key_8sYt0KcPq2mWx4Zb --tenant acme --only",
+      .help = "revoke a key and all that were made from it by rotation, at once; `key revoke` is the same",
+      .examples = "muster key delete key_8sYt0KcPq2mWx4Zb --tenant acme\n"
+                  "muster key delete key_8sYt0KcPq2mWx4Zb --tenant acme --only",
       .method = METHOD_DELETE, .path = KEYS "/{key_id}",
       .answer = &keys_revoked_shape, .say = say_revoked },
     { 0 },

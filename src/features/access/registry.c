@@ -1,4 +1,4 @@
-/* registry.c - loads tenants and keys, and finds them. */
+/* registry.c - loads tenants and keys, and removes keys that are over. */
 #include "features/access/registry.h"
 
 #include <assert.h>
@@ -13,27 +13,11 @@
 #include "db/db.h"
 #include "features/access/key_line.h"
 #include "features/access/keys_store.h"
+#include "features/access/registry_state.h"
 #include "features/access/tenants_store.h"
 
 /* After this long without the database all is loaded: rows of keys that ended may be gone. */
 static const int64_t away_max_us = KEY_DEAD_US / 2;
-
-struct registry {
-    struct budgets *budgets;
-    struct lock refresh; /* one refresh at a time; taken before `lock` */
-    struct rwlock lock;
-    struct arena arena GUARDED_BY(lock); /* holds names, which live as long as the registry */
-    struct map tenants GUARDED_BY(lock); /* slug -> struct tenant_entry */
-    struct map tenants_by_id GUARDED_BY(lock);
-    struct map keys GUARDED_BY(lock);         /* digest -> struct key_entry */
-    struct map keys_by_id GUARDED_BY(lock);   /* key_id -> the same */
-    struct map lines GUARDED_BY(lock);        /* id -> struct key_line */
-    struct key_entry *gone GUARDED_BY(lock);  /* no longer in the maps, perhaps still held */
-    int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
-    _Atomic int64_t number;                   /* of the last load */
-    registry_load_fn *on_load;                /* set before threads start */
-    void *on_load_ctx;
-};
 
 struct registry *registry_new(struct budgets *budgets)
 {
@@ -51,11 +35,6 @@ struct registry *registry_new(struct budgets *budgets)
     return r;
 }
 
-static struct str id_str(const int64_t *id)
-{
-    return str_from((const char *)id, sizeof(*id));
-}
-
 static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t number)
     REQUIRES(r->lock)
 {
@@ -67,35 +46,18 @@ static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t
         tenant->slug = arena_copy(&r->arena, row->slug);
         budget_init(&tenant->budget, &r->budgets->tenant_level, &r->budgets->service);
         map_put(&r->tenants, tenant->slug, tenant);
-        map_put(&r->tenants_by_id, id_str(&tenant->id), tenant);
+        map_put(&r->tenants_by_id, registry_id(&tenant->id), tenant);
     }
     tenant->loaded = number;
     tenant_load(tenant, row);
-}
-
-static struct str digest_str(const struct sha256 *digest)
-{
-    return str_from((const char *)digest->bytes, SHA256_BYTES);
-}
-
-static struct key_line *line_of(struct registry *r, struct str id) REQUIRES(r->lock)
-{
-    struct key_line *line = map_get(&r->lines, id);
-
-    if (line == NULL) {
-        line = key_line_new(id);
-        map_put(&r->lines, line->id, line);
-    }
-    line->n_keys++;
-    return line;
 }
 
 static void free_key(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
 {
     struct key_line *line = key->line;
 
-    assert(line->n_keys > 0);
-    if (--line->n_keys == 0) {
+    assert(line == NULL || line->n_keys > 0);
+    if (line != NULL && --line->n_keys == 0) {
         (void)map_remove(&r->lines, line->id);
         key_line_free(line);
     }
@@ -103,7 +65,7 @@ static void free_key(struct registry *r, struct key_entry *key) REQUIRES(r->lock
     free(key);
 }
 
-/* A key with its use and its names in two blocks: a request writes to the use only. */
+/* A key with its names; its use is another block, so that a request does not write to this one. */
 static struct key_entry *new_key(const struct key_row *row)
 {
     size_t room = row->key_id.len + row->agent_name.len;
@@ -112,8 +74,7 @@ static struct key_entry *new_key(const struct key_row *row)
 
     *key = (struct key_entry){ .kind = key_kind(row),
                                .digest = row->digest,
-                               .key_id = str_from(names, row->key_id.len),
-                               .use = NEW(struct key_use) };
+                               .key_id = str_from(names, row->key_id.len) };
     memcpy(names, row->key_id.data, row->key_id.len);
     if (!str_is_null(row->agent_name)) {
         key->agent_name = str_from(names + row->key_id.len, row->agent_name.len);
@@ -126,12 +87,12 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row) 
 {
     struct key_entry *key = new_key(row);
 
-    key->tenant = map_get(&r->tenants_by_id, id_str(&row->tenant_id));
+    key->tenant = map_get(&r->tenants_by_id, registry_id(&row->tenant_id));
     assert(key->tenant != NULL); /* loaded from the same snapshot, or before */
-    key->line = line_of(r, row->line);
+    if (!str_eq(row->line, row->key_id))
+        key->line = registry_line(r, row->line);
     atomic_store(&key->grace_until, INT64_MAX);
-    budget_init(&key->budget, &r->budgets->key_level, &key->tenant->budget);
-    map_put(&r->keys, digest_str(&key->digest), key);
+    map_put(&r->keys, registry_digest(&key->digest), key);
     map_put(&r->keys_by_id, key->key_id, key);
     return key;
 }
@@ -152,7 +113,7 @@ static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was
 static void put_key(struct registry *r, const struct key_row *row, int64_t number)
     REQUIRES(r->refresh) REQUIRES(r->lock)
 {
-    struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
+    struct key_entry *key = map_get(&r->keys, registry_digest(&row->digest));
     bool was_known = key != NULL;
 
     if (key == NULL && row->revoked_at != TIME_NULL)
@@ -166,7 +127,8 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
     if (row->rotated_at != TIME_NULL && atomic_load(&key->grace_until) == INT64_MAX)
         atomic_store(&key->grace_until,
                      clock_mono_us() + grace_left(r, row->rotated_at, was_known));
-    if (str_is_null(row->predecessor) || row->first_used_at != TIME_NULL)
+    key->noted |= str_is_null(row->predecessor) || row->first_used_at != TIME_NULL;
+    if (key->noted && key->use != NULL)
         atomic_store(&key->use->noted, true);
 }
 
@@ -191,7 +153,7 @@ static void forget_absent_tenants(struct registry *r, int64_t number) REQUIRES(r
         if (tenant->loaded != number) {
             if (map_get(&r->tenants, tenant->slug) == tenant)
                 (void)map_remove(&r->tenants, tenant->slug);
-            (void)map_remove(&r->tenants_by_id, id_str(&tenant->id));
+            (void)map_remove(&r->tenants_by_id, registry_id(&tenant->id));
             at = 0; /* a removal moves other entries */
         }
 }
@@ -295,79 +257,12 @@ out:
     return status;
 }
 
-static struct key_entry *find_key(struct registry *r, const struct sha256 *digest)
-    REQUIRES_SHARED(r->lock)
-{
-    struct key_entry *key = map_get(&r->keys, digest_str(digest));
-
-    return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
-}
-
-static void hold(const struct key_entry *key)
-{
-    (void)atomic_fetch_add_explicit(&key->use->holds, 1, memory_order_relaxed);
-}
-
-const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
-                                     int64_t now_us)
-{
-    const struct key_entry *key;
-
-    /* Keys are removed under the lock for writing: not before they are held. */
-    rwlock_read(&r->lock);
-    key = find_key(r, digest);
-    if (key != NULL && !key_is_good(key, now_us))
-        key = NULL;
-    if (key != NULL)
-        hold(key);
-    rwlock_release(&r->lock);
-    return key;
-}
-
-void registry_each_rate(struct registry *r, rate_window_fn *fn, void *ctx)
-{
-    const struct key_line *line;
-    size_t at = 0;
-
-    rwlock_read(&r->lock);
-    while ((line = map_next(&r->lines, &at)) != NULL) {
-        struct rate_window *rate = atomic_load(&line->rate);
-
-        if (rate != NULL)
-            fn(ctx, rate);
-    }
-    rwlock_release(&r->lock);
-}
-
-bool registry_knew_key(struct registry *r, const struct sha256 *digest)
-{
-    bool known;
-
-    rwlock_read(&r->lock);
-    known = find_key(r, digest) != NULL;
-    rwlock_release(&r->lock);
-    return known;
-}
-
-int64_t registry_last_use(struct registry *r, struct str key_id)
-{
-    const struct key_entry *key;
-    int64_t last_at = 0;
-
-    rwlock_read(&r->lock);
-    key = map_get(&r->keys_by_id, key_id);
-    if (key != NULL)
-        last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
-    rwlock_release(&r->lock);
-    return last_at;
-}
-
 /* A use that is not stored yet keeps the key: key_use_flush() comes first. */
 static bool is_over(const struct key_entry *key)
 {
     int64_t grace_until = atomic_load(&key->grace_until);
 
-    return atomic_load(&key->use->last_at) == key->use->stored_at &&
+    return (key->use == NULL || atomic_load(&key->use->last_at) == key->use->stored_at) &&
            (atomic_load(&key->revoked) ||
             (grace_until != INT64_MAX && clock_mono_us() >= grace_until) ||
             (atomic_load(&key->expires_at) != INT64_MAX &&
@@ -401,7 +296,7 @@ static void remove_over(struct registry *r) REQUIRES(r->lock)
         if (is_over(key))
             over[n++] = key;
     for (size_t i = 0; i < n; i++) {
-        (void)map_remove(&r->keys, digest_str(&over[i]->digest));
+        (void)map_remove(&r->keys, registry_digest(&over[i]->digest));
         (void)map_remove(&r->keys_by_id, over[i]->key_id);
         over[i]->next_gone = r->gone;
         r->gone = over[i];
@@ -439,55 +334,4 @@ void registry_free(struct registry *r)
     rwlock_done(&r->lock);
     lock_done(&r->refresh);
     free(r);
-}
-
-size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
-{
-    struct key_entry *key;
-    size_t at = 0, n = 0;
-
-    rwlock_read(&r->lock);
-    while (n < max && (key = map_next(&r->keys, &at)) != NULL) {
-        int64_t last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
-
-        if (last_at == key->use->stored_at)
-            continue;
-        key->use->stored_at = last_at;
-        hold(key);
-        ret[n++] = key;
-    }
-    rwlock_release(&r->lock);
-    assert(n <= max);
-    return n;
-}
-
-struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
-{
-    struct tenant_entry *tenant;
-
-    rwlock_read(&r->lock);
-    tenant = map_get(&r->tenants, slug);
-    rwlock_release(&r->lock);
-    return tenant;
-}
-
-struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id)
-{
-    struct tenant_entry *tenant;
-
-    rwlock_read(&r->lock);
-    tenant = map_get(&r->tenants_by_id, id_str(&tenant_id));
-    rwlock_release(&r->lock);
-    return tenant;
-}
-
-void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx)
-{
-    const struct tenant_entry *tenant;
-    size_t at = 0;
-
-    rwlock_read(&r->lock);
-    while ((tenant = map_next(&r->tenants, &at)) != NULL)
-        fn(ctx, tenant);
-    rwlock_release(&r->lock);
 }

@@ -45,30 +45,35 @@ struct tenant_entry {
     int64_t loaded;               /* internal: number of the last load that included it */
 };
 
-/* When this process saw a key used; each request with the key updates it. */
+/* What a key needs once it is used: most keys of a large fleet are not used on this node. Each
+ * request with the key updates it. */
 struct key_use {
+    struct budget budget;    /* what its callers hold; counts for the tenant too */
     _Atomic int64_t holds;   /* how many hold the key */
     _Atomic int64_t last_at; /* wall clock; 0: not used here */
     int64_t stored_at;       /* key_use.c only: the last use submitted to the writer */
     atomic_bool noted;       /* its first use is stored, or need not be */
 };
 
+/* Small, because a registry has hundreds of thousands of them. */
 struct key_entry {
     struct tenant_entry *tenant;
     struct str key_id;
-    enum token_kind kind;
     struct str agent_name; /* STR_NULL unless the key is bound to an agent */
     struct sha256 digest;
-    struct budget budget; /* what its callers hold; counts for the tenant too */
-    struct key_use *use;
+    enum token_kind kind;
+    atomic_bool revoked;
+    bool noted;                  /* internal: as in `use` */
+    struct key_use *use;         /* NULL until it is first held */
     _Atomic int64_t expires_at;  /* wall clock, INT64_MAX: never */
     _Atomic int64_t grace_until; /* monotonic clock, INT64_MAX: it was not rotated */
-    atomic_bool revoked;
 
     /* Internal. */
-    struct key_line *line;
-    struct key_entry *next_gone;
-    int64_t loaded; /* number of the last load of everything that included it */
+    struct key_line *line; /* NULL: its own, and it was not used yet */
+    union {
+        int64_t loaded;              /* number of the last load of everything that included it */
+        struct key_entry *next_gone; /* of a key that has left the maps */
+    };
 };
 
 /* How long a key stays valid after its first rotation. */

@@ -53,7 +53,8 @@ static struct budget *to_count(const struct budget *b)
 
 struct budget *key_budget(const struct key_entry *key)
 {
-    return to_count(&key->budget);
+    assert(key->use != NULL); /* it is held */
+    return to_count(&key->use->budget);
 }
 
 struct budget *tenant_budget(const struct tenant_entry *tenant)
@@ -119,9 +120,12 @@ struct rate_window *key_rate(const struct key_entry *key)
 
 bool key_is_idle(const struct key_entry *key)
 {
-    bool idle = atomic_load_explicit(&key->use->holds, memory_order_acquire) == 0;
+    bool idle;
 
+    if (key->use == NULL)
+        return true;
+    idle = atomic_load_explicit(&key->use->holds, memory_order_acquire) == 0;
     for (int kind = 0; kind < BUDGET_KINDS; kind++)
-        idle &= budget_used(&key->budget, (enum budget_kind)kind) == 0;
+        idle &= budget_used(&key->use->budget, (enum budget_kind)kind) == 0;
     return idle;
 }

@@ -39,7 +39,7 @@ static void check_tenant_create(void *value, struct arena *arena, struct problem
 #define OWNER struct tenant_create
 SHAPE_BEGIN(tenant_create_shape)
     { STR(slug),       .max = SLUG_MAX, .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", .flags = F_REQUIRED, .doc = "Lowercase words joined by hyphens, at most 63 characters." },
-    { STR(name),       .absent = "\"\"", .doc = "Display name." },
+    { STR(name),       .max = 256, .absent = "\"\"", .doc = "Display name." },
     { INT(max_agents), .absent = "100", .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have." },
     { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
     { INT(max_bytes),  .absent = "0", .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
@@ -49,7 +49,7 @@ SHAPE_END(tenant_create_shape, "TenantCreate", .doc = "A tenant to create.", .ru
 
 #define OWNER struct tenant_patch
 SHAPE_BEGIN(tenant_patch_shape)
-    { STR(name),           .flags = F_NULL, .doc = "Display name." },
+    { STR(name),           .max = 256, .flags = F_NULL, .doc = "Display name." },
     { OPT_INT(max_agents), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have." },
     { OPT_INT(rate_limit), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
     { OPT_INT(max_bytes),  .flags = F_NULL, .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
@@ -100,7 +100,16 @@ SHAPE_END(tenant_plan_shape, "TenantPlan", .doc = "A tenant, its plan and its us
 #define OWNER struct tenant_list
 SHAPE_BEGIN(tenant_list_shape)
     { LIST(tenants, tenant_shape), .flags = F_REQUIRED, .doc = "The tenants, by slug." },
-SHAPE_END(tenant_list_shape, "TenantList", .doc = "All tenants.");
+    { STR(next),                   .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page." },
+SHAPE_END(tenant_list_shape, "TenantList", .doc = "All tenants.",
+          .example = EXAMPLE({"next": null}));
+#undef OWNER
+
+#define OWNER struct tenants_query
+SHAPE_BEGIN(tenants_query_shape)
+    { INT(limit),  .absent = "10000", .least = 1, .most = TENANTS_PAGE_MAX, .doc = "How many items a page has at most." },
+    { STR(cursor), .max = SLUG_MAX, .flags = F_NULL, .doc = "The next of the previous page." },
+SHAPE_END(tenants_query_shape, "TenantsQuery");
 #undef OWNER
 
 #define OWNER struct key_create

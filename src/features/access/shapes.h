@@ -47,6 +47,14 @@ struct tenant_patch {
 
 struct tenant_list {
     struct list tenants; /* of struct tenant */
+    struct str next;     /* null: there are no others */
+};
+
+enum { TENANTS_PAGE_MAX = 10000 }; /* of at most 2 kB each: less than the largest reply */
+
+struct tenants_query {
+    int64_t limit;
+    struct str cursor; /* null: from the start */
 };
 
 struct key_create {
@@ -102,6 +110,7 @@ extern const struct shape key_create_shape;    /* "KeyCreate" */
 extern const struct shape key_created_shape;   /* "KeyCreated" */
 extern const struct shape key_shape;           /* "Key" */
 extern const struct shape key_list_shape;      /* "KeyList" */
+extern const struct shape tenants_query_shape; /* "TenantsQuery" */
 extern const struct shape keys_query_shape;    /* "KeysQuery" */
 extern const struct shape keys_revoked_shape;  /* "KeysRevoked" */
 extern const struct shape revoke_query_shape;  /* "RevokeQuery" */

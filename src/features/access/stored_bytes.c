@@ -4,18 +4,28 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "db/db.h"
+#include "db/postgres/array.h"
 #include "features/access/registry.h"
 
-enum { PARTS = 64 };
+enum { PARTS = 64, CORRECTION = PARTS }; /* the part of the correction is the last one */
 
 /* clang-format off */
 static const struct db_query add_bytes = {
     .sql = "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, $2, $3)"
            " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = tenant_bytes.bytes + excluded.bytes",
+};
+/* The same for several tenants. */
+static const struct db_query add_all_bytes = {
+    .postgres = "INSERT INTO tenant_bytes (tenant_id, part, bytes)"
+                " SELECT tenant_id, part, bytes FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"
+                " AS x(tenant_id, part, bytes) ORDER BY tenant_id ON CONFLICT (tenant_id, part)"
+                " DO UPDATE SET bytes = tenant_bytes.bytes + excluded.bytes",
+    .citus = "SELECT 0", /* asked one by one */
 };
 static const struct db_query select_sums = {
     .sql = "SELECT t.tenant_id, COALESCE(SUM(b.bytes), 0) FROM tenants t"
@@ -25,6 +35,14 @@ static const struct db_query select_sums = {
 };
 static const struct db_query select_sum = {
     .sql = "SELECT COALESCE(SUM(bytes), 0) FROM tenant_bytes WHERE tenant_id = $1",
+};
+static const struct db_query select_counted = {
+    .sql = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM tenant_bytes"
+           " WHERE tenant_id = $1 AND part <> $2",
+};
+static const struct db_query set_correction = {
+    .sql = "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, $2, $3)"
+           " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = excluded.bytes",
 };
 /* clang-format on */
 
@@ -110,9 +128,34 @@ static int64_t part_of(struct stored_bytes *s, const struct db *db)
     return s->part;
 }
 
+static int settle_all(struct stored_bytes *s, struct db *db, struct error *err)
+{
+    struct db_value args[3];
+    struct pg_arrays arrays;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    pg_arrays_init(&arrays, COUNT_OF(args), &arena);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct db_value row[] = { db_int(s->changes[i].tenant_id), db_int(part_of(s, db)),
+                                        db_int(s->changes[i].bytes) };
+
+        if (s->changes[i].bytes != 0)
+            pg_arrays_add(&arrays, row);
+    }
+    pg_arrays_args(&arrays, args);
+    r = db_run(db, &add_all_bytes, DB_ARGS_OF(args), err);
+    pg_arrays_done(&arrays);
+    arena_done(&arena);
+    return r;
+}
+
 int stored_bytes_settle(struct stored_bytes *s, struct db *db, struct error *err)
 {
     merge(s);
+    if (s->n > 1 && pg_arrays_suit(db))
+        return settle_all(s, db, err);
     for (size_t i = 0; i < s->n; i++) {
         const struct db_args args = DB_ARGS(db_int(s->changes[i].tenant_id), db_int(part_of(s, db)),
                                             db_int(s->changes[i].bytes));
@@ -149,4 +192,16 @@ int stored_bytes_refresh(struct registry *registry, struct db *db, bool all, str
 int store_tenant_bytes(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_sum, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
+}
+
+int store_tenant_counted(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &select_counted, DB_ARGS(db_int(tenant_id), db_int(CORRECTION)), db_read_int,
+                   ret, err);
+}
+
+int store_tenant_correct(struct db *db, int64_t tenant_id, int64_t correction, struct error *err)
+{
+    return db_run(db, &set_correction,
+                  DB_ARGS(db_int(tenant_id), db_int(CORRECTION), db_int(correction)), err);
 }

@@ -1,12 +1,14 @@
 /* stored_bytes.h - the bytes of a tenant's stored reports, counted in the transactions that store
  * and delete them.
  *
- * What counts: the texts of each event, KPI value, breakdown and LLM usage, and
- * STORED_ROW_BYTES for the rest of its row. Indexes, totals, and what people
- * set do not. Statements that delete rows compute the same number in SQL.
+ * What counts: the texts of each event, KPI value, breakdown, LLM usage, note
+ * about an alert and version of a document, and STORED_ROW_BYTES for the rest of
+ * its row. Indexes, totals, and what else people set do not. Statements that delete rows compute
+ * the same number in SQL.
  *
  * A tenant's count is the sum of several rows of tenant_bytes, one for each
- * writer, so that writers do not wait for each other.
+ * writer, so that writers do not wait for each other. One more holds a
+ * correction, by which a recount found the others to be wrong.
  *
  * Writer thread only, but for stored_bytes_refresh().
  */
@@ -45,6 +47,15 @@ void stored_bytes_forget(struct stored_bytes *s);
 /* Tells the registry what is stored, which other processes may have changed: of tenants that have a
  * quota, or of all. */
 int stored_bytes_refresh(struct registry *registry, struct db *db, bool all,
+                         struct error *err) MUST_CHECK;
+
+/* What the writers counted of a tenant, without the correction. */
+int store_tenant_counted(struct db *db, int64_t tenant_id, int64_t *ret,
+                         struct error *err) MUST_CHECK;
+
+/* Replaces the correction: since what is there and what the writers counted change together, it is
+ * right whenever the two were read in one view, and may be stored at any time, also twice. */
+int store_tenant_correct(struct db *db, int64_t tenant_id, int64_t correction,
                          struct error *err) MUST_CHECK;
 
 /* What is stored of a tenant. */

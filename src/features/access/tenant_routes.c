@@ -52,14 +52,14 @@ static int read_tenant(struct api_call *call, struct db *db, struct error *err)
 
 static int list_tenants(struct api_call *call, struct db *db, struct error *err)
 {
-    return tenants_list(db, call->arena, call->answer, err);
+    return tenants_list(db, call->query, call->arena, call->answer, err);
 }
 
 /* clang-format off */
 const struct route tenant_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants", PLATFORM, 200), .read = list_tenants, .answer = &tenant_list_shape,
+    { ROUTE(GET, "/api/v1/tenants", PLATFORM, 200), .read = list_tenants, .query = &tenants_query_shape, .answer = &tenant_list_shape,
       .id = "list_tenants", .summary = "List all workspaces",
-      .description = "With their plans." },
+      .description = "With their plans, by slug. Pass `next` as `cursor` to read on." },
     { ROUTE(POST, "/api/v1/tenants", PLATFORM, 201), .change = add_tenant, .body = &tenant_create_shape, .answer = &tenant_shape, .audit = "tenant.add",
       .id = "create_tenant", .summary = "Create a workspace",
       .description = "The slug names it in paths and in `client_id`, and cannot be changed." },

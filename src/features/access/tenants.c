@@ -85,9 +85,21 @@ int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tena
     return 0;
 }
 
-int tenants_list(struct db *db, struct arena *arena, struct tenant_list *ret, struct error *err)
+int tenants_list(struct db *db, const struct tenants_query *query, struct arena *arena,
+                 struct tenant_list *ret, struct error *err)
 {
-    return store_tenant_answers(db, arena, &ret->tenants, err);
+    const struct str after = str_is_null(query->cursor) ? STR_LIT("") : query->cursor;
+    struct list *list = &ret->tenants;
+
+    /* one more than the page, to know whether there is another */
+    if (store_tenant_answers(db, after, query->limit + 1, arena, list, err) != 0)
+        return -1;
+    ret->next = STR_NULL;
+    if (list->n > (size_t)query->limit) {
+        list->n = (size_t)query->limit;
+        ret->next = ((const struct tenant *)list->items)[list->n - 1].slug;
+    }
+    return 0;
 }
 
 /* Rotations add none: a predecessor ends. */

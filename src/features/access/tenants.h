@@ -22,6 +22,7 @@ struct tenant_create;
 struct tenant_list;
 struct tenant_patch;
 struct tenant_plan;
+struct tenants_query;
 
 /* ERR_CONFLICT when the slug is taken. */
 int tenants_add(struct db *db, const struct tenant_create *create, struct tenant *ret,
@@ -39,8 +40,9 @@ int tenants_delete(struct db *db, int64_t tenant_id, struct error *err) MUST_CHE
 int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
                 struct error *err) MUST_CHECK;
 
-int tenants_list(struct db *db, struct arena *arena, struct tenant_list *ret,
-                 struct error *err) MUST_CHECK;
+/* A page. In the arena. */
+int tenants_list(struct db *db, const struct tenants_query *query, struct arena *arena,
+                 struct tenant_list *ret, struct error *err) MUST_CHECK;
 
 /* *ret has the only copy of the token. ERR_CONFLICT: the tenant has KEYS_MAX already. */
 enum { KEYS_MAX = 10000 };

@@ -54,7 +54,8 @@ static const struct db_query select_tenants = {
 };
 static const struct db_query select_answers = {
     .row = &tenant_shape,
-    .sql = "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL ORDER BY slug",
+    .sql = "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
+           " ORDER BY slug LIMIT $2",
 };
 /* A slug has no '~', so the old one is free and the new one finds no tenant. */
 static const struct db_query mark_deleted = {
@@ -120,9 +121,10 @@ int store_tenants(struct db *db, struct change_span span, struct arena *arena, s
                      ret, err);
 }
 
-int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_tenant_answers(struct db *db, struct str after, int64_t limit, struct arena *arena,
+                         struct list *ret, struct error *err)
 {
-    return rows_list(db, &select_answers, DB_NO_ARGS, arena, ret, err);
+    return rows_list(db, &select_answers, DB_ARGS(db_text(after), db_int(limit)), arena, ret, err);
 }
 
 int store_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_row *ret,

@@ -48,9 +48,9 @@ static const struct change_span all_changes = { -1, INT64_MAX };
 int store_tenants(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
 
-/* All tenants by slug, in the arena: a list of struct tenant. */
-int store_tenant_answers(struct db *db, struct arena *arena, struct list *ret,
-                         struct error *err) MUST_CHECK;
+/* Tenants after this slug, by slug, in the arena: a list of struct tenant. */
+int store_tenant_answers(struct db *db, struct str after, int64_t limit, struct arena *arena,
+                         struct list *ret, struct error *err) MUST_CHECK;
 
 /* The change number of the registry (tenants, keys): each change increments it. */
 int store_registry_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "db/postgres/array.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/agents/last_seen.h"
@@ -20,6 +22,7 @@ enum { AGENTS_MAX = 100000 }; /* cached at most */
 struct known_agent {
     struct agent_row row;
     struct last_seen_entry *entry;
+    bool added; /* because it was announced, and no job has asked for it yet */
     char key[];
 };
 
@@ -29,6 +32,17 @@ struct admit {
     int64_t registry_number; /* registry version for which `agents` is valid */
     struct map agents;
     struct buf key; /* of the agent being looked up */
+
+    /* Announced and not in `agents`; names are borrowed from the jobs. */
+    struct agent_seek *expected;
+    size_t n_expected, capacity;
+    struct map expected_keys; /* of all announced: each once */
+    struct arena arena;       /* of the transaction */
+
+    /* Tenants whose cap this transaction found reached. Their rows are locked until it ends, so
+     * they stay so, and names that were announced and are not known stay unknown. */
+    int64_t *full;
+    size_t n_full, full_capacity;
 };
 
 struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen)
@@ -38,8 +52,20 @@ struct admit *admit_new(const struct registry *registry, struct last_seen *last_
     a->registry = registry;
     a->last_seen = last_seen;
     map_init(&a->agents);
+    map_init(&a->expected_keys);
+    arena_init(&a->arena);
     buf_init(&a->key, MIB(1));
     return a;
+}
+
+void admit_expect_none(struct admit *a)
+{
+    a->n_full = 0;
+    if (a->expected_keys.n == 0)
+        return;
+    a->n_expected = 0;
+    map_done(&a->expected_keys);
+    arena_reset(&a->arena);
 }
 
 void admit_forget(struct admit *a)
@@ -47,6 +73,7 @@ void admit_forget(struct admit *a)
     struct known_agent *agent;
     size_t at = 0;
 
+    admit_expect_none(a); /* what was found of it is forgotten too */
     while ((agent = map_next(&a->agents, &at)) != NULL)
         free(agent);
     map_done(&a->agents);
@@ -62,6 +89,10 @@ void admit_free(struct admit *a)
     if (a == NULL)
         return;
     admit_forget(a);
+    map_done(&a->expected_keys);
+    arena_done(&a->arena);
+    free(a->expected);
+    free(a->full);
     buf_done(&a->key);
     free(a);
 }
@@ -79,22 +110,139 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
     return agent;
 }
 
-/* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
- * reached. */
-static int find_or_add(struct admit *a, struct db *db, const struct applicant *agent, bool may_add,
-                       struct known_agent **ret, struct error *err)
+/* The agent if it is in the cache; its key stays in a->key. */
+static struct known_agent *look_up(struct admit *a, int64_t tenant_id, struct str agent_name)
 {
     int64_t number = registry_number(a->registry);
-    struct agent_row row;
 
     if (number != a->registry_number || a->agents.n > AGENTS_MAX)
         admit_forget(a);
     a->registry_number = number;
     buf_clear(&a->key);
-    buf_add(&a->key, str_from((const char *)&agent->tenant_id, sizeof(agent->tenant_id)));
-    buf_add(&a->key, agent->agent_name);
-    *ret = map_get(&a->agents, buf_str(&a->key));
+    buf_add(&a->key, str_from((const char *)&tenant_id, sizeof(tenant_id)));
+    buf_add(&a->key, agent_name);
+    return map_get(&a->agents, buf_str(&a->key));
+}
+
+void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
+{
+    struct admit *a = txn->admit;
+    struct str key;
+
+    if (a == NULL || !pg_arrays_suit(txn->db) ||
+        look_up(a, agent->tenant_id, agent->agent_name) != NULL ||
+        map_get(&a->expected_keys, buf_str(&a->key)) != NULL)
+        return;
+    if (a->n_expected == a->capacity) {
+        a->capacity = a->capacity == 0 ? 64 : a->capacity * 2;
+        a->expected = mem_resize(a->expected, a->capacity * sizeof(*a->expected));
+    }
+    key = arena_copy(&a->arena, buf_str(&a->key));
+    (void)map_put(&a->expected_keys, key, a);
+    a->expected[a->n_expected++] = (struct agent_seek){ .tenant_id = agent->tenant_id,
+                                                        .agent_name = agent->agent_name,
+                                                        .at = agent->at,
+                                                        .seen = seen };
+}
+
+/* Moves those that were found or added to the cache, and keeps the others. */
+static void remember_found(struct admit *a, bool added)
+{
+    const size_t n = a->n_expected;
+
+    a->n_expected = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct agent_seek seek = a->expected[i];
+        struct known_agent *known;
+
+        if (seek.row.agent_id == 0) {
+            a->expected[a->n_expected++] = seek;
+            continue;
+        }
+        (void)look_up(a, seek.tenant_id, seek.agent_name); /* makes the key */
+        known = remember(a, seek.tenant_id, &seek.row);
+        known->added = added;
+        if (added && seek.seen)
+            last_seen_set_stored(known->entry, seek.at);
+    }
+}
+
+/* Finds or adds what was announced. What is still not known then is asked for by itself: it was
+ * deleted, or its tenant has no room for all of its new ones. */
+static int admit_expected(struct admit *a, struct db *db, struct error *err)
+{
+    if (a->n_expected < 2)
+        return 0;
+    if (store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
+        return -1;
+    remember_found(a, false);
+    if (a->n_expected > 0 && store_agents_add(db, a->expected, a->n_expected, &a->arena, err) != 0)
+        return -1;
+    remember_found(a, true);
+    if (a->n_expected > 0 && store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
+        return -1;
+    remember_found(a, false); /* others added these before the tenants' rows were locked */
+    a->n_expected = 0;
+    return 0;
+}
+
+static bool is_full(const struct admit *a, int64_t tenant_id)
+{
+    size_t i = 0;
+
+    while (i < a->n_full && a->full[i] != tenant_id)
+        i++;
+    return i < a->n_full;
+}
+
+static void note_full(struct admit *a, int64_t tenant_id)
+{
+    if (a->n_full == a->full_capacity) {
+        a->full_capacity = a->full_capacity == 0 ? 8 : a->full_capacity * 2;
+        a->full = mem_resize(a->full, a->full_capacity * sizeof(*a->full));
+    }
+    a->full[a->n_full++] = tenant_id;
+}
+
+/* The agent if it is in the cache, or was announced and is there now. */
+static int find_known(struct admit *a, struct db *db, const struct applicant *agent,
+                      struct known_agent **ret, struct error *err)
+{
+    *ret = look_up(a, agent->tenant_id, agent->agent_name);
     if (*ret != NULL)
+        return 0;
+    if (admit_expected(a, db, err) != 0)
+        return -1;
+    *ret = look_up(a, agent->tenant_id, agent->agent_name);
+    return 0;
+}
+
+int admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret,
+                struct error *err)
+{
+    struct known_agent *known = NULL;
+
+    *ret = (struct agent_row){ 0 };
+    if (txn->admit != NULL && find_known(txn->admit, txn->db, agent, &known, err) != 0)
+        return -1;
+    if (known != NULL && known->added) {
+        known->added = false;
+        *ret = known->row;
+    }
+    return 0;
+}
+
+/* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
+ * reached. */
+static int find_or_add(struct admit *a, struct db *db, const struct applicant *agent, bool may_add,
+                       struct known_agent **ret, struct error *err)
+{
+    struct agent_row row;
+
+    if (find_known(a, db, agent, ret, err) != 0)
+        return -1;
+    if (*ret != NULL ||
+        (is_full(a, agent->tenant_id) && map_get(&a->expected_keys, buf_str(&a->key)) != NULL))
         return 0;
     if (store_agent_find(db, agent->tenant_id, agent->agent_name, &row, err) != 0)
         return -1;
@@ -103,6 +251,8 @@ static int find_or_add(struct admit *a, struct db *db, const struct applicant *a
         return -1;
     if (row.agent_id != 0)
         *ret = remember(a, agent->tenant_id, &row);
+    else if (may_add)
+        note_full(a, agent->tenant_id);
     return 0;
 }
 
@@ -126,26 +276,39 @@ static int note_seen(struct txn *txn, struct known_agent *known, const struct ap
     return 0;
 }
 
-int admit_agent(struct txn *txn, const struct applicant *agent, struct admission *ret,
-                struct error *err)
+/* `unknown` is the verdict about an agent that there is no entry of. */
+static int admit(struct txn *txn, const struct applicant *agent, enum verdict unknown,
+                 struct admission *ret, struct error *err)
 {
+    const bool may_add = unknown == VERDICT_AGENT_CAP;
     struct known_agent *known;
 
-    if (find_or_add(txn->admit, txn->db, agent, true, &known, err) != 0)
+    if (find_or_add(txn->admit, txn->db, agent, may_add, &known, err) != 0)
         return -1;
-    *ret = (struct admission){ .verdict = VERDICT_AGENT_CAP };
+    *ret = (struct admission){ .verdict = unknown };
     if (known == NULL)
         return 0;
+    known->added = false;
     ret->agent_id = known->row.agent_id;
     ret->verdict = last_seen_is_enabled(known->entry) ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
     return note_seen(txn, known, agent, err);
 }
 
+int admit_agent(struct txn *txn, const struct applicant *agent, struct admission *ret,
+                struct error *err)
+{
+    return admit(txn, agent, VERDICT_AGENT_CAP, ret, err);
+}
+
+int admit_over_quota(struct txn *txn, const struct applicant *agent, struct admission *ret,
+                     struct error *err)
+{
+    return admit(txn, agent, VERDICT_OVER_QUOTA, ret, err);
+}
+
 int admit_sighting(struct txn *txn, const struct applicant *agent, struct error *err)
 {
-    struct known_agent *known;
+    struct admission ignored;
 
-    if (find_or_add(txn->admit, txn->db, agent, false, &known, err) != 0)
-        return -1;
-    return known == NULL ? 0 : note_seen(txn, known, agent, err);
+    return admit_over_quota(txn, agent, &ignored, err);
 }

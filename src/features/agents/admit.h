@@ -5,10 +5,13 @@
  * all of them, so that a process never wavers.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/str.h"
 
 struct admit;
+struct agent_row;
 struct last_seen;
 struct registry;
 struct txn;
@@ -19,6 +22,7 @@ enum verdict {
     VERDICT_DUPLICATE,
     VERDICT_AGENT_DISABLED, /* rejected */
     VERDICT_AGENT_CAP,      /* rejected: the plan allows no further agent */
+    VERDICT_OVER_QUOTA,     /* rejected: the tenant has reached its quota of bytes */
 };
 
 struct admission {
@@ -44,6 +48,21 @@ void admit_free(struct admit *a);
 int admit_agent(struct txn *txn, const struct applicant *agent, struct admission *ret,
                 struct error *err) MUST_CHECK;
 
+/* The same for a tenant that has reached its quota: an unknown agent is not added, and its verdict
+ * is VERDICT_OVER_QUOTA. */
+int admit_over_quota(struct txn *txn, const struct applicant *agent, struct admission *ret,
+                     struct error *err) MUST_CHECK;
+
+/* Before any job of the transaction is applied: it will ask for this agent, which may be added;
+ * `seen`: by a report. The first that is not known then finds or adds all that were announced, in
+ * two statements instead of three for each. Nothing to do where statements are no round trips. */
+void admit_expect(struct txn *txn, const struct applicant *agent, bool seen);
+
+/* For a registration: was the agent added because it was announced, and is this the first that asks
+ * for it? Then *ret is its row; else its agent_id is 0. */
+int admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret,
+                struct error *err) MUST_CHECK;
+
 /* Notes a sighting of a known agent; an unknown one is not added. */
 int admit_sighting(struct txn *txn, const struct applicant *agent, struct error *err) MUST_CHECK;
 
@@ -52,3 +71,6 @@ void admit_changed(struct admit *a);
 
 /* Clears the cache. Call after a rollback, which may have undone the adding of agents. */
 void admit_forget(struct admit *a);
+
+/* Nothing is announced any more: the transaction has ended. */
+void admit_expect_none(struct admit *a);

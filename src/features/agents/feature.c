@@ -1,4 +1,4 @@
-/* feature.c - agents' last-seen times and directives in memory. */
+/* feature.c - agents' last-seen times, directives and handed out secrets in memory. */
 #include "engine/feature.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "features/agents/admit.h"
 #include "features/agents/agents.h"
 #include "features/agents/commands.h"
+#include "features/agents/config/handouts.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/routes.h"
@@ -20,6 +21,7 @@ enum { SAVE_PERIOD_TICKS = 2 };
 struct agents {
     struct last_seen *last_seen;
     struct directives_cache *directives;
+    struct handouts *handouts;
     unsigned ticks; /* only the tick uses it */
 };
 
@@ -38,6 +40,11 @@ struct directives_cache *agents_directives(const struct engine *e)
     return agents_of(e)->directives;
 }
 
+struct handouts *agents_handouts(const struct engine *e)
+{
+    return agents_of(e)->handouts;
+}
+
 static int load_directives(void *ctx, struct db *db, struct error *err)
 {
     return directives_cache_load(ctx, db, err);
@@ -50,6 +57,7 @@ static int agents_open(struct engine *e, void **ret_state, struct error *err)
     (void)err;
     agents->last_seen = last_seen_new();
     agents->directives = directives_cache_new();
+    agents->handouts = handouts_new();
     registry_on_load(access_registry(e), load_directives, agents->directives);
     *ret_state = agents;
     return 0;
@@ -79,6 +87,7 @@ static void agents_close(void *state)
         return;
     last_seen_free(agents->last_seen);
     directives_cache_free(agents->directives);
+    handouts_free(agents->handouts);
     free(agents);
 }
 
@@ -90,6 +99,11 @@ static void agents_txn_open(struct engine *e, struct txn *txn)
 static void agents_txn_close(struct txn *txn)
 {
     admit_free(txn->admit);
+}
+
+static void agents_txn_committed(struct txn *txn)
+{
+    admit_expect_none(txn->admit);
 }
 
 /* A rollback may have undone the adding of agents; an exclusive job may have changed them. */
@@ -112,6 +126,7 @@ const struct feature agents_feature = {
     .close = agents_close,
     .txn = { .open = agents_txn_open,
              .close = agents_txn_close,
+             .committed = agents_txn_committed,
              .rolled_back = agents_txn_forget,
              .changed = agents_txn_forget },
 };

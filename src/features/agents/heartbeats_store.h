@@ -11,5 +11,6 @@ struct heartbeat {
     int64_t received_at;
 };
 
-/* Stores the heartbeat. The latest time is kept, in whatever order heartbeats arrive. */
+/* Stores the heartbeat. The latest time is kept, in whatever order heartbeats arrive. A tenant has
+ * at most 10,000 processes: a further one makes the oldest forgotten. */
 int store_heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err) MUST_CHECK;

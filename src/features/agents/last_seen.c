@@ -141,6 +141,11 @@ void last_seen_note(struct last_seen *l, struct last_seen_entry *entry, int64_t 
     enqueue(l, entry);
 }
 
+void last_seen_set_stored(struct last_seen_entry *entry, int64_t at)
+{
+    atomic_store_explicit(&entry->at, at, memory_order_relaxed);
+}
+
 int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_id,
                          int64_t stored_at, int64_t now)
 {

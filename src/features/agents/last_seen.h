@@ -36,6 +36,9 @@ struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, in
 /* The agent was seen at this time of the wall clock. */
 void last_seen_note(struct last_seen *l, struct last_seen_entry *entry, int64_t at);
 
+/* It was stored with the agent itself, which is new: need not be saved again. */
+void last_seen_set_stored(struct last_seen_entry *entry, int64_t at);
+
 /* The later of the stored time and the time in memory; TIME_NULL (never) when the stored one is:
  * the time in memory is then from before the agent was deleted. */
 int64_t last_seen_latest(struct last_seen *l, int64_t tenant_id, int64_t agent_id,

@@ -6,8 +6,6 @@
 /* Has the caller's tenant reached it? */
 bool over_quota(const struct api_call *call);
 
-/* Answers 507 once the writer has noted that these agents were seen: what they sent is refused, but
- * they are not silent. A name may be there several times; unknown agents are not added. The names
- * live as long as the call's arena. */
-int over_quota_refuse(struct api_call *call, const struct str *names, size_t n,
-                      struct error *err) MUST_CHECK;
+/* Answers 507 once the writer has noted that the agent was seen: what it sent is refused, but it is
+ * not silent. An unknown agent is not added. The name lives as long as the call's arena. */
+int over_quota_refuse(struct api_call *call, struct str agent_name, struct error *err) MUST_CHECK;

@@ -4,26 +4,44 @@
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
+#include "features/agents/admit.h"
 #include "features/agents/config/secret_key_names.h"
 #include "features/agents/shapes.h"
 #include "features/agents/store.h"
 
 static struct job_cost registration_cost = JOB_COST(5);
 
+static struct applicant applicant_of(const struct registration_request *request)
+{
+    return (struct applicant){ request->tenant->id, request->body->agent_name,
+                               request->received_at };
+}
+
 /* Not admit_agent(), which rejects a disabled agent: it may register. */
-static int find_or_add(struct registration_request *request, struct db *db, struct agent_row *ret,
+static int find_or_add(struct registration_request *request, struct txn *txn, struct agent_row *ret,
                        struct error *err)
 {
-    struct str name = request->body->agent_name;
-    int64_t tenant_id = request->tenant->id;
+    const struct applicant agent = applicant_of(request);
 
-    request->is_new = false;
-    if (store_agent_find(db, tenant_id, name, ret, err) != 0)
+    request->is_new = true;
+    if (admit_added(txn, &agent, ret, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
-    request->is_new = true;
-    return store_agent_add(db, tenant_id, name, request->received_at, ret, err);
+    if (store_agent_find(txn->db, agent.tenant_id, agent.agent_name, ret, err) != 0)
+        return -1;
+    request->is_new = ret->agent_id == 0;
+    if (ret->agent_id != 0)
+        return 0;
+    return store_agent_add(txn->db, agent.tenant_id, agent.agent_name, agent.at, ret, err);
+}
+
+static void registration_announce(struct writer_job *job, struct txn *txn)
+{
+    const struct applicant agent =
+        applicant_of(CONTAINER_OF(job, struct registration_request, job));
+
+    admit_expect(txn, &agent, false);
 }
 
 static bool is_same(const struct opt_int *a, const struct opt_int *b)
@@ -38,7 +56,7 @@ static int registration_apply(struct writer_job *job, struct txn *txn, struct er
                               .received_at = request->received_at };
     struct agent_row agent;
 
-    if (find_or_add(request, txn->db, &agent, err) != 0)
+    if (find_or_add(request, txn, &agent, err) != 0)
         return -1;
     request->verdict = agent.agent_id == 0 ? VERDICT_AGENT_CAP : VERDICT_ACCEPTED;
     if (agent.agent_id == 0)
@@ -83,6 +101,7 @@ void registrations_prepare(struct registration_request *request)
     request->catalog =
         params == 0 ? STR_NULL : catalog_of(&body->config_schema->params, request->arena);
     request->job = (struct writer_job){
+        .announce = registration_announce,
         .apply = registration_apply,
         .committed = registration_committed,
         .tenant_id = request->tenant->id,

@@ -4,19 +4,29 @@
 #include "base/buf.h"
 #include "db/db.h"
 #include "db/name_key.h"
+#include "db/postgres/array.h"
 #include "features/agents/shapes.h"
 #include "shape/rows.h"
 
 /* clang-format off */
+/* PostgreSQL compresses and stores a long text again, unless the column keeps its value. */
+#define KEEP_EQUAL(column, value)                                                                  \
+    column " = CASE WHEN " column " = " value " THEN " column " ELSE " value " END"
 static const struct db_query update_agent = {
-    .sql = "UPDATE agents SET registered_version = $3, description = $4, telemetry_doc = $5,"
-           " interval_seconds = $6, inputs = $7, outputs = $8, config_schema = $9,"
-           " registered_at = $10 WHERE tenant_id = $1 AND agent_id = $2",
+    .sqlite = "UPDATE agents SET registered_version = $3, description = $4, telemetry_doc = $5,"
+              " interval_seconds = $6, inputs = $7, outputs = $8, config_schema = $9,"
+              " registered_at = $10 WHERE tenant_id = $1 AND agent_id = $2",
+    .postgres = "UPDATE agents SET registered_version = $3, " KEEP_EQUAL("description", "$4") ", "
+                KEEP_EQUAL("telemetry_doc", "$5") ", interval_seconds = $6, "
+                KEEP_EQUAL("inputs", "$7") ", " KEEP_EQUAL("outputs", "$8") ", "
+                KEEP_EQUAL("config_schema", "$9") ", registered_at = $10"
+                " WHERE tenant_id = $1 AND agent_id = $2",
 };
 static const struct db_query delete_kpis = {
     .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
 };
-/* $3 is a JSON array of rows, so that one statement stores all KPIs. */
+/* $3 is a JSON array of rows, so that one statement stores all KPIs. PostgreSQL would read json
+ * again for each member that is asked for; jsonb it reads once. */
 static const struct db_query insert_kpis = {
     .sqlite = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
               " SELECT $1, $2, json_extract(j.value, '$[0]'), json_extract(j.value, '$[1]'),"
@@ -24,11 +34,27 @@ static const struct db_query insert_kpis = {
               " json_extract(j.value, '$[4]') FROM json_each($3) j",
     .postgres = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
                 " SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), j ->> 0, j ->> 1, j ->> 2,"
-                " j ->> 3, j ->> 4 FROM json_array_elements(CAST($3 AS json)) AS j",
+                " j ->> 3, j ->> 4 FROM jsonb_array_elements(CAST($3 AS jsonb)) AS j",
     .citus = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
              " SELECT g.tenant_id, g.agent_id, j ->> 0, j ->> 1, j ->> 2, j ->> 3, j ->> 4"
-             " FROM agents g, json_array_elements(CAST($3 AS json)) AS j"
+             " FROM agents g, jsonb_array_elements(CAST($3 AS jsonb)) AS j"
              " WHERE g.tenant_id = $1 AND g.agent_id = $2",
+};
+/* Both in one, and only for what differs: most registrations declare what the one before did. NOT IN
+ * is a lookup in a hash table, where NOT EXISTS would be planned as a loop over all pairs; none of
+ * the columns is NULL. */
+static const struct db_query replace_kpis = {
+    .postgres = "WITH declared AS (SELECT j ->> 0 AS key, j ->> 1 AS full_key, j ->> 2 AS label,"
+                " j ->> 3 AS unit, j ->> 4 AS agg FROM jsonb_array_elements(CAST($3 AS jsonb)) AS j),"
+                " gone AS (DELETE FROM kpis k WHERE k.tenant_id = $1 AND k.agent_id = $2"
+                " AND k.key NOT IN (SELECT d.key FROM declared d))"
+                " INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
+                " SELECT CAST($1 AS BIGINT), CAST($2 AS BIGINT), d.key, d.full_key, d.label, d.unit,"
+                " d.agg FROM declared d WHERE (d.key, d.label, d.unit, d.agg) NOT IN"
+                " (SELECT k.key, k.label, k.unit, k.agg FROM kpis k WHERE k.tenant_id = $1"
+                " AND k.agent_id = $2) ON CONFLICT (tenant_id, agent_id, key) DO UPDATE SET"
+                " label = excluded.label, unit = excluded.unit, agg = excluded.agg",
+    .citus = "SELECT 1", /* replaced by two statements there */
 };
 static const struct db_query select_schema = {
     .sql = "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2",
@@ -111,7 +137,13 @@ int store_registration_put(struct db *db, const struct report_key *key,
     const struct db_args kpis =
         DB_ARGS(db_int(key->tenant_id), db_int(key->agent_id), db_text(rows->kpis));
 
-    if (db_run(db, &update_agent, agent, err) != 0 || db_run(db, &delete_kpis, kpis, err) != 0)
+    if (db_run(db, &update_agent, agent, err) != 0)
+        return -1;
+    if (db_changes(db) == 0) /* no constraint would say so: it was erased with its tenant */
+        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(body->agent_name));
+    if (pg_arrays_suit(db))
+        return db_run(db, &replace_kpis, kpis, err);
+    if (db_run(db, &delete_kpis, kpis, err) != 0)
         return -1;
     if (body->business_kpis.n == 0)
         return 0;

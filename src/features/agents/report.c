@@ -25,6 +25,8 @@ int report_words(struct api_call *call, enum verdict verdict, struct str agent_n
         ret->reason = STR_LIT("agent_disabled");
         ret->detail = arena_printf(call->arena, "Agent '%.*s' is disabled", STR_ARG(agent_name));
         break;
+    case VERDICT_OVER_QUOTA:
+        return auth_refuse_quota(call, err);
     case VERDICT_DUPLICATE:
         ret->status = STR_LIT("duplicate");
         break;
@@ -48,9 +50,21 @@ int report_begin(struct api_call *call, struct str client_id, struct str agent_n
     return 0;
 }
 
+static struct applicant applicant_of(const struct report *report)
+{
+    return (struct applicant){ report->tenant->id, report->agent_name, report->received_at };
+}
+
+void report_announce(struct writer_job *job, struct txn *txn)
+{
+    const struct applicant agent = applicant_of(CONTAINER_OF(job, struct report, job));
+
+    admit_expect(txn, &agent, true);
+}
+
 int report_admit(struct report *report, struct txn *txn, struct report_key *ret, struct error *err)
 {
-    const struct applicant agent = { report->tenant->id, report->agent_name, report->received_at };
+    const struct applicant agent = applicant_of(report);
     struct admission admission;
 
     if (admit_agent(txn, &agent, &admission, err) != 0)

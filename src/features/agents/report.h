@@ -13,7 +13,8 @@ struct report_words {
     struct str reason, detail; /* STR_NULL unless rejected */
 };
 
-/* Fails with 403 when the plan allows no further agent. In the call's arena. */
+/* Fails with 403 when the plan allows no further agent, with 507 beyond its quota. In the call's
+ * arena. */
 int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
                  struct report_words *ret, struct error *err) MUST_CHECK;
 
@@ -26,13 +27,17 @@ struct report {
     struct arena *arena;  /* the request's; belongs to the writer from submit until done() */
     size_t bytes;         /* size of the request, for the queue's limit */
     int64_t received_at;  /* wall clock */
-    enum verdict verdict; /* valid in done() without an error; never VERDICT_DUPLICATE */
+    enum verdict verdict; /* valid in done() without an error; never VERDICT_DUPLICATE or
+                           * VERDICT_OVER_QUOTA */
 };
 
 /* Fills in the report, except its job, and sets call->own to it. An empty client_id means the key's
  * own tenant. Fails with 403. */
 int report_begin(struct api_call *call, struct str client_id, struct str agent_name,
                  struct report *report, struct error *err) MUST_CHECK;
+
+/* The job's announce(). */
+void report_announce(struct writer_job *job, struct txn *txn);
 
 /* In the job's apply(): sets the verdict and, when that is accepted, the key of the report. */
 int report_admit(struct report *report, struct txn *txn, struct report_key *ret,

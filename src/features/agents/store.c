@@ -1,6 +1,8 @@
 /* store.c - SQL of agents. */
 #include "features/agents/store.h"
 
+#include <string.h>
+
 #include "db/db.h"
 #include "db/name_key.h"
 #include "shape/rows.h"
@@ -55,6 +57,24 @@ static const struct db_query insert_sign = {
 };
 static const struct db_query forget_signs = {
     .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
+};
+/* All of that in one round trip, for an agent that was never there: the count locks the tenant's row
+ * and is compared with the cap again after a wait; the unique index decides between processes. */
+static const struct db_query add_new_agent = {
+    .sqlite = "SELECT 0, 0", /* asked step by step */
+    .postgres = "WITH room AS (UPDATE tenants SET agents = agents + 1"
+                " WHERE tenant_id = $1 AND agents < max_agents RETURNING tenant_id),"
+                " made AS (INSERT INTO agents (tenant_id, agent_name, full_name, enabled,"
+                " first_seen_at, agent_id) OVERRIDING SYSTEM VALUE"
+                " SELECT tenant_id, $2, $3, 1, $4, $5 FROM room"
+                " ON CONFLICT DO NOTHING RETURNING tenant_id, agent_id),"
+                " seen AS (INSERT INTO agent_signs (tenant_id, agent_id)"
+                " SELECT tenant_id, agent_id FROM made)"
+                " SELECT (SELECT COUNT(*) FROM room), COALESCE((SELECT agent_id FROM made), 0)",
+    .citus = "SELECT 0, 0",
+};
+static const struct db_query take_from_agents = {
+    .sql = "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1",
 };
 static const struct db_query mute_agent = {
     .sql = "UPDATE agents SET muted_until = $3"
@@ -147,12 +167,37 @@ static bool read_room(void *ctx, const struct db_row *row)
     return false;
 }
 
+/* Adds an agent that was never there, or sets *ret to 0. */
+static int add_new(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
+                   int64_t *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name->key), db_text(name->full),
+                                        db_int(now_us), db_int(db_number(db)));
+    struct room made = { 0 }; /* whether there was room, and the agent */
+
+    *ret = 0;
+    if (strcmp(db_dialect(db), "postgres") != 0 || db_is_distributed(db))
+        return 0;
+    if (db_exec(db, &add_new_agent, args, read_room, &made, err) != 0)
+        return -1;
+    *ret = made.used;
+    /* Another process added it just now, or it was deleted: it counted already, or will. */
+    if (made.max != 0 && made.used == 0)
+        return db_run(db, &take_from_agents, DB_ARGS(db_int(tenant_id)), err);
+    return 0;
+}
+
 static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                      struct agent_row *ret, struct error *err)
 {
     const struct db_args tenant_arg = DB_ARGS(db_int(tenant_id));
     struct room room = { 0 };
 
+    *ret = (struct agent_row){ .enabled = true, .last_seen_at = TIME_NULL };
+    if (add_new(db, tenant_id, name, now_us, &ret->agent_id, err) != 0)
+        return -1;
+    if (ret->agent_id != 0)
+        return 0;
     if (db_exec(db, &lock_tenant, tenant_arg, read_room, &room, err) != 0 ||
         find_agent(db, tenant_id, name, ret, err) != 0)
         return -1;

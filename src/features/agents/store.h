@@ -31,6 +31,25 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                     struct agent_row *ret, struct error *err) MUST_CHECK;
 
+/* One of several agents that are looked for at once. */
+struct agent_seek {
+    int64_t tenant_id;
+    struct str agent_name;
+    int64_t at; /* when it came */
+    bool seen;  /* it reported: that is a sighting, which a registration is not */
+    struct agent_row row;
+};
+
+/* For many agents at once, each named once; PostgreSQL only (pg_arrays_suit()). The first fills in
+ * the rows of those that are there. The second adds the others, seen or not, and fills in the rows
+ * of those that it added: of a tenant whose cap leaves no room for all of them none, and
+ * no name that another process has added or that was deleted. store_agent_add() decides about
+ * these. */
+int store_agents_find(struct db *db, struct agent_seek *seeks, size_t n, struct arena *arena,
+                      struct error *err) MUST_CHECK;
+int store_agents_add(struct db *db, struct agent_seek *seeks, size_t n, struct arena *arena,
+                     struct error *err) MUST_CHECK;
+
 /* ERR_NOT_FOUND. */
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
                        struct error *err) MUST_CHECK;

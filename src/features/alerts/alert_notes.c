@@ -92,6 +92,7 @@ static void count_opened(struct str type)
         { "run.stuck", METRIC_ALERTS_STUCK },
         { "kpi.crossed", METRIC_ALERTS_KPI },
         { "budget.exceeded", METRIC_ALERTS_BUDGET },
+        { "budget.forecast", METRIC_ALERTS_FORECAST },
         { "agent.failing", METRIC_ALERTS_FAILING },
         { "failure_rate.exceeded", METRIC_ALERTS_RATE },
         { "duration.exceeded", METRIC_ALERTS_DURATION },

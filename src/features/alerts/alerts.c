@@ -73,24 +73,40 @@ static void add_data(struct buf *out, const struct alert_notice *notice, struct 
 }
 
 /* A message that would be too long is sent without its detail, which the list of alerts has: the
- * transaction must not fail for it. */
-static int enqueue_message(struct db *db, const struct alert_notice *notice, int64_t at,
-                           struct error *err)
+ * transaction must not fail for it. In the arena. */
+static int make_message(const struct alert_notice *notice, int64_t at, struct arena *arena,
+                        struct outbox_message *ret, struct error *err)
 {
-    struct outbox_message message = { .tenant_id = notice->row->tenant_id,
-                                      .type = notice->message,
-                                      .at = at };
     struct buf data;
-    int r;
+    int r = 0;
 
     buf_init(&data, OUTBOX_DATA_MAX);
     add_data(&data, notice, notice->row->detail);
     if (data.overflown)
         add_data(&data, notice, STR_LIT("{}"));
-    message.data = buf_str(&data);
-    r = data.overflown ? err_set(err, ERR_INTERNAL, "alert message is too long")
-                       : outbox_add(db, &message, err);
+    if (data.overflown)
+        r = err_set(err, ERR_INTERNAL, "alert message is too long");
+    else
+        *ret = (struct outbox_message){ .tenant_id = notice->row->tenant_id,
+                                        .type = notice->message,
+                                        .at = at,
+                                        .data = arena_copy(arena, buf_str(&data)) };
     buf_done(&data);
+    return r;
+}
+
+static int enqueue_message(struct db *db, const struct alert_notice *notice, int64_t at,
+                           struct error *err)
+{
+    struct outbox_message message;
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    r = make_message(notice, at, &arena, &message, err);
+    if (r == 0)
+        r = outbox_add(db, &message, 1, err);
+    arena_done(&arena);
     return r;
 }
 
@@ -135,33 +151,70 @@ int alerts_close(struct db *db, const struct alert_notice *notice, struct error 
     return notice->row->notified ? enqueue_message(db, notice, notice->row->closed_at, err) : 0;
 }
 
-int alerts_failed(struct db *db, const struct alert_notice *notice, bool *ret_first,
+static const struct alert_notice *notice_of(const struct alert_notice *notices, size_t n,
+                                            struct str alert_id)
+{
+    size_t i = 0;
+
+    while (i < n && !str_eq(notices[i].row->alert_id, alert_id))
+        i++;
+    assert(i < n);
+    return &notices[i];
+}
+
+/* Notes the stored alerts, and sends the messages of those that are not muted. */
+static int tell_failed(struct db *db, const struct alert_notice *notices, size_t n,
+                       const struct list *stored, struct arena *arena, struct error *err)
+{
+    struct alert_row *rows = stored->items;
+    struct outbox_message *messages = ARENA_ARRAY(arena, struct outbox_message, stored->n + 1);
+    size_t n_messages = 0;
+
+    for (size_t i = 0; i < stored->n; i++) {
+        const struct alert_notice *notice = notice_of(notices, n, rows[i].alert_id);
+        const struct alert_notice told = { &rows[i], notice->message, notice->summary, NULL };
+
+        assert(!rows[i].open && rows[i].closed_at == rows[i].opened_at);
+        alert_notes_add(notice->notes, &rows[i]);
+        if (rows[i].notified &&
+            make_message(&told, rows[i].opened_at, arena, &messages[n_messages++], err) != 0)
+            return -1;
+    }
+    return n_messages == 0 ? 0 : outbox_add(db, messages, n_messages, err);
+}
+
+/* How many of `n` alerts about failed runs may be stored now? Ids begin with the time. */
+static int count_room(struct db *db, const struct alert_row *row, size_t n, struct arena *arena,
+                      size_t *ret, struct error *err)
+{
+    const int64_t since = row->opened_at - (int64_t)3600 * USEC_PER_SEC;
+    int64_t known;
+
+    if (store_alerts_closed_after(db, row->tenant_id, alerts_make_id(arena, "alt_", since),
+                                  ALERTS_FAILED_MAX, &known, err) != 0)
+        return -1;
+    *ret = (int64_t)n < ALERTS_FAILED_MAX - known ? n : (size_t)(ALERTS_FAILED_MAX - known);
+    return 0;
+}
+
+int alerts_failed(struct db *db, const struct alert_notice *notices, size_t n, struct arena *arena,
                   struct error *err)
 {
-    struct alert_row stored;
-    struct arena arena;
-    int r = -1;
+    struct alert_row *rows = ARENA_ARRAY(arena, struct alert_row, n);
+    struct list stored;
 
-    arena_init(&arena);
-    notice->row->alert_id = alerts_make_id(&arena, "alt_", notice->row->opened_at);
-    if (store_alert_failed(db, notice->row, ret_first, err) != 0)
-        goto out;
-    r = 0;
-    if (!*ret_first)
-        goto out;
-    r = store_alert(db, notice->row->tenant_id, notice->row->alert_id, &arena, &stored, err);
-    if (r != 0)
-        goto out;
-    assert(!stored.open && stored.closed_at == stored.opened_at);
-    alert_notes_add(notice->notes, &stored);
-    if (stored.notified)
-        r = enqueue_message(
-            db, &(struct alert_notice){ &stored, notice->message, notice->summary, NULL },
-            stored.opened_at, err);
-out:
-    notice->row->alert_id = STR_NULL;
-    arena_done(&arena);
-    return r;
+    assert(n > 0);
+    if (count_room(db, notices[0].row, n, arena, &n, err) != 0)
+        return -1;
+    if (n == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        notices[i].row->alert_id = alerts_make_id(arena, "alt_", notices[i].row->opened_at);
+        rows[i] = *notices[i].row;
+    }
+    if (store_alerts_failed(db, rows, n, arena, &stored, err) != 0)
+        return -1;
+    return tell_failed(db, notices, n, &stored, arena, err);
 }
 
 /* When the alert's agent was seen; TIME_NULL when that was not stored. A linear search suffices:

@@ -40,10 +40,12 @@ int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_open
  * alert is closed already. */
 int alerts_close(struct db *db, const struct alert_notice *notice, struct error *err) MUST_CHECK;
 
-/* A run failed: stores an alert that is closed from the start. Needs the row's tenant, run_no,
- * since_at, opened_at and detail; agent and subject are read from the run. *ret_first is false when
- * the run has such an alert already. */
-int alerts_failed(struct db *db, const struct alert_notice *notice, bool *ret_first,
+/* Runs of one tenant failed: stores alerts that are closed from the start, and sends their
+ * messages. Needs the tenant, run_no, since_at, opened_at and detail of each row; agent and subject
+ * are read from the run. A run that has such an alert already gets no other, and none is stored
+ * when ALERTS_FAILED_MAX alerts were closed within the last hour. The arena is scratch space. */
+enum { ALERTS_FAILED_MAX = 1000 };
+int alerts_failed(struct db *db, const struct alert_notice *notices, size_t n, struct arena *arena,
                   struct error *err) MUST_CHECK;
 
 /* The mute has ended: sends the message of an open alert that was opened during it. When several

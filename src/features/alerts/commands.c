@@ -9,7 +9,7 @@
     "{kpis*\nkpi        {key} over {range}{agent_name? of agent '{agent_name}'}"                   \
     "{below?, below {below}}{above?, above {above}}{paused? (paused)}}"                            \
     "{budgets*\nbudget     {amount} USD per {per}{agent_name? of agent '{agent_name}'}"            \
-    "{model? with model '{model}'}{paused? (paused)}}"                                             \
+    "{model? with model '{model}'}{hard?, hard}{paused? (paused)}}"                                \
     "{failure_rates*\nfailures   above {percent} % of {runs} runs"                                 \
     "{agent_name? of agent '{agent_name}'}{paused? (paused)}}"                                     \
     "{durations*\nduration   p{percentile} of {runs} runs"                                         \

@@ -15,7 +15,8 @@
 
 enum {
     TEXT_BYTES = 1000, /* of an error in a message */
-    NAME_BYTES = 200   /* of a name */
+    NAME_BYTES = 200,  /* of a name */
+    AT_ONCE_MAX = 100, /* alerts per statement */
 };
 
 /* The event's error fields, each truncated. */
@@ -44,28 +45,75 @@ static struct str detail_of(const struct telemetry_event *event, struct arena *a
     return detail;
 }
 
-static int open_failed_alert(struct db *db, const struct event_item *item,
-                             struct alert_notes *notes, struct arena *arena, struct error *err)
+/* What is stored and told of a failed run; in the arena. */
+static struct alert_notice notice_of(const struct event_item *item, struct alert_notes *notes,
+                                     struct arena *arena)
 {
     const struct telemetry_event *event = item->event;
-    struct str name = utf8_cut(event->agent_name, NAME_BYTES);
-    struct str why = utf8_cut(event->error_type, NAME_BYTES);
-    struct alert_row row = { .tenant_id = item->tenant_id,
-                             .run_no = { true, item->run_no },
-                             .since_at = event->timestamp,
-                             .opened_at = item->received_at,
-                             .detail = detail_of(event, arena) };
-    const struct alert_notice notice = {
-        .row = &row,
+    const struct str name = utf8_cut(event->agent_name, NAME_BYTES);
+    const struct str why = utf8_cut(event->error_type, NAME_BYTES);
+    struct alert_row *row = ARENA_NEW(arena, struct alert_row);
+
+    *row = (struct alert_row){ .tenant_id = item->tenant_id,
+                               .run_no = { true, item->run_no },
+                               .since_at = event->timestamp,
+                               .opened_at = item->received_at,
+                               .detail = detail_of(event, arena) };
+    return (struct alert_notice){
+        .row = row,
         .message = STR_LIT("run.failed"),
         .summary =
             arena_printf(arena, "Run %.*s of agent '%.*s' failed%s%.*s", STR_ARG(event->run_id),
                          STR_ARG(name), why.len == 0 ? "" : ": ", STR_ARG(why)),
         .notes = notes,
     };
-    bool first;
+}
 
-    return alerts_failed(db, &notice, &first, err);
+/* Those of one tenant, at most AT_ONCE_MAX. */
+static int open_some(struct txn *txn, const struct event_item *const *failures, size_t n,
+                     struct error *err)
+{
+    struct alert_notice notices[AT_ONCE_MAX];
+    struct arena arena;
+    int r;
+
+    arena_init(&arena);
+    for (size_t i = 0; i < n; i++)
+        notices[i] = notice_of(failures[i], txn->notes, &arena);
+    r = alerts_failed(txn->db, notices, n, &arena, err);
+    arena_done(&arena);
+    return r;
+}
+
+/* By tenant and run: so all writers take the alerts' rows. */
+static int compare_runs(const void *a, const void *b)
+{
+    const struct event_item *left = *(const struct event_item *const *)a;
+    const struct event_item *right = *(const struct event_item *const *)b;
+
+    if (left->tenant_id != right->tenant_id)
+        return left->tenant_id < right->tenant_id ? -1 : 1;
+    if (left->run_no != right->run_no)
+        return left->run_no < right->run_no ? -1 : 1;
+    return left < right ? -1 : left > right; /* the first event of a run comes first */
+}
+
+/* A few statements for all failures of a tenant: a batch may have a thousand. */
+static int open_alerts(struct txn *txn, const struct event_item **failures, size_t n,
+                       struct error *err)
+{
+    size_t end;
+
+    if (n > 1)
+        qsort((void *)failures, n, sizeof(*failures), compare_runs);
+    for (size_t begin = 0; begin < n; begin = end) {
+        for (end = begin + 1; end < n && end - begin < AT_ONCE_MAX &&
+                              failures[end]->tenant_id == failures[begin]->tenant_id;)
+            end++;
+        if (open_some(txn, failures + begin, end - begin, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static bool is_failure(const struct event_item *item)
@@ -109,7 +157,7 @@ static int note_agents(struct txn *txn, const struct event_item **failures, size
 int failures_alert(struct txn *txn, struct error *err)
 {
     const struct event_item *items, **failures;
-    struct arena arena, scratch; /* of the batch, and of one event */
+    struct arena arena;
     size_t n, n_failures = 0;
     int r = 0;
 
@@ -117,18 +165,13 @@ int failures_alert(struct txn *txn, struct error *err)
         return 0;
     items = event_batch_items(txn->events, &n);
     arena_init(&arena);
-    arena_init(&scratch);
     failures = ARENA_ARRAY(&arena, const struct event_item *, n + 1);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        if (!is_failure(&items[i]))
-            continue;
-        failures[n_failures++] = &items[i];
-        r = open_failed_alert(txn->db, &items[i], txn->notes, &scratch, err);
-        arena_reset(&scratch);
-    }
-    arena_done(&scratch);
-    if (r == 0)
-        r = note_agents(txn, failures, n_failures, err);
+    for (size_t i = 0; i < n; i++)
+        if (is_failure(&items[i]))
+            failures[n_failures++] = &items[i];
+    if (open_alerts(txn, failures, n_failures, err) != 0 ||
+        note_agents(txn, failures, n_failures, err) != 0)
+        r = -1;
     arena_done(&arena);
     return r;
 }

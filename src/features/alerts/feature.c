@@ -11,9 +11,12 @@
 #include "features/access/access.h"
 #include "features/access/registry.h"
 #include "features/agents/agents.h"
+#include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
+#include "features/alerts/budgets/budget_stops.h"
+#include "features/alerts/closed/closed.h"
 #include "features/alerts/commands.h"
 #include "features/alerts/failing.h"
 #include "features/alerts/failures.h"
@@ -29,12 +32,14 @@
 enum { COUNT_PERIOD_TICKS = 10 };
 
 struct alerts {
-    struct silence *silence; /* NULL, like the next five: this engine serves no agents */
+    struct silence *silence; /* NULL, like the next six: this engine serves no agents */
     struct stuck *stuck;
     struct threshold_watch *thresholds;
     struct mutes *mutes;
     struct failing_watch *failing;
     struct reminders *reminders;
+    struct closed_alerts *closed;
+    struct budget_stops *stops;
     unsigned ticks;       /* only the tick uses it */
     _Atomic int64_t open; /* when last counted */
 };
@@ -48,9 +53,13 @@ int64_t alerts_count_open(const struct engine *e)
 
 static int alerts_feature_open(struct engine *e, void **ret_state, struct error *err)
 {
+    struct alerts *alerts = NEW(struct alerts);
+
     (void)err;
+    alerts->stops = budget_stops_new();
     last_seen_on_stored(agents_last_seen(e), alerts_on_sightings);
-    *ret_state = NEW(struct alerts);
+    directives_cache_on_pull(agents_directives(e), budget_stops_find, alerts->stops);
+    *ret_state = alerts;
     return 0;
 }
 
@@ -71,35 +80,73 @@ static struct silence_now silence_now_of(const struct engine *e, const struct ti
                                  .registry_number = registry_number(access_registry(e)) };
 }
 
-static int evaluate(struct engine *e, const struct tick *tick, struct error *err)
+/* The parts of a tick, in their order. */
+enum part { STOPS, SILENCE, STUCK, THRESHOLDS, MUTES, FAILING, REMINDERS, CLOSED, N_PARTS };
+
+static const char *const part_names[N_PARTS] = {
+    "hard budgets", "silence",        "stuck runs", "rules with a limit",
+    "mutes",        "failing agents", "reminders",  "closed alerts",
+};
+
+static int run_part(struct engine *e, enum part part, const struct tick *tick, struct error *err)
 {
     struct alerts *alerts = engine_state(e, &alerts_feature);
     const struct silence_now now = silence_now_of(e, tick);
-    int64_t epoch_us;
 
-    if (silence_tick(alerts->silence, &now, err) != 0)
-        return -1;
-    if (!tick->healthy)
-        return 0;
-    epoch_us = silence_epoch_us(alerts->silence);
-    if (stuck_tick(alerts->stuck, tick->wall_us, tick->mono_us, epoch_us, err) != 0 ||
-        threshold_watch_tick(alerts->thresholds, tick->wall_us, tick->mono_us, epoch_us, err) !=
-            0 ||
-        mutes_tick(alerts->mutes, tick->wall_us, tick->raw_us, err) != 0 ||
-        failing_watch_tick(alerts->failing, tick->raw_us, err) != 0 ||
-        reminders_tick(alerts->reminders, tick->wall_us, tick->raw_us, err) != 0)
-        return -1;
-    metric_add(METRIC_WATCH_LOOKS, 1);
+    switch (part) {
+    case STOPS:
+        return budget_stops_tick(alerts->stops, engine_watch_db(e), tick->raw_us, err);
+    case SILENCE:
+        return silence_tick(alerts->silence, &now, err);
+    case STUCK:
+        return stuck_tick(alerts->stuck, tick->wall_us, tick->mono_us,
+                          silence_epoch_us(alerts->silence), err);
+    case THRESHOLDS:
+        return threshold_watch_tick(alerts->thresholds, tick->wall_us, tick->mono_us,
+                                    silence_epoch_us(alerts->silence), err);
+    case MUTES:
+        return mutes_tick(alerts->mutes, tick->wall_us, tick->raw_us, err);
+    case FAILING:
+        return failing_watch_tick(alerts->failing, tick->raw_us, err);
+    case REMINDERS:
+        return reminders_tick(alerts->reminders, tick->wall_us, tick->raw_us, err);
+    case CLOSED:
+        return closed_alerts_tick(alerts->closed, tick->mono_us, err);
+    case N_PARTS:
+        break;
+    }
     return 0;
+}
+
+/* A part that fails is logged, and does not keep the others from their work: what one tenant stored
+ * must not silence the alerts of all. While the database does not answer, only silence looks: at
+ * the time that passes. */
+static void evaluate(struct engine *e, const struct tick *tick)
+{
+    bool failed = false;
+
+    for (enum part part = 0; part < N_PARTS; part++) {
+        struct error err = { 0 };
+
+        if ((!tick->healthy && part != SILENCE) || run_part(e, part, tick, &err) == 0)
+            continue;
+        failed = true;
+        log_write(LOG_WARNING, "alerts", "tick failed: %s: %s", part_names[part], err.text);
+    }
+    if (tick->healthy && !failed)
+        metric_add(METRIC_WATCH_LOOKS, 1);
 }
 
 static int alerts_tick(struct engine *e, const struct tick *tick, struct error *err)
 {
     struct alerts *alerts = engine_state(e, &alerts_feature);
 
+    (void)err;
     if (alerts->ticks++ % COUNT_PERIOD_TICKS == 0)
         count_open(e, alerts);
-    return alerts->silence == NULL ? 0 : evaluate(e, tick, err);
+    if (alerts->silence != NULL)
+        evaluate(e, tick);
+    return 0;
 }
 
 static int alerts_start(struct engine *e, struct error *err)
@@ -114,8 +161,9 @@ static int alerts_start(struct engine *e, struct error *err)
     const struct mutes_options mutes = { engine_watch_db(e), engine_writer(e) };
     const struct failing_options failing = { engine_watch_db(e), engine_writer(e) };
     const struct reminders_options reminders = { engine_watch_db(e), engine_writer(e) };
+    const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),
+                                                  CLOSED_ALERTS_MAX };
     const struct silence_now began = silence_now_of(e, &now);
-    struct error failure = { 0 };
 
     (void)err;
     count_open(e, alerts);
@@ -127,10 +175,10 @@ static int alerts_start(struct engine *e, struct error *err)
     alerts->mutes = mutes_new(&mutes);
     alerts->failing = failing_watch_new(&failing);
     alerts->reminders = reminders_new(&reminders);
+    alerts->closed = closed_alerts_new(&closed, now.mono_us);
     /* Before the first report arrives: reports must find the agents whose silence they end. A
      * failure is no reason not to start: the next tick tries again. */
-    if (evaluate(e, &now, &failure) != 0)
-        log_write(LOG_WARNING, "alerts", "tick failed: %s", failure.text);
+    evaluate(e, &now);
     return 0;
 }
 
@@ -146,6 +194,8 @@ static void alerts_feature_close(void *state)
     mutes_free(alerts->mutes);
     failing_watch_free(alerts->failing);
     reminders_free(alerts->reminders);
+    closed_alerts_free(alerts->closed);
+    budget_stops_free(alerts->stops);
     free(alerts);
 }
 

@@ -34,7 +34,8 @@ void reminders_free(struct reminders *m)
 static int remind(struct txn *txn, struct alert_row *row, int64_t now_us, struct arena *arena,
                   struct error *err)
 {
-    const struct handling by = { txn->db, row->tenant_id, now_us, STR_NULL, STR_NULL, NULL, arena };
+    const struct handling by = { txn->db,  row->tenant_id, now_us, STR_NULL,
+                                 STR_NULL, NULL,           arena,  NULL };
     const struct alert_notice notice = { .row = row,
                                          .message = row->type,
                                          .summary = still_open_text(row, arena) };

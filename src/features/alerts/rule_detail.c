@@ -6,18 +6,25 @@
 #include "base/buf.h"
 #include "shape/json_write.h"
 
-struct str rule_detail(const struct shape *shape, const void *rule, const char *name,
-                       struct str value, struct arena *arena)
+struct str rule_detail_with(const struct shape *shape, const void *rule, struct str members,
+                            struct arena *arena)
 {
     struct str detail;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* bounded: rules have maximum lengths */
     shape_write_json(shape, rule, &out);
-    detail = arena_printf(arena, "%.*s,\"%s\":%.*s}", (int)(out.len - 1), out.data, name,
-                          STR_ARG(value)); /* without the closing brace */
+    detail = arena_printf(arena, "%.*s,%.*s}", (int)(out.len - 1), out.data,
+                          STR_ARG(members)); /* without the closing brace */
     buf_done(&out);
     return detail;
+}
+
+struct str rule_detail(const struct shape *shape, const void *rule, const char *name,
+                       struct str value, struct arena *arena)
+{
+    return rule_detail_with(shape, rule, arena_printf(arena, "\"%s\":%.*s", name, STR_ARG(value)),
+                            arena);
 }
 
 struct str rule_number_text(double value, struct arena *arena)

@@ -1,17 +1,12 @@
-/* rule_eval.c - evaluates KPI rules and budgets. */
+/* rule_eval.c - evaluates KPI rules. */
 #include "features/alerts/rule_eval.h"
 
 #include <math.h>
 
-#include "base/buf.h"
-#include "features/access/registry.h"
 #include "features/agents/store.h"
 #include "features/alerts/rule_detail.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
-#include "features/cost/money.h"
-#include "features/cost/usage.h"
-#include "features/cost/usage_shapes.h"
 #include "features/kpis/kpis.h"
 #include "shape/utf8.h"
 
@@ -112,96 +107,5 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
     ret->summary = kpi_summary(rule, figure.value, reader->arena);
     ret->detail = rule_detail(&kpi_rule_identity, rule, "value",
                               rule_number_text(figure.value, reader->arena), reader->arena);
-    return 0;
-}
-
-/* Of one model; null when it is not among them. */
-static struct str cost_of_model(const struct usage_answer *usage, struct str model)
-{
-    const struct usage_part *parts = usage->groups.items;
-
-    for (size_t i = 0; i < usage->groups.n; i++)
-        if (str_eq(parts[i].model, model))
-            return parts[i].sums.cost;
-    return STR_NULL;
-}
-
-/* Cost of the period so far, as shown to users; usage without a price does not count. */
-static int find_cost(const struct rule_eval_reader *reader, const struct budget_rule *rule,
-                     int64_t since, struct str *ret, struct error *err)
-{
-    const struct tenant_entry tenant = { .id = reader->tenant_id };
-    const struct usage_request request = { .tenant = &tenant,
-                                           .prices = reader->prices,
-                                           .range = { since, reader->now },
-                                           .groups = GROUP_MODEL,
-                                           .agent_name = rule->agent_name,
-                                           .run_id = STR_NULL,
-                                           .kpi = STR_NULL };
-    struct usage_answer usage;
-    struct str cost;
-
-    if (usage_read(reader->db, &request, reader->arena, &usage, err) != 0)
-        return -1;
-    cost = str_is_null(rule->model) ? usage.total->cost : cost_of_model(&usage, rule->model);
-    *ret = str_is_null(cost) ? STR_LIT("0.00") : cost;
-    return 0;
-}
-
-/* "LLM cost", "LLM cost of agent 'x' with model 'y'" */
-static struct str budget_name(const struct budget_rule *rule, struct arena *arena)
-{
-    const struct str agent = utf8_cut(rule->agent_name, NAME_BYTES);
-    const struct str model = utf8_cut(rule->model, NAME_BYTES);
-    struct str name = STR_LIT("LLM cost");
-
-    if (!str_is_null(rule->agent_name))
-        name = arena_printf(arena, "%.*s of agent '%.*s'", STR_ARG(name), STR_ARG(agent));
-    if (!str_is_null(rule->model))
-        name = arena_printf(arena, "%.*s with model '%.*s'", STR_ARG(name), STR_ARG(model));
-    return name;
-}
-
-/* An amount that overflows exceeds every budget. */
-static int64_t parse_microdollars(struct str text)
-{
-    int64_t value;
-
-    return money_parse_rounded(text, BUDGET_DECIMALS, &value) == NULL ? value : INT64_MAX;
-}
-
-int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_rule *rule,
-                     struct rule_eval *ret, struct error *err)
-{
-    enum bucket bucket = rule->per == BUDGET_DAY ? BUCKET_DAY : BUCKET_MONTH;
-    int64_t since = timerange_bucket_start(bucket, reader->now);
-    const struct str what = budget_name(rule, reader->arena);
-    int64_t agent_id = 0;
-    struct str cost;
-    struct buf quoted;
-
-    if (find_cost(reader, rule, since, &cost, err) != 0 ||
-        (!str_is_null(rule->agent_name) &&
-         store_agent_id(reader->db, reader->tenant_id, rule->agent_name, &agent_id, err) != 0))
-        return -1;
-    *ret =
-        (struct rule_eval){ .known = true,
-                            .crossed = parse_microdollars(cost) > parse_microdollars(rule->amount),
-                            .type = STR_LIT("budget.exceeded"),
-                            .recovered = STR_LIT("budget.recovered"),
-                            .subject = alert_rules_budget_subject(rule, reader->arena),
-                            .agent_id = agent_id,
-                            .since_at = since,
-                            .until_at = timerange_bucket_next(bucket, reader->now) };
-    ret->summary = arena_printf(reader->arena, "%.*s is %.*s USD this %s, %s %.*s USD%s",
-                                STR_ARG(what), STR_ARG(cost), budget_period_names[rule->per],
-                                ret->crossed ? "over the budget of" : "within the budget of",
-                                STR_ARG(rule->amount), ret->crossed ? "" : " again");
-    ret->ended = arena_printf(reader->arena, "The %s is over in which %.*s was over %.*s USD",
-                              budget_period_names[rule->per], STR_ARG(what), STR_ARG(rule->amount));
-    buf_init(&quoted, KIB(1));
-    buf_add_json(&quoted, cost);
-    ret->detail = rule_detail(&budget_rule_identity, rule, "cost", buf_str(&quoted), reader->arena);
-    buf_done(&quoted);
     return 0;
 }

@@ -1,4 +1,5 @@
-/* rule_eval.h - evaluates limits: of KPIs, budgets, failure rates and durations.
+/* rule_eval.h - evaluates limits: of KPIs, budgets and their forecasts, failure rates and
+ * durations.
  *
  * A KPI without values in its range is unknown: no alert opens and an open one
  * stays open. Except for a sum, which counts as zero if only `above` is set, or
@@ -43,6 +44,11 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
                   struct rule_eval *ret, struct error *err) MUST_CHECK;
 int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_rule *rule,
                      struct rule_eval *ret, struct error *err) MUST_CHECK;
+
+/* Of a monthly budget; unknown for a daily one, and while it is a little below the budget: but the
+ * alert of an earlier month closes then too. */
+int rule_eval_forecast(const struct rule_eval_reader *reader, const struct budget_rule *rule,
+                       struct rule_eval *ret, struct error *err) MUST_CHECK;
 int rule_eval_failure_rate(const struct rule_eval_reader *reader,
                            const struct failure_rate_rule *rule, struct rule_eval *ret,
                            struct error *err) MUST_CHECK;

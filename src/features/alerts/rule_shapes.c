@@ -95,8 +95,9 @@ SHAPE_BEGIN(budget_rule_shape)
     { ENUM(per),    .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC." },
     { STR(agent_name), .max = 256, .flags = F_NULL, .doc = "Only what this agent costs. Null: all agents together." },
     { STR(model),      .max = 256, .flags = F_NULL, .doc = "Only what this model costs, by the name that agents report. Null: all models together." },
+    { BOOL(hard),   .absent = "false", .doc = "While it is exceeded, agents that ask for their model are refused with 402. Reports are accepted." },
     { BOOL(paused), .absent = "false", .doc = PAUSED_DOC },
-SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month, for all or for one agent, one model, or both.", .rules = check_budget,
+SHAPE_END(budget_rule_shape, "BudgetRule", .doc = "LLM budget per day or month, for all or for one agent, one model, or both. A monthly one also raises an alert when its forecast is more.", .rules = check_budget,
           .example = EXAMPLE({"amount": "25.00", "per": "day", "agent_name": "invoice-reader"}));
 #undef OWNER
 
@@ -144,7 +145,8 @@ SHAPE_END(kpi_rule_identity, "KpiRuleIdentity");
 #define OWNER struct budget_rule
 SHAPE_BEGIN(budget_rule_identity)
     { STR(amount) }, { ENUM(per), .choices = budget_period_names },
-    /* Added later: left out where they are null, so that it is the text of before. */
+    /* Added later: left out where they are null, so that it is the text of before. Not `hard`: a
+     * budget that becomes hard keeps its alert. */
     { STR(agent_name), .flags = F_OMIT | F_NULL }, { STR(model), .flags = F_OMIT | F_NULL },
 SHAPE_END(budget_rule_identity, "BudgetRuleIdentity");
 #undef OWNER

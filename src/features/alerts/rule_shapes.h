@@ -5,7 +5,7 @@
 #pragma once
 #include "shape/shape.h"
 
-enum { KPI_RULES_MAX = 50, BUDGET_RULES_MAX = 10, RUN_RULES_MAX = 50 };
+enum { KPI_RULES_MAX = 50, BUDGET_RULES_MAX = 50, RUN_RULES_MAX = 50 };
 
 /* Amounts of a budget are whole microdollars. */
 enum { BUDGET_DECIMALS = 6 };
@@ -29,6 +29,7 @@ struct budget_rule {
     int per;               /* enum budget_period */
     struct str agent_name; /* null: all agents together */
     struct str model;      /* null: all models together */
+    bool hard;             /* exceeded, it stops agents (budget_stops.h) */
     bool paused;
 };
 

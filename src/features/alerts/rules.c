@@ -99,6 +99,16 @@ static struct list active_subjects(const struct alert_rules *rules, struct arena
     return (struct list){ subjects, n };
 }
 
+static int64_t count_hard(const struct alert_rules *rules)
+{
+    const struct budget_rule *budgets = rules->budgets.items;
+    int64_t n = 0;
+
+    for (size_t i = 0; i < rules->budgets.n; i++)
+        n += budgets[i].hard && !budgets[i].paused;
+    return n;
+}
+
 static bool has_subject(const struct list *active, struct str subject)
 {
     const struct str *subjects = active->items;
@@ -165,6 +175,7 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
                                          .run_failed = rules->run_failed,
                                          .run_stuck = rules->run_stuck,
                                          .thresholds = (int64_t)active.n,
+                                         .hard_budgets = count_hard(rules),
                                          .remind_hours = rules->reminder_hours,
                                          .updated_at = clock_wall_us(),
                                          .rules = json_of(&alert_rules_shape, rules, arena) };

@@ -7,21 +7,29 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define COLUMNS "tenant_id, run_failed, run_stuck, bounds, version, updated_at, rules, remind_hours"
+#define COLUMNS "tenant_id, run_failed, run_stuck, bounds, version, updated_at, rules, remind_hours, hard_budgets"
 
 #define OWNER struct alert_rules_row
 SHAPE_BEGIN(alert_rules_row)
     { INT(tenant_id) }, { BOOL(run_failed) }, { BOOL(run_stuck) }, { INT(version) }, { TIME(updated_at) },
     { STR(rules) }, { FIELD_AT("bounds", thresholds, int64_t, T_INT) }, { OPT_INT(remind_hours) },
+    { INT(hard_budgets) },
 ROW_END(alert_rules_row);
 #undef OWNER
 
+#define OWNER struct budget_alert_row
+SHAPE_BEGIN(budget_alert_row)
+    { INT(tenant_id) }, { STR(subject) }, { TIME(since_at) },
+ROW_END(budget_alert_row);
+#undef OWNER
+
 static const struct db_query set_rules = {
-    .sql = "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6, $7)"
+    .sql = "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)"
            " ON CONFLICT (tenant_id) DO UPDATE SET run_failed = excluded.run_failed,"
            " run_stuck = excluded.run_stuck, bounds = excluded.bounds,"
            " version = alert_rules.version + 1, updated_at = excluded.updated_at,"
-           " rules = excluded.rules, remind_hours = excluded.remind_hours",
+           " rules = excluded.rules, remind_hours = excluded.remind_hours,"
+           " hard_budgets = excluded.hard_budgets",
 };
 /* The registry knows whether alerts on failed runs are enabled. */
 static const struct db_query touch_tenant = {
@@ -41,14 +49,21 @@ static const struct db_query select_thresholds = {
     .sql = "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id > $1 AND bounds > 0"
            " ORDER BY tenant_id LIMIT $2",
 };
-static const struct db_query completed_of_tenant = {
-    .sql = "SELECT 1 FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
-           " AND closing_at IS NOT NULL AND closing_event = $4 LIMIT 1",
+/* From the tenants with hard budgets, of which there are few, to their alerts: SQLite keeps the order
+ * of a CROSS JOIN. Without the rules, which are long and would be in each row. */
+static const struct db_query budget_alerts = {
+    .row = &budget_alert_row,
+    .sql = "SELECT r.tenant_id, l.subject, l.since_at FROM alert_rules r CROSS JOIN alerts l"
+           " WHERE r.hard_budgets > 0 AND l.tenant_id = r.tenant_id AND l.open = 1"
+           " AND l.type = 'budget.exceeded' ORDER BY r.tenant_id",
 };
-static const struct db_query completed_of_agent = {
-    .sql = "SELECT 1 FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
-           " AND closing_at IS NOT NULL AND closing_event = $4 AND agent_id = $5 LIMIT 1",
-};
+/* Among the newest ones of the time, so that the cost does not grow with runs that failed. */
+#define COMPLETED(of)                                                                              \
+    "SELECT 1 FROM (SELECT closing_at, closing_event FROM runs WHERE tenant_id = $1"               \
+    " AND start_at >= $2 AND start_at < $3" of " ORDER BY start_at DESC, run_id DESC LIMIT 10000)" \
+    " AS newest WHERE closing_at IS NOT NULL AND closing_event = $4 LIMIT 1"
+static const struct db_query completed_of_tenant = { .sql = COMPLETED("") };
+static const struct db_query completed_of_agent = { .sql = COMPLETED(" AND agent_id = $5") };
 /* clang-format on */
 
 int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, struct error *err)
@@ -56,7 +71,7 @@ int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, stru
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_int(row->run_failed), db_int(row->run_stuck),
                 db_int(row->thresholds), db_int(row->updated_at), db_text(row->rules),
-                rows_opt_int_value(row->remind_hours));
+                rows_opt_int_value(row->remind_hours), db_int(row->hard_budgets));
 
     if (db_run(db, &set_rules, args, err) != 0)
         return -1;
@@ -81,6 +96,11 @@ int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, st
     const struct db_args args = DB_ARGS(db_int(after), db_int(limit));
 
     return rows_list(db, &select_thresholds, args, arena, ret, err);
+}
+
+int store_budget_alerts(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    return rows_list(db, &budget_alerts, DB_NO_ARGS, arena, ret, err);
 }
 
 int store_completed_runs(struct db *db, const struct completed_runs *which, bool *ret,

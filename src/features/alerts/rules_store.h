@@ -15,7 +15,8 @@ struct db;
 struct alert_rules_row {
     int64_t tenant_id;
     bool run_failed, run_stuck;
-    int64_t thresholds; /* how many rules with a limit are evaluated */
+    int64_t thresholds;   /* how many rules with a limit are evaluated */
+    int64_t hard_budgets; /* how many of them stop agents */
     struct opt_int remind_hours;
     int64_t version; /* incremented by each change; 0: never set */
     int64_t updated_at;
@@ -40,7 +41,19 @@ int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret,
 int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
                                  struct list *ret, struct error *err) MUST_CHECK;
 
-/* Did a run that started in this time complete? agent_id 0: a run of any agent. */
+/* An open alert of an exceeded budget. */
+struct budget_alert_row {
+    int64_t tenant_id;
+    struct str subject; /* which of its budgets */
+    int64_t since_at;   /* start of the budget's period */
+};
+
+/* Those of tenants with hard budgets, by tenant: a list of struct budget_alert_row. */
+int store_budget_alerts(struct db *db, struct arena *arena, struct list *ret,
+                        struct error *err) MUST_CHECK;
+
+/* Did one of the newest 10,000 runs that started in this time complete? agent_id 0: runs of any
+ * agent. */
 struct completed_runs {
     int64_t tenant_id, agent_id;
     int64_t since, until; /* until is exclusive */

@@ -14,6 +14,7 @@ static const char *limited_by(struct str type)
         const char *type, *what;
     } things[] = {
         { "budget.exceeded", "LLM cost is still over its budget" },
+        { "budget.forecast", "The forecast of LLM cost is still over its budget" },
         { "failure_rate.exceeded", "The share of failed runs is still over its limit" },
         { "duration.exceeded", "The duration of runs is still over its limit" },
     };

@@ -1,8 +1,11 @@
 /* store.c - SQL of alerts. */
 #include "features/alerts/store.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 #include "db/db.h"
+#include "db/postgres/array.h"
 #include "features/agents/last_seen_store.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -45,6 +48,22 @@ static const struct db_query failed_alert = {
            " WHERE r.tenant_id = $1 AND r.run_no = $2"
            " ON CONFLICT (tenant_id, subject) WHERE type = 'run.failed' DO NOTHING",
 };
+/* The same for many runs of a tenant. */
+static const struct db_query failed_alerts = {
+    .row = &alert_row,
+    .postgres = "WITH added AS (INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject,"
+                " run_no, open, told, since_at, opened_at, closed_at, closed_by, detail)"
+                " SELECT CAST($1 AS BIGINT), x.id, 'run.failed', r.agent_id, r.run_id, x.no, 0,"
+                " CASE WHEN r.muted_until > x.at THEN 0 ELSE 1 END, x.since, x.at, x.at, 'event',"
+                " x.detail FROM unnest($2::bigint[], $3::text[], $4::bigint[], $5::bigint[],"
+                " $6::text[]) WITH ORDINALITY AS x(no, id, since, at, detail, place)"
+                " CROSS JOIN LATERAL (SELECT n.agent_id, n.run_id, a.muted_until FROM runs n"
+                " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = n.agent_id"
+                " WHERE n.tenant_id = $1 AND n.run_no = x.no OFFSET 0) r ORDER BY x.no, x.place"
+                " ON CONFLICT (tenant_id, subject) WHERE type = 'run.failed' DO NOTHING RETURNING *)"
+                " SELECT " ALERT_COLUMNS " FROM added l" WITH_AGENT,
+    .citus = "SELECT 1", /* one by one there */
+};
 static const struct db_query close_alert = {
     .sql = "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
            " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
@@ -83,13 +102,17 @@ static const struct db_query alerts_by_agent = {
     .row = &alert_row,
     .sql = ALERTS " AND l.agent_id = $4" NEWEST_FIRST,
 };
+static const struct db_query count_closed_after = {
+    .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM alerts WHERE tenant_id = $1 AND open = 0"
+           " AND alert_id > $2 LIMIT $3) AS counted",
+};
 static const struct db_query count_open = {
     .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1",
 };
 static const struct db_query alerts_of_thresholds = {
     .row = &alert_row,
     .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded',"
-           " 'failure_rate.exceeded', 'duration.exceeded')",
+           " 'budget.forecast', 'failure_rate.exceeded', 'duration.exceeded')",
 };
 static const struct db_query alerts_of_failing = {
     .row = &alert_row,
@@ -132,17 +155,58 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
     return 0;
 }
 
-int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
-                       struct error *err)
+int store_alerts_closed_after(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
+                              int64_t *ret, struct error *err)
 {
-    const struct db_args args =
-        DB_ARGS(db_int(row->tenant_id), db_int(row->run_no.value), db_text(row->alert_id),
-                db_int(row->since_at), db_int(row->opened_at), db_text(row->detail));
+    *ret = 0;
+    return db_exec(db, &count_closed_after,
+                   DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(limit)), db_read_int, ret,
+                   err);
+}
 
-    if (db_run(db, &failed_alert, args, err) != 0)
-        return -1;
-    *ret_first = db_changes(db) > 0;
+static int failed_one_by_one(struct db *db, const struct alert_row *rows, size_t n,
+                             struct arena *arena, struct list *ret, struct error *err)
+{
+    struct rows stored = { .arena = arena, .size = sizeof(struct alert_row) };
+
+    for (size_t i = 0; i < n; i++) {
+        const struct db_args args = DB_ARGS(db_int(rows[i].tenant_id), db_int(rows[i].run_no.value),
+                                            db_text(rows[i].alert_id), db_int(rows[i].since_at),
+                                            db_int(rows[i].opened_at), db_text(rows[i].detail));
+
+        if (db_run(db, &failed_alert, args, err) != 0)
+            return -1;
+        if (db_changes(db) > 0 && store_alert(db, rows[i].tenant_id, rows[i].alert_id, arena,
+                                              rows_add(&stored), err) != 0)
+            return -1;
+    }
+    *ret = (struct list){ stored.items, stored.n };
     return 0;
+}
+
+int store_alerts_failed(struct db *db, const struct alert_row *rows, size_t n, struct arena *arena,
+                        struct list *ret, struct error *err)
+{
+    struct db_value args[6];
+    struct pg_arrays arrays;
+    int r;
+
+    if (!pg_arrays_suit(db))
+        return failed_one_by_one(db, rows, n, arena, ret, err);
+    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
+    for (size_t i = 0; i < n; i++) {
+        const struct db_value row[] = { db_int(rows[i].run_no.value), db_text(rows[i].alert_id),
+                                        db_int(rows[i].since_at), db_int(rows[i].opened_at),
+                                        db_text(rows[i].detail) };
+
+        assert(rows[i].tenant_id == rows[0].tenant_id);
+        pg_arrays_add(&arrays, row);
+    }
+    args[0] = db_int(rows[0].tenant_id);
+    pg_arrays_args(&arrays, args + 1);
+    r = rows_list(db, &failed_alerts, DB_ARGS_OF(args), arena, ret, err);
+    pg_arrays_done(&arrays);
+    return r;
 }
 
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,

@@ -38,10 +38,15 @@ struct alert_row {
 int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
                      struct error *err) MUST_CHECK;
 
-/* Stores a run.failed alert, closed from the start, from the row's tenant, run_no, alert_id,
- * since_at, opened_at and detail. *ret_first is false when the run has one already. */
-int store_alert_failed(struct db *db, const struct alert_row *row, bool *ret_first,
-                       struct error *err) MUST_CHECK;
+/* How many closed alerts the tenant has whose ids are greater; at most `limit`. */
+int store_alerts_closed_after(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
+                              int64_t *ret, struct error *err) MUST_CHECK;
+
+/* Stores run.failed alerts of one tenant, closed from the start, from each row's tenant, run_no,
+ * alert_id, since_at, opened_at and detail. *ret: those of runs that had none, as they are stored,
+ * a list of struct alert_row. */
+int store_alerts_failed(struct db *db, const struct alert_row *rows, size_t n, struct arena *arena,
+                        struct list *ret, struct error *err) MUST_CHECK;
 
 /* Replaces what an open alert says. */
 int store_alert_detail(struct db *db, const struct alert_row *row, struct error *err) MUST_CHECK;

@@ -10,6 +10,12 @@
  *  3. A tenant has one turn of TURN_MS. If its rules take longer, the rest is
  *     set aside, and they take further turns once all tenants had their first:
  *     slow rules of one tenant delay the others by one turn.
+ *  4. A rule has RULE_MS; one that takes longer fails, and those after it go on.
+ *     A tenant has TENANT_MS in a round, and then goes on in the next round
+ *     where it stopped.
+ *  5. Alerts that open or close end a turn at CHANGES_MAX, for they must not be
+ *     lost. New values of alerts that stay open end none and take no room of
+ *     these: a stop of one tenant's agents does not wait for others' values.
  */
 #include "features/alerts/threshold_watch.h"
 
@@ -20,15 +26,14 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "db/db.h"
 #include "engine/readers.h"
-#include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/agents/store.h"
-#include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/rule_eval.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
+#include "features/alerts/threshold_transitions.h"
 
 enum {
     PERIOD_S = 60,     /* between the starts of two rounds */
@@ -36,23 +41,24 @@ enum {
     TENANTS_MAX = 100, /* per query */
     SLICE_MS = 200,    /* time per tick; the rest is left to the next one */
     TURN_MS = 20,      /* time per tenant and turn; the rule that exceeds it is finished */
+    RULE_MS = 1000,    /* time per rule */
+    TENANT_MS = 2000,  /* time per tenant and round; the rule that exceeds it is finished */
+    CHANGES_MAX = 20,  /* alerts that open or close per tick, and so per transaction; those of a
+                        * rule are one */
+    UPDATES_MAX = 20, /* of alerts that stay open, besides: those left out wait for a later round */
 };
 
 /* A tenant whose rules were not all evaluated in its turn. */
 struct unfinished {
     int64_t tenant_id, version;
-    size_t rule; /* the next one */
+    size_t rule;      /* the next one */
+    int64_t spent_us; /* in this round */
 };
 
-/* A request to the writer: close the open alert, open one, or both, when the new period is over its
- * budget as the last one was; or bring the open alert's value up to date. */
-struct threshold_transition {
-    struct threshold_transition *next;
-    int64_t tenant_id, version; /* of the rules that were evaluated */
-    struct rule_eval rule_eval;
-    struct str agent_name; /* STR_NULL: not about one agent */
-    struct str alert_id;   /* of the open alert; STR_NULL: no alert is open */
-    bool updates;          /* it stays open, with another value */
+struct unfinished_list {
+    struct unfinished *items;
+    size_t n, capacity;
+    size_t n_kept; /* how many there were before the job, which may run again */
 };
 
 struct threshold_watch {
@@ -66,12 +72,14 @@ struct threshold_watch {
     struct arena arena; /* holds the transitions */
     struct threshold_transition *transitions;
     size_t n_transitions;
+    struct threshold_transition *updates; /* of alerts that stay open; all of them, until the end */
+    size_t n_updates;
+    uint64_t rounds;
     int64_t after, reached; /* tenants */
     bool is_last;           /* all tenants had their first turn, and none has more to do */
     bool all_begun;         /* all tenants had their first turn */
-    struct unfinished *unfinished;
-    size_t n_unfinished, unfinished_capacity;
-    size_t n_kept; /* how many were unfinished before the job, which may run again */
+    struct unfinished_list unfinished;  /* for further turns in this round */
+    struct unfinished_list early, late; /* whose time is over: in the last round, and in this one */
     int64_t now_us;
     struct error failure; /* of the last tenant that failed; ERR_NONE: no failure */
 };
@@ -92,7 +100,9 @@ void threshold_watch_free(struct threshold_watch *b)
     if (b == NULL)
         return;
     arena_done(&b->arena);
-    free(b->unfinished);
+    free(b->unfinished.items);
+    free(b->early.items);
+    free(b->late.items);
     free(b);
 }
 
@@ -131,18 +141,26 @@ static void add_transition(struct threshold_watch *b, const struct alert_rules_r
     const bool updates = alert != NULL && rule_eval->known && rule_eval->crossed &&
                          is_unchanged(alert, rule_eval) &&
                          !str_eq(alert->detail, rule_eval->detail);
+    /* a period that has ended is over, whatever is known of the one that began */
+    const bool known =
+        rule_eval->known || (alert != NULL && is_of_earlier_period(alert, rule_eval));
+    struct threshold_transition **list = updates ? &b->updates : &b->transitions;
     struct threshold_transition *transition;
 
-    if (!rule_eval->known || (is_unchanged(alert, rule_eval) && !updates))
+    if (!known || (is_unchanged(alert, rule_eval) && !updates))
         return;
     transition = ARENA_NEW(&b->arena, struct threshold_transition);
-    *transition =
-        (struct threshold_transition){ b->transitions, row->tenant_id,
-                                       row->version,   *rule_eval,
-                                       agent_name,     alert == NULL ? STR_NULL : alert->alert_id,
-                                       updates };
-    b->transitions = transition;
-    b->n_transitions++;
+    *transition = (struct threshold_transition){
+        .next = *list,
+        .tenant_id = row->tenant_id,
+        .version = row->version,
+        .rule_eval = *rule_eval,
+        .agent_name = agent_name,
+        .alert_id = alert == NULL ? STR_NULL : alert->alert_id,
+        .updates = updates,
+    };
+    *list = transition;
+    *(updates ? &b->n_updates : &b->n_transitions) += 1;
 }
 
 /* A tenant's turn: its rules, one list after the other, and their open alerts. */
@@ -155,11 +173,11 @@ struct turn {
 
 static size_t count_rules(const struct alert_rules *rules)
 {
-    return rules->kpis.n + rules->budgets.n + rules->failure_rates.n + rules->durations.n;
+    return rules->kpis.n + 2 * rules->budgets.n + rules->failure_rates.n + rules->durations.n;
 }
 
-/* The rule at this place of all four lists, if it is not paused: known is false then. The name is
- * of the agent that it is about. */
+/* The rule at this place of all lists, that of budgets twice: spent, and forecast. known is false
+ * if it is paused. The name is of the agent that it is about. */
 static int eval_rule_at(const struct turn *t, size_t i, struct rule_eval *ret, struct str *ret_name,
                         struct error *err)
 {
@@ -181,6 +199,11 @@ static int eval_rule_at(const struct turn *t, size_t i, struct rule_eval *ret, s
         return budgets[i].paused ? 0 : rule_eval_budget(&t->reader, &budgets[i], ret, err);
     }
     i -= rules->budgets.n;
+    if (i < rules->budgets.n) {
+        *ret_name = budgets[i].agent_name;
+        return budgets[i].paused ? 0 : rule_eval_forecast(&t->reader, &budgets[i], ret, err);
+    }
+    i -= rules->budgets.n;
     if (i < rules->failure_rates.n) {
         *ret_name = rates[i].agent_name;
         return rates[i].paused ? 0 : rule_eval_failure_rate(&t->reader, &rates[i], ret, err);
@@ -190,19 +213,25 @@ static int eval_rule_at(const struct turn *t, size_t i, struct rule_eval *ret, s
     return durations[i].paused ? 0 : rule_eval_duration(&t->reader, &durations[i], ret, err);
 }
 
+/* A rule that fails does not keep those after it from being evaluated. */
 static int eval_rule(struct threshold_watch *b, const struct turn *t, size_t i, struct error *err)
 {
+    struct error failure = { 0 };
     struct rule_eval rule_eval;
     struct str agent_name;
 
-    if (eval_rule_at(t, i, &rule_eval, &agent_name, err) != 0)
-        return -1;
-    add_transition(b, t->row, &rule_eval, agent_name, &t->open);
+    if (eval_rule_at(t, i, &rule_eval, &agent_name, &failure) == 0) {
+        add_transition(b, t->row, &rule_eval, agent_name, &t->open);
+        return 0;
+    }
+    if (failure.code == ERR_UNAVAILABLE)
+        return err_set(err, ERR_UNAVAILABLE, "%s", failure.text);
+    err_set(&b->failure, failure.code, "rule %zu of tenant %lld: %s", i + 1,
+            (long long)t->row->tenant_id, failure.text);
     return 0;
 }
 
-/* From rule `*rule` on, which is then the next one; 0: all were evaluated, or one failed, and the
- * tenant is left to the next round. */
+/* From rule `*rule` on, which is then the next one; 0: all were evaluated. */
 static int take_turn(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
                      size_t *rule, struct error *err)
 {
@@ -216,7 +245,8 @@ static int take_turn(struct threshold_watch *b, struct db *db, const struct aler
         store_alerts_of_thresholds(db, row->tenant_id, &b->arena, &t.open, err) != 0)
         return -1;
     for (size_t i = first; i < count_rules(&t.rules); i++) {
-        if (i > first && clock_raw_us() >= until_us) { /* a turn has one rule at least */
+        /* a turn has one rule at least */
+        if (i > first && (clock_raw_us() >= until_us || b->n_transitions >= CHANGES_MAX)) {
             *rule = i;
             return 0;
         }
@@ -226,24 +256,51 @@ static int take_turn(struct threshold_watch *b, struct db *db, const struct aler
     return 0;
 }
 
-static void set_aside(struct threshold_watch *b, const struct alert_rules_row *row, size_t rule)
+static void set_aside(struct unfinished_list *list, const struct unfinished *one)
 {
-    if (b->n_unfinished == b->unfinished_capacity) {
-        b->unfinished_capacity = b->unfinished_capacity == 0 ? 16 : b->unfinished_capacity * 2;
-        b->unfinished = mem_resize(b->unfinished, b->unfinished_capacity * sizeof(*b->unfinished));
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity == 0 ? 16 : list->capacity * 2;
+        list->items = mem_resize(list->items, list->capacity * sizeof(*list->items));
     }
-    b->unfinished[b->n_unfinished++] = (struct unfinished){ row->tenant_id, row->version, rule };
+    list->items[list->n++] = *one;
 }
 
-/* A tenant whose rules fail does not keep the others from being evaluated. */
+/* A turn of `one`. A tenant whose rules cannot be read does not keep the others from being
+ * evaluated. */
 static int turn_or_note(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
-                        size_t rule, struct error *err)
+                        struct unfinished one, struct error *err)
 {
-    if (take_turn(b, db, row, &rule, &b->failure) != 0 && b->failure.code == ERR_UNAVAILABLE)
-        return err_set(err, ERR_UNAVAILABLE, "%s", b->failure.text);
-    if (rule != 0)
-        set_aside(b, row, rule);
+    const int64_t began_us = clock_raw_us();
+    struct error failure = { 0 };
+
+    if (take_turn(b, db, row, &one.rule, &failure) != 0) {
+        if (failure.code == ERR_UNAVAILABLE)
+            return err_set(err, ERR_UNAVAILABLE, "%s", failure.text);
+        b->failure = failure;
+    }
+    one.spent_us += clock_raw_us() - began_us;
+    if (one.rule != 0)
+        set_aside(one.spent_us < (int64_t)TENANT_MS * USEC_PER_MSEC ? &b->unfinished : &b->late,
+                  &one);
     return 0;
+}
+
+/* Where the tenant's first turn of this round begins. */
+static struct unfinished place_of(const struct threshold_watch *b,
+                                  const struct alert_rules_row *row)
+{
+    const struct unfinished_list *early = &b->early;
+    struct unfinished place = { .tenant_id = row->tenant_id, .version = row->version };
+
+    for (size_t i = 0; i < early->n; i++)
+        if (early->items[i].tenant_id == row->tenant_id && early->items[i].version == row->version)
+            place.rule = early->items[i].rule;
+    return place;
+}
+
+static bool may_go_on(const struct threshold_watch *b, int64_t until_us)
+{
+    return clock_raw_us() < until_us && b->n_transitions < CHANGES_MAX;
 }
 
 /* First turns, in the order of tenants. */
@@ -257,8 +314,8 @@ static int begin_tenants(struct threshold_watch *b, struct db *db, int64_t until
     if (store_alert_rules_thresholds(db, b->after, TENANTS_MAX, &b->arena, &list, err) != 0)
         return -1;
     rows = list.items;
-    while (n < list.n && (n == 0 || clock_raw_us() < until_us)) {
-        if (turn_or_note(b, db, &rows[n], 0, err) != 0)
+    while (n < list.n && (n == 0 || may_go_on(b, until_us))) {
+        if (turn_or_note(b, db, &rows[n], place_of(b, &rows[n]), err) != 0)
             return -1;
         b->reached = rows[n++].tenant_id;
     }
@@ -271,139 +328,68 @@ static int begin_tenants(struct threshold_watch *b, struct db *db, int64_t until
 static int continue_tenants(struct threshold_watch *b, struct db *db, int64_t until_us,
                             struct error *err)
 {
-    while (b->n_unfinished > 0 && clock_raw_us() < until_us) {
-        const struct unfinished next = b->unfinished[0];
+    struct unfinished_list *rest = &b->unfinished;
+
+    while (rest->n > 0 && may_go_on(b, until_us)) {
+        const struct unfinished next = rest->items[0];
         const struct alert_rules_row *row;
         struct list list;
 
-        b->n_unfinished--;
-        memmove(&b->unfinished[0], &b->unfinished[1], b->n_unfinished * sizeof(next));
+        rest->n--;
+        memmove(&rest->items[0], &rest->items[1], rest->n * sizeof(next));
         if (store_alert_rules_thresholds(db, next.tenant_id - 1, 1, &b->arena, &list, err) != 0)
             return -1;
         row = list.items;
         if (list.n == 1 && row->tenant_id == next.tenant_id && row->version == next.version &&
-            turn_or_note(b, db, row, next.rule, err) != 0)
+            turn_or_note(b, db, row, next, err) != 0)
             return -1;
     }
     return 0;
+}
+
+static int eval_tenants(struct threshold_watch *b, struct db *db, struct error *err)
+{
+    int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
+
+    if (!b->all_begun && begin_tenants(b, db, until_us, err) != 0)
+        return -1;
+    return b->all_begun ? continue_tenants(b, db, until_us, err) : 0;
 }
 
 static int threshold_eval_run(struct reader_job *job, struct db *db, struct error *err)
 {
     struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
-    int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
+    int r;
 
     arena_reset(&b->arena);
     b->transitions = NULL;
     b->n_transitions = 0;
+    b->updates = NULL;
+    b->n_updates = 0;
     b->failure = (struct error){ 0 };
+    b->late.n = b->late.n_kept;
     if (!b->all_begun)
-        b->n_unfinished = b->n_kept;
-    if (!b->all_begun && begin_tenants(b, db, until_us, err) != 0)
-        return -1;
-    if (b->all_begun && continue_tenants(b, db, until_us, err) != 0)
-        return -1;
-    b->is_last = b->all_begun && b->n_unfinished == 0;
-    return 0;
-}
-
-static int open_alert(struct threshold_watch *b, struct db *db,
-                      const struct threshold_transition *transition, struct alert_notes *notes,
-                      struct error *err)
-{
-    struct alert_row alert = { .tenant_id = transition->tenant_id,
-                               .type = transition->rule_eval.type,
-                               .agent_id = transition->rule_eval.agent_id,
-                               .agent_name = transition->agent_name,
-                               .subject = transition->rule_eval.subject,
-                               .since_at = transition->rule_eval.since_at,
-                               .opened_at = b->now_us,
-                               .detail = transition->rule_eval.detail };
-    const struct alert_notice notice = { &alert, alert.type, transition->rule_eval.summary, notes };
-    bool muted, opened, over = false;
-
-    if (transition->rule_eval.until_at != TIME_NULL &&
-        store_alert_is_over(db, &alert, transition->rule_eval.until_at, &over, err) != 0)
-        return -1;
-    if (over) /* closed by a process whose clock is ahead of ours: this period has ended */
-        return 0;
-    if (store_agent_is_muted(db, alert.tenant_id, alert.agent_id, b->now_us, &muted, err) != 0)
-        return -1;
-    alert.notified = !muted;
-    return alerts_open(db, &notice, &opened, err);
-}
-
-static int close_alert(struct threshold_watch *b, struct db *db,
-                       const struct threshold_transition *transition, struct alert_notes *notes,
-                       struct error *err)
-{
-    struct arena arena;
-    struct alert_row alert;
-    const struct alert_notice notice = { &alert, transition->rule_eval.recovered,
-                                         transition->rule_eval.crossed
-                                             ? transition->rule_eval.ended
-                                             : transition->rule_eval.summary,
-                                         notes };
-    int r;
-
-    arena_init(&arena);
-    r = store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err);
-    if (r == 0 && alert.open) {
-        alert.closed_at = b->now_us;
-        alert.closed_by = STR_LIT("recovered");
-        r = alerts_close(db, &notice, err);
+        b->unfinished.n = b->unfinished.n_kept;
+    r = db_set_read_max(db, (int64_t)RULE_MS * USEC_PER_MSEC, err);
+    if (r == 0)
+        r = eval_tenants(b, db, err);
+    if (b->n_updates > UPDATES_MAX) {
+        b->updates = threshold_updates_choose(b->updates, UPDATES_MAX, b->rounds, &b->arena);
+        b->n_updates = UPDATES_MAX;
     }
-    arena_done(&arena);
+    if (db_set_read_max(db, 0, r == 0 ? err : NULL) != 0)
+        r = -1;
+    b->is_last = b->all_begun && b->unfinished.n == 0;
     return r;
-}
-
-static int update_alert(struct db *db, const struct threshold_transition *transition,
-                        struct alert_notes *notes, struct error *err)
-{
-    struct arena arena;
-    struct alert_row alert;
-    int r;
-
-    arena_init(&arena);
-    r = store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err);
-    if (r == 0 && alert.open) {
-        alert.detail = transition->rule_eval.detail;
-        r = store_alert_detail(db, &alert, err);
-        if (r == 0)
-            alert_notes_add_change(notes, &alert);
-    }
-    arena_done(&arena);
-    return r;
-}
-
-static int change_alerts(struct threshold_watch *b, struct db *db,
-                         const struct threshold_transition *transition, struct alert_notes *notes,
-                         struct error *err)
-{
-    if (transition->updates)
-        return update_alert(db, transition, notes, err);
-    if (!str_is_null(transition->alert_id) && close_alert(b, db, transition, notes, err) != 0)
-        return -1;
-    return transition->rule_eval.crossed ? open_alert(b, db, transition, notes, err) : 0;
 }
 
 static int threshold_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, write);
-    struct alert_notes *notes = txn->notes;
+    const struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, write);
 
-    for (const struct threshold_transition *transition = b->transitions; transition != NULL;
-         transition = transition->next) {
-        int64_t version;
-
-        if (store_alert_rules_hold(txn->db, transition->tenant_id, &version, err) != 0)
-            return -1;
-        if (version != transition->version)
-            continue; /* the rules have changed: the next round evaluates the new ones */
-        if (change_alerts(b, txn->db, transition, notes, err) != 0)
-            return -1;
-    }
-    return 0;
+    if (threshold_transitions_apply(b->transitions, b->now_us, txn, err) != 0)
+        return -1;
+    return threshold_transitions_apply(b->updates, b->now_us, txn, err);
 }
 
 /* After a failure the next round finds the changes again. */
@@ -425,9 +411,10 @@ static void threshold_eval_done(struct reader_job *job, const struct error *err)
     b->after = b->reached;
     b->write = (struct writer_job){ .apply = threshold_apply,
                                     .done = threshold_done,
-                                    .events = 1 + b->n_transitions,
+                                    .events = 1 + b->n_transitions + b->n_updates,
                                     .unbounded = true };
-    if (b->n_transitions == 0 || writer_submit(b->options.writer, &b->write, NULL) != 0)
+    if (b->n_transitions + b->n_updates == 0 ||
+        writer_submit(b->options.writer, &b->write, NULL) != 0)
         busy_end(&b->busy);
 }
 
@@ -439,13 +426,18 @@ int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mon
     if (!b->in_round && mono_us - b->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC) {
         b->in_round = true;
         b->round_us = mono_us;
+        b->rounds++;
         b->after = b->reached = 0;
         b->all_begun = false;
-        b->n_unfinished = 0;
+        b->unfinished.n = 0;
+        free(b->early.items);
+        b->early = b->late;
+        b->late = (struct unfinished_list){ 0 };
     }
     if (b->in_round) {
         b->now_us = wall_us;
-        b->n_kept = b->n_unfinished;
+        b->unfinished.n_kept = b->unfinished.n;
+        b->late.n_kept = b->late.n;
         b->read = (struct reader_job){ .run = threshold_eval_run, .done = threshold_eval_done };
         if (readers_submit(b->options.readers, &b->read, err) == 0)
             return 0;

@@ -95,7 +95,7 @@ static int visit(struct invocation *in, chain_fn *fn, const char *tenant, struct
 static int visit_all(struct invocation *in, chain_fn *fn, struct buf *out)
 {
     const char *only = command_value(in, "tenant");
-    const struct tenant *tenants;
+    const char *path = "/api/v1/tenants";
     struct tenant_list list;
     struct error err = { 0 };
     int failed;
@@ -103,11 +103,16 @@ static int visit_all(struct invocation *in, chain_fn *fn, struct buf *out)
     if (only != NULL)
         return visit(in, fn, only, STR_NULL, out);
     failed = visit(in, fn, NULL, STR_NULL, out);
-    if (request_get(in, "/api/v1/tenants", &tenant_list_shape, &list, &err) != 0)
-        return command_fail(&err);
-    tenants = list.tenants.items;
-    for (size_t i = 0; i < list.tenants.n; i++)
-        failed |= visit(in, fn, arena_cstr(&in->arena, tenants[i].slug), STR_NULL, out);
+    do {
+        const struct tenant *tenants;
+
+        if (request_get(in, path, &tenant_list_shape, &list, &err) != 0)
+            return command_fail(&err);
+        tenants = list.tenants.items;
+        for (size_t i = 0; i < list.tenants.n; i++)
+            failed |= visit(in, fn, arena_cstr(&in->arena, tenants[i].slug), STR_NULL, out);
+        path = arena_printf(&in->arena, "/api/v1/tenants?cursor=%.*s", STR_ARG(list.next)).data;
+    } while (!str_is_null(list.next));
     return failed;
 }
 

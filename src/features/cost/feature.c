@@ -7,6 +7,8 @@
 #include "features/cost/llm_totals.h"
 #include "features/cost/prices.h"
 #include "features/cost/routes.h"
+#include "features/cost/run_spending.h"
+#include "features/events/run_spending.h"
 #include "features/features.h"
 
 struct prices *cost_prices(const struct engine *e)
@@ -17,6 +19,7 @@ struct prices *cost_prices(const struct engine *e)
 static int cost_open(struct engine *e, void **ret_state, struct error *err)
 {
     *ret_state = prices_new();
+    events_on_spending(e, cost_of_runs);
     return built_in_prices_add(engine_open_db(e), err);
 }
 

@@ -32,7 +32,7 @@ static int report_llm_usage(struct api_call *call, struct error *err)
     if (report_begin(call, body->client_id, body->agent_name, &llm->report, err) != 0)
         return -1;
     if (over_quota(call))
-        return over_quota_refuse(call, &body->agent_name, 1, err);
+        return over_quota_refuse(call, body->agent_name, err);
     llm->body = body;
     llm_report_prepare(llm);
     return call_submit(call, &llm->report.job, fill_llm_verdict, err);

@@ -27,7 +27,8 @@ static void llm_report_committed(struct writer_job *job)
 
 void llm_report_prepare(struct llm_report *llm)
 {
-    llm->report.job = (struct writer_job){ .apply = llm_report_apply,
+    llm->report.job = (struct writer_job){ .announce = report_announce,
+                                           .apply = llm_report_apply,
                                            .committed = llm_report_committed,
                                            .tenant_id = llm->report.tenant->id,
                                            .agent_name = llm->report.agent_name,

@@ -88,6 +88,8 @@ int event_batch_prepare(struct txn *txn, struct error *err)
 
         if (item->duplicate)
             *batch->verdicts[i] = VERDICT_DUPLICATE;
+        else if (item->no_room)
+            *batch->verdicts[i] = VERDICT_OVER_QUOTA;
         else
             stored_bytes_add(txn->bytes, item->tenant_id, event_stored_bytes(item->event));
     }
@@ -106,7 +108,7 @@ static void publish(struct event_batch *batch, struct feed *feed)
     for (size_t i = 0; i < batch->n; i++) {
         const struct event_item *item = &batch->items[i];
 
-        if (!item->duplicate)
+        if (event_item_is_stored(item))
             runs[n++] = (struct feed_run){ .tenant_id = item->tenant_id,
                                            .run_id = item->event->run_id,
                                            .agent_name = item->event->agent_name,

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "features/events/event_rows.h"
+#include "features/events/event_page_store.h"
 
 enum { EVENT_CURSOR_LEN = 3 * 11 + 6 }; /* seq, timestamp and number of the event, and a checksum */
 

@@ -21,16 +21,24 @@ struct event_item {
     int64_t received_at;
     const struct telemetry_event *event;
     bool duplicate; /* set by add() */
-    int run_status; /* set by add() unless duplicate: the run's status after it, enum run_status */
-    int64_t run_no; /* set by add() unless duplicate */
+    int run_status; /* set by add() if it is stored: the run's status after it, enum run_status */
+    int64_t run_no; /* set by add() if it is stored */
     bool watched;   /* for the caller; not used here */
+    bool no_room;   /* the tenant has reached its quota: add() looks for a duplicate and stores
+                       nothing */
 };
+
+/* After add(). */
+static inline bool event_item_is_stored(const struct event_item *item)
+{
+    return !item->duplicate && !item->no_room;
+}
 
 struct event_log_methods {
     void (*free)(struct event_log *log);
 
-    /* Stores all items that are not duplicates, in order of arrival, and updates their runs. The
-     * arena is scratch space. In a transaction of `db`. */
+    /* Stores all items that are not duplicates and have room, in order of arrival, and updates
+     * their runs. The arena is scratch space. In a transaction of `db`. */
     int (*add)(struct event_log *log, struct db *db, struct event_item *items, size_t n,
                struct arena *arena, struct error *err);
 

@@ -39,6 +39,7 @@ struct addition {
     size_t n_slots;
     struct map runs;   /* tenant and run_id -> struct run_slot */
     struct map events; /* tenant and event_id -> struct event_item, the first with that id */
+    struct map known;  /* a set of tenant and event_id: stored, of items without room */
 };
 
 /* clang-format off */
@@ -103,6 +104,13 @@ static const struct db_query delete_runs = {
     .citus = "DELETE FROM runs WHERE tenant_id = $1 AND run_no = ANY ($2::bigint[])"
              " AND event_count = 0",
 };
+static const struct db_query select_known = {
+    .postgres = "SELECT tenant_id, event_id FROM events WHERE (tenant_id, event_id) IN"
+                " (SELECT t, e FROM unnest($1::bigint[], $2::text[]) AS x(t, e))"
+                " AND event_id <> ''",
+    .citus = "SELECT tenant_id, event_id FROM events"
+             " WHERE tenant_id = $1 AND event_id = ANY ($2::text[]) AND event_id <> ''",
+};
 static const struct db_query select_run_no = {
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_id = $2 AND event_count > 0",
 };
@@ -118,7 +126,7 @@ static struct str key_of(struct arena *arena, int64_t tenant_id, struct str id)
     return str_from(key, sizeof(tenant_id) + id.len);
 }
 
-/* Finds the items to insert and their runs. All count as duplicates until insert_all(). */
+/* Finds the items to insert and their runs. They count as duplicates until insert_all(). */
 static void assign_slots(struct addition *a)
 {
     for (size_t i = 0; i < a->n; i++) {
@@ -127,7 +135,9 @@ static void assign_slots(struct addition *a)
         struct str run_key = key_of(a->arena, item->tenant_id, item->event->run_id);
         struct run_slot *slot = map_get(&a->runs, run_key);
 
-        item->duplicate = true;
+        item->duplicate = !item->no_room;
+        if (item->no_room)
+            continue;
         if (item->event->event_id.len > 0) {
             if (map_get(&a->events, event_key) != NULL)
                 continue;
@@ -263,9 +273,45 @@ static int save_runs(struct addition *a, struct error *err)
     return r;
 }
 
-static int add_all(struct addition *a, struct error *err)
+static bool event_log_note_known(void *ctx, const struct db_row *row)
 {
-    assign_slots(a);
+    struct addition *a = ctx;
+
+    (void)map_put(&a->known, key_of(a->arena, db_get_int(row, 0), db_get_text(row, 1)), a);
+    return true;
+}
+
+/* Which items without room are stored already, those by this call included? */
+static int find_known(struct addition *a, struct error *err)
+{
+    struct db_value args[2];
+    struct pg_arrays arrays;
+    int r = 0;
+
+    pg_arrays_init(&arrays, COUNT_OF(args), a->arena);
+    for (size_t i = 0; i < a->n; i++) {
+        const struct event_item *item = &a->items[i];
+        const struct db_value row[] = { db_int(item->tenant_id), db_text(item->event->event_id) };
+
+        if (item->no_room && item->event->event_id.len > 0)
+            pg_arrays_add(&arrays, row);
+    }
+    take_args(a, &arrays, args);
+    if (arrays.n_rows > 0)
+        r = db_exec(a->db, &select_known, DB_ARGS_OF(args), event_log_note_known, a, err);
+    pg_arrays_done(&arrays);
+    for (size_t i = 0; i < a->n && r == 0; i++) {
+        struct event_item *item = &a->items[i];
+
+        if (item->no_room)
+            item->duplicate = map_get(&a->known, key_of(a->arena, item->tenant_id,
+                                                        item->event->event_id)) != NULL;
+    }
+    return r;
+}
+
+static int add_new(struct addition *a, struct error *err)
+{
     if (a->n_slots == 0)
         return 0;
     if (lock_runs(a, err) != 0 || insert_all(a, err) != 0)
@@ -284,6 +330,12 @@ static int add_all(struct addition *a, struct error *err)
     return save_runs(a, err);
 }
 
+static int add_all(struct addition *a, struct error *err)
+{
+    assign_slots(a);
+    return add_new(a, err) == 0 ? find_known(a, err) : -1;
+}
+
 static int add_items(struct db *db, struct event_item *items, size_t n, struct arena *arena,
                      struct error *err)
 {
@@ -298,9 +350,11 @@ static int add_items(struct db *db, struct event_item *items, size_t n, struct a
 
     map_init(&a.runs);
     map_init(&a.events);
+    map_init(&a.known);
     r = add_all(&a, err);
     map_done(&a.runs);
     map_done(&a.events);
+    map_done(&a.known);
     return r;
 }
 

@@ -175,7 +175,7 @@ static int mark_duplicate(struct addition *a, size_t i, struct error *err)
     if (find_number(a, a->hashes[i], &w, &number, err) != 0)
         return -1;
     item->duplicate = number != 0;
-    if (!item->duplicate)
+    if (event_item_is_stored(item))
         id_table_add(&a->events, a->hashes[i], (int64_t)i + 1);
     return 0;
 }
@@ -291,7 +291,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         const struct event_item *item = &a->items[i];
         int64_t event_no = a->log->next_event_no++;
 
-        assert(!item->duplicate && item->tenant_id == slot->tenant_id);
+        assert(event_item_is_stored(item) && item->tenant_id == slot->tenant_id);
         if (event_row_insert(a->db, event_no, slot->run_no, item, err) != 0)
             return -1;
         if (item->event->event_id.len > 0)
@@ -313,7 +313,7 @@ static int add_all(struct addition *a, struct error *err)
     for (size_t i = 0; i < a->n; i++) {
         if (mark_duplicate(a, i, err) != 0)
             return -1;
-        if (!a->items[i].duplicate && join_run(a, i, err) != 0)
+        if (event_item_is_stored(&a->items[i]) && join_run(a, i, err) != 0)
             return -1;
     }
     for (size_t i = 0; i < a->n_slots; i++)

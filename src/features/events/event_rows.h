@@ -25,7 +25,21 @@ extern const struct row_sum event_sum; /* db/row_sum.h */
 
 enum { EVENT_COLUMNS_N = 23 };
 
+/* What event_row_read() reads, of events e and their agents a: those of event_sum and the checksum
+ * first. Statements add the number of the event, and the id of its run. */
+#define EVENT_READ_COLUMNS                                                                         \
+    "e.tenant_id, e.run_no, e.agent_id, e.event_id, e.event, e.timestamp, e.received_at, e.seq,"   \
+    " e.agent_version, e.duration_ms, e.records_processed, e.error_type, e.error_message,"         \
+    " e.workflow_run_id, e.message, e.level, e.category, e.source, e.metadata, e.metrics,"         \
+    " e.links, e.output, e.checksum, a.agent_name"
+
+enum { EVENT_COLUMN_KIND = 4, EVENT_COLUMN_NO = 24, EVENT_COLUMN_RUN_ID = 25 };
+
+struct db_row;
 struct db_value;
+
+/* Copied into the arena; borrowed if that is NULL. Leaves client_id and run_id empty. */
+void event_row_read(struct arena *arena, const struct db_row *row, struct stored_event *ret);
 
 /* EVENT_COLUMNS_N parameters; strings are borrowed. */
 void event_row_values(int64_t run_no, const struct event_item *item, struct db_value *ret);
@@ -47,35 +61,6 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
  * empty; in the arena. ERR_DAMAGED when one of them is. */
 int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                      struct list *ret, struct error *err) MUST_CHECK;
-
-/* Where an event is in its run's narrative. */
-struct event_place {
-    int64_t seq, timestamp, event_no;
-};
-
-#define EVENT_PLACE_FIRST ((struct event_place){ INT64_MIN, INT64_MIN, 0 })
-
-/* A page of a run's narrative to read. */
-struct event_page {
-    int64_t tenant_id, run_no;
-    struct event_place after;
-    int64_t limit;
-    size_t bytes;    /* of JSON; the first event is read whatever its size */
-    bool steps_only; /* in_progress events */
-    bool is_short;   /* the run has few events, `after` is before the first, and `limit` not less */
-};
-
-struct event_page_rows {
-    struct list list; /* of struct stored_event as of store_run_events(), but in narrative order */
-    size_t bytes;     /* of JSON, about */
-    int64_t damaged;  /* events of the page that do not match their checksums: not in the list */
-    bool more;        /* there are events after `end` */
-    struct event_place end;
-};
-
-/* Costs a look at each event of the run, but reads only the page's. */
-int store_run_events_page(struct db *db, const struct event_page *page, struct arena *arena,
-                          struct event_page_rows *ret, struct error *err) MUST_CHECK;
 
 /* Strings are valid during the call only; client_id is empty. False: stop reading. */
 typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);

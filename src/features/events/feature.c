@@ -1,34 +1,60 @@
 /* feature.c - the event log, and the batch of events of each transaction. */
 #include "engine/feature.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
 #include "engine/engine.h"
 #include "features/events/commands.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/routes.h"
+#include "features/events/run_spending.h"
 #include "features/features.h"
+
+struct events {
+    struct event_log *log;
+    run_spending_fn *spending; /* or NULL */
+};
 
 struct event_log *events_log(const struct engine *e)
 {
-    return engine_state(e, &events_feature);
+    const struct events *events = engine_state(e, &events_feature);
+
+    return events->log;
+}
+
+void events_on_spending(const struct engine *e, run_spending_fn *fn)
+{
+    struct events *events = engine_state(e, &events_feature);
+
+    events->spending = fn;
+}
+
+int events_spending(const struct engine *e, struct db *db, struct run_spending *of,
+                    struct error *err)
+{
+    const struct events *events = engine_state(e, &events_feature);
+
+    return events->spending == NULL ? 0 : events->spending(e, db, of, err);
 }
 
 static int events_open(struct engine *e, void **ret_state, struct error *err)
 {
-    struct event_log *log;
+    struct events *events = mem_new(sizeof(*events));
 
-    if (event_log_new(engine_open_db(e), &log, err) != 0)
-        return -1;
-    *ret_state = log;
-    return 0;
+    *events = (struct events){ 0 };
+    *ret_state = events;
+    return event_log_new(engine_open_db(e), &events->log, err);
 }
 
 static void events_close(void *state)
 {
-    struct event_log *log = state;
+    struct events *events = state;
 
-    if (log != NULL)
-        log->methods->free(log);
+    if (events != NULL && events->log != NULL)
+        events->log->methods->free(events->log);
+    free(events);
 }
 
 static void events_txn_open(struct engine *e, struct txn *txn)

@@ -11,20 +11,37 @@
 
 static struct job_cost event_cost = JOB_COST(20);
 
+/* At the quota an event without an id cannot be a duplicate. */
+static int ingest_admit(const struct ingest_request *request, struct txn *txn,
+                        const struct telemetry_event *event, struct admission *ret,
+                        struct error *err)
+{
+    const struct applicant agent = { request->tenant->id, event->agent_name, request->received_at };
+
+    if (!request->over_quota)
+        return admit_agent(txn, &agent, ret, err);
+    if (admit_over_quota(txn, &agent, ret, err) != 0)
+        return -1;
+    if (ret->verdict == VERDICT_ACCEPTED && event->event_id.len == 0)
+        ret->verdict = VERDICT_OVER_QUOTA;
+    return 0;
+}
+
 int ingest_add(struct ingest_request *request, struct txn *txn, struct error *err)
 {
-    bool alerts = atomic_load_explicit(&request->tenant->run_failed, memory_order_relaxed);
+    bool alerts = atomic_load_explicit(&request->tenant->run_failed, memory_order_relaxed) &&
+                  !request->over_quota;
 
     for (size_t i = 0; i < request->n; i++) {
         const struct telemetry_event *event = &request->events[i];
         struct event_item item = { .tenant_id = request->tenant->id,
                                    .received_at = request->received_at,
                                    .event = event,
-                                   .watched = event->event == EVENT_FAILED && alerts };
-        const struct applicant agent = { item.tenant_id, event->agent_name, item.received_at };
+                                   .watched = event->event == EVENT_FAILED && alerts,
+                                   .no_room = request->over_quota };
         struct admission admission;
 
-        if (admit_agent(txn, &agent, &admission, err) != 0)
+        if (ingest_admit(request, txn, event, &admission, err) != 0)
             return -1;
         request->verdicts[i] = admission.verdict;
         item.agent_id = admission.agent_id;
@@ -34,13 +51,13 @@ int ingest_add(struct ingest_request *request, struct txn *txn, struct error *er
     return 0;
 }
 
-struct str *ingest_names(const struct telemetry_event *events, size_t n, struct arena *arena)
+bool ingest_has_no_room(const struct ingest_request *request)
 {
-    struct str *names = ARENA_ARRAY(arena, struct str, n);
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i++)
-        names[i] = events[i].agent_name;
-    return names;
+    while (i < request->n && request->verdicts[i] != VERDICT_OVER_QUOTA)
+        i++;
+    return i < request->n;
 }
 
 void ingest_count(const struct ingest_request *request)
@@ -50,8 +67,21 @@ void ingest_count(const struct ingest_request *request)
                                            [VERDICT_AGENT_DISABLED] = METRIC_EVENTS_DISABLED,
                                            [VERDICT_AGENT_CAP] = METRIC_EVENTS_CAP };
 
+    if (ingest_has_no_room(request))
+        return; /* the refusal counts */
     for (size_t i = 0; i < request->n; i++)
         metric_add(metrics[request->verdicts[i]], 1);
+}
+
+void ingest_announce(struct writer_job *job, struct txn *txn)
+{
+    const struct ingest_request *request = CONTAINER_OF(job, struct ingest_request, job);
+
+    for (size_t i = 0; i < request->n && !request->over_quota; i++)
+        admit_expect(txn,
+                     &(struct applicant){ request->tenant->id, request->events[i].agent_name,
+                                          request->received_at },
+                     true);
 }
 
 static int ingest_apply(struct writer_job *job, struct txn *txn, struct error *err)
@@ -66,7 +96,8 @@ static void events_committed(struct writer_job *job)
 
 void ingest_prepare(struct ingest_request *request)
 {
-    request->job = (struct writer_job){ .apply = ingest_apply,
+    request->job = (struct writer_job){ .announce = ingest_announce,
+                                        .apply = ingest_apply,
                                         .committed = events_committed,
                                         .tenant_id = request->tenant->id,
                                         .cost = &event_cost,

@@ -22,15 +22,19 @@ struct ingest_request {
     size_t n;
     size_t bytes;           /* of the request; counts towards the queue's limit */
     int64_t received_at;    /* wall clock */
+    bool over_quota;        /* duplicates are found, and nothing is stored */
     enum verdict *verdicts; /* space for n */
 };
 
 /* Fills in the job, for the caller to submit. */
 void ingest_prepare(struct ingest_request *request);
 
-/* The name of each event's agent; in the arena. */
-struct str *ingest_names(const struct telemetry_event *events, size_t n, struct arena *arena);
+/* Once it was applied: is there an event to store for which the quota leaves no room? Then the
+ * whole request is refused. */
+bool ingest_has_no_room(const struct ingest_request *request);
 
-/* For a job that stores more than events: what that job does in apply(), and in committed(). */
+/* For a job that stores more than events: its announce(), and what it does in apply() and in
+ * committed(). */
+void ingest_announce(struct writer_job *job, struct txn *txn);
 int ingest_add(struct ingest_request *request, struct txn *txn, struct error *err) MUST_CHECK;
 void ingest_count(const struct ingest_request *request);

@@ -13,9 +13,10 @@
 #include "features/events/shapes.h"
 #include "shape/shape.h"
 
+#define EVENT_HEADER "TIME                         EVENT        LEVEL     MESSAGE"
 #define EVENT_LINE                                                                                 \
-    "{timestamp}  {event}  {level}{category?  [{category}]}{error_type?  {error_type}:}"           \
-    "{error_message? {error_message}}{message?  {message}}"
+    "{timestamp:-27}  {event:-11}  {level:-8}  {category#?[{category}] }"                          \
+    "{error_type#?{error_type}: }{error_message#?{error_message}{message#?; }}{message}"
 #define RUN_LINES                                                                                  \
     "run      {run_id}\nagent    {agent_name}{agent_version? {agent_version}}\n"                   \
     "status   {status}\nstarted  {started_at}\n"                                                   \
@@ -131,7 +132,7 @@ int run_show_run(struct invocation *in)
         if (in->json)
             (void)printf("%.*s\n", STR_ARG(f.body));
         else if (first)
-            template_print(&f.in, &run_summary_shape, f.page.run, RUN_LINES);
+            template_print(&f.in, &run_summary_shape, f.page.run, RUN_LINES "\n" EVENT_HEADER);
         for (size_t i = 0; i < f.page.events.n && !in->json; i++)
             print_event(&f, &events[i]);
         first = false;
@@ -147,10 +148,14 @@ int run_tail_run(struct invocation *in)
     const bool embedded = in->settings.database[0] == '\0';
     struct error err = { 0 };
     struct follower f;
+    bool first = true;
     int r;
 
     follower_open(&f, in);
     while ((r = read_page(&f, &err)) == 0) {
+        if (first && !in->json)
+            (void)puts(EVENT_HEADER);
+        first = false;
         print_new(&f);
         if (next_page(&f))
             continue;

@@ -19,6 +19,9 @@
 #define PAGE                                                                                       \
     "SELECT r.run_no, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"                   \
     " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
+#define CANDIDATES                                                                                 \
+    "SELECT r.run_no, r.run_id, r.start_at, r.last_at FROM runs r"                                 \
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
 #define FLOOR "SELECT r.start_at, r.run_id FROM runs r" BETWEEN
 #define NEWEST_FIRST " ORDER BY r.start_at DESC, r.run_id DESC"
 #define OF_AGENT    " AND r.agent_id = $7 AND r.start_at IS NOT NULL"
@@ -73,6 +76,11 @@ static const struct db_query filtered_workflow_page = {
     .sql = PAGE OF_WORKFLOW IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",
 };
 
+#define MATCHING(lane) { .sql = CANDIDATES lane IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6" }
+static const struct db_query matching = MATCHING(" AND CAST($7 AS BIGINT) = 0");
+static const struct db_query matching_of_agent = MATCHING(OF_AGENT);
+static const struct db_query matching_of_workflow = MATCHING(OF_WORKFLOW);
+
 #define SORTED_PAGE(lane)                                                                          \
     .sqlite = PAGE lane IF_STATUS IF_MORE SORTED(""),                                              \
     .postgres = PAGE lane IF_STATUS IF_MORE SORTED(" COLLATE \"C\"")
@@ -94,15 +102,17 @@ const struct db_query run_list_workflow_floor = {
 
 /* The queries on one index. */
 struct lane {
-    const struct db_query *page, *filtered, *sorted, *floor;
+    const struct db_query *page, *filtered, *sorted, *floor, *matching;
 };
 
-static const struct lane all_runs = { &run_list_page, &filtered_page, &sorted_page,
-                                      &run_list_floor };
+static const struct lane all_runs = { &run_list_page, &filtered_page, &sorted_page, &run_list_floor,
+                                      &matching };
 static const struct lane of_agent = { &run_list_agent_page, &filtered_agent_page,
-                                      &sorted_agent_page, &run_list_agent_floor };
+                                      &sorted_agent_page, &run_list_agent_floor,
+                                      &matching_of_agent };
 static const struct lane of_workflow = { &run_list_workflow_page, &filtered_workflow_page,
-                                         &sorted_workflow_page, &run_list_workflow_floor };
+                                         &sorted_workflow_page, &run_list_workflow_floor,
+                                         &matching_of_workflow };
 
 /* The range of the page: below `from`, and not below `to`. */
 struct span {
@@ -111,6 +121,9 @@ struct span {
     int64_t part; /* runs per statement */
     int64_t skip; /* of a sorted list */
     struct arena *arena;
+    const struct db_query *query;
+    db_row_fn *on_row;
+    void *ctx;
 };
 
 static struct span span_of(const struct run_filter *f, struct arena *arena)
@@ -261,7 +274,7 @@ static struct db_value status_value(int status)
 }
 
 static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
-                const struct span *span, struct page_reader *reader, struct error *err)
+                const struct span *span, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
@@ -269,12 +282,17 @@ static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
                 lane_value(f), status_value(f->status), db_int(f->agent_id), db_text(f->version),
                 db_text(f->error_type), db_text(run_list_pattern(f->part, span->arena)),
                 db_int(f->order), db_int(f->ascending), db_int(span->skip));
-    const struct lane *lane = lane_of(f);
-    const struct db_query *query = fits_all(f)    ? lane->page
-                                   : is_sorted(f) ? lane->sorted
-                                                  : lane->filtered;
 
-    return db_exec(db, query, args, add_run, reader, err);
+    return db_exec(db, span->query, args, span->on_row, span->ctx, err);
+}
+
+static const struct db_query *query_of(const struct run_filter *f)
+{
+    const struct lane *lane = lane_of(f);
+
+    if (fits_all(f))
+        return lane->page;
+    return is_sorted(f) ? lane->sorted : lane->filtered;
 }
 
 /* In parts: PostgreSQL sends all rows of a statement, also those after the end of the page. */
@@ -286,10 +304,13 @@ static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filt
     int64_t left = f->limit + 1;
     size_t before;
 
+    span.query = query_of(f);
+    span.on_row = add_run;
+    span.ctx = r;
     do {
         span.part = left < most ? left : most;
         before = r->rows.n;
-        if (find(db, tenant_id, f, &span, r, err) != 0)
+        if (find(db, tenant_id, f, &span, err) != 0)
             return -1;
         span.skip = (int64_t)r->rows.n;
         if (r->rows.n > 0 && !is_sorted(f))
@@ -311,5 +332,61 @@ int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *fi
     if (find_in_parts(db, tenant_id, filter, span, &reader, err) != 0)
         return -1;
     end_page(&reader, &span, filter->limit, ret);
+    return 0;
+}
+
+static bool add_candidate(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct run_candidate *run = rows_add(rows);
+
+    run->run_no = db_get_int(row, 0);
+    run->run_id = rows_text(rows->arena, row, 1);
+    run->times = (struct run_times){ db_get_int(row, 2), db_get_int(row, 3) };
+    return true;
+}
+
+int store_run_candidates(struct db *db, int64_t tenant_id, const struct run_filter *filter,
+                         struct arena *arena, struct run_candidates *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct run_candidate) };
+    struct span span = span_of(filter, arena);
+
+    span.part = filter->scan_max;
+    span.query = lane_of(filter)->matching;
+    span.on_row = add_candidate;
+    span.ctx = &rows;
+    if (cut(db, tenant_id, filter, &span, err) != 0 || find(db, tenant_id, filter, &span, err) != 0)
+        return -1;
+    *ret = (struct run_candidates){ .tenant_id = tenant_id,
+                                    .bytes = filter->bytes,
+                                    .runs = rows.items,
+                                    .n = rows.n,
+                                    .cut = span.cut,
+                                    .floor = span.to.start_at };
+    return 0;
+}
+
+int store_run_load(struct db *db, const struct run_candidates *from, int64_t limit,
+                   struct arena *arena, struct run_page *ret, struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct run_found) };
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < from->n && i < (size_t)limit; i++) {
+        const struct run_candidate *run = &from->runs[i];
+        struct run_found found = { .run_no = run->run_no, .run_id = run->run_id };
+
+        if (store_run(db, from->tenant_id, run->run_no, arena, &found.run, err) != 0)
+            return -1;
+        found.bytes = size_of(&found.run);
+        found.spent = run->spent;
+        bytes += found.bytes;
+        if (rows.n > 0 && bytes > from->bytes)
+            break;
+        *(struct run_found *)rows_add(&rows) = found;
+    }
+    *ret =
+        (struct run_page){ .runs = { rows.items, rows.n }, .cut = from->cut, .floor = from->floor };
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "features/events/run_cursor.h"
+#include "features/events/run_spending.h"
 #include "features/events/runs_store.h"
 #include "shape/shape.h"
 
@@ -20,6 +21,8 @@ enum run_order {
     ORDER_AGENT,
     ORDER_VERSION,
     ORDER_ERROR,
+    ORDER_TOKENS, /* the last two: run_ranking.h */
+    ORDER_COST,
 };
 
 /* The runs of a page. */
@@ -44,6 +47,7 @@ struct run_found {
     struct str run_id;
     struct run_row run;
     size_t bytes; /* of its JSON, about */
+    struct run_spent spent;
 };
 
 struct run_page {
@@ -57,6 +61,37 @@ struct run_page {
 /* A page may have fewer runs than `limit`, even none, and still not be the last: scan_max bounds
  * its cost. Call it inside a transaction, for a consistent snapshot. */
 int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
+                   struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
+
+struct run_times {
+    int64_t start_at, last_at;
+};
+
+/* A run that matches, without its texts. */
+struct run_candidate {
+    int64_t run_no;
+    struct str run_id;
+    struct run_times times;
+    struct run_spent spent;
+    struct opt_int key; /* for sorting, set by the caller */
+};
+
+struct run_candidates {
+    int64_t tenant_id;
+    size_t bytes; /* of JSON, about, that a page of them may have */
+    struct run_candidate *runs;
+    size_t n;
+    bool cut; /* runs that started before `floor` were not examined */
+    int64_t floor;
+};
+
+/* The newest scan_max runs of the range, those that match; the order and the limit are ignored. */
+int store_run_candidates(struct db *db, int64_t tenant_id, const struct run_filter *filter,
+                         struct arena *arena, struct run_candidates *ret,
+                         struct error *err) MUST_CHECK;
+
+/* The first `limit` of them in full, or fewer if they are too large. */
+int store_run_load(struct db *db, const struct run_candidates *from, int64_t limit,
                    struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
 
 /* A LIKE pattern, with '!' as its escape, that matches texts with this part; in the arena. */

@@ -7,7 +7,8 @@
 #include "features/agents/store.h"
 #include "features/events/event_cursor.h"
 #include "features/events/event_log.h"
-#include "features/events/event_rows.h"
+#include "features/events/event_page_store.h"
+#include "features/events/ranking/run_ranking.h"
 #include "features/events/run_list_store.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
@@ -49,7 +50,8 @@ static struct str cursor_of(const struct event_page_rows *rows, struct arena *ar
 static int load_events(struct db *db, const struct run_key *key, const struct event_page *page,
                        struct arena *arena, struct run_narrative *ret, struct error *err)
 {
-    const bool in_pages = key->query->limit.has || !str_is_null(key->query->cursor);
+    const bool in_pages = key->query->limit.has || !str_is_null(key->query->cursor) ||
+                          page->from_end || event_page_is_filtered(page);
     struct event_page_rows rows;
 
     if (store_run_events_page(db, page, arena, &rows, err) != 0)
@@ -61,6 +63,12 @@ static int load_events(struct db *db, const struct run_key *key, const struct ev
     return 0;
 }
 
+int run_not_found(const struct run_key *key, struct error *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",
+                   STR_ARG(key->run_id), STR_ARG(key->tenant->slug));
+}
+
 /* The run and its events, from one snapshot of the database. */
 static int load_run(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
                     struct run_narrative *ret, struct error *err)
@@ -70,7 +78,11 @@ static int load_run(struct db *db, const struct run_key *key, int64_t run_no, st
                                .run_no = run_no,
                                .after = query->after,
                                .limit = query->limit.has ? query->limit.value : PAGE_EVENTS,
-                               .bytes = PAGE_BYTES - RUN_BYTES };
+                               .bytes = PAGE_BYTES - RUN_BYTES,
+                               .from_end = query->from_end,
+                               .part = query->q,
+                               .level = { query->level >= 0, query->level },
+                               .category = query->category };
     struct run_row run;
 
     if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
@@ -78,10 +90,10 @@ static int load_run(struct db *db, const struct run_key *key, int64_t run_no, st
     if (run.state.event_count > SHORT_NARRATIVE && db_has_deadline(db))
         return err_set(err, ERR_BUSY, "the run has too many events to read before the deadline");
     if (run.state.event_count == 0)
-        return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",
-                       STR_ARG(key->run_id), STR_ARG(key->tenant->slug));
+        return run_not_found(key, err);
     page.is_short = run.state.event_count <= SHORT_NARRATIVE &&
-                    run.state.event_count <= page.limit && str_is_null(query->cursor);
+                    run.state.event_count <= page.limit && str_is_null(query->cursor) &&
+                    !page.from_end && !event_page_is_filtered(&page);
     if (load_events(db, key, &page, arena, ret, err) != 0)
         return -1;
     ret->run = ARENA_NEW(arena, struct run_summary);
@@ -186,24 +198,52 @@ static int find_agent(struct db *db, int64_t tenant_id, struct str agent_name, i
     return 0;
 }
 
-/* A page, from one snapshot of the database. */
-static int load_page(struct db *db, const struct tenant_entry *tenant,
-                     const struct runs_query *query, struct arena *arena, struct run_list *ret,
-                     struct error *err)
+static struct run_filter filter_of(const struct runs_query *query)
 {
-    struct run_filter filter = { .after = query->after,
-                                 .since = query->range.since,
-                                 .until = query->range.until,
-                                 .status = query->status,
-                                 .workflow_run_id = query->workflow_run_id,
-                                 .version = query->agent_version,
-                                 .error_type = query->error_type,
-                                 .part = query->q,
-                                 .order = query->order,
-                                 .ascending = query->ascending,
-                                 .limit = query->limit,
-                                 .bytes = PAGE_BYTES,
-                                 .scan_max = str_is_null(query->q) ? SCAN_MAX : SEARCH_MAX };
+    return (struct run_filter){ .after = query->after,
+                                .since = query->range.since,
+                                .until = query->range.until,
+                                .status = query->status,
+                                .workflow_run_id = query->workflow_run_id,
+                                .version = query->agent_version,
+                                .error_type = query->error_type,
+                                .part = query->q,
+                                .order = query->order,
+                                .ascending = query->ascending,
+                                .limit = query->limit,
+                                .bytes = PAGE_BYTES,
+                                .scan_max = str_is_null(query->q) ? SCAN_MAX : SEARCH_MAX };
+}
+
+/* The runs of the page, with what they spent if that is wanted or decides the order. */
+static int find_runs(struct db *db, const struct run_ranking *ranking, bool with_cost,
+                     struct arena *arena, struct run_page *ret, struct error *err)
+{
+    if (run_order_is_spending(ranking->filter->order))
+        return run_ranking_read(db, ranking, arena, ret, err);
+    if (store_run_list(db, ranking->tenant->id, ranking->filter, arena, ret, err) != 0)
+        return -1;
+    return with_cost ? run_ranking_fill(db, ranking, arena, ret, err) : 0;
+}
+
+static void add_spending(const struct run_page *page, struct run_listed *listed)
+{
+    const struct run_found *found = page->runs.items;
+
+    for (size_t i = 0; i < page->runs.n; i++) {
+        listed[i].tokens = found[i].spent.tokens;
+        listed[i].cost = found[i].spent.cost_text;
+    }
+}
+
+/* A page, from one snapshot of the database. */
+static int load_page(struct db *db, const struct run_list_request *request, struct arena *arena,
+                     struct run_list *ret, struct error *err)
+{
+    const struct runs_query *query = request->query;
+    const struct tenant_entry *tenant = request->tenant;
+    struct run_filter filter = filter_of(query);
+    const struct run_ranking ranking = { request->engine, tenant, &filter };
     struct run_listed *listed;
     struct run_page page;
     bool there;
@@ -213,9 +253,11 @@ static int load_page(struct db *db, const struct tenant_entry *tenant,
         return -1;
     if (!there)
         return 0;
-    if (store_run_list(db, tenant->id, &filter, arena, &page, err) != 0)
+    if (find_runs(db, &ranking, query->include_cost, arena, &page, err) != 0)
         return -1;
     listed = to_listed(&page.runs, arena);
+    if (query->include_cost)
+        add_spending(&page, listed);
     if (query->include_steps && add_steps(db, tenant, &page, listed, arena, err) != 0)
         return -1;
     ret->runs = (struct list){ listed, page.runs.n };
@@ -225,14 +267,14 @@ static int load_page(struct db *db, const struct tenant_entry *tenant,
     return 0;
 }
 
-int run_list_read(struct db *db, const struct tenant_entry *tenant, const struct runs_query *query,
-                  struct arena *arena, struct run_list *ret, struct error *err)
+int run_list_read(struct db *db, const struct run_list_request *request, struct arena *arena,
+                  struct run_list *ret, struct error *err)
 {
     int r;
 
     if (db_begin(db, err) != 0)
         return -1;
-    r = load_page(db, tenant, query, arena, ret, err);
+    r = load_page(db, request, arena, ret, err);
     db_rollback(db);
     return r;
 }

@@ -6,13 +6,15 @@
 #include "shape/table.h"
 
 const char *const run_event_names[] = { "started", "completed", "failed", "in_progress", NULL };
+const char *const event_level_names[] = { "warning", "error", NULL };
 const char *const run_status_names[] = { "in_progress", "completed", "failed", NULL };
 
 static const char *const verdicts[] = { "accepted", "duplicate", "rejected", NULL };
 static const char *const reasons[] = { "agent_disabled", "agent_cap_reached", NULL };
 
-static const char *const run_order_names[] = { "started", "duration", "records", "events", "status",
-                                               "agent",   "version",  "error",   NULL };
+static const char *const run_order_names[] = { "started", "duration", "records", "events",
+                                               "status",  "agent",    "version", "error",
+                                               "tokens",  "cost",     NULL };
 
 bool runs_query_is_sorted(const struct runs_query *query)
 {
@@ -44,7 +46,7 @@ static void check_narrative(void *value, struct arena *arena, struct problems *p
 {
     struct narrative_query *q = value;
 
-    q->after = EVENT_PLACE_FIRST;
+    q->after = q->from_end ? EVENT_PLACE_LAST : EVENT_PLACE_FIRST;
     if (!str_is_null(q->cursor) && !event_cursor_parse(q->cursor, &q->after))
         rule_refuse_text(problems, arena, "cursor", q->cursor,
                          "Should be the unchanged next of a page of events");
@@ -167,6 +169,8 @@ SHAPE_BEGIN(run_listed_shape)
 #define MEMBER(m) m
     { LIST(steps, stored_event_shape), .flags = F_OMIT, .doc = "With include_steps: the run's in_progress events." },
     { STR(steps_next), .flags = F_OMIT, .doc = "Only when the run has more steps than a page holds: cursor of its events after these." },
+    { OPT_INT(tokens), .flags = F_OMIT, .doc = "With include_cost: the tokens of all models that the run used. Absent: none were reported." },
+    { STR(cost), .flags = F_OMIT, .doc = "With include_cost: what they cost in US dollars, as a decimal. Absent: no token has a price." },
     { OPT_INT(damaged), .flags = F_OMIT, .doc = "Steps left out because they do not match their checksums. Absent: none." },
 SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requested.",
           .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000, "records_processed": 42, "message": "42 invoices read", "event_count": 5, "last_event_at": "2026-01-15T09:31:12Z"}));
@@ -194,6 +198,7 @@ SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or 
 #define OWNER struct runs_query
 SHAPE_BEGIN(runs_query_shape)
     { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
+    { BOOL(include_cost),   .absent = "false", .doc = "Adds tokens and cost, as reported from a minute before the first of the runs started to an hour after the last event of any." },
     { STR(since),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
     { STR(until),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
     { INT(limit),           .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
@@ -203,7 +208,7 @@ SHAPE_BEGIN(runs_query_shape)
     { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
     { STR(agent_version),   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent." },
     { STR(error_type),      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error." },
-    { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; letters match in any case." },
+    { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters." },
     { ENUM(order),          .absent = "\"started\"", .choices = run_order_names, .doc = "What the list is sorted by, descending. Any order but the newest first sorts the newest 10,000 runs of the range (with q: 2,000), and has no pages." },
     { BOOL(ascending),      .absent = "false", .doc = "The other direction." },
 SHAPE_END(runs_query_shape, "RunsQuery", .rules = check_runs,
@@ -219,7 +224,7 @@ SHAPE_BEGIN(run_facets_query_shape)
     { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
     { STR(agent_version),   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent." },
     { STR(error_type),      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error." },
-    { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; letters match in any case." },
+    { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters." },
 SHAPE_END(run_facets_query_shape, "RunFacetsQuery", .rules = check_facets,
           .example = EXAMPLE({"status": "failed"}));
 #undef OWNER
@@ -249,7 +254,44 @@ SHAPE_END(run_facets_shape, "RunFacets", .doc = "Numbers of runs by the values o
 SHAPE_BEGIN(narrative_query_shape)
     { OPT_INT(limit), .flags = F_NULL, .least = 1, .most = 10000, .doc = "Events per page. Left out: all that fit in 16 MiB." },
     { STR(cursor),    .pattern = "^[0-9A-Za-z]{39}$", .flags = F_NULL, .doc = "The next of the previous page." },
+    { BOOL(from_end), .absent = "false", .doc = "The last events of the run, and with the next of that page as cursor those before them. Each page has its events in the order of the run." },
+    { STR(q),         .flags = F_NULL, .min = 1, .max = 64, .doc = "Only events with this text in the first 1,000 characters of their message, error, category or source; ASCII letters match in any case, with PostgreSQL all letters." },
+    { ENUM(level),    .flags = F_NULL, .choices = event_level_names, .doc = "warning: only warnings and errors; error: only errors, which are events of level error or critical and those with which a run failed." },
+    { STR(category),  .flags = F_NULL, .max = 256, .doc = "Only events of this category; empty: those without one." },
 SHAPE_END(narrative_query_shape, "NarrativeQuery", .rules = check_narrative);
+#undef OWNER
+
+#define OWNER struct timeline_tick
+SHAPE_BEGIN(timeline_tick_shape)
+    { TIME(at),    .flags = F_REQUIRED, .doc = "When its first event happened." },
+    { INT(events), .flags = F_REQUIRED, .doc = "Events close to each other." },
+    { INT(errors), .flags = F_REQUIRED, .doc = "How many of them are errors." },
+SHAPE_END(timeline_tick_shape, "TimelineTick", .doc = "Events of a category within a 200th of the time of the run.",
+          .example = EXAMPLE({"events": 512, "errors": 1}));
+#undef OWNER
+
+#define OWNER struct timeline_lane
+SHAPE_BEGIN(timeline_lane_shape)
+    { STR(category),                   .flags = F_REQUIRED, .doc = "As the events name it; empty: events without one." },
+    { INT(events),                     .flags = F_REQUIRED, .doc = "Its events." },
+    { INT(errors),                     .flags = F_REQUIRED, .doc = "How many of them are errors." },
+    { INT(warnings),                   .flags = F_REQUIRED, .doc = "How many of them are warnings." },
+    { TIME(first_at),                  .flags = F_REQUIRED, .doc = "When its first event happened." },
+    { TIME(last_at),                   .flags = F_REQUIRED, .doc = "When its last event happened." },
+    { LIST(ticks, timeline_tick_shape), .flags = F_REQUIRED, .doc = "At most 200, in the order of time." },
+SHAPE_END(timeline_lane_shape, "TimelineLane", .doc = "One category of a run.",
+          .example = EXAMPLE({"category": "fetch", "events": 512, "errors": 1, "warnings": 3}));
+#undef OWNER
+
+#define OWNER struct run_timeline
+SHAPE_BEGIN(run_timeline_shape)
+    { INT(events),                      .flags = F_REQUIRED, .doc = "Events that were counted: of a longer run the first 200,000 that arrived." },
+    { INT(errors),                      .flags = F_REQUIRED, .doc = "How many of them are errors." },
+    { INT(warnings),                    .flags = F_REQUIRED, .doc = "How many of them are warnings." },
+    { LIST(lanes, timeline_lane_shape), .flags = F_REQUIRED, .doc = "The first 24 categories, in the order of their first events." },
+    { INT(other_events),                .flags = F_REQUIRED, .doc = "Events of further categories." },
+SHAPE_END(run_timeline_shape, "RunTimeline", .doc = "When each category of a run was active.",
+          .example = EXAMPLE({"events": 512, "errors": 1, "warnings": 3, "other_events": 0}));
 #undef OWNER
 
 #define OWNER struct run_path

@@ -1,6 +1,6 @@
 /* shapes.h - run events as agents send them, and as they are read back. */
 #pragma once
-#include "features/events/event_rows.h"
+#include "features/events/event_page_store.h"
 #include "features/events/run_cursor.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
@@ -97,6 +97,8 @@ struct run_listed {
     struct run_summary run;
     struct list steps;     /* of struct stored_event; left out when items is NULL */
     struct str steps_next; /* null (left out): these are all steps */
+    struct opt_int tokens; /* the next two: left out unless requested and known */
+    struct str cost;
     struct opt_int damaged;
 };
 
@@ -110,7 +112,7 @@ extern const struct shape run_listed_shape; /* "RunListItem" */
 extern const struct shape run_list_shape;   /* "RunList" */
 
 struct runs_query {
-    bool include_steps;
+    bool include_steps, include_cost;
     struct str since, until; /* null */
     int64_t limit;
     struct str cursor, agent_name;           /* null */
@@ -163,12 +165,40 @@ extern const struct shape run_facets_shape;       /* "RunFacets" */
 struct narrative_query {
     struct opt_int limit;
     struct str cursor; /* null */
+    bool from_end;
+    struct str q, category; /* null */
+    int level;              /* enum event_level; -1: any */
 
-    struct event_place after; /* the parsed cursor; EVENT_PLACE_FIRST without one */
+    struct event_place after; /* the parsed cursor; without one, the end where reading begins */
 };
 
 extern const struct shape narrative_query_shape; /* "NarrativeQuery" */
 extern const struct shape run_path_shape;        /* "RunPath" */
+
+extern const char *const event_level_names[]; /* as enum event_level, ends in NULL */
+
+/* A run by category and time. */
+struct timeline_tick {
+    int64_t at;
+    int64_t events, errors;
+};
+
+struct timeline_lane {
+    struct str category;
+    int64_t events, errors, warnings;
+    int64_t first_at, last_at;
+    struct list ticks; /* of struct timeline_tick, in the order of time */
+};
+
+struct run_timeline {
+    int64_t events, errors, warnings;
+    struct list lanes;    /* of struct timeline_lane, in the order of their first events */
+    int64_t other_events; /* of further categories */
+};
+
+extern const struct shape timeline_tick_shape; /* "TimelineTick" */
+extern const struct shape timeline_lane_shape; /* "TimelineLane" */
+extern const struct shape run_timeline_shape;  /* "RunTimeline" */
 
 struct rebuild_query {
     int64_t after;

@@ -13,16 +13,14 @@
 static int submit_events(struct api_call *call, const struct telemetry_event *events, size_t n,
                          call_step_fn *fill, struct error *err)
 {
-    struct ingest_request *request;
+    struct ingest_request *request = ARENA_NEW(call->arena, struct ingest_request);
 
-    if (over_quota(call))
-        return over_quota_refuse(call, ingest_names(events, n, call->arena), n, err);
-    request = ARENA_NEW(call->arena, struct ingest_request);
     *request = (struct ingest_request){ .tenant = call->key->tenant,
                                         .events = events,
                                         .n = n,
                                         .bytes = call->exchange->request.body.len,
                                         .received_at = clock_wall_us(),
+                                        .over_quota = over_quota(call),
                                         .verdicts = ARENA_ARRAY(call->arena, enum verdict, n) };
     call->own = request;
     ingest_prepare(request);
@@ -75,6 +73,8 @@ static struct batch_result batch_result(struct batch_verdict *counts, enum verdi
     case VERDICT_AGENT_CAP:
         result.reason = STR_LIT("agent_cap_reached");
         break;
+    case VERDICT_OVER_QUOTA: /* the whole batch was refused */
+        break;
     }
     counts->rejected++;
     return result;
@@ -86,7 +86,8 @@ static int fill_batch_verdict(struct api_call *call, struct error *err)
     struct batch_result *results = ARENA_ARRAY(call->arena, struct batch_result, request->n);
     struct batch_verdict *answer = call->answer;
 
-    (void)err;
+    if (ingest_has_no_room(request))
+        return auth_refuse_quota(call, err);
     for (size_t i = 0; i < request->n; i++) {
         results[i] = batch_result(answer, request->verdicts[i]);
         results[i].index = (int64_t)i;
@@ -114,7 +115,7 @@ static int report_batch(struct api_call *call, struct error *err)
 const struct route telemetry_routes[] = {
     { ROUTE(POST, "/api/v1/telemetry", REPORT, 202), .handler = report_event, .also = ALSO_QUOTA, .body = &telemetry_event_shape, .answer = &event_verdict_shape,
       .id = "report_event", .summary = "Report one run event",
-      .description = "202 means that the event is durably stored. A repeated `event_id` is answered as `duplicate` and stored once, so retries are safe; a disabled agent is answered as `rejected`. An unknown agent is registered with its first event, within the agent cap of the plan." },
+      .description = "202 means that the event is durably stored. A repeated `event_id` is answered as `duplicate` and stored once, so retries are safe, also at the quota of the plan; a disabled agent is answered as `rejected`. An unknown agent is registered with its first event, within the agent cap of the plan." },
     { ROUTE(POST, "/api/v1/telemetry/batch", REPORT, 202), .handler = report_batch, .also = ALSO_QUOTA, .body = &telemetry_batch_shape, .answer = &batch_verdict_shape, .limit = LIMIT_BATCH,
       .id = "report_events", .summary = "Report many run events at once",
       .description = "All accepted events are stored in one transaction, and each event has a result in the order of the request. One malformed event makes the whole batch 422, and nothing is stored." },

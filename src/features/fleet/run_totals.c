@@ -18,14 +18,16 @@ enum {
     HOURS_UP_TO_DAYS = 2
 };
 
-/* Whole periods from the one that holds `since` on: the first would look like a fall otherwise. */
+/* Periods are whole hours or days, but only runs of the range count: their sum is the number of
+ * runs that the list has for the same range. */
 static struct run_totals_span span_of(int64_t tenant_id, const struct time_range *range,
                                       enum bucket bucket)
 {
     return (struct run_totals_span){ .tenant_id = tenant_id,
-                                     .first = timerange_bucket_start(bucket, range->since),
+                                     .since = range->since,
                                      .until = range->until,
                                      .limit = RUNS_MAX,
+                                     .first = timerange_bucket_start(bucket, range->since),
                                      .width_us = bucket == BUCKET_HOUR ? hour_us : day_us };
 }
 

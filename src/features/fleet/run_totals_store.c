@@ -22,7 +22,7 @@ ROW_END(run_total);
 
 static const struct db_query count_runs = {
     .row = &run_total,
-    .sql = "SELECT period, event, COUNT(*) AS runs FROM (SELECT (start_at - $2) / $5 AS period,"
+    .sql = "SELECT period, event, COUNT(*) AS runs FROM (SELECT (start_at - $6) / $5 AS period,"
            " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event" NEWEST ") newest"
            " GROUP BY period, event",
 };
@@ -41,7 +41,7 @@ ROW_END(agent_run_total);
 
 static const struct db_query agent_runs = {
     .row = &agent_run_total,
-    .sql = "SELECT (start_at - $2) / $6 AS period,"
+    .sql = "SELECT (start_at - $7) / $6 AS period,"
            " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event,"
            " CASE WHEN closing_at IS NULL THEN NULL ELSE"
            " COALESCE(duration_ms, (closing_at - start_at) / 1000) END AS duration_ms" NEWEST_OF_AGENT,
@@ -69,8 +69,8 @@ int store_run_totals(struct db *db, const struct run_totals_span *span, struct a
                      struct list *ret, struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(db_int(span->tenant_id), db_int(span->first), db_int(span->until),
-                db_int(span->limit), db_int(span->width_us));
+        DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until),
+                db_int(span->limit), db_int(span->width_us), db_int(span->first));
 
     return rows_list(db, &count_runs, args, arena, ret, err);
 }
@@ -78,9 +78,9 @@ int store_run_totals(struct db *db, const struct run_totals_span *span, struct a
 int store_agent_runs(struct db *db, const struct run_totals_span *span, struct arena *arena,
                      struct list *ret, struct error *err)
 {
-    const struct db_args args =
-        DB_ARGS(db_int(span->tenant_id), db_int(span->first), db_int(span->until),
-                db_int(span->limit), db_int(span->agent_id), db_int(span->width_us));
+    const struct db_args args = DB_ARGS(
+        db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(span->limit),
+        db_int(span->agent_id), db_int(span->width_us), db_int(span->first));
 
     return rows_list(db, &agent_runs, args, arena, ret, err);
 }
@@ -89,10 +89,10 @@ int store_error_totals(struct db *db, const struct run_totals_span *span, struct
                        struct list *ret, struct error *err)
 {
     const struct db_args of_all =
-        DB_ARGS(db_int(span->tenant_id), db_int(span->first), db_int(span->until),
+        DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until),
                 db_int(span->limit), db_int(ERROR_TOTALS_MAX));
     const struct db_args of_agent =
-        DB_ARGS(db_int(span->tenant_id), db_int(span->first), db_int(span->until),
+        DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until),
                 db_int(span->limit), db_int(span->agent_id), db_int(ERROR_TOTALS_MAX));
 
     return span->agent_id == 0 ? rows_list(db, &count_errors, of_all, arena, ret, err)

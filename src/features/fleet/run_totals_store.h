@@ -6,11 +6,12 @@
 
 struct db;
 
-/* Runs that started from `first` on and before `until`, the newest `limit` of them. */
+/* Runs that started from `since` on and before `until`, the newest `limit` of them. */
 struct run_totals_span {
-    int64_t tenant_id, first, until, limit;
+    int64_t tenant_id, since, until, limit;
     int64_t agent_id; /* 0: of all agents */
-    int64_t width_us; /* of a period; the first begins at `first` */
+    int64_t first;    /* when the first period begins: that of `since`, so not after it */
+    int64_t width_us; /* of a period */
 };
 
 struct run_total {

@@ -63,7 +63,7 @@ SHAPE_END(error_total_shape, "ErrorTotal", .doc = "Failed runs of one error type
 #define OWNER struct run_totals
 SHAPE_BEGIN(run_totals_shape)
     { STR(bucket),                     .flags = F_REQUIRED, .choices = bucket_names, .doc = "hour for at most two days, else day." },
-    { LIST(periods, run_period_shape), .flags = F_REQUIRED, .doc = "All from the one that holds the beginning, oldest first; the first is whole." },
+    { LIST(periods, run_period_shape), .flags = F_REQUIRED, .doc = "All from the one that holds the beginning, oldest first. Only runs that started in the range count, so the first and the last may be parts of an hour or day." },
     { LIST(errors, error_total_shape), .flags = F_REQUIRED, .doc = "The ten most frequent." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "Only the newest 100,000 runs were counted, or of an agent the newest 20,000." },
 SHAPE_END(run_totals_shape, "RunTotals", .doc = "Runs and failures over time.",

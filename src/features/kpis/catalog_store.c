@@ -7,13 +7,17 @@
 
 /* clang-format off */
 /* $3 is a JSON array of keys, so that one query covers a whole report; the result is their indexes
- * in it. */
+ * in it. PostgreSQL looks keys up in a hash table for NOT IN; NOT EXISTS it may plan as a loop over all
+ * pairs, as long as it has no statistics. */
 static const struct db_query select_undeclared = {
     .sqlite = "SELECT j.key FROM json_each($3) j WHERE NOT EXISTS (SELECT 1 FROM kpis k"
               " WHERE k.tenant_id = $1 AND k.agent_id = $2 AND k.key = j.value) ORDER BY j.key",
     .postgres = "SELECT j.place - 1 FROM json_array_elements_text(CAST($3 AS json))"
-                " WITH ORDINALITY AS j (key, place) WHERE NOT EXISTS (SELECT 1 FROM kpis k"
-                " WHERE k.tenant_id = $1 AND k.agent_id = $2 AND k.key = j.key) ORDER BY j.place",
+                " WITH ORDINALITY AS j (key, place) WHERE j.key NOT IN (SELECT k.key FROM kpis k"
+                " WHERE k.tenant_id = $1 AND k.agent_id = $2) ORDER BY j.place",
+    .citus = "SELECT j.place - 1 FROM json_array_elements_text(CAST($3 AS json))"
+             " WITH ORDINALITY AS j (key, place) WHERE NOT EXISTS (SELECT 1 FROM kpis k"
+             " WHERE k.tenant_id = $1 AND k.agent_id = $2 AND k.key = j.key) ORDER BY j.place",
 };
 /* clang-format on */
 

@@ -32,7 +32,7 @@ static int report_business(struct api_call *call, struct error *err)
     if (report_begin(call, body->client_id, body->agent_name, &business->report, err) != 0)
         return -1;
     if (over_quota(call))
-        return over_quota_refuse(call, &body->agent_name, 1, err);
+        return over_quota_refuse(call, body->agent_name, err);
     business->body = body;
     business_report_prepare(business);
     return call_submit(call, &business->report.job, fill_business_verdict, err);

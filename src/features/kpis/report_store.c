@@ -61,16 +61,21 @@ static const struct db_query put_all = {
     .postgres = PUT_VALUE " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[],"
                 " $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],"
                 " $9::double precision[], $10::text[], $11::bigint[])" REPLACE_VALUE " RETURNING key",
+    .citus = "SELECT 1", /* one by one there */
 };
-/* The run's values of the keys in $3, a JSON array, with their indexes in it. */
+/* The run's values of the keys in $3, a JSON array, with their indexes in it. PostgreSQL does not
+ * flatten a LATERAL with an OFFSET: it looks each key up, and does not compare all pairs. */
 static const struct db_query select_old = {
     .sqlite = "SELECT " BUSINESS_VALUE_SUMMED("v.") ", j.key"
               " FROM json_each($3) j CROSS JOIN business_values v"
               " WHERE v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.value",
-    .postgres = "SELECT " BUSINESS_VALUE_SUMMED("v.") ", j.place - 1"
+    .postgres = "SELECT v.*, j.place - 1"
                 " FROM json_array_elements_text(CAST($3 AS json)) WITH ORDINALITY AS j (key, place)"
-                " JOIN business_values v"
-                " ON v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.key",
+                " CROSS JOIN LATERAL (SELECT " BUSINESS_VALUE_SUMMED("x.") " FROM business_values x"
+                " WHERE x.tenant_id = $1 AND x.run_no = $2 AND x.key = j.key OFFSET 0) v",
+    .citus = "SELECT " BUSINESS_VALUE_SUMMED("v.") ", j.place - 1"
+             " FROM json_array_elements_text(CAST($3 AS json)) WITH ORDINALITY AS j (key, place)"
+             " JOIN business_values v ON v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.key",
 };
 static const struct db_query put_breakdown = {
     .sql = "INSERT INTO business_breakdowns (tenant_id, run_no, metric, dimensions,"
@@ -378,13 +383,12 @@ static int put_values(struct db *db, struct putting *p, struct rollups *rollups,
 {
     const struct db_args args =
         DB_ARGS(db_int(p->place->tenant_id), db_int(p->run_no), db_text(p->rows->keys));
-    const bool at_once = strcmp(db_dialect(db), "postgres") == 0 && !db_is_distributed(db);
 
     if (p->rows->n_values == 0)
         return 0;
     memset(p->old, 0, p->rows->n_values * sizeof(*p->old));
     if (db_exec(db, &select_old, args, read_old, p, err) != 0 ||
-        (at_once ? put_at_once(db, p, err) : put_each(db, p, err)) != 0)
+        (pg_arrays_suit(db) ? put_at_once(db, p, err) : put_each(db, p, err)) != 0)
         return -1;
     for (size_t i = 0; i < p->rows->n_values; i++)
         if (p->old[i].replaced)

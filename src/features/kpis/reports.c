@@ -35,6 +35,7 @@ void business_report_prepare(struct business_report *business)
     store_business_prepare(business->body, business->report.arena, &business->rows);
     business->undeclared = (struct list){ 0 };
     business->report.job = (struct writer_job){
+        .announce = report_announce,
         .apply = business_report_apply,
         .committed = business_report_committed,
         .tenant_id = business->report.tenant->id,

@@ -118,13 +118,22 @@ static int oidc_tick(struct engine *e, const struct tick *tick, struct error *er
     return state->lapse == NULL ? 0 : lapse_tick(state->lapse, e, tick, err);
 }
 
+/* Sign-ins that wait for the provider get a 503, so that the stop need not wait for it too. */
+static void oidc_leave(struct engine *e)
+{
+    struct oidc_state_owned *state = engine_state(e, &oidc_feature);
+
+    if (state->oidc.workers != NULL)
+        workers_stop(state->oidc.workers);
+}
+
 /* While there is a writer: a sign-in under way may need it. */
 static void oidc_stop(struct engine *e)
 {
     struct oidc_state_owned *state = engine_state(e, &oidc_feature);
 
-    workers_free(state->oidc.workers);
-    state->oidc.workers = NULL;
+    if (state->oidc.workers != NULL)
+        workers_end(state->oidc.workers);
 }
 
 static void oidc_close(void *ctx)
@@ -133,6 +142,7 @@ static void oidc_close(void *ctx)
 
     if (state == NULL)
         return;
+    workers_free(state->oidc.workers);
     provider_free(state->oidc.provider);
     lapse_free(state->lapse);
     if (state->has_curl)
@@ -144,11 +154,12 @@ static void oidc_close(void *ctx)
 const struct feature oidc_feature = {
     .name = "oidc",
     .about = "Sign-in by an identity provider (OpenID Connect), and the roles of its groups.",
-    .routes = { oidc_sign_in_routes, oidc_routes },
+    .routes = { oidc_sign_in_routes, oidc_sign_out_routes, oidc_routes },
     .commands = { oidc_commands },
     .open = oidc_open,
     .start = oidc_start,
     .tick = oidc_tick,
+    .leave = oidc_leave,
     .stop = oidc_stop,
     .close = oidc_close,
 };

@@ -34,6 +34,7 @@ struct id_claims {
     bool has_groups;
     struct list groups;    /* of struct str */
     bool groups_elsewhere; /* too many for the token: it only says where to ask for them */
+    struct str token;      /* the ID token itself, of provider_redeem() */
 };
 
 /* Checks a token and reads its claims into the arena. ERR_NOT_FOUND: none of `keys` signed it, but

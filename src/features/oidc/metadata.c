@@ -21,6 +21,13 @@ static int read_endpoint(yyjson_val *root, const char *name, struct arena *arena
     return 0;
 }
 
+static int read_optional(yyjson_val *root, const char *name, struct arena *arena, struct str *ret,
+                         struct error *err)
+{
+    *ret = STR_NULL;
+    return yyjson_obj_get(root, name) == NULL ? 0 : read_endpoint(root, name, arena, ret, err);
+}
+
 /* Without a list Basic is what every provider knows. */
 static bool knows_basic(yyjson_val *methods)
 {
@@ -51,10 +58,9 @@ static int read_root(yyjson_val *root, const char *issuer, struct arena *arena,
         return -1;
     ret->secret_in_body =
         !knows_basic(yyjson_obj_get(root, "token_endpoint_auth_methods_supported"));
-    ret->userinfo_endpoint = STR_NULL;
-    if (yyjson_obj_get(root, "userinfo_endpoint") == NULL)
-        return 0;
-    return read_endpoint(root, "userinfo_endpoint", arena, &ret->userinfo_endpoint, err);
+    if (read_optional(root, "userinfo_endpoint", arena, &ret->userinfo_endpoint, err) != 0)
+        return -1;
+    return read_optional(root, "end_session_endpoint", arena, &ret->end_session_endpoint, err);
 }
 
 int metadata_read(struct str json, const char *issuer, struct arena *arena, struct metadata *ret,

@@ -10,8 +10,8 @@
 
 struct metadata {
     struct str authorization_endpoint, token_endpoint, jwks_uri;
-    struct str userinfo_endpoint; /* STR_NULL: none */
-    bool secret_in_body;          /* the token endpoint does not know Basic authentication */
+    struct str userinfo_endpoint, end_session_endpoint; /* STR_NULL: none */
+    bool secret_in_body; /* the token endpoint does not know Basic authentication */
 };
 
 /* Reads the document of this issuer into the arena. ERR_INVALID: it is of another one, or lacks an

@@ -169,9 +169,9 @@ static int create_user(const struct admitting *a, struct identity_row *ret, stru
     const struct id_claims *claims = a->person->claims;
     const struct str email =
         user_email_normal(str_is_null(claims->email) ? STR_LIT("") : claims->email, a->arena);
-    const struct user_create create = { .email = email,
-                                        .password = STR_LIT(""),
-                                        .role = PLATFORM_NONE };
+    const struct user_create create = {
+        .email = email, .password = STR_LIT(""), .role = PLATFORM_NONE, .confirmed = true
+    }; /* by email_problem() */
     const char *problem = email_problem(a->person, email);
     struct user_row existing;
     struct user user;

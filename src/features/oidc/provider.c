@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "features/oidc/base64url.h"
 #include "features/oidc/fetch.h"
 #include "features/oidc/jwks.h"
@@ -119,6 +120,14 @@ static int fetch_all(struct provider *p, struct error *err) REQUIRES(p->lock)
     return 0;
 }
 
+/* Counts what is the provider's fault, or that of the settings. */
+static int count_fault(int r, const struct error *err)
+{
+    if (r != 0)
+        metric_add(err->code == ERR_UNAVAILABLE ? METRIC_OIDC_UNAVAILABLE : METRIC_OIDC_INVALID, 1);
+    return r;
+}
+
 static bool is_older(int64_t at_us, int64_t seconds)
 {
     return clock_mono_us() - at_us >= seconds * USEC_PER_SEC;
@@ -131,7 +140,7 @@ static int refresh(struct provider *p, struct error *err) REQUIRES(p->lock)
         return 0;
     if (!p->failed || is_older(p->failed_us, FAILURE_S)) {
         p->failure = (struct error){ 0 };
-        p->failed = fetch_all(p, &p->failure) != 0;
+        p->failed = count_fault(fetch_all(p, &p->failure), &p->failure) != 0;
         p->failed_us = clock_mono_us();
         if (p->failed)
             log_write(LOG_WARNING, "oidc", "the identity provider is of no use: %s",
@@ -154,6 +163,7 @@ static int know(struct provider *p, struct arena *arena, struct metadata *ret, s
             .authorization_endpoint = arena_copy(arena, p->metadata.authorization_endpoint),
             .token_endpoint = arena_copy(arena, p->metadata.token_endpoint),
             .userinfo_endpoint = arena_copy(arena, p->metadata.userinfo_endpoint),
+            .end_session_endpoint = arena_copy(arena, p->metadata.end_session_endpoint),
             .secret_in_body = p->metadata.secret_in_body,
         };
     lock_release(&p->lock);
@@ -181,6 +191,26 @@ int provider_sign_in_url(struct provider *p, const struct flow *flow, struct are
                      "&state=%s&nonce=%s&code_challenge=%s&code_challenge_method=S256",
                      STR_ARG(endpoint), has_query ? '&' : '?', STR_ARG(client_id),
                      STR_ARG(redirect), STR_ARG(scopes), flow->state, flow->nonce, flow->challenge);
+    return 0;
+}
+
+int provider_sign_out_url(struct provider *p, struct str id_token, struct arena *arena,
+                          struct str *ret, struct error *err)
+{
+    struct metadata metadata;
+    struct str endpoint, client_id;
+
+    *ret = STR_NULL;
+    if (know(p, arena, &metadata, err) != 0)
+        return -1;
+    endpoint = metadata.end_session_endpoint;
+    if (str_is_null(endpoint))
+        return 0;
+    client_id = percent_encode(str_of(p->options.client_id), arena);
+    id_token = percent_encode(id_token, arena);
+    *ret = arena_printf(arena, "%.*s%cclient_id=%.*s&id_token_hint=%.*s", STR_ARG(endpoint),
+                        memchr(endpoint.data, '?', endpoint.len) != NULL ? '&' : '?',
+                        STR_ARG(client_id), STR_ARG(id_token));
     return 0;
 }
 
@@ -344,10 +374,14 @@ int provider_redeem(struct provider *p, struct str code, const struct flow *flow
     struct redemption x = { .p = p, .code = code, .flow = flow, .arena = arena };
     struct tokens tokens = { 0 };
 
-    if (know(p, arena, &x.metadata, err) != 0 || ask_tokens(&x, &tokens, err) != 0 ||
-        check_token(&x, tokens.id_token, ret, err) != 0)
+    if (know(p, arena, &x.metadata, err) != 0)
         return -1;
+    if (ask_tokens(&x, &tokens, err) != 0) /* a wrong code is the fault of the one who sent it */
+        return err->code == ERR_INVALID ? -1 : count_fault(-1, err);
+    if (count_fault(check_token(&x, tokens.id_token, ret, err), err) != 0)
+        return -1;
+    ret->token = tokens.id_token;
     if (!str_is_null(ret->email) && ret->has_groups)
         return 0;
-    return ask_user_info(&x, &tokens, ret, err);
+    return count_fault(ask_user_info(&x, &tokens, ret, err), err);
 }

@@ -36,6 +36,11 @@ void provider_free(struct provider *p);
 int provider_sign_in_url(struct provider *p, const struct flow *flow, struct arena *arena,
                          struct str *ret, struct error *err) MUST_CHECK;
 
+/* Where the browser goes to sign out, with the ID token that it signed in with; in the arena.
+ * STR_NULL: the provider has no such page. ERR_UNAVAILABLE as above. */
+int provider_sign_out_url(struct provider *p, struct str id_token, struct arena *arena,
+                          struct str *ret, struct error *err) MUST_CHECK;
+
 /* Exchanges the code for an ID token, checks it, and completes its claims; in the arena.
  * ERR_UNAVAILABLE as above; ERR_INVALID: the provider refuses the code; ERR_FORBIDDEN: it refuses
  * this client, or its answer is not to be believed; with the reason. */

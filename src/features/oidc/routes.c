@@ -146,6 +146,8 @@ static int add_identity(struct api_call *call, struct db *db, struct error *err)
     if (users_find(db, email_of(call), call->arena, &user, err) != 0 ||
         store_identities_of(db, user.user_id, call->arena, &now, err) != 0)
         return -1;
+    if (users_check_confirmed(&user, 0, err) != 0) /* a password that is known stays valid */
+        return -1;
     if (now.n >= IDENTITIES_MAX)
         return err_set(err, ERR_CONFLICT, "A user can have %d identities; delete them first",
                        IDENTITIES_MAX);
@@ -197,7 +199,7 @@ const struct route oidc_routes[] = {
       .description = "By issuer and subject; empty for a user who signs in with a password only." },
     { ROUTE(POST, IDENTITIES, PLATFORM, 200), .handler = begin_link, .change = add_identity, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .params = &user_path_shape, .body = &identity_create_shape, .answer = &identity_list_shape, .audit = "identity.add",
       .id = "link_user_identity", .summary = "Link a user to a person at the identity provider",
-      .description = "That person then signs in as this user, with the roles of their groups. 403 for one's own user, and with a personal access token." },
+      .description = "That person then signs in as this user, with the roles of their groups. 409 when the e-mail address of the user is not confirmed. 403 for one's own user, and with a personal access token." },
     { ROUTE(DELETE, IDENTITIES, PLATFORM, 200), .handler = begin_link, .change = remove_identities, .topic = CHANGE_USERS, .also = ALSO_NOT_FOUND, .params = &user_path_shape, .answer = &identity_list_shape, .audit = "identity.delete",
       .id = "unlink_user_identities", .summary = "Unlink a user from the identity provider",
       .description = "The user can no longer sign in by it; open sessions go on. 403 for one's own user, and with a personal access token." },

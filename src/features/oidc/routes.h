@@ -4,5 +4,6 @@
 #include "cli/command.h"
 
 extern const struct route oidc_sign_in_routes[];
+extern const struct route oidc_sign_out_routes[];
 extern const struct route oidc_routes[];
 extern const struct command oidc_commands[];

@@ -38,6 +38,13 @@ SHAPE_END(oidc_begun_shape, "OidcBegun", .doc = "A sign-in that has begun.",
           .example = EXAMPLE({"url": "https://login.example.com/authorize?response_type=code&client_id=muster"}));
 #undef OWNER
 
+#define OWNER struct oidc_sign_out
+SHAPE_BEGIN(oidc_sign_out_shape)
+    { STR(url), .flags = F_REQUIRED | F_NULL, .doc = "Where the browser goes to sign out of the identity provider. Null: nowhere." },
+SHAPE_END(oidc_sign_out_shape, "OidcSignOut", .doc = "How to sign out of the identity provider.",
+          .example = EXAMPLE({"url": "https://login.example.com/session/end?client_id=muster&id_token_hint=…"}));
+#undef OWNER
+
 #define OWNER struct oidc_return
 SHAPE_BEGIN(oidc_return_shape)
     { STR(code),  .min = 1, .max = CODE_MAX, .flags = F_REQUIRED, .doc = "Parameter `code` of the redirect." },

@@ -20,6 +20,10 @@ struct oidc_begun {
     struct str url;
 };
 
+struct oidc_sign_out {
+    struct str url; /* null */
+};
+
 struct oidc_return {
     struct str code, state;
     struct str iss; /* null */
@@ -66,6 +70,7 @@ struct identity_list {
 
 extern const struct shape oidc_state_shape;         /* "OidcState" */
 extern const struct shape oidc_begun_shape;         /* "OidcBegun" */
+extern const struct shape oidc_sign_out_shape;      /* "OidcSignOut" */
 extern const struct shape oidc_return_shape;        /* "OidcReturn" */
 extern const struct shape oidc_group_create_shape;  /* "OidcGroupCreate" */
 extern const struct shape oidc_group_shape;         /* "OidcGroup" */

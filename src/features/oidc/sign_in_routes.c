@@ -11,6 +11,7 @@
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/access/users/accounts.h"
@@ -188,6 +189,7 @@ static int refuse_person(struct api_call *call, struct error *err)
 
 static void refusal_entered(struct api_call *call, const struct error *err)
 {
+    metric_add(METRIC_OIDC_REFUSED, 1);
     call->set_cookie = STR_NULL;
     if (err != NULL)
         call_reply(call, err);
@@ -220,10 +222,13 @@ static void admitted(struct api_call *call, const struct error *err)
 {
     const struct oidc_step *step = call->own;
 
-    if (err == NULL && step->admission.refused)
+    if (err == NULL && step->admission.refused) {
         refusal_entered(call, NULL);
-    else
-        vouched_opened(call, err);
+        return;
+    }
+    if (err == NULL)
+        metric_add(METRIC_OIDC_SIGN_INS, 1);
+    vouched_opened(call, err);
 }
 
 /* Only a code that the provider refuses is a failure of the address that sent it. All else that
@@ -245,6 +250,8 @@ static void redeem(struct worker_job *job, const struct error *refused)
     accounts_end_attempt(call, &step->attempt, wrong_code, false);
     if (r == 0) {
         step->session->digest = session_begin(call);
+        if (step->claims.token.len <= VOUCHER_MAX)
+            step->session->voucher = step->claims.token;
         call_change(call, CHANGE_USERS, admit, admitted);
     } else if (wrong_code || err.code == ERR_FORBIDDEN) {
         if (!wrong_code)
@@ -252,6 +259,7 @@ static void redeem(struct worker_job *job, const struct error *refused)
         memcpy(step->why, err.text, sizeof(step->why));
         call_change(call, CHANGE_NOTHING, enter_refusal, refusal_entered);
     } else {
+        metric_add(METRIC_OIDC_FAILED, 1);
         reply_unavailable(call, refused != NULL ? refused : &err);
     }
 }

@@ -82,17 +82,27 @@ int workers_new(struct workers **ret, struct error *err)
     return 0;
 }
 
-void workers_free(struct workers *w)
+void workers_stop(struct workers *w)
 {
-    if (w == NULL)
-        return;
     atomic_store(&w->cancel, true);
     lock_acquire(&w->lock);
     w->stopping = true;
     cond_broadcast(&w->filled);
     lock_release(&w->lock);
-    for (size_t i = 0; i < w->n_threads; i++)
-        pthread_join(w->threads[i], NULL);
+}
+
+void workers_end(struct workers *w)
+{
+    workers_stop(w);
+    while (w->n_threads > 0)
+        pthread_join(w->threads[--w->n_threads], NULL);
+}
+
+void workers_free(struct workers *w)
+{
+    if (w == NULL)
+        return;
+    workers_end(w);
     cond_done(&w->filled);
     lock_done(&w->lock);
     free(w);

@@ -24,8 +24,13 @@ struct worker_job {
 /* The caller owns *ret. */
 int workers_new(struct workers **ret, struct error *err) MUST_CHECK;
 
-/* Runs what is queued with an error, sets workers_cancel(), and waits for the rest. NULL is fine.
- */
+/* From now on jobs are not begun, also those that are queued, and workers_cancel() is true. */
+void workers_stop(struct workers *w);
+
+/* Stops, and waits for what was begun. Jobs may still be submitted: they are refused. */
+void workers_end(struct workers *w);
+
+/* No other thread may use it any longer. NULL is fine. */
 void workers_free(struct workers *w);
 
 /* True once they are to stop. */

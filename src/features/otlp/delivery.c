@@ -113,7 +113,7 @@ static int delivery_apply(struct writer_job *job, struct txn *txn, struct error 
 
     if (ingest_add(&d->request, txn, err) != 0)
         return -1;
-    return note_usages(d, txn, err);
+    return d->request.over_quota ? 0 : note_usages(d, txn, err);
 }
 
 static void delivery_committed(struct writer_job *job)
@@ -130,8 +130,10 @@ static void delivery_committed(struct writer_job *job)
 
 void delivery_prepare(struct delivery *d)
 {
-    d->request.job = (struct writer_job){ .apply = delivery_apply,
+    d->request.job = (struct writer_job){ .announce = ingest_announce,
+                                          .apply = delivery_apply,
                                           .committed = delivery_committed,
+                                          .tenant_id = d->request.tenant->id,
                                           .cost = &span_cost,
                                           .events = d->request.n,
                                           .bytes = d->request.bytes };

@@ -66,7 +66,8 @@ static int fill_delivered(struct api_call *call, struct error *err)
     struct intake in = *d->intake;
     const struct intake_origin *origins = in.origins.items;
 
-    (void)err;
+    if (ingest_has_no_room(&d->request))
+        return auth_refuse_quota(call, err);
     for (size_t i = 0; i < in.origins.n; i++)
         count_rejected(call, d, &origins[i], &in);
     fill_answer(call, &in);
@@ -75,12 +76,8 @@ static int fill_delivered(struct api_call *call, struct error *err)
 
 static int deliver(struct api_call *call, const struct intake *in, struct error *err)
 {
-    struct delivery *d;
+    struct delivery *d = ARENA_NEW(call->arena, struct delivery);
 
-    if (over_quota(call))
-        return over_quota_refuse(call, ingest_names(in->events.items, in->events.n, call->arena),
-                                 in->events.n, err);
-    d = ARENA_NEW(call->arena, struct delivery);
     *d = (struct delivery){
         .intake = in,
         .request = { .tenant = call->key->tenant,
@@ -88,6 +85,7 @@ static int deliver(struct api_call *call, const struct intake *in, struct error 
                      .n = in->events.n,
                      .bytes = call->exchange->request.body.len + in->bytes,
                      .received_at = in->received_at,
+                     .over_quota = over_quota(call),
                      .verdicts = ARENA_ARRAY(call->arena, enum verdict, in->events.n) },
     };
     call->own = d;

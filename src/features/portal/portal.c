@@ -75,6 +75,16 @@ static int send_callback(struct api_call *call, struct error *err)
     return 0;
 }
 
+static int send_docs(struct api_call *call, struct error *err)
+{
+    const struct portal_file *page = find_file(STR_LIT("/docs"));
+
+    if (page == NULL)
+        return send_page(call, err);
+    reply_with(call, page, false);
+    return 0;
+}
+
 static int send_asset(struct api_call *call, struct error *err)
 {
     const struct portal_file *file = find_file(call->exchange->request.path);
@@ -89,8 +99,10 @@ static int send_asset(struct api_call *call, struct error *err)
 const struct route portal_routes[] = {
     { ROUTE(GET, "/", OPEN, 200), .handler = send_page, .page = true,
       .summary = "Get the portal" },
-    { ROUTE(GET, "/docs", OPEN, 200), .handler = send_page, .page = true,
+    { ROUTE(GET, "/docs", OPEN, 200), .handler = send_docs, .page = true,
       .summary = "Get the page that shows the API and tries it" },
+    { ROUTE(GET, "/docs/", OPEN, 200), .handler = send_docs, .page = true,
+      .summary = "Get the same page" },
     { ROUTE(GET, "/oidc/callback", OPEN, 200), .handler = send_callback, .page = true,
       .summary = "Get the portal, after signing in by the identity provider" },
     { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_asset, .page = true,

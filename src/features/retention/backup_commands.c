@@ -1,18 +1,14 @@
 /* backup_commands.c - backup, restore and check.
  *
- * They read the embedded database with a connection of their own, while a
- * server may be running: a read-only connection neither writes nor
- * checkpoints. A copy is one snapshot. The server's write-ahead log cannot
- * restart while a copy is being made; so the copy is abandoned when another
- * server takes over the data directory, which must empty the log before it
- * listens.
+ * They read the database with a connection of their own (maintenance.h). A copy
+ * is one snapshot. The server's write-ahead log cannot restart while a copy is
+ * being made; so the copy is abandoned when another server takes over the data
+ * directory, which must empty the log before it listens.
  */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "cli/datadir.h"
 #include "cli/files.h"
 #include "db/db.h"
 #include "db/migrate.h"
@@ -23,54 +19,8 @@
 #include "features/audit/store.h"
 #include "features/retention/backup_store.h"
 #include "features/retention/commands.h"
+#include "features/retention/maintenance.h"
 #include "shape/shape.h"
-
-enum { CHECK_US = 20000 }; /* between two checks of who holds the data directory */
-
-/* The database of a data directory, open for maintenance. */
-struct maintenance {
-    struct datadir datadir;
-    struct db *db;
-    int64_t holder;
-    int64_t checked_us;
-};
-
-static bool same_holder(void *ctx)
-{
-    struct maintenance *k = ctx;
-    int64_t now_us = clock_mono_us();
-
-    if (now_us - k->checked_us < CHECK_US)
-        return true;
-    k->checked_us = now_us;
-    return datadir_holder(&k->datadir) == k->holder;
-}
-
-static void maintenance_end(struct maintenance *k)
-{
-    db_close(k->db);
-    datadir_done(&k->datadir);
-}
-
-/* Takes the lock if it is free, so that no server starts to write meanwhile; otherwise reads beside
- * the server that holds it. */
-static int maintenance_begin(struct maintenance *k, struct invocation *in, struct error *err)
-{
-    *k = (struct maintenance){ 0 };
-    datadir_init(&k->datadir, in->settings.data, &in->arena);
-    if (in->settings.database[0] != '\0')
-        return db_open(in->settings.database, DB_MAINTENANCE, &k->db, err);
-    if (datadir_ensure(&k->datadir, false, err) != 0 ||
-        (datadir_lock(&k->datadir, err) != 0 && err->code != ERR_BUSY))
-        return -1;
-    k->holder = datadir_holder(&k->datadir);
-    if (db_open(k->datadir.database, DB_MAINTENANCE, &k->db, err) != 0) {
-        datadir_done(&k->datadir);
-        return -1;
-    }
-    db_watch(k->db, same_holder, k);
-    return 0;
-}
 
 static int refuse_postgres(const struct invocation *in, const char *tool, struct error *err)
 {

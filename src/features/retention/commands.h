@@ -4,3 +4,4 @@
 
 extern const struct command retention_commands[];
 extern const struct command backup_commands[];
+extern const struct command recount_commands[];

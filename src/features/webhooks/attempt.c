@@ -229,6 +229,11 @@ static struct str mail_body_of(struct attempt *f, struct str from, struct str to
     return webhook_body_mail(&notice, from, to, &f->arena);
 }
 
+static bool is_mail(const struct attempt *f)
+{
+    return f->letter != NULL || f->webhook.format == WEBHOOK_EMAIL;
+}
+
 static const char *prepare_mail(struct attempt *f, const struct mail_options *mail)
 {
     const struct str from = str_of(mail->from);
@@ -270,8 +275,7 @@ const char *attempt_prepare(struct attempt *f, const struct attempt_options *opt
     if (f->easy == NULL)
         err_die("out of memory");
     set_common(f);
-    return f->letter != NULL || f->webhook.format == WEBHOOK_EMAIL ? prepare_mail(f, &options->mail)
-                                                                   : prepare_post(f);
+    return is_mail(f) ? prepare_mail(f, &options->mail) : prepare_post(f);
 }
 
 /* Gives libcurl the addresses found, so that it does not look the name up again. */
@@ -326,7 +330,7 @@ static const char *error_of(struct attempt *f, CURLcode result, long status)
 {
     if (f->forbidden)
         return not_public;
-    if (status > 0) {
+    if (status > 0 && !(is_mail(f) && status < 400)) { /* of mail: the last step that went well */
         (void)snprintf(f->error, sizeof(f->error), "the target answered with status %ld", status);
         return f->error;
     }
@@ -335,7 +339,7 @@ static const char *error_of(struct attempt *f, CURLcode result, long status)
 
 struct attempt_end attempt_finish(struct attempt *f, CURLcode result)
 {
-    bool mail = f->webhook.format == WEBHOOK_EMAIL;
+    const bool mail = is_mail(f);
     struct attempt_end end = { .ms = (clock_raw_us() - f->began_us) / USEC_PER_MSEC };
     curl_off_t retry_after = 0;
     long status = 0;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "db/db.h"
+#include "db/postgres/array.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -45,6 +46,13 @@ static const struct db_query insert_message = {
     .sql = "INSERT INTO messages (tenant_id, message_id, type, created_at, data, pending)"
            " VALUES ($1, $2, $3, $4, $5, 1)",
 };
+/* The same for many, each of which would be a round trip. */
+static const struct db_query insert_messages = {
+    .postgres = "INSERT INTO messages (tenant_id, message_id, type, created_at, data, pending)"
+                " SELECT CAST($1 AS BIGINT), id, type, at, data, 1 FROM unnest($2::text[], $3::text[], $4::bigint[],"
+                " $5::text[]) AS x(id, type, at, data)",
+    .citus = "SELECT 1", /* one by one there */
+};
 static const struct db_query next_pending_tenant = {
     .sql = "SELECT tenant_id FROM messages WHERE pending = 1 AND tenant_id > $1"
            " ORDER BY tenant_id, created_at, message_id LIMIT 1",
@@ -63,6 +71,13 @@ static const struct db_query end_pending = {
 static const struct db_query insert_delivery = {
     .sql = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
            " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)",
+};
+static const struct db_query insert_deliveries = {
+    .postgres = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
+                " state, attempts, next_at) SELECT CAST($1 AS BIGINT), id, webhook, message, at, 0, 0, next"
+                " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])"
+                " AS x(id, webhook, message, at, next)",
+    .citus = "SELECT 1", /* one by one there */
 };
 static const struct db_query count_waiting = {
     .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE tenant_id = $1"
@@ -138,13 +153,31 @@ static const int64_t TOO_FAR_US = 2LL * 86400 * USEC_PER_SEC;
 /* Greater than every id: the cursor of the first page. */
 static const struct str above_all = STR_INIT("~");
 
-int store_message_add(struct db *db, const struct message_row *row, struct error *err)
+int store_messages_add(struct db *db, const struct message_row *rows, size_t n, struct arena *arena,
+                       struct error *err)
 {
-    const struct db_args args =
-        DB_ARGS(db_int(row->tenant_id), db_text(row->message_id), db_text(row->type),
-                db_int(row->created_at), db_text(row->data));
+    struct db_value args[5] = { db_int(rows[0].tenant_id) };
+    const bool at_once = n > 1 && pg_arrays_suit(db);
+    struct pg_arrays arrays;
+    int r = 0;
 
-    return db_run(db, &insert_message, args, err);
+    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        args[1] = db_text(rows[i].message_id);
+        args[2] = db_text(rows[i].type);
+        args[3] = db_int(rows[i].created_at);
+        args[4] = db_text(rows[i].data);
+        if (at_once)
+            pg_arrays_add(&arrays, args + 1);
+        else
+            r = db_run(db, &insert_message, DB_ARGS_OF(args), err);
+    }
+    if (at_once) {
+        pg_arrays_args(&arrays, args + 1);
+        r = db_run(db, &insert_messages, DB_ARGS_OF(args), err);
+    }
+    pg_arrays_done(&arrays);
+    return r;
 }
 
 int store_messages_next_tenant(struct db *db, int64_t after, int64_t *ret, struct error *err)
@@ -166,13 +199,32 @@ int store_message_end_pending(struct db *db, const struct message_row *row, stru
     return db_run(db, &end_pending, DB_ARGS(db_int(row->tenant_id), db_text(row->message_id)), err);
 }
 
-int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err)
+int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t n,
+                         struct arena *arena, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->delivery_id),
-                                        db_text(row->webhook_id), db_text(row->message.message_id),
-                                        db_int(row->created_at), rows_time_value(row->next_at));
+    struct db_value args[6] = { db_int(rows[0].tenant_id) };
+    const bool at_once = n > 1 && pg_arrays_suit(db);
+    struct pg_arrays arrays;
+    int r = 0;
 
-    return db_run(db, &insert_delivery, args, err);
+    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        args[1] = db_text(rows[i].delivery_id);
+        args[2] = db_text(rows[i].webhook_id);
+        args[3] = db_text(rows[i].message.message_id);
+        args[4] = db_int(rows[i].created_at);
+        args[5] = db_int(rows[i].next_at);
+        if (at_once)
+            pg_arrays_add(&arrays, args + 1);
+        else
+            r = db_run(db, &insert_delivery, DB_ARGS_OF(args), err);
+    }
+    if (at_once) {
+        pg_arrays_args(&arrays, args + 1);
+        r = db_run(db, &insert_deliveries, DB_ARGS_OF(args), err);
+    }
+    pg_arrays_done(&arrays);
+    return r;
 }
 
 int store_deliveries_waiting(struct db *db, int64_t tenant_id, int64_t most, int64_t *ret,

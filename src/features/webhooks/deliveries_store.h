@@ -45,8 +45,9 @@ struct delivery_filter {
     int64_t limit;
 };
 
-/* Adds a message whose deliveries are pending. */
-int store_message_add(struct db *db, const struct message_row *row, struct error *err) MUST_CHECK;
+/* Adds messages of one tenant whose deliveries are pending. The arena is scratch space. */
+int store_messages_add(struct db *db, const struct message_row *rows, size_t n, struct arena *arena,
+                       struct error *err) MUST_CHECK;
 
 /* The first tenant after the id `after` that has pending messages; 0: none. */
 int store_messages_next_tenant(struct db *db, int64_t after, int64_t *ret,
@@ -59,8 +60,9 @@ int store_messages_pending(struct db *db, int64_t tenant_id, int64_t limit, stru
 int store_message_end_pending(struct db *db, const struct message_row *row,
                               struct error *err) MUST_CHECK;
 
-/* Adds the delivery, due at row->next_at. */
-int store_delivery_add(struct db *db, const struct delivery_row *row, struct error *err) MUST_CHECK;
+/* Adds deliveries of one tenant, due at their next_at. The arena is scratch space. */
+int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t n,
+                         struct arena *arena, struct error *err) MUST_CHECK;
 
 /* How many deliveries of the tenant wait for an attempt, counted up to `most`. */
 int store_deliveries_waiting(struct db *db, int64_t tenant_id, int64_t most, int64_t *ret,

@@ -1,6 +1,7 @@
 /* feature.c - the courier, with a connection of its own. */
 #include "engine/feature.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -8,6 +9,7 @@
 #include "db/db.h"
 #include "engine/engine.h"
 #include "features/access/mailer.h"
+#include "features/access/users/shapes.h"
 #include "features/features.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/commands.h"
@@ -46,27 +48,47 @@ static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
         vault_add_sealed_table(vault_of(e), &webhooks_sealed[i]);
     if (webhooks->context.sends_mail)
         access_set_mailer(e, letter_send);
-    return engine_serves(e) ? db_open(engine_database(e), DB_READER, &webhooks->db, err) : 0;
+    return engine_serves(e) ? engine_open_reader(e, &webhooks->db, err) : 0;
 }
 
-/* What can only fail later, with the first mail, is refused at the start. */
-static int check_mail_settings(const struct settings *settings, struct error *err)
+/* The server sees the file as it will when it sends. */
+static int check_password_file(const char *path, struct error *err)
 {
-    struct str url = str_of(settings->smtp_url), from = str_of(settings->smtp_from);
+    FILE *file = fopen(path, "re");
+    int c = file != NULL ? fgetc(file) : EOF;
 
-    if (url.len == 0)
+    if (file != NULL)
+        (void)fclose(file);
+    if (c != EOF && c != '\n')
         return 0;
-    if (!str_starts(url, STR_LIT("smtp://")) && !str_starts(url, STR_LIT("smtps://")))
-        return err_set(err, ERR_INVALID,
-                       "smtp_url: '%s' does not begin with smtp:// or smtps://: give one such as "
-                       "smtps://mail.example.com:465",
-                       settings->smtp_url);
-    if (memchr(from.data, '@', from.len) == NULL)
+    return err_set(err, ERR_INVALID,
+                   "smtp_password_file: '%s' %s: give a file that the service may read, with the "
+                   "password in its first line",
+                   path, file == NULL ? "cannot be read" : "has no password");
+}
+
+/* What can only fail later, with the first mail, is refused at the start. settings.c checks
+ * smtp_url. */
+static int check_mail_settings(const struct settings *settings, struct arena *arena,
+                               struct error *err)
+{
+    const bool has_user = settings->smtp_user[0] != '\0';
+
+    if (settings->smtp_url[0] == '\0')
+        return 0;
+    if (!user_is_email(user_email_normal(str_of(settings->smtp_from), arena)))
         return err_set(err, ERR_INVALID,
                        "smtp_from: '%s' is not an e-mail address: smtp_url needs the sender, such "
                        "as muster@example.com",
                        settings->smtp_from);
-    return 0;
+    if (has_user && settings->smtp_password_file[0] == '\0')
+        return err_set(err, ERR_INVALID,
+                       "smtp_password_file: '' is no file: smtp_user needs one with the password");
+    if (!has_user && settings->smtp_password_file[0] != '\0')
+        return err_set(err, ERR_INVALID,
+                       "smtp_user: '' is no user: smtp_password_file needs the name of the user "
+                       "whose password it has");
+    return has_user ? check_password_file(settings->smtp_password_file, err) : 0;
 }
 
 static int start_courier(struct engine *e, struct error *err)
@@ -91,9 +113,15 @@ static int start_courier(struct engine *e, struct error *err)
 
 static int webhooks_start(struct engine *e, struct error *err)
 {
+    struct arena arena;
+    int r;
+
     if (!engine_serves(e))
         return 0; /* webhooks_courier() starts it */
-    return check_mail_settings(engine_settings(e), err) != 0 ? -1 : start_courier(e, err);
+    arena_init(&arena);
+    r = check_mail_settings(engine_settings(e), &arena, err);
+    arena_done(&arena);
+    return r != 0 ? -1 : start_courier(e, err);
 }
 
 /* Few commands send anything, and a connection costs as much as many of them do. A command makes

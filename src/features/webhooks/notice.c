@@ -34,6 +34,11 @@ static const struct meaning meanings[] = {
     { "budget.exceeded", "BudgetExceeded", "warning",
       "See which agents and models cost most; choose a cheaper model or raise the budget.", true },
     { "budget.recovered", "BudgetExceeded", "warning", nothing, false },
+    { "budget.forecast", "BudgetForecast", "warning",
+      "See which agents and models cost most, while there is time to choose a cheaper model or "
+      "raise the budget.",
+      true },
+    { "budget.on_track", "BudgetForecast", "warning", nothing, false },
     { "agent.failing", "AgentFailing", "error",
       "Open the agent's failed runs: what they have in common is the cause.", true },
     { "agent.healthy", "AgentFailing", "error", "Nothing to do: its runs complete again.", false },

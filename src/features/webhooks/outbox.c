@@ -1,12 +1,15 @@
 /* outbox.c - messages, and their deliveries to webhooks in steps. */
 #include "features/webhooks/outbox.h"
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
 #include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/store.h"
+#include "shape/rows.h"
 
 enum {
     MESSAGE_DIGITS = 24,
@@ -50,70 +53,77 @@ static bool subscribes(const struct webhook_row *webhook, struct str type)
     return webhook->enabled && has_type(webhook->types, type);
 }
 
-static int add_message(struct db *db, const struct outbox_message *message, struct arena *arena,
-                       struct error *err)
+static int add_messages(struct db *db, const struct outbox_message *messages, size_t n,
+                        struct arena *arena, struct error *err)
 {
-    const struct message_row row = { .tenant_id = message->tenant_id,
-                                     .message_id = make_message_id(arena),
-                                     .type = message->type,
-                                     .created_at = message->at,
-                                     .data = message->data };
+    struct message_row *rows;
     bool subscribed;
 
-    if (store_webhooks_subscribed(db, row.tenant_id, row.type, &subscribed, err) != 0)
+    if (store_webhooks_subscribed(db, messages[0].tenant_id, messages[0].type, &subscribed, err) !=
+        0)
         return -1;
-    return subscribed ? store_message_add(db, &row, err) : 0;
+    if (!subscribed)
+        return 0;
+    rows = ARENA_ARRAY(arena, struct message_row, n);
+    for (size_t i = 0; i < n; i++) {
+        assert(messages[i].tenant_id == messages[0].tenant_id &&
+               str_eq(messages[i].type, messages[0].type));
+        rows[i] = (struct message_row){ .tenant_id = messages[i].tenant_id,
+                                        .message_id = make_message_id(arena),
+                                        .type = messages[i].type,
+                                        .created_at = messages[i].at,
+                                        .data = messages[i].data };
+    }
+    return store_messages_add(db, rows, n, arena, err);
 }
 
-int outbox_add(struct db *db, const struct outbox_message *message, struct error *err)
+int outbox_add(struct db *db, const struct outbox_message *messages, size_t n, struct error *err)
 {
     struct arena arena;
     int r;
 
+    assert(n > 0);
     arena_init(&arena);
-    r = add_message(db, message, &arena, err);
+    r = add_messages(db, messages, n, &arena, err);
     arena_done(&arena);
     return r;
 }
 
 /* What a step adds: deliveries of a tenant to its webhooks. */
 struct fan {
-    struct list webhooks; /* of struct webhook_row */
-    int64_t room;         /* deliveries that may be added */
-    int64_t dropped;      /* deliveries that did not fit */
+    struct list webhooks;  /* of struct webhook_row */
+    struct rows delivered; /* of struct delivery_row: to be stored */
+    int64_t room;          /* deliveries that may be added */
+    int64_t dropped;       /* deliveries that did not fit */
 };
 
-static int add_deliveries(struct db *db, const struct message_row *message, struct fan *fan,
-                          struct arena *arena, struct error *err)
+static void add_deliveries(const struct message_row *message, struct fan *fan, struct arena *arena)
 {
     const struct webhook_row *rows = fan->webhooks.items;
     int64_t now = clock_wall_us();
 
     for (size_t i = 0; i < fan->webhooks.n; i++) {
-        const struct delivery_row delivery = { .tenant_id = message->tenant_id,
-                                               .delivery_id = make_delivery_id(arena, now),
-                                               .webhook_id = rows[i].webhook_id,
-                                               .message = *message,
-                                               .created_at = now,
-                                               .next_at = now };
-
         if (!subscribes(&rows[i], message->type))
             continue;
         if (fan->room == 0) {
             fan->dropped++;
             continue;
         }
-        if (store_delivery_add(db, &delivery, err) != 0)
-            return -1;
+        *(struct delivery_row *)rows_add(&fan->delivered) =
+            (struct delivery_row){ .tenant_id = message->tenant_id,
+                                   .delivery_id = make_delivery_id(arena, now),
+                                   .webhook_id = rows[i].webhook_id,
+                                   .message = *message,
+                                   .created_at = now,
+                                   .next_at = now };
         fan->room--;
     }
-    return store_message_end_pending(db, message, err);
 }
 
 static int fan_out(struct db *db, int64_t tenant_id, struct arena *arena, struct error *err)
 {
     const struct message_row *messages;
-    struct fan fan = { 0 };
+    struct fan fan = { .delivered = { .arena = arena, .size = sizeof(struct delivery_row) } };
     struct list pending;
     int64_t limit, waiting;
 
@@ -125,9 +135,14 @@ static int fan_out(struct db *db, int64_t tenant_id, struct arena *arena, struct
     if (store_messages_pending(db, tenant_id, limit > 0 ? limit : 1, arena, &pending, err) != 0)
         return -1;
     messages = pending.items;
-    for (size_t i = 0; i < pending.n; i++)
-        if (add_deliveries(db, &messages[i], &fan, arena, err) != 0)
+    for (size_t i = 0; i < pending.n; i++) {
+        add_deliveries(&messages[i], &fan, arena);
+        if (store_message_end_pending(db, &messages[i], err) != 0)
             return -1;
+    }
+    if (fan.delivered.n > 0 &&
+        store_deliveries_add(db, fan.delivered.items, fan.delivered.n, arena, err) != 0)
+        return -1;
     if (fan.dropped > 0)
         log_write(LOG_WARNING, "webhook",
                   "tenant %lld has %d deliveries waiting: %lld more were not made",

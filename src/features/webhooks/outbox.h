@@ -19,8 +19,10 @@ struct outbox_message {
 
 enum { OUTBOX_DATA_MAX = 16 << 10 };
 
-/* Within a transaction. Stores nothing if no enabled webhook subscribes to the type. */
-int outbox_add(struct db *db, const struct outbox_message *message, struct error *err) MUST_CHECK;
+/* Within a transaction: messages of one tenant and type. Stores nothing if no enabled webhook
+ * subscribes to the type. */
+int outbox_add(struct db *db, const struct outbox_message *messages, size_t n,
+               struct error *err) MUST_CHECK;
 
 /* Within a transaction: adds the deliveries of the tenant's oldest pending messages, a bounded
  * number of them. When DELIVERIES_WAITING_MAX wait for an attempt already, a message's deliveries

@@ -3,6 +3,7 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "engine/engine.h"
+#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/shapes.h"
@@ -12,12 +13,14 @@
 /* Every path but that of the list has the webhook's id as its second value. */
 static struct webhooks_call hooks_of(struct api_call *call, struct db *db)
 {
-    return (struct webhooks_call){ .db = db,
-                                   .context = webhooks_context(call->api->engine),
-                                   .tenant_id = call->tenant_id,
-                                   .webhook_id =
-                                       call->values.n > 1 ? call->values.values[1] : STR_NULL,
-                                   .arena = call->arena };
+    return (struct webhooks_call){
+        .db = db,
+        .context = webhooks_context(call->api->engine),
+        .tenant_id = call->tenant_id,
+        .tells_failed_runs = call->tenant != NULL && atomic_load(&call->tenant->run_failed),
+        .webhook_id = call->values.n > 1 ? call->values.values[1] : STR_NULL,
+        .arena = call->arena
+    };
 }
 
 static int list_webhooks(struct api_call *call, struct db *db, struct error *err)

@@ -13,10 +13,12 @@ const char *const webhook_format_names[] = { "standard", "slack",     "email",  
                                              "discord",  "pagerduty", "alertmanager", NULL };
 const char *const delivery_state_names[] = { "waiting", "delivered", "dead", NULL };
 const char *const message_types[] = {
-    "agent.silent",           "agent.recovered",   "run.failed",         "run.stuck",
-    "run.recovered",          "kpi.crossed",       "kpi.recovered",      "budget.exceeded",
-    "budget.recovered",       "agent.failing",     "agent.healthy",      "failure_rate.exceeded",
-    "failure_rate.recovered", "duration.exceeded", "duration.recovered", NULL
+    "agent.silent",      "agent.recovered",       "run.failed",
+    "run.stuck",         "run.recovered",         "kpi.crossed",
+    "kpi.recovered",     "budget.exceeded",       "budget.recovered",
+    "budget.forecast",   "budget.on_track",       "agent.failing",
+    "agent.healthy",     "failure_rate.exceeded", "failure_rate.recovered",
+    "duration.exceeded", "duration.recovered",    NULL
 };
 
 static bool is_type(struct str s)
@@ -129,7 +131,7 @@ SHAPE_BEGIN(webhook_shape)
     { BOOL(enabled),           .flags = F_REQUIRED, .doc = "Whether messages are sent." },
     { TIME(created_at),        .flags = F_REQUIRED, .doc = "When it was created." },
     { STR(secret),             .flags = F_REQUIRED | F_NULL, .doc = "Shown only once, when it is created: whsec_…" },
-    { STR(warning),            .flags = F_OMIT, .doc = "When it is created: why messages cannot be sent to it yet. Absent: they can." },
+    { STR(warning),            .flags = F_OMIT, .doc = "When it is created: why messages, or those of a type that it names, cannot be sent to it yet. Absent: they can." },
     { INT(waiting),            .flags = F_REQUIRED, .doc = "Deliveries waiting to be sent." },
     { INT(dead),               .flags = F_REQUIRED, .doc = "Deliveries that failed for good." },
     { TIME(last_delivered_at), .flags = F_REQUIRED | F_NULL, .doc = "When a message was last delivered. Null: never." },

@@ -74,6 +74,18 @@ static int make_secret(const struct webhooks_call *call, struct webhook_row *row
     return r;
 }
 
+/* Does the list name a type of which there are messages only with the rule run_failed? */
+static bool names_failed_runs(const struct list *types)
+{
+    const struct str *items = types->items;
+
+    for (size_t i = 0; i < types->n; i++)
+        if (str_eq_c(items[i], "run.failed") || str_eq_c(items[i], "agent.failing") ||
+            str_eq_c(items[i], "agent.healthy"))
+            return true;
+    return false;
+}
+
 int webhooks_add(const struct webhooks_call *call, const struct webhook_create *create,
                  struct webhook *ret, struct error *err)
 {
@@ -102,6 +114,8 @@ int webhooks_add(const struct webhooks_call *call, const struct webhook_create *
     ret->secret = secret;
     if (is_mail(row.url) && !call->context->sends_mail)
         ret->warning = STR_LIT("No e-mail can be sent: set smtp_url and smtp_from");
+    else if (names_failed_runs(&create->types) && !call->tells_failed_runs)
+        ret->warning = STR_LIT("Failed runs are not told yet: set the alert rule run_failed");
     return 0;
 }
 

@@ -32,8 +32,9 @@ struct webhooks_call {
     struct db *db;
     const struct webhooks_context *context;
     int64_t tenant_id;
-    struct str webhook_id; /* for calls about one webhook */
-    struct arena *arena;   /* for the answer */
+    bool tells_failed_runs; /* its rule run_failed is on */
+    struct str webhook_id;  /* for calls about one webhook */
+    struct arena *arena;    /* for the answer */
 };
 
 /* NULL, or a sentence that says why the URL cannot be used. */

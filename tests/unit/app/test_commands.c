@@ -110,6 +110,7 @@ TEST(paths_bodies_and_lines_name_what_is_there)
 
         CHECK_INT(unknown_names(c, NULL, c->path), 0);
         CHECK(c->answer_of != NULL || unknown_names(c, shape, c->line) == 0);
+        CHECK(c->answer_of != NULL || unknown_names(c, shape, c->note) == 0);
         CHECK(member == NULL || template_field(shape, str_of(member)) != NULL);
         CHECK(c->next == NULL || template_field(shape, STR_LIT("next")) != NULL);
         CHECK(c->next == NULL || strchr(c->path, '?') != NULL); /* it is appended with '&' */

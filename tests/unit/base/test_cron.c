@@ -106,36 +106,46 @@ static const char *const zones[] = {
     "Europe/Dublin", "America/Scoresbysund",
 };
 
-/* Is a local time due in the second when the clock jumps over it? */
-static bool is_skipped_now(const struct oracle_row *row, time_t at)
-{
-    struct tm before, now;
-    time_t last = at - 1;
+/* What the clock of a zone shows at a minute. */
+struct minute {
+    struct tm local;
+    time_t skipped; /* seconds that it has just jumped over */
+    bool repeated;  /* it showed the same before */
+};
 
-    if (localtime_r(&last, &before) == NULL || localtime_r(&at, &now) == NULL ||
-        now.tm_gmtoff <= before.tm_gmtoff)
-        return false;
-    for (time_t local = at + before.tm_gmtoff; local < at + now.tm_gmtoff; local += 60) {
+enum { DAYS = 3, MINUTES = DAYS * 24 * 60 };
+
+static struct minute minutes[MINUTES];
+
+static struct tm local_at(time_t at)
+{
+    struct tm local;
+
+    CHECK(localtime_r(&at, &local) != NULL);
+    return local;
+}
+
+static struct minute read_minute(time_t at)
+{
+    struct minute m = { .local = local_at(at) };
+    long jump = m.local.tm_gmtoff - local_at(at - 1).tm_gmtoff;
+
+    m.skipped = jump > 0 ? jump : 0;
+    for (time_t back = 1800; back <= 7200; back += 1800)
+        m.repeated |= local_at(at - back).tm_gmtoff - m.local.tm_gmtoff == back;
+    return m;
+}
+
+/* Is a local time due in the second when the clock jumps over it? */
+static bool is_skipped_now(const struct oracle_row *row, time_t at, const struct minute *m)
+{
+    time_t end = at + m->local.tm_gmtoff;
+
+    for (time_t local = end - m->skipped; local < end; local += 60) {
         struct tm skipped;
 
         CHECK(gmtime_r(&local, &skipped) != NULL);
         if (row->is_due(&skipped))
-            return true;
-    }
-    return false;
-}
-
-/* Did the clock show this minute before? */
-static bool is_repeated(time_t at)
-{
-    struct tm now, then;
-
-    CHECK(localtime_r(&at, &now) != NULL);
-    for (time_t back = 1800; back <= 7200; back += 1800) {
-        time_t earlier = at - back;
-
-        CHECK(localtime_r(&earlier, &then) != NULL);
-        if (then.tm_gmtoff - now.tm_gmtoff == back)
             return true;
     }
     return false;
@@ -146,28 +156,27 @@ static bool names_hours(const struct oracle_row *row)
     return row->is_due != each_quarter && row->is_due != each_hour_at_30;
 }
 
-static bool is_due_at(const struct oracle_row *row, time_t at)
+static bool is_due_at(const struct oracle_row *row, time_t at, const struct minute *m)
 {
-    struct tm now;
-
-    CHECK(localtime_r(&at, &now) != NULL);
-    if (names_hours(row) && is_skipped_now(row, at))
+    if (names_hours(row) && is_skipped_now(row, at, m))
         return true;
-    return row->is_due(&now) && (!names_hours(row) || !is_repeated(at));
+    return row->is_due(&m->local) && (!names_hours(row) || !m->repeated);
 }
 
-/* All due times of some days, found by looking at each minute, and by cron_next(). */
-static void compare(const struct oracle_row *row, const char *zone_name, const char *from, int days)
+/* All due times of some days, found by looking at each of `minutes`, and by cron_next(). */
+static void compare(const struct oracle_row *row, const char *zone_name, int64_t begin)
 {
     const struct cron cron = parsed(row->text);
     const struct zone *zone = zone_find(str_of(zone_name));
-    int64_t begin = seconds_of(from), next = begin - 1;
+    int64_t next = begin - 1;
 
     assert_non_null(zone);
-    for (int64_t at = begin; at < begin + (int64_t)days * 86400; at += 60) {
+    for (int i = 0; i < MINUTES; i++) {
+        int64_t at = begin + (int64_t)i * 60;
+
         if (next < at)
             next = cron_next(&cron, zone, at - 1);
-        if (is_due_at(row, (time_t)at) != (next == at))
+        if (is_due_at(row, (time_t)at, &minutes[i]) != (next == at))
             fail_msg("'%s' in %s: wrong at %lld, next is %lld", row->text, zone_name, (long long)at,
                      (long long)next);
     }
@@ -184,9 +193,14 @@ TEST(due_times_are_those_that_a_search_of_every_minute_finds)
 
     for (size_t z = 0; z < COUNT_OF(zones); z++) {
         use_zone(zones[z]);
-        for (size_t i = 0; i < COUNT_OF(oracle); i++)
-            for (size_t f = 0; f < COUNT_OF(froms); f++)
-                compare(&oracle[i], zones[z], froms[f], 3);
+        for (size_t f = 0; f < COUNT_OF(froms); f++) {
+            int64_t begin = seconds_of(froms[f]);
+
+            for (int i = 0; i < MINUTES; i++)
+                minutes[i] = read_minute((time_t)begin + (time_t)i * 60);
+            for (size_t i = 0; i < COUNT_OF(oracle); i++)
+                compare(&oracle[i], zones[z], begin);
+        }
     }
 }
 

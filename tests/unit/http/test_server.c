@@ -169,6 +169,43 @@ TEST(continue_is_said_only_when_the_body_is_wanted)
     wire_stop(&w);
 }
 
+/* Sends a body of `size` bytes to a route that takes `limit`; returns how many could be sent. */
+static size_t send_too_much(int fd, size_t limit, size_t size)
+{
+    static const char zeros[KIB(64)];
+    char head[128];
+    size_t sent = 0;
+
+    (void)snprintf(head, sizeof(head),
+                   "POST /limit%zu HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n", limit, size);
+    wire_say(fd, head);
+    while (sent < size) {
+        size_t left = size - sent < sizeof(zeros) ? size - sent : sizeof(zeros);
+        ssize_t n = send(fd, zeros, left, MSG_NOSIGNAL);
+
+        if (n < 0)
+            break;
+        sent += (size_t)n;
+    }
+    return sent;
+}
+
+TEST(a_client_that_sends_a_body_to_its_end_still_reads_that_it_was_too_large)
+{
+    struct wire w;
+    int fd;
+
+    wire_start(&w, NULL, 1, NULL);
+    fd = wire_connect(&w);
+    CHECK_INT(send_too_much(fd, MIB(4), MIB(16)), MIB(16));
+    check_reply(fd, 413, NULL);
+    check_end(fd);
+    fd = wire_connect(&w); /* it is bounded */
+    CHECK(send_too_much(fd, 1000, MIB(64)) < MIB(64));
+    close(fd);
+    wire_stop(&w);
+}
+
 TEST(head_is_answered_like_get_without_the_body)
 {
     struct wire w;

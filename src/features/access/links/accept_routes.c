@@ -114,9 +114,11 @@ static int accept_link(struct api_call *call, struct db *db, struct error *err)
     struct link_accepted *answer = call->answer;
     struct session_user *user = ARENA_NEW(call->arena, struct session_user);
     struct user person;
+    const struct user_patch patch = { .role = -1, .password = step->hash };
     const char *action = link->kind == LINK_RESET ? "password.reset" : "invitation.accept";
 
-    if (links_accept(db, link, step->hash, call->arena, &person, err) != 0)
+    if (accounts_forget_factor(call, db, link->email, &patch, err) != 0 ||
+        links_accept(db, link, step->hash, call->arena, &person, err) != 0)
         return -1;
     answer->email = user->email = link->email;
     user->user_id = person.user_id;
@@ -180,7 +182,7 @@ const struct route accept_routes[] = {
       .description = "404, with a sentence, for a link that is unknown, used, revoked or expired. After ten of those in 15 minutes from an address the answer is 429." },
     { ROUTE(POST, "/api/v1/auth/link/accept", OPEN, 200), .handler = begin_accept, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .body = &link_accept_shape, .answer = &link_accepted_shape,
       .id = "accept_link", .summary = "Choose a password by an invitation or reset link",
-      .description = "An invitation creates the user with the roles that it was made for: 409 when there is a user by now. A reset ends the user's sessions and the links that they made, and deletes their personal access tokens. Sign in afterwards. Throttled as above." },
+      .description = "An invitation creates the user with the roles that it was made for: 409 when there is a user by now, unless the link was sent by e-mail and the address of the user is not confirmed: then the person gets that account. A reset ends the user's sessions and the links that they made, and deletes their personal access tokens. The second factor of an account that was not confirmed ends. Sign in afterwards. Throttled as above." },
     { 0 },
 };
 /* clang-format on */

@@ -11,8 +11,9 @@
 #define SHOW_OPTION                                                                                \
     { "show-link", OPTION_FLAG, .help = "print the link instead of sending it by e-mail" }
 #define CREATED_LINE                                                                               \
-    "{mailed?link sent to '{email}' by e-mail|{mail_problem?not sent by e-mail: {mail_problem}\n}" \
-    "{url}}"
+    "{mailed?link sent to '{email}' by e-mail|{mail_problem?not sent by e-mail: {mail_problem}"    \
+    "{url?\n|; the link is not shown, because an account with that address is not confirmed: "     \
+    "muster user reset-link {email} gives it to the person}}{url?{url}}}"
 
 static int user_invite_bind(struct invocation *in, struct str *ret, struct error *err)
 {
@@ -34,12 +35,12 @@ const struct command link_commands[] = {
       .help = "invite a person, who chooses a password by a link that works once and for seven days; it is sent by e-mail if a mail server is set, else printed",
       .examples = "muster user invite ada@example.com --tenant acme --role admin",
       .method = METHOD_POST, .path = INVITATIONS, .bind = user_invite_bind,
-      .answer = &link_created_shape, .line = CREATED_LINE },
+      .answer = &link_created_shape, .line = CREATED_LINE, .note = "{url_note}" },
     { "user", "reset-link", .args = { EMAIL_ARG }, .options = OPTIONS(SHOW_OPTION),
       .help = "create a link with which a user chooses a new password, once and within an hour; sent or printed as above",
       .examples = "muster user reset-link ada@example.com",
       .method = METHOD_POST, .path = "/api/v1/platform/users/{email}/reset-link", .body = &reset_request_shape,
-      .answer = &link_created_shape, .line = CREATED_LINE },
+      .answer = &link_created_shape, .line = CREATED_LINE, .note = "{url_note}" },
     { "invitation", "list",
       .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "those of this tenant, not of the platform" }),
       .help = "list the open invitations of the platform or of a tenant",

@@ -33,7 +33,7 @@ static int enter_request(struct api_call *call, struct db *db, struct error *err
                                           .is_platform_admin = step->user.role == PLATFORM_ADMIN };
 
     call->audit_target = known ? step->user.email : STR_LIT("unknown user");
-    if (!str_is_null(step->made.token))
+    if (!str_is_null(step->made.mailed))
         call->audit_detail =
             arena_printf(call->arena, "{\"link_id\":\"%.*s\"}", STR_ARG(step->made.row.link_id));
     else if (known && step->user.password.len == 0)
@@ -63,7 +63,7 @@ static void post_link(struct api_call *call, const struct forgot_step *step)
         "Choose one within an hour:\r\n\r\n%s/#/link?token=%.*s\r\n\r\n"
         "The link works once. If you did not ask, ignore this mail: your password "
         "is unchanged.\r\n",
-        engine_settings(e)->public_url, engine_settings(e)->public_url, STR_ARG(step->made.token));
+        engine_settings(e)->public_url, engine_settings(e)->public_url, STR_ARG(step->made.mailed));
 
     forgot_post(access_forgot(e), step->user.email, text, step->made.row.link_id);
 }
@@ -77,7 +77,7 @@ static void asked(struct api_call *call, const struct error *err)
         call_reply(call, err);
         return;
     }
-    if (!str_is_null(step->made.token))
+    if (!str_is_null(step->made.mailed))
         post_link(call, step);
     if (!forgot_hold(access_forgot(call->api->engine), call))
         call_reply(call, &busy);
@@ -95,9 +95,10 @@ static int begin_ask(struct api_call *call, struct error *err)
     if (engine_settings(e)->password_sign_in == 0)
         return call_refuse(call, err, 409, "Sign-in with a password is switched off here");
     if (!forgot_is_possible(e))
-        return call_refuse(call, err, 409,
-                           "This service cannot send e-mail: ask an admin of your workspace or the "
-                           "operator of the service for a reset link");
+        return call_refuse(
+            call, err, 409,
+            "This service cannot send e-mail: ask a platform admin or the operator of "
+            "the service for a reset link");
     wait_s = forgot_admit(access_forgot(e), &from);
     if (wait_s > 0) {
         call->rate.reset_s = wait_s;

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/auth.h"
+#include "features/access/links/forgot.h"
 #include "features/access/links/links.h"
 #include "features/access/links/shapes.h"
 #include "features/access/mailer.h"
@@ -24,15 +25,15 @@
 struct link_step {
     struct link_wish wish;
     struct link_made made;
-    bool show; /* rather than send it */
-    struct str url;
+    bool show;      /* rather than send it */
+    struct str url; /* as it is mailed; the answer has the one to show */
     struct mail mail;
     struct api_call *call;
 };
 
 static struct str maker(const struct api_call *call)
 {
-    return call->user == NULL ? STR_LIT("operator") : call->user->email;
+    return call->user == NULL ? STR_LIT(LINK_OPERATOR) : call->user->email;
 }
 
 static int begin_step(struct api_call *call, const struct link_wish *wish, bool show)
@@ -41,23 +42,38 @@ static int begin_step(struct api_call *call, const struct link_wish *wish, bool 
 
     step->wish = *wish;
     step->wish.made_by = maker(call);
+    step->wish.by_mail = !show && forgot_is_possible(call->api->engine);
     step->show = show;
     step->call = call;
     call->own = step;
     return 0;
 }
 
-/* Where people open the portal, as far as the settings say. */
-static struct str base_url(const struct api_call *call)
+/* Where people open the portal, as far as it is known. */
+static int find_base(const struct api_call *call, struct str *ret, struct error *err)
 {
-    const struct settings *settings = engine_settings(call->api->engine);
-    const char *scheme = call->api->secure ? "https" : "http";
-    const char *listen = settings->listen;
+    const struct str named = str_of(engine_settings(call->api->engine)->public_url);
 
-    if (settings->public_url[0] != '\0')
-        return str_of(settings->public_url);
-    return arena_printf(call->arena, "%s://%s%s", scheme, listen[0] == ':' ? "localhost" : "",
-                        listen);
+    *ret = named.len > 0 ? named : call->api->own_url;
+    if (!str_is_null(*ret))
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "The service listens on any free port, so the link's address is not known: set "
+                   "public_url to the URL that people open");
+}
+
+/* A link that leads to another machine for every person who opens it. */
+static struct str url_note(const struct api_call *call)
+{
+    if (engine_settings(call->api->engine)->public_url[0] != '\0' || !call->api->own_url_is_local)
+        return STR_NULL;
+    return STR_LIT("The link opens the service on the machine where it is opened: set public_url "
+                   "to the URL that people use");
+}
+
+static struct str link_url(struct arena *arena, struct str base, struct str token)
+{
+    return arena_printf(arena, "%.*s/#/link?token=%.*s", STR_ARG(base), STR_ARG(token));
 }
 
 /* On the writer. */
@@ -65,19 +81,22 @@ static int make_link(struct api_call *call, struct db *db, struct error *err)
 {
     struct link_step *step = call->own;
     struct link_created *answer = call->answer;
-    const struct str base = base_url(call);
+    struct str base;
 
     call->audit_target = step->wish.email;
     call->audit_platform = step->wish.tenant_id == 0;
-    if (links_make(db, &step->wish, call->arena, &step->made, err) != 0)
+    if (find_base(call, &base, err) != 0 ||
+        links_make(db, &step->wish, call->arena, &step->made, err) != 0)
         return -1;
     call->audit_detail =
         arena_printf(call->arena, "{\"link_id\":\"%.*s\"}", STR_ARG(step->made.row.link_id));
-    step->url = arena_printf(call->arena, "%.*s/#/link?token=%.*s", STR_ARG(base),
-                             STR_ARG(step->made.token));
+    step->url = link_url(call->arena, base, step->made.mailed);
     *answer = (struct link_created){ .link_id = step->made.row.link_id,
                                      .email = step->made.row.email,
-                                     .url = step->url,
+                                     .url = step->made.takes_over
+                                                ? STR_NULL
+                                                : link_url(call->arena, base, step->made.shown),
+                                     .url_note = step->made.takes_over ? STR_NULL : url_note(call),
                                      .mail_problem = STR_NULL,
                                      .expires_at = step->made.row.expires_at };
     return 0;
@@ -104,7 +123,8 @@ static struct str mail_text(const struct link_step *step)
                         STR_ARG(step->wish.made_by), STR_ARG(where), STR_ARG(step->url));
 }
 
-/* On the sender's thread. A link that could not be sent is shown. */
+/* On the sender's thread. A link that could not be sent is shown, unless only a mailed one is
+ * valid. */
 static void link_mailed(struct mail *mail, const char *problem)
 {
     const struct link_step *step = CONTAINER_OF(mail, struct link_step, mail);
@@ -236,8 +256,11 @@ static int revoke_platform_invitation(struct api_call *call, struct db *db, stru
     "If the service can send e-mail, the link is sent to the person; else, and with `show_link`, " \
     "it is in the answer, shown only once. It works once, and until `expires_at`"
 #define INVITE_DOC                                                                                 \
-    LINK_DOC ", after seven days. An earlier invitation of the same person is replaced. 409 when " \
-             "there is such a user, or too many invitations are open."
+    LINK_DOC                                                                                       \
+    ", after seven days. An earlier invitation of the same person is replaced. 409 when "          \
+    "there is such a user, or too many invitations are open. A user whose e-mail address is "      \
+    "not "                                                                                         \
+    "confirmed can be invited by e-mail only, and the person of the link gets that account."
 
 /* clang-format off */
 const struct route link_routes[] = {

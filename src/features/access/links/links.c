@@ -26,17 +26,27 @@ enum {
     ALL_ASKED_DAY_MAX = 2000, /* of all users: strangers may ask too, who know many addresses */
 };
 
-/* Only people without an account are invited: a link must not change the password of a user of
- * other tenants. */
-static int check_user(struct db *db, const struct link_wish *wish, struct error *err)
+/* Only people without an account are invited, or without one that is known to be theirs: a link
+ * must not change the password of a user of other tenants. */
+static int check_user(struct db *db, const struct link_wish *wish, struct arena *arena,
+                      bool *ret_takes_over, struct error *err)
 {
+    struct user_row user;
     bool is_new;
 
-    if (users_is_new(db, wish->email, &is_new, err) != 0)
+    if (store_user_find(db, wish->email, arena, &user, err) != 0)
         return -1;
-    if (wish->kind == LINK_INVITATION && !is_new)
+    is_new = str_is_null(user.user_id);
+    *ret_takes_over = wish->kind == LINK_INVITATION && !is_new;
+    if (*ret_takes_over && user.confirmed)
         return err_set(err, ERR_CONFLICT,
                        "There is a user '%.*s' already: add the role without an invitation",
+                       STR_ARG(wish->email));
+    if (*ret_takes_over && !wish->by_mail)
+        return err_set(err, ERR_CONFLICT,
+                       "There is an account '%.*s' that is not confirmed to belong to the owner of "
+                       "that address: only an invitation by e-mail can give it to them. Or have a "
+                       "platform admin make a reset link (muster user reset-link)",
                        STR_ARG(wish->email));
     if (wish->kind == LINK_RESET && is_new)
         return err_set(err, ERR_NOT_FOUND, "There is no user '%.*s'", STR_ARG(wish->email));
@@ -72,6 +82,16 @@ static int end_previous(struct db *db, const struct link_wish *wish, struct erro
                : store_invitations_replace(db, wish->tenant_id, wish->email, err);
 }
 
+/* The token that is shown instead of a mailed one. */
+static struct str shown_token(struct str mailed, struct arena *arena)
+{
+    const struct sha256 digest = digest_sha256(mailed);
+    char text[BASE64URL_LEN + 1];
+
+    digest_base64url(digest.bytes, text);
+    return arena_copy(arena, str_from(text, BASE64URL_LEN));
+}
+
 static void make_row(const struct link_wish *wish, int64_t now, struct arena *arena,
                      struct link_made *ret)
 {
@@ -82,10 +102,11 @@ static void make_row(const struct link_wish *wish, int64_t now, struct arena *ar
     digest_random(bytes, sizeof(bytes));
     digest_base64url(bytes, token);
     digest_random_base62(digits, LINK_ID_DIGITS);
-    ret->token = arena_copy(arena, str_from(token, BASE64URL_LEN));
+    ret->mailed = arena_copy(arena, str_from(token, BASE64URL_LEN));
+    ret->shown = shown_token(ret->mailed, arena);
     ret->row = (struct link_row){
         .link_id = arena_printf(arena, "lnk_%.*s", LINK_ID_DIGITS, digits),
-        .digest = digest_sha256(ret->token),
+        .digest = digest_sha256(ret->shown),
         .kind = (int)wish->kind,
         .state = LINK_OPEN,
         .tenant_id = wish->tenant_id,
@@ -103,9 +124,10 @@ int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
     const struct link_role *roles = wish->roles.items;
     const int64_t now = clock_wall_us();
 
+    *ret = (struct link_made){ 0 };
     if (store_links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
-        check_user(db, wish, err) != 0 || end_previous(db, wish, err) != 0 ||
-        check_bounds(db, wish, now, err) != 0)
+        check_user(db, wish, arena, &ret->takes_over, err) != 0 ||
+        end_previous(db, wish, err) != 0 || check_bounds(db, wish, now, err) != 0)
         return -1;
     make_row(wish, now, arena, ret);
     if (store_link_add(db, &ret->row, err) != 0)
@@ -142,7 +164,7 @@ int links_ask(struct db *db, struct str email, struct arena *arena, struct user_
     const int64_t now = clock_wall_us();
     bool enough;
 
-    *ret = (struct link_made){ .token = STR_NULL };
+    *ret = (struct link_made){ 0 };
     if (store_links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
         store_user_find(db, email, arena, ret_user, err) != 0 ||
         check_asked(db, email, now, &enough, err) != 0)
@@ -157,10 +179,16 @@ int links_ask(struct db *db, struct str email, struct arena *arena, struct user_
 int links_find(struct db *db, struct str token, int64_t now, struct arena *arena,
                struct link_row *ret, struct error *err)
 {
-    const struct sha256 digest = digest_sha256(token);
+    const struct sha256 shown = digest_sha256(token),
+                        mailed = digest_sha256(shown_token(token, arena));
 
-    if (store_link_find(db, &digest, arena, ret, err) != 0)
+    if (store_link_find(db, &shown, arena, ret, err) != 0)
         return -1;
+    if (str_is_null(ret->link_id)) {
+        if (store_link_find(db, &mailed, arena, ret, err) != 0)
+            return -1;
+        ret->mailed = true;
+    }
     if (str_is_null(ret->link_id))
         return err_set(err, ERR_NOT_FOUND,
                        "This link is not valid; check that it is complete, or ask for a new one");
@@ -176,52 +204,108 @@ int links_find(struct db *db, struct str token, int64_t now, struct arena *arena
     return 0;
 }
 
+/* The account may be a stranger's, who was quicker: the person cannot sign in with it, and this
+ * link, which was shown and not mailed, proves nothing about the address. */
+static int refuse_taken(const struct link_row *link, bool confirmed, struct error *err)
+{
+    if (confirmed)
+        return err_set(err, ERR_CONFLICT, "There is an account for '%.*s' by now: sign in with it",
+                       STR_ARG(link->email));
+    return err_set(err, ERR_CONFLICT,
+                   "There is an account for '%.*s' by now, and it is not confirmed that it is "
+                   "yours: ask a platform admin for a reset link (muster user reset-link), which "
+                   "gives it to you",
+                   STR_ARG(link->email));
+}
+
 int links_check_user(struct db *db, const struct link_row *link, struct error *err)
 {
-    bool is_new;
+    struct user_row user;
+    struct arena arena;
+    int r = -1;
 
     if (link->kind != LINK_INVITATION)
         return 0;
-    if (users_is_new(db, link->email, &is_new, err) != 0)
-        return -1;
-    return is_new ? 0
-                  : err_set(err, ERR_CONFLICT,
-                            "There is an account for '%.*s' by now: sign in with it",
-                            STR_ARG(link->email));
+    arena_init(&arena);
+    if (store_user_find(db, link->email, &arena, &user, err) == 0)
+        r = str_is_null(user.user_id) || (link->mailed && !user.confirmed)
+                ? 0
+                : refuse_taken(link, user.confirmed, err);
+    arena_done(&arena);
+    return r;
 }
 
-/* Creates the user with the link's roles. Fails for one who exists by now. */
+/* Does the platform vouch for the person of this link, as it does when it creates a user? Then it
+ * does not matter whether the link was mailed. */
+static int is_platforms(struct db *db, const struct link_row *link, struct arena *arena, bool *ret,
+                        struct error *err)
+{
+    struct user_row maker;
+
+    if (store_user_find(db, link->made_by, arena, &maker, err) != 0)
+        return -1;
+    *ret = link->tenant_id == 0 || str_eq_c(link->made_by, LINK_OPERATOR) ||
+           (!str_is_null(maker.user_id) && maker.role == PLATFORM_ADMIN);
+    return 0;
+}
+
 static int add_user(struct db *db, const struct link_row *link, struct str hash,
                     struct arena *arena, struct user *ret, struct error *err)
 {
-    const struct user_create create = { link->email, hash, link->platform_role };
-    const struct tenant_membership *role;
-    struct list roles;
+    struct user_create create = { .email = link->email,
+                                  .password = hash,
+                                  .role = link->platform_role,
+                                  .made_in = link->tenant_id };
 
-    if (links_check_user(db, link, err) != 0 || users_add(db, &create, arena, ret, err) != 0 ||
-        store_link_roles(db, link->link_id, arena, &roles, err) != 0)
+    if (is_platforms(db, link, arena, &create.confirmed, err) != 0)
         return -1;
-    role = roles.items;
-    for (size_t i = 0; i < roles.n; i++) {
-        const bool is_admin = str_eq_c(role[i].role, tenant_role_names[ROLE_ADMIN]);
-        const struct tenant_user_create added = { .email = link->email,
-                                                  .role = is_admin ? ROLE_ADMIN : ROLE_MEMBER };
-        struct tenant_user_added answer;
-        struct tenant_row tenant;
-
-        if (store_tenant(db, role[i].slug, arena, &tenant, err) != 0 ||
-            users_add_role(db, tenant.tenant_id, &added, arena, &answer, err) != 0)
-            return -1;
-    }
-    return 0;
+    create.confirmed |= link->mailed;
+    return users_add(db, &create, arena, ret, err);
 }
 
 static int set_password(struct db *db, const struct link_row *link, struct str hash,
                         struct arena *arena, struct user *ret, struct error *err)
 {
-    const struct user_patch patch = { .role = -1, .password = hash };
+    const bool makes_admin = link->kind == LINK_INVITATION && link->platform_role == PLATFORM_ADMIN;
+    const struct user_patch patch = { .role = makes_admin ? PLATFORM_ADMIN : -1, .password = hash };
 
     return users_set(db, link->email, &patch, arena, ret, err);
+}
+
+/* One that the user has already stays. */
+static int add_role(struct db *db, const struct user *user, const struct tenant_membership *role,
+                    struct arena *arena, struct error *err)
+{
+    const bool is_admin = str_eq_c(role->role, tenant_role_names[ROLE_ADMIN]);
+    const struct tenant_user_create added = { .email = user->email,
+                                              .role = is_admin ? ROLE_ADMIN : ROLE_MEMBER };
+    struct tenant_user_added answer;
+    struct tenant_row tenant;
+    enum tenant_role now;
+
+    if (store_tenant(db, role->slug, arena, &tenant, err) != 0 ||
+        store_role(db, tenant.tenant_id, user->user_id, &now, err) != 0)
+        return -1;
+    return now != ROLE_NONE ? 0 : users_add_role(db, tenant.tenant_id, &added, arena, &answer, err);
+}
+
+/* Creates the user with the link's roles, or gives the account to the reader of the mail. */
+static int accept_invitation(struct db *db, const struct link_row *link, struct str hash,
+                             struct arena *arena, struct user *ret, struct error *err)
+{
+    const struct tenant_membership *role;
+    struct list roles;
+    bool is_new;
+
+    if (links_check_user(db, link, err) != 0 || users_is_new(db, link->email, &is_new, err) != 0 ||
+        (is_new ? add_user : set_password)(db, link, hash, arena, ret, err) != 0 ||
+        store_link_roles(db, link->link_id, arena, &roles, err) != 0)
+        return -1;
+    role = roles.items;
+    for (size_t i = 0; i < roles.n; i++)
+        if (add_role(db, ret, &role[i], arena, err) != 0)
+            return -1;
+    return 0; /* other invitations have ended, if the account is known to be the person's now */
 }
 
 int links_accept(struct db *db, const struct link_row *link, struct str hash, struct arena *arena,
@@ -235,7 +319,7 @@ int links_accept(struct db *db, const struct link_row *link, struct str hash, st
     if (!used) /* by another request, since it was found */
         return err_set(err, ERR_NOT_FOUND, "This link was used already, or has just ended");
     return link->kind == LINK_RESET ? set_password(db, link, hash, arena, ret, err)
-                                    : add_user(db, link, hash, arena, ret, err);
+                                    : accept_invitation(db, link, hash, arena, ret, err);
 }
 
 int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct invitation_list *ret,

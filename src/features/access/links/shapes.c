@@ -85,7 +85,8 @@ SHAPE_BEGIN(link_created_shape)
     { STR(email),        .flags = F_REQUIRED, .doc = "E-mail address of the person." },
     { BOOL(mailed),      .flags = F_REQUIRED, .doc = "True: the mail server accepted an e-mail with the link." },
     { STR(mail_problem), .flags = F_REQUIRED | F_NULL, .doc = "Why the e-mail could not be sent. Null: it was sent, or none was wanted." },
-    { STR(url),          .flags = F_REQUIRED | F_NULL, .doc = "The link, shown only once; pass it on yourself. Null: it was sent by e-mail." },
+    { STR(url),          .flags = F_REQUIRED | F_NULL, .doc = "The link, shown only once; pass it on yourself. Null: it was sent by e-mail, or must not be passed on in another way: there is an account whose e-mail address is not confirmed." },
+    { STR(url_note),     .flags = F_NULL | F_OMIT, .doc = "Why the address of `url` may be wrong elsewhere, and which setting names the right one. Left out when it is the one that people use." },
     { TIME(expires_at),  .flags = F_REQUIRED, .doc = "When it stops working." },
 SHAPE_END(link_created_shape, "LinkCreated", .doc = "A new link.",
           .example = EXAMPLE({"link_id": "lnk_8sYt0KcPq2mWx4Zb", "email": "ada@example.com", "mailed": false, "mail_problem": null, "url": "https://muster.example.com/#/link?token=…"}));

@@ -48,6 +48,7 @@ struct link_created {
     bool mailed;
     struct str mail_problem; /* null: mailed, or no mail server is set */
     struct str url;          /* null: mailed */
+    struct str url_note;     /* null: the URL is one that other machines can open */
     int64_t expires_at;
 };
 

@@ -17,6 +17,7 @@ struct link_row {
     int platform_role;
     struct str made_by;
     int64_t created_at, expires_at;
+    bool mailed; /* not stored: it was found by the token that only the reader of the mail knows */
 };
 
 int store_link_add(struct db *db, const struct link_row *row, struct error *err) MUST_CHECK;

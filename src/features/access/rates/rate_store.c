@@ -12,10 +12,14 @@ static const struct db_query select_recent = {
     .sql = "SELECT name, node, counts FROM rate_windows WHERE saved_at > $1 ORDER BY name, node",
 };
 /* A window that was idle everywhere has no row to lock: its name is locked first, so that each
- * process sees what the one before it let through. In one order, by what is locked. */
+ * process sees what the one before it let through. In one order, by what is locked. An advisory lock
+ * is one server's: with Citus that of the server that has the windows, whichever a node uses. */
 static const struct db_query lock_names = {
     .postgres = "SELECT pg_advisory_xact_lock(721198026, h) FROM (SELECT DISTINCT hashtext(n) AS h"
                 " FROM unnest($1::text[]) AS x(n) ORDER BY h) AS y",
+    .citus = "SELECT pg_advisory_xact_lock(721198026, h) FROM (SELECT DISTINCT hashtext(n) AS h"
+             " FROM unnest($1::text[]) AS x(n) ORDER BY h) AS y,"
+             " (SELECT COUNT(*) FROM rate_windows WHERE name = '') AS here",
 };
 /* Own rows too: all of a window's rows are locked, in one order, before one of them changes. */
 static const struct db_query lock_windows = {

@@ -11,12 +11,14 @@
 #include "features/access/registry.h"
 #include "features/access/users/cookies.h"
 #include "features/access/users/password_rules.h"
+#include "features/access/users/second_factor.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/throttle.h"
 #include "features/access/users/throttle_store.h"
 #include "features/access/users/users.h"
+#include "features/access/users/users_store.h"
 #include "http/exchange.h"
 
 static const int64_t throttle_window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
@@ -208,6 +210,21 @@ void accounts_end_hash(struct api_call *call)
 {
     if (call->user != NULL)
         throttle_end_hash(access_throttle(call->api->engine), call->user->user_id);
+}
+
+int accounts_forget_factor(struct api_call *call, struct db *db, struct str email,
+                           const struct user_patch *patch, struct error *err)
+{
+    const struct second_factor *factor = access_second_factor(call->api->engine);
+    struct user_row user;
+
+    if (factor == NULL)
+        return 0;
+    if (store_user_find(db, email, call->arena, &user, err) != 0)
+        return -1;
+    if (str_is_null(user.user_id) || !users_confirms(&user, patch))
+        return 0;
+    return factor->forget(db, user.user_id, err);
 }
 
 int accounts_audit(struct api_call *call, struct db *db, const struct session_user *user,

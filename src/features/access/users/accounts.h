@@ -12,6 +12,7 @@ struct sign_in;
 struct sign_in_check;
 struct sign_in_session;
 struct throttle_attempt;
+struct user_patch;
 
 /* Is the password acceptable for this e-mail? Fails with 422 at the body's member `name`. */
 int accounts_check_password(struct api_call *call, const char *name, struct str password,
@@ -47,6 +48,11 @@ void accounts_note_origin(struct api_call *call, struct sign_in_session *session
  * a time for each user, so that no sign-in waits behind many of one user: else 429. */
 int accounts_begin_hash(struct api_call *call, struct error *err) MUST_CHECK;
 void accounts_end_hash(struct api_call *call);
+
+/* Before users_set() with this patch, in its transaction: if that confirms the account, another
+ * person may have set up its second factor, which would keep the owner out. */
+int accounts_forget_factor(struct api_call *call, struct db *db, struct str email,
+                           const struct user_patch *patch, struct error *err) MUST_CHECK;
 
 /* Adds an entry about a user (NULL: an unknown one) to the audit log of their tenant if they have a
  * role in exactly one; else to the platform's. Entries about platform admins always go to the

@@ -1,6 +1,7 @@
 /* commands.c - users and their roles, on the command line. */
 #include <stdio.h>
 
+#include "cli/print.h"
 #include "cli/prompt.h"
 #include "cli/request.h"
 #include "cli/template.h"
@@ -20,8 +21,8 @@
     { "password-stdin", OPTION_FLAG, .field = "",                                                  \
       .help = "read the password from standard input instead of the terminal" }
 
-/* Is there a user with that e-mail address? */
-static int find_user(struct invocation *in, bool *ret, struct error *err)
+/* The user with that e-mail address, or NULL. */
+static int find_user(struct invocation *in, const struct user **ret, struct error *err)
 {
     struct str wanted = user_email_normal(str_of(command_value(in, "email")), &in->arena);
     const struct user *users;
@@ -29,11 +30,11 @@ static int find_user(struct invocation *in, bool *ret, struct error *err)
 
     if (request_get(in, USERS, &user_list_shape, &list, err) != 0)
         return -1;
-    request_hang_up(in); /* typing the password may take long */
     users = list.users.items;
-    *ret = false;
+    *ret = NULL;
     for (size_t i = 0; i < list.users.n; i++)
-        *ret |= str_eq(users[i].email, wanted);
+        if (str_eq(users[i].email, wanted))
+            *ret = &users[i];
     return 0;
 }
 
@@ -54,15 +55,42 @@ static int add_password(struct invocation *in, struct error *err)
 static int user_add_bind(struct invocation *in, struct str *ret, struct error *err)
 {
     const bool in_tenant = command_value(in, "tenant") != NULL;
-    bool exists = false;
+    const struct user *user = NULL;
 
     if (in_tenant == (strcmp(command_value(in, "role"), "platform_admin") == 0))
         return err_set(err, ERR_INVALID,
                        "--role is platform_admin without --tenant, and admin or member with it");
-    if ((in_tenant && find_user(in, &exists, err) != 0) || (!exists && add_password(in, err) != 0))
+    if (in_tenant && find_user(in, &user, err) != 0)
+        return -1;
+    request_hang_up(in); /* typing the password may take long */
+    if (user == NULL && add_password(in, err) != 0)
         return -1;
     *ret = request_bind(in, in_tenant ? &tenant_user_create_shape : &user_create_shape);
     return 0;
+}
+
+/* Nothing ends for a user who was confirmed before, which the answer does not tell. */
+static int user_confirm_run(struct invocation *in)
+{
+    const struct user *user = NULL;
+    struct client_request request;
+    struct client_reply reply;
+    struct error err = { 0 };
+
+    if (request_make(in, &request, &err) != 0 || find_user(in, &user, &err) != 0 ||
+        request_send(in, &request, &reply, &err) != 0)
+        return command_fail(&err);
+    if (in->json)
+        (void)printf("%.*s\n", STR_ARG(reply.body));
+    else if (user != NULL && user->email_confirmed)
+        say(stdout, "user '%s' was confirmed already; nothing has changed\n",
+            command_value(in, "email"));
+    else
+        say(stdout,
+            "user '%s' confirmed; the password, second factor, sessions and tokens of the account "
+            "have ended: give the person a reset link (muster user reset-link %s)\n",
+            command_value(in, "email"), command_value(in, "email"));
+    return EXIT_DONE;
 }
 
 static int user_passwd_bind(struct invocation *in, struct str *ret, struct error *err)
@@ -70,6 +98,19 @@ static int user_passwd_bind(struct invocation *in, struct str *ret, struct error
     if (add_password(in, err) != 0)
         return -1;
     *ret = request_bind(in, &user_patch_shape);
+    return 0;
+}
+
+static int user_set_bind(struct invocation *in, struct str *ret, struct error *err)
+{
+    const bool in_tenant = command_value(in, "tenant") != NULL;
+    const char *role = command_value(in, "role");
+
+    if (in_tenant == (strcmp(role, "platform_admin") == 0 || strcmp(role, "none") == 0))
+        return err_set(err, ERR_INVALID,
+                       "--role is platform_admin or none without --tenant, and admin or member "
+                       "with it");
+    *ret = request_bind(in, in_tenant ? &tenant_user_patch_shape : &user_patch_shape);
     return 0;
 }
 
@@ -96,18 +137,32 @@ const struct command user_commands[] = {
       .method = METHOD_POST, .path = THOSE_USERS, .bind = user_add_bind,
       .answer_of = user_add_answer,
       .line = "user '{email}' is {role}{tenant? in tenant '{tenant}'{created?|; the user exists and keeps the password}}" },
+    { "user", "set", .args = { EMAIL_ARG },
+      .options = OPTIONS({ "role", OPTION_WORD, "platform_admin|none|admin|member", .required = true, .help = "platform_admin or none, or with --tenant admin or member" },
+                         { "tenant", OPTION_TENANT, .help = "tenant in which the user has a role" }),
+      .help = "change a user's platform role, or the role in a tenant",
+      .examples = "muster user set ada@example.com --role platform_admin\n"
+                  "muster user set bob@example.com --tenant acme --role admin",
+      .method = METHOD_PATCH, .path = THOSE_USERS "/{email}", .bind = user_set_bind,
+      .line = "role of '{email}'{tenant? in tenant '{tenant}'}: {role}" },
     { "user", "list",
       .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "only users with a role in this tenant" }),
       .help = "list all users, or a tenant's",
       .examples = "muster user list --tenant acme",
       .method = METHOD_GET, .path = THOSE_USERS, .answer_of = user_list_answer, .list = "users",
       .columns = COLUMNS({ "EMAIL", .cell = "{email}" }, { "ROLE", .cell = "{role}" }, { "IN TENANTS", .cell = "{tenants*{slug}:{role} }" },
-                         { "LAST SIGNED IN", .cell = "{last_login_at?{last_login_at}|never}" }) },
+                         { "LAST SIGNED IN", .cell = "{last_login_at?{last_login_at}|never}" },
+                         { "CONFIRMED", .cell = "{email_confirmed?yes|no}" }) },
     { "user", "passwd", .args = { EMAIL_ARG }, .options = OPTIONS(PASSWORD_OPTION),
       .help = "set a user's password and end the user's sessions",
       .examples = "muster user passwd ada@example.com",
       .method = METHOD_PATCH, .path = USERS "/{email}", .bind = user_passwd_bind,
       .line = "password of '{email}' set; all sessions ended" },
+    { "user", "confirm", .args = { EMAIL_ARG },
+      .help = "say that an account belongs to the owner of its e-mail address, so that other tenants can give it a role; its password, second factor, sessions and tokens end, so give the person a reset link",
+      .examples = "muster user confirm bob@example.com",
+      .method = METHOD_PATCH, .path = USERS "/{email}", .body_text = "{\"email_confirmed\":true}",
+      .run = user_confirm_run },
     { "user", "delete", .args = { EMAIL_ARG },
       .options = OPTIONS({ "tenant", OPTION_TENANT, .help = "remove only the role in this tenant" }),
       .help = "delete a user, or remove the user's role in a tenant",

@@ -7,6 +7,7 @@
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/throttle.h"
+#include "features/access/users/users_store.h"
 
 /* State of a change between its steps. */
 struct password_step {
@@ -38,7 +39,7 @@ static int set_password(struct api_call *call, struct db *db, struct error *err)
 
     if (sign_in_set_password(db, &step->check, &user->session, err) != 0 ||
         (!change->keep_tokens && store_personal_end(db, user->user_id, INT64_MAX, err) != 0) ||
-        accounts_answer_me(call, db, err) != 0)
+        store_users_about(db, user->user_id, err) != 0 || accounts_answer_me(call, db, err) != 0)
         return -1;
     call->audit_target = user->email;
     return accounts_audit(call, db, user, "password.change", err);

@@ -64,7 +64,7 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
     row.token_id = arena_printf(call->arena, "pat_%.*s", TOKEN_ID_DIGITS, digits);
     row.digest = digest_sha256(str_from(token, TOKEN_PERSONAL_LEN));
     row.expires_at = row.created_at + create->expires_in_days * DAY_S * USEC_PER_SEC;
-    if (store_personal_add(db, &row, err) != 0)
+    if (store_personal_add(db, &row, err) != 0 || store_users_about(db, user->user_id, err) != 0)
         return -1;
     *answer = (struct personal_created){
         .token_id = row.token_id,
@@ -140,7 +140,8 @@ static int remove_own(struct api_call *call, struct db *db, struct error *err)
     const struct personal_path *path = call->params;
 
     name_token(call, call->user->email, path->token_id, -1);
-    if (store_personal_remove(db, call->user->user_id, path->token_id, err) != 0)
+    if (store_personal_remove(db, call->user->user_id, path->token_id, err) != 0 ||
+        store_users_about(db, call->user->user_id, err) != 0)
         return -1;
     return list_own(call, db, err);
 }
@@ -198,7 +199,8 @@ static int remove_of_user(struct api_call *call, struct db *db, struct error *er
 
     name_token(call, path->email, path->token_id, -1);
     if (users_find(db, path->email, call->arena, &user, err) != 0 ||
-        store_personal_remove(db, user.user_id, path->token_id, err) != 0)
+        store_personal_remove(db, user.user_id, path->token_id, err) != 0 ||
+        store_users_about(db, user.user_id, err) != 0)
         return -1;
     return store_personal_of(db, user.user_id, call->arena, &answer->tokens, err);
 }

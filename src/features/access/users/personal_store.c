@@ -27,6 +27,10 @@ static const struct db_query select_of_user = {
 static const struct db_query select_all = {
     .sql = "SELECT token_id, digest, user_id, role, created_at, expires_at FROM personal_tokens",
 };
+static const struct db_query select_rows_of = {
+    .sql = "SELECT token_id, digest, user_id, role, created_at, expires_at FROM personal_tokens"
+           " WHERE user_id = $1",
+};
 /* clang-format on */
 
 int store_personal_add(struct db *db, const struct personal_row *row, struct error *err)
@@ -92,6 +96,17 @@ int store_personal_all(struct db *db, struct arena *arena, struct list *ret, str
     struct rows rows = { .arena = arena, .size = sizeof(struct personal_row) };
 
     if (db_exec(db, &select_all, DB_NO_ARGS, add_row, &rows, err) != 0)
+        return -1;
+    *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+int store_personal_rows_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                           struct error *err)
+{
+    struct rows rows = { .arena = arena, .size = sizeof(struct personal_row) };
+
+    if (db_exec(db, &select_rows_of, DB_ARGS(db_text(user_id)), add_row, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;

@@ -34,7 +34,7 @@ struct second_factor {
     int (*use)(struct db *db, struct str user_id, const struct factor_check *check, bool *ret,
                struct error *err);
 
-    /* The user is being deleted. */
+    /* The user is being deleted, or gets an account that another person may have had. */
     int (*forget)(struct db *db, struct str user_id, struct error *err);
 };
 

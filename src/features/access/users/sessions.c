@@ -65,25 +65,50 @@ void sessions_free(struct sessions *p)
     free(p);
 }
 
+/* Users and roles that were replaced one by one, before all are loaded again to free them. */
+enum { REPLACED_MAX = 10000 };
+
 struct loaded {
     int64_t number;
+    struct str about;                   /* the one user whom the rest is about; STR_NULL: all */
     struct list users, roles, sessions; /* of struct user_row, role_row, session_row */
     struct list tokens;                 /* of struct personal_row */
 };
 
-/* Reads everything in one snapshot. */
-static int load_users(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+static int load_all(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
 {
-    int r = -1;
+    if (store_users(db, arena, &ret->users, err) != 0 ||
+        store_roles(db, arena, &ret->roles, err) != 0 ||
+        store_sessions(db, arena, &ret->sessions, err) != 0)
+        return -1;
+    return store_personal_all(db, arena, &ret->tokens, err);
+}
+
+static int load_one(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+{
+    if (store_one_user(db, ret->about, arena, &ret->users, err) != 0 ||
+        store_roles_of(db, ret->about, arena, &ret->roles, err) != 0 ||
+        store_sessions_of(db, ret->about, arena, &ret->sessions, err) != 0)
+        return -1;
+    return store_personal_rows_of(db, ret->about, arena, &ret->tokens, err);
+}
+
+/* Reads in one snapshot: the user of the change after `known`, if that is the only one since and is
+ * about one user, else everything. `known` is negative when nothing is known. */
+static int load_users(struct db *db, int64_t known, struct arena *arena, struct loaded *ret,
+                      struct error *err)
+{
+    struct users_change change;
+    int r;
 
     if (db_begin(db, err) != 0)
         return -1;
-    if (store_users_number(db, &ret->number, err) == 0 &&
-        store_users(db, arena, &ret->users, err) == 0 &&
-        store_roles(db, arena, &ret->roles, err) == 0 &&
-        store_sessions(db, arena, &ret->sessions, err) == 0 &&
-        store_personal_all(db, arena, &ret->tokens, err) == 0)
-        r = 0;
+    r = store_users_last_change(db, arena, &change, err);
+    if (r == 0) {
+        ret->number = change.number;
+        ret->about = known >= 0 && change.number == known + 1 ? change.about : STR_NULL;
+        r = str_is_null(ret->about) ? load_all(db, arena, ret, err) : load_one(db, arena, ret, err);
+    }
     db_rollback(db);
     return r;
 }
@@ -116,17 +141,15 @@ static size_t add_roles(struct users *users, const struct role_row *first, size_
     return count;
 }
 
-static struct users *users_of(const struct loaded *l)
+static void add_users(struct users *users, const struct loaded *l)
 {
     const struct user_row *rows = l->users.items;
     const struct role_row *roles = l->roles.items;
-    struct users *users = users_new();
 
     for (size_t i = 0; i < l->users.n; i++)
         add_user(users, &rows[i]);
     for (size_t i = 0; i < l->roles.n;)
         i += add_roles(users, &roles[i], l->roles.n - i);
-    return users;
 }
 
 /* Finds or makes the entry; NULL if its user is unknown. */
@@ -174,15 +197,17 @@ static void put_session(struct sessions *p, const struct session_row *row) REQUI
     session_raise(&session->stored_at, row->last_used_at);
 }
 
-/* Drops sessions that no longer have a row. */
-static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock)
+/* Drops sessions that no longer have a row: all, or those of an entry that was replaced (NULL:
+ * none). */
+static void drop_ended(struct sessions *p, bool all, const struct user_entry *replaced,
+                       struct arena *arena) REQUIRES(p->lock)
 {
     struct session_entry **ended, *session;
     size_t at = 0, n = 0;
 
     ended = (struct session_entry **)arena_alloc(arena, (p->sessions.n + 1) * sizeof(*ended));
     while ((session = map_next(&p->sessions, &at)) != NULL) {
-        if (!session->there)
+        if (!session->there && (all || session->user == replaced))
             ended[n++] = session;
         session->there = false; /* for the next reload */
     }
@@ -193,24 +218,61 @@ static void drop_ended(struct sessions *p, struct arena *arena) REQUIRES(p->lock
     }
 }
 
-static void apply_loaded(struct sessions *p, const struct loaded *l, struct arena *arena)
-    REQUIRES(p->refresh) EXCLUDES(p->lock)
+static void put_all(struct sessions *p, const struct loaded *l) REQUIRES(p->lock)
 {
     const struct session_row *sessions = l->sessions.items;
-    struct users *users = users_of(l), *old;
 
-    rwlock_write(&p->lock);
-    old = p->users;
-    p->users = users;
     for (size_t i = 0; i < l->sessions.n; i++)
         put_session(p, &sessions[i]);
     for (size_t i = 0; i < l->tokens.n; i++)
         put_token(p, &((const struct personal_row *)l->tokens.items)[i]);
-    drop_ended(p, arena);
+}
+
+static void apply_all(struct sessions *p, const struct loaded *l, struct arena *arena)
+    REQUIRES(p->refresh) EXCLUDES(p->lock)
+{
+    struct users *users = users_new(), *old;
+
+    add_users(users, l);
+    rwlock_write(&p->lock);
+    old = p->users;
+    p->users = users;
+    p->replaced = 0;
+    put_all(p, l);
+    drop_ended(p, true, NULL, arena);
     atomic_store(&p->n_users, (int64_t)l->users.n);
     atomic_store(&p->number, l->number);
     rwlock_release(&p->lock);
     users_free(old);
+}
+
+/* Sessions of the user that have a row get the new entry; those that still have the old one have
+ * ended. */
+static void apply_one(struct sessions *p, const struct loaded *l, struct arena *arena)
+    REQUIRES(p->refresh) EXCLUDES(p->lock)
+{
+    const struct user_entry *old;
+
+    rwlock_write(&p->lock);
+    old = map_remove(&p->users->by_id, l->about);
+    add_users(p->users, l);
+    p->replaced += 1 + l->roles.n;
+    put_all(p, l);
+    drop_ended(p, false, old, arena);
+    atomic_fetch_add(&p->n_users, (int64_t)l->users.n - (old == NULL ? 0 : 1));
+    atomic_store(&p->number, l->number);
+    rwlock_release(&p->lock);
+}
+
+/* What was loaded last, if one user can be replaced in it, else -1. */
+static int64_t known_number(struct sessions *p) EXCLUDES(p->lock)
+{
+    bool known;
+
+    rwlock_read(&p->lock);
+    known = p->users != NULL && p->replaced < REPLACED_MAX;
+    rwlock_release(&p->lock);
+    return known ? atomic_load(&p->number) : -1;
 }
 
 int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
@@ -228,9 +290,12 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
         status = 0;
         goto out;
     }
-    if (load_users(db, &arena, &loaded, err) != 0)
+    if (load_users(db, known_number(p), &arena, &loaded, err) != 0)
         goto out;
-    apply_loaded(p, &loaded, &arena);
+    if (str_is_null(loaded.about))
+        apply_all(p, &loaded, &arena);
+    else
+        apply_one(p, &loaded, &arena);
     status = 0;
 out:
     lock_release(&p->refresh);

@@ -2,8 +2,9 @@
  * database.
  *
  * Every change of users, roles or sessions increments a number in the database;
- * sessions_refresh() compares it and reloads. Results are copied to the caller,
- * since a session may end while its request is running.
+ * sessions_refresh() compares it and reloads: one user, if the one change since is
+ * said to be about that user alone, else everything. Results are copied to the
+ * caller, since a session may end while its request is running.
  *
  * A session ends 12 hours after its last use, and at most 7 days after it
  * began, by the wall clock. The last use is kept in memory and stored from time
@@ -54,7 +55,7 @@ struct sessions *sessions_new(void);
 /* NULL is fine. */
 void sessions_free(struct sessions *p);
 
-/* Reads the change number and, if it has changed, everything. Blocks: never call it on a loop
+/* Reads the change number and, if it has changed, what it is about. Blocks: never call it on a loop
  * thread. */
 int sessions_refresh(struct sessions *p, struct db *db, struct error *err) MUST_CHECK;
 

@@ -47,7 +47,9 @@ struct sessions {
     bool has_code GUARDED_BY(lock);
     struct sha256 code GUARDED_BY(lock);
     _Atomic int64_t n_users;
-    _Atomic int64_t number; /* of the last load */
+    _Atomic int64_t number;           /* of the last load */
+    size_t replaced GUARDED_BY(lock); /* users and roles that were loaded one by one; their old
+                                       * entries stay until all are loaded */
 };
 
 /* The key of an entry in the map. */

@@ -6,14 +6,20 @@
 
 /* clang-format off */
 static const struct db_query insert_session = {
-    .sql = "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent)"
-           " VALUES ($1, $2, $3, $4, $5, $6)",
+    .sql = "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
+           " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 };
 static const struct db_query use_session = {
     .sql = "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2",
 };
 static const struct db_query delete_session = {
     .sql = "DELETE FROM sessions WHERE digest = $1",
+};
+static const struct db_query select_owner = {
+    .sql = "SELECT user_id FROM sessions WHERE digest = $1",
+};
+static const struct db_query select_voucher = {
+    .sql = "SELECT voucher FROM sessions WHERE digest = $1 AND voucher <> ''",
 };
 static const struct db_query delete_others = {
     .sql = "DELETE FROM sessions WHERE user_id = $1 AND digest <> $2",
@@ -51,7 +57,8 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
 {
     const struct db_args args =
         DB_ARGS(digest_value(&row->digest), db_text(row->user_id), db_int(row->created_at),
-                db_int(row->last_used_at), text_value(row->address), text_value(row->user_agent));
+                db_int(row->last_used_at), text_value(row->address), text_value(row->user_agent),
+                text_value(row->voucher));
 
     return db_run(db, &insert_session, args, err);
 }
@@ -59,6 +66,38 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
 int store_session_used(struct db *db, const struct sha256 *digest, int64_t at, struct error *err)
 {
     return db_run(db, &use_session, DB_ARGS(digest_value(digest), db_int(at)), err);
+}
+
+struct text_reading {
+    struct arena *arena;
+    struct str *text;
+};
+
+static bool read_text(void *ctx, const struct db_row *row)
+{
+    const struct text_reading *reading = ctx;
+
+    *reading->text = rows_text(reading->arena, row, 0);
+    return true;
+}
+
+static int text_of(struct db *db, const struct db_query *query, const struct sha256 *digest,
+                   struct text_reading reading, struct error *err)
+{
+    *reading.text = STR_NULL;
+    return db_exec(db, query, DB_ARGS(digest_value(digest)), read_text, &reading, err);
+}
+
+int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,
+                        struct str *ret, struct error *err)
+{
+    return text_of(db, &select_owner, digest, (struct text_reading){ arena, ret }, err);
+}
+
+int store_session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
+                          struct str *ret, struct error *err)
+{
+    return text_of(db, &select_voucher, digest, (struct text_reading){ arena, ret }, err);
 }
 
 int store_session_end(struct db *db, const struct sha256 *digest, struct error *err)

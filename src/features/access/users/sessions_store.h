@@ -13,6 +13,7 @@ struct session_row {
     struct str user_id;
     int64_t created_at, last_used_at;
     struct str address, user_agent; /* of store_sessions_of(); not set by store_sessions() */
+    struct str voucher;             /* STR_NULL; of store_session_voucher() alone */
 };
 
 int store_session_add(struct db *db, const struct session_row *row, struct error *err) MUST_CHECK;
@@ -20,6 +21,14 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
 /* Changes nothing unless it is later than the stored time. */
 int store_session_used(struct db *db, const struct sha256 *digest, int64_t at,
                        struct error *err) MUST_CHECK;
+
+/* The user of a session, in the arena; STR_NULL when there is no such session. */
+int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,
+                        struct str *ret, struct error *err) MUST_CHECK;
+
+/* What a feature kept with a session, in the arena; STR_NULL: nothing. */
+int store_session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
+                          struct str *ret, struct error *err) MUST_CHECK;
 
 /* Does nothing when there is no such session. */
 int store_session_end(struct db *db, const struct sha256 *digest, struct error *err) MUST_CHECK;

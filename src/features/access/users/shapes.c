@@ -107,6 +107,11 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
 
 #define PASSWORD_DOC "At least 12 characters, and not a commonly used password."
 
+#define CONFIRMED_DOC                                                                              \
+    "Whether the account is known to belong to the owner of the address: by a link that was sent " \
+    "there, by the identity provider, or by a platform admin. If not, no other tenant can give "   \
+    "it a role."
+
 /* Roughly: user_is_email() also knows which characters an address cannot have. */
 #define EMAIL_PATTERN "^ *[^@ :]+@[^@ ]+ *$"
 
@@ -184,8 +189,9 @@ SHAPE_END(user_create_shape, "UserCreate", .doc = "A user to create.", .secret =
 
 #define OWNER struct user_patch
 SHAPE_BEGIN(user_patch_shape)
-    { ENUM(role),                         .flags = F_NULL, .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants." },
+    { ENUM(role),                         .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants." },
     { STR(password), .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_NULL, .doc = PASSWORD_DOC },
+    { BOOL(email_confirmed), .absent = "false", .doc = "True: say that the account belongs to the owner of the address. A new password says so too; without one, that of an account that was not confirmed ends." },
 SHAPE_END(user_patch_shape, "UserPatch", .doc = "Changes to a user. Omitted fields keep their values.", .secret = true,
           .example = EXAMPLE({"role": "platform_admin"}));
 #undef OWNER
@@ -198,8 +204,9 @@ SHAPE_BEGIN(user_shape)
     { LIST(tenants, tenant_membership_shape), .flags = F_REQUIRED, .doc = "The tenants of the user, with the role in each." },
     { TIME(created_at),    .flags = F_REQUIRED, .doc = "When it was created." },
     { TIME(last_login_at), .flags = F_REQUIRED | F_NULL, .doc = "When the user last signed in. Null: never." },
+    { BOOL(email_confirmed), .flags = F_REQUIRED, .doc = CONFIRMED_DOC },
 SHAPE_END(user_shape, "User", .doc = "A user.",
-          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "last_login_at": "2026-01-15T09:00:00Z"}));
+          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "last_login_at": "2026-01-15T09:00:00Z", "email_confirmed": true}));
 #undef OWNER
 
 #define OWNER struct user_list
@@ -230,8 +237,9 @@ SHAPE_BEGIN(tenant_user_shape)
     { STR(email),          .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
     { STR(role),           .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads." },
     { TIME(last_login_at), .flags = F_REQUIRED | F_NULL, .doc = "When the user last signed in. Null: never." },
+    { BOOL(email_confirmed), .flags = F_REQUIRED, .doc = CONFIRMED_DOC },
 SHAPE_END(tenant_user_shape, "TenantUser", .doc = "A user of a tenant.",
-          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "role": "member", "last_login_at": "2026-01-15T09:00:00Z"}));
+          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "role": "member", "last_login_at": "2026-01-15T09:00:00Z", "email_confirmed": true}));
 #undef OWNER
 
 #define OWNER struct tenant_user_added

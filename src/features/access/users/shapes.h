@@ -68,12 +68,15 @@ struct logged_out {
 
 struct user_create {
     struct str email, password;
-    int role; /* enum platform_role */
+    int role;       /* enum platform_role */
+    bool confirmed; /* these two are not in a body: see struct user_row */
+    int64_t made_in;
 };
 
 struct user_patch {
     int role;            /* enum platform_role; -1: unchanged */
     struct str password; /* null: unchanged */
+    bool email_confirmed;
 };
 
 struct user {
@@ -82,6 +85,7 @@ struct user {
     struct list tenants; /* of struct tenant_membership */
     int64_t created_at;
     int64_t last_login_at; /* TIME_NULL: never */
+    bool email_confirmed;
 };
 
 struct user_list {
@@ -92,6 +96,7 @@ struct tenant_user_create {
     struct str email;
     int role;            /* enum tenant_role */
     struct str password; /* null; ignored when the user exists */
+    bool vouched;        /* not in a body: the platform adds the user, and knows the person */
 };
 
 struct tenant_user_patch {
@@ -102,6 +107,7 @@ struct tenant_user {
     struct str user_id, email;
     struct str role;       /* admin, member */
     int64_t last_login_at; /* TIME_NULL: never */
+    bool email_confirmed;
 };
 
 struct tenant_user_added {

@@ -46,6 +46,22 @@ static int find_again(struct db *db, const struct user_row *checked, struct aren
     return 0;
 }
 
+/* A change of this user alone, unless it also ends another user's session, which the browser had.
+ */
+static int note_change(struct db *db, const struct user_row *user,
+                       const struct sign_in_session *session, struct arena *arena,
+                       struct error *err)
+{
+    struct str owner = STR_NULL;
+
+    if (session->instead_of != NULL &&
+        store_session_owner(db, session->instead_of, arena, &owner, err) != 0)
+        return -1;
+    if (str_is_null(owner))
+        owner = user->user_id;
+    return store_users_about(db, str_eq(owner, user->user_id) ? owner : STR_LIT(""), err);
+}
+
 static int add_session(struct db *db, const struct user_row *user,
                        const struct sign_in_session *session, struct arena *arena,
                        struct session_answer *ret, struct error *err)
@@ -55,10 +71,12 @@ static int add_session(struct db *db, const struct user_row *user,
                                      .created_at = user->last_login_at,
                                      .last_used_at = user->last_login_at,
                                      .address = session->address,
-                                     .user_agent = session->user_agent };
+                                     .user_agent = session->user_agent,
+                                     .voucher = session->voucher };
 
     assert(!str_is_null(user->user_id) && user->last_login_at != TIME_NULL);
-    if (session->instead_of != NULL && store_session_end(db, session->instead_of, err) != 0)
+    if (note_change(db, user, session, arena, err) != 0 ||
+        (session->instead_of != NULL && store_session_end(db, session->instead_of, err) != 0))
         return -1;
     if (store_session_add(db, &row, err) != 0 ||
         store_sessions_keep_newest(db, user->user_id, SESSIONS_MAX, err) != 0)
@@ -112,7 +130,8 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
                                    .password = first->password,
                                    .role = PLATFORM_ADMIN,
                                    .created_at = now,
-                                   .last_login_at = now };
+                                   .last_login_at = now,
+                                   .confirmed = true };
     int64_t n, admins;
 
     if (store_users_count(db, &n, &admins, err) != 0)

@@ -35,6 +35,7 @@ struct sign_in_session {
     struct sha256 digest;
     const struct sha256 *instead_of;
     struct str address, user_agent;
+    struct str voucher; /* of the feature that vouches: see vouched_voucher(); STR_NULL */
 };
 
 /* Opens a session after a good check. ERR_CONFLICT when the user changed meanwhile. *ret has no

@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
@@ -83,6 +84,7 @@ static int refuse_sign_in(struct api_call *call, struct error *err)
 
 static void refusal_entered(struct api_call *call, const struct error *err)
 {
+    metric_add(METRIC_SIGN_INS_REFUSED, 1);
     if (err != NULL)
         call_reply(call, err);
     else
@@ -112,6 +114,14 @@ static int open_session(struct api_call *call, struct db *db, struct error *err)
     if (sign_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
         return -1;
     return vouched_finish(call, db, "session.open", err);
+}
+
+/* A refusal here is of a code that another sign-in used first. */
+static void session_opened(struct api_call *call, const struct error *err)
+{
+    if (err == NULL || err->code == ERR_INVALID)
+        metric_add(err == NULL ? METRIC_SIGN_INS : METRIC_SIGN_INS_REFUSED, 1);
+    vouched_opened(call, err);
 }
 
 static int ask_for_code(struct api_call *call, struct error *err)
@@ -144,7 +154,7 @@ static void sign_in_checked(struct api_call *call, const struct error *err)
         call_change(call, CHANGE_NOTHING, enter_sign_in_refusal, refusal_entered);
     } else {
         o->session.digest = session_begin(call);
-        call_change(call, CHANGE_USERS, open_session, vouched_opened);
+        call_change(call, CHANGE_USERS, open_session, session_opened);
     }
 }
 
@@ -252,7 +262,8 @@ static int set_up(struct api_call *call, struct error *err)
 
 static int end_session(struct api_call *call, struct db *db, struct error *err)
 {
-    if (sign_in_end(db, &call->user->session, err) != 0)
+    if (sign_in_end(db, &call->user->session, err) != 0 ||
+        store_users_about(db, call->user->user_id, err) != 0)
         return -1;
     call->audit_target = call->user->email;
     return accounts_audit(call, db, call->user, "session.close", err);

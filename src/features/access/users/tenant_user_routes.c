@@ -3,6 +3,7 @@
 #include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/users/accounts.h"
+#include "features/access/users/sessions.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/users.h"
@@ -35,6 +36,7 @@ static int add_role(struct api_call *call, struct db *db, struct error *err)
 
     name_role(call, create.email, create.role);
     create.password = *(const struct str *)call->own;
+    create.vouched = call->user == NULL || call->user->is_platform_admin;
     return users_add_role(db, call->tenant_id, &create, call->arena, call->answer, err);
 }
 
@@ -87,7 +89,7 @@ const struct route tenant_user_routes[] = {
       .description = "Everyone with a role in the workspace." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/users", ADMIN, 201), .handler = begin_add_role, .change = add_role, .topic = CHANGE_USERS, .params = &tenant_path_shape, .body = &tenant_user_create_shape, .answer = &tenant_user_added_shape, .audit = "role.add",
       .id = "add_tenant_user", .summary = "Give a user a role in a workspace",
-      .description = "A known e-mail address gets the role and keeps its password. An unknown one needs a `password`, and the user is created." },
+      .description = "A known e-mail address gets the role and keeps its password. An unknown one needs a `password`, and the user is created. 409 for an account that another tenant made and whose e-mail address was never confirmed: invite the person by e-mail instead." },
     { ROUTE(PATCH, "/api/v1/tenants/{slug}/users/{email}", ADMIN, 200), .change = set_role, .topic = CHANGE_USERS, .params = &tenant_user_path_shape, .body = &tenant_user_patch_shape, .answer = &tenant_user_shape, .audit = "role.set",
       .id = "update_tenant_user", .summary = "Change a user's role in a workspace",
       .description = "In effect at once. Ends the user's sessions if this is their only workspace." },

@@ -36,6 +36,7 @@ static int add_user(struct api_call *call, struct db *db, struct error *err)
     call->audit_detail =
         arena_printf(call->arena, "{\"role\":\"%s\"}", platform_role_names[create.role]);
     create.password = *(const struct str *)call->own;
+    create.confirmed = true; /* the platform knows its people */
     return users_add(db, &create, call->arena, call->answer, err);
 }
 
@@ -57,20 +58,35 @@ static int begin_add_user(struct api_call *call, struct error *err)
     return 0;
 }
 
+/* What the audit log says of a change. */
+static struct str patch_detail(struct arena *arena, const struct user_patch *patch)
+{
+    struct str text = STR_LIT("{");
+    const char *comma = "";
+
+    if (patch->role >= 0) {
+        text = arena_printf(arena, "{\"role\":\"%s\"", platform_role_names[patch->role]);
+        comma = ",";
+    }
+    if (!str_is_null(patch->password)) {
+        text = arena_printf(arena, "%.*s%s\"password\":\"set\"", STR_ARG(text), comma);
+        comma = ",";
+    }
+    if (patch->email_confirmed)
+        text = arena_printf(arena, "%.*s%s\"email_confirmed\":true", STR_ARG(text), comma);
+    return arena_printf(arena, "%.*s}", STR_ARG(text));
+}
+
 static int set_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct user_path *path = call->params;
     struct user_patch patch = *(const struct user_patch *)call->body;
-    const char *role = patch.role < 0 ? NULL : platform_role_names[patch.role];
-    const char *also = str_is_null(patch.password) ? "" : "\"password\":\"set\"";
 
     call->audit_target = path->email;
-    if (role == NULL)
-        call->audit_detail = arena_printf(call->arena, "{%s}", also);
-    else
-        call->audit_detail = arena_printf(call->arena, "{\"role\":\"%s\"%s%s}", role,
-                                          also[0] == '\0' ? "" : ",", also);
+    call->audit_detail = patch_detail(call->arena, &patch);
     patch.password = *(const struct str *)call->own;
+    if (accounts_forget_factor(call, db, path->email, &patch, err) != 0)
+        return -1;
     return users_set(db, path->email, &patch, call->arena, call->answer, err);
 }
 
@@ -124,8 +140,8 @@ const struct route user_routes[] = {
       .id = "create_user", .summary = "Create a user",
       .description = "The e-mail address identifies the user. Passwords need at least 12 characters and must not be common ones." },
     { ROUTE(PATCH, "/api/v1/platform/users/{email}", PLATFORM, 200), .handler = begin_set_user, .change = set_user, .topic = CHANGE_USERS, .params = &user_path_shape, .body = &user_patch_shape, .answer = &user_shape, .audit = "user.set",
-      .id = "update_user", .summary = "Change a user's platform role or password",
-      .description = "A change ends the user's sessions, a new password also deletes the user's personal access tokens. The last platform admin cannot lose the role: 409. 403 for one's own password, which `POST /api/v1/auth/password` changes." },
+      .id = "update_user", .summary = "Change a user's platform role or password, or confirm their address",
+      .description = "A new role or password ends the user's sessions, a new password also deletes the user's personal access tokens. Confirming the address without a new password does both, too, and leaves the account without a password and second factor: the owner gets a new one by a reset link. The last platform admin cannot lose the role, and an account whose e-mail address is not confirmed cannot get it: 409. 403 for one's own password, which `POST /api/v1/auth/password` changes." },
     { ROUTE(DELETE, "/api/v1/platform/users/{email}", PLATFORM, 200), .change = remove_user, .topic = CHANGE_USERS, .params = &user_path_shape, .answer = &user_list_shape, .audit = "user.remove",
       .id = "delete_user", .summary = "Delete a user",
       .description = "Ends the user's sessions and removes all their roles. The last platform admin cannot be deleted: 409." },

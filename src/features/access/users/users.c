@@ -44,16 +44,18 @@ static struct user user_answer(const struct user_row *row, struct list tenants)
                           .role = users_role_name(row->role),
                           .tenants = tenants,
                           .created_at = row->created_at,
-                          .last_login_at = row->last_login_at };
+                          .last_login_at = row->last_login_at,
+                          .email_confirmed = row->confirmed };
 }
 
 /* Invitations for a person who has an account by now are of no use, and would bring the person back
- * after the account was deleted. */
+ * after the account was deleted. Those for an account that may be a stranger's stay: they give it
+ * to the person, and one tenant must not end the invitations of others. */
 static int add_row(struct db *db, const struct user_row *row, struct error *err)
 {
-    if (store_user_add(db, row, err) != 0)
+    if (store_user_add(db, row, err) != 0 || store_users_about(db, row->user_id, err) != 0)
         return -1;
-    return store_invitations_end(db, row->email, err);
+    return row->confirmed ? store_invitations_end(db, row->email, err) : 0;
 }
 
 int users_add(struct db *db, const struct user_create *create, struct arena *arena,
@@ -64,7 +66,9 @@ int users_add(struct db *db, const struct user_create *create, struct arena *are
                                   .password = create->password,
                                   .role = create->role,
                                   .created_at = clock_wall_us(),
-                                  .last_login_at = TIME_NULL };
+                                  .last_login_at = TIME_NULL,
+                                  .confirmed = create->confirmed,
+                                  .made_in = create->made_in };
 
     if (add_row(db, &row, err) != 0)
         return -1;
@@ -80,6 +84,17 @@ int users_find(struct db *db, struct str email, struct arena *arena, struct user
     if (str_is_null(ret->user_id))
         return err_set(err, ERR_NOT_FOUND, "There is no user '%.*s'", STR_ARG(email));
     return 0;
+}
+
+int users_check_confirmed(const struct user_row *user, int64_t tenant_id, struct error *err)
+{
+    if (user->confirmed || (tenant_id != 0 && user->made_in == tenant_id))
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "It is not confirmed that the account '%.*s' belongs to the owner of that "
+                   "address: another person may know its password. Invite the person by e-mail, or "
+                   "have a platform admin make a reset link (muster user reset-link)",
+                   STR_ARG(user->email));
 }
 
 /* Without a platform admin no other one could be created. */
@@ -109,25 +124,47 @@ static int end_other_ways(struct db *db, const struct user_row *user, struct err
     return store_links_end_of(db, user->email, 0, err);
 }
 
+bool users_confirms(const struct user_row *user, const struct user_patch *patch)
+{
+    return !user->confirmed && (patch->email_confirmed || !str_is_null(patch->password));
+}
+
+/* The password that the patch gives the user, STR_NULL to keep it. Another person may know that of
+ * an account that was not confirmed, so this ends with it: no password matches what it becomes. It
+ * is not empty as that of a person of an identity provider: the owner may ask for a reset link. */
+static struct str new_password(const struct user_row *user, const struct user_patch *patch)
+{
+    if (!str_is_null(patch->password))
+        return patch->password;
+    return users_confirms(user, patch) ? STR_LIT("!") : STR_NULL;
+}
+
 int users_set(struct db *db, struct str email, const struct user_patch *patch, struct arena *arena,
               struct user *ret, struct error *err)
 {
+    struct str password;
     struct user_row row;
     struct list tenants;
-    bool changes;
+    bool changes, confirms;
 
     if (users_find(db, email, arena, &row, err) != 0)
         return -1;
-    changes = !str_is_null(patch->password) || (patch->role >= 0 && patch->role != row.role);
+    password = new_password(&row, patch);
+    confirms = users_confirms(&row, patch);
+    changes = !str_is_null(password) || (patch->role >= 0 && patch->role != row.role);
     if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
+        return -1;
+    row.confirmed |= confirms;
+    if (patch->role == PLATFORM_ADMIN && users_check_confirmed(&row, 0, err) != 0)
         return -1;
     if (patch->role >= 0)
         row.role = patch->role;
-    if (!str_is_null(patch->password))
-        row.password = patch->password;
-    if (store_user_set(db, &row, err) != 0 ||
+    if (!str_is_null(password))
+        row.password = password;
+    if (store_user_set(db, &row, err) != 0 || store_users_about(db, row.user_id, err) != 0 ||
         (changes && store_sessions_end(db, row.user_id, NULL, err) != 0) ||
-        (!str_is_null(patch->password) && end_other_ways(db, &row, err) != 0) ||
+        (!str_is_null(password) && end_other_ways(db, &row, err) != 0) ||
+        (confirms && store_invitations_end(db, row.email, err) != 0) ||
         (patch->role == PLATFORM_NONE && store_links_end_of(db, row.email, 0, err) != 0) ||
         users_memberships(db, row.user_id, arena, &tenants, err) != 0)
         return -1;
@@ -145,7 +182,8 @@ int users_remove(struct db *db, struct str email, struct error *err)
     if (users_find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
         store_sessions_end(db, row.user_id, NULL, err) == 0 && end_other_ways(db, &row, err) == 0 &&
         store_invitations_end(db, row.email, err) == 0 &&
-        store_identities_remove(db, row.user_id, NULL, err) == 0)
+        store_identities_remove(db, row.user_id, NULL, err) == 0 &&
+        store_users_about(db, row.user_id, err) == 0)
         r = store_user_remove(db, row.user_id, err);
     arena_done(&arena);
     return r;
@@ -198,8 +236,8 @@ int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
 }
 
 /* Finds the user, or creates it. */
-static int find_or_make(struct db *db, const struct tenant_user_create *create, struct arena *arena,
-                        struct user_row *ret, struct error *err)
+static int find_or_make(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
+                        struct arena *arena, struct user_row *ret, struct error *err)
 {
     if (store_user_find(db, create->email, arena, ret, err) != 0)
         return -1;
@@ -213,7 +251,9 @@ static int find_or_make(struct db *db, const struct tenant_user_create *create, 
                               .password = create->password,
                               .role = PLATFORM_NONE,
                               .created_at = clock_wall_us(),
-                              .last_login_at = TIME_NULL };
+                              .last_login_at = TIME_NULL,
+                              .confirmed = create->vouched,
+                              .made_in = tenant_id };
     return add_row(db, ret, err);
 }
 
@@ -238,15 +278,16 @@ int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_cr
     bool is_new;
 
     if (users_is_new(db, create->email, &is_new, err) != 0 ||
-        find_or_make(db, create, arena, &row, err) != 0 ||
+        find_or_make(db, tenant_id, create, arena, &row, err) != 0 ||
         store_role(db, tenant_id, row.user_id, &role, err) != 0)
         return -1;
     if (role != ROLE_NONE)
         return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
                        STR_ARG(create->email));
     assert(tenant_id > 0 && wanted != ROLE_NONE);
-    if (check_room(db, tenant_id, err) != 0 ||
-        store_role_set(db, tenant_id, row.user_id, wanted, err) != 0)
+    if (users_check_confirmed(&row, tenant_id, err) != 0 || check_room(db, tenant_id, err) != 0 ||
+        store_role_set(db, tenant_id, row.user_id, wanted, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0)
         return -1;
     *ret = (struct tenant_user_added){ .user_id = row.user_id,
                                        .email = row.email,
@@ -284,20 +325,24 @@ static int end_sessions(struct db *db, const struct user_row *user, size_t n_rol
 int users_set_role(struct db *db, const struct role_change *change, struct arena *arena,
                    struct tenant_user *ret, struct error *err)
 {
+    enum tenant_role before = ROLE_NONE;
     struct list tenants;
     struct user_row row;
 
     if (find_in_tenant(db, change->tenant_id, change->email, arena, &row, err) != 0 ||
+        store_role(db, change->tenant_id, row.user_id, &before, err) != 0 ||
         users_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
         store_role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0 ||
         (change->role != ROLE_ADMIN &&
          store_links_end_of(db, row.email, change->tenant_id, err) != 0) ||
-        end_sessions(db, &row, tenants.n, err) != 0)
+        (change->role != before && end_sessions(db, &row, tenants.n, err) != 0))
         return -1;
     *ret = (struct tenant_user){ .user_id = row.user_id,
                                  .email = row.email,
                                  .role = tenant_role_name(change->role),
-                                 .last_login_at = row.last_login_at };
+                                 .last_login_at = row.last_login_at,
+                                 .email_confirmed = row.confirmed };
     return 0;
 }
 
@@ -312,6 +357,7 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
     if (find_in_tenant(db, tenant_id, email, &arena, &row, err) == 0 &&
         users_memberships(db, row.user_id, &arena, &tenants, err) == 0 &&
         store_role_remove(db, tenant_id, row.user_id, err) == 0 &&
+        store_users_about(db, row.user_id, err) == 0 &&
         store_links_end_of(db, row.email, tenant_id, err) == 0)
         r = end_sessions(db, &row, tenants.n, err);
     arena_done(&arena);

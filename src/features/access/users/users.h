@@ -3,6 +3,12 @@
  * All run inside a transaction or on a reader, with the caller's connection;
  * changes run as CHANGE_USERS and end the sessions of the changed user.
  * Passwords are passed as hashes. Results are in the arena.
+ *
+ * An e-mail address alone proves nothing: an admin of a tenant may create an account under the
+ * address of another person and know its password. So an account is confirmed only when it is
+ * known to be its owner's: a password was chosen by a link that was mailed to the address, the
+ * identity provider vouches for it, or the platform does. One that is not gets roles in the
+ * tenant that made it, and in no other.
  */
 #pragma once
 #include "base/arena.h"
@@ -22,6 +28,11 @@ struct str users_role_name(int role);
 int users_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
                struct error *err) MUST_CHECK;
 
+/* ERR_CONFLICT when the account may be another person's than the owner's of the address, unless
+ * this tenant made it. */
+int users_check_confirmed(const struct user_row *user, int64_t tenant_id,
+                          struct error *err) MUST_CHECK;
+
 /* The tenants in which the user has a role: a list of struct tenant_membership. */
 int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                       struct error *err) MUST_CHECK;
@@ -30,11 +41,17 @@ int users_memberships(struct db *db, struct str user_id, struct arena *arena, st
 int users_add(struct db *db, const struct user_create *create, struct arena *arena,
               struct user *ret, struct error *err) MUST_CHECK;
 
-/* ERR_NOT_FOUND; ERR_CONFLICT when no platform admin would be left. */
+/* Does users_set() with this patch confirm the account, which another person may hold till then? */
+bool users_confirms(const struct user_row *user, const struct user_patch *patch);
+
+/* A new password confirms the account: only the platform sets one, or the person of a link. If it
+ * is confirmed without one, the password that it had ends: the owner needs a reset link.
+ * ERR_NOT_FOUND; ERR_CONFLICT when no platform admin would be left, or one would be made of an
+ * account that is not confirmed. */
 int users_set(struct db *db, struct str email, const struct user_patch *patch, struct arena *arena,
               struct user *ret, struct error *err) MUST_CHECK;
 
-/* As above. */
+/* ERR_NOT_FOUND; ERR_CONFLICT when no platform admin would be left. */
 int users_remove(struct db *db, struct str email, struct error *err) MUST_CHECK;
 
 int users_list(struct db *db, struct arena *arena, struct user_list *ret,
@@ -44,7 +61,8 @@ int users_list(struct db *db, struct arena *arena, struct user_list *ret,
 int users_is_new(struct db *db, struct str email, bool *ret, struct error *err) MUST_CHECK;
 
 /* Adds a role in a tenant, and the user if there is no such user. ERR_CONFLICT when the user has a
- * role already, or is new and has no password, or TENANT_USERS_MAX have a role there. */
+ * role already, is new and has no password, exists and is not confirmed, or TENANT_USERS_MAX have a
+ * role there. */
 enum { TENANT_USERS_MAX = 1000 };
 int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
                    struct arena *arena, struct tenant_user_added *ret,

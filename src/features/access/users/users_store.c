@@ -6,13 +6,15 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
-#define USER_COLUMNS     "user_id, email, password, platform_role, created_at, last_login_at"
+#define USER_COLUMNS                                                                               \
+    "user_id, email, password, platform_role, created_at, last_login_at, confirmed, made_in"
 #define ROLES_OF_TENANTS " FROM user_roles r JOIN tenants t ON t.tenant_id = r.tenant_id"
 
 /* clang-format off */
 #define OWNER struct user_row
 SHAPE_BEGIN(user_row)
     { STR(user_id) }, { STR(email) }, { STR(password) }, { TIME(created_at) }, { TIME(last_login_at) },
+    { BOOL(confirmed) }, { INT(made_in) },
     { FIELD_AT("platform_role", role, int, T_ENUM), .choices = platform_role_names },
 ROW_END(user_row);
 #undef OWNER
@@ -27,7 +29,7 @@ static const struct db_query count_roles = {
     .sql = "SELECT COUNT(*) FROM user_roles WHERE tenant_id = $1",
 };
 static const struct db_query insert_user = {
-    .sql = "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6)"
+    .sql = "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
            " ON CONFLICT (email) DO NOTHING",
 };
 static const struct db_query find_user = {
@@ -35,7 +37,8 @@ static const struct db_query find_user = {
     .sql = "SELECT " USER_COLUMNS " FROM users WHERE email = $1",
 };
 static const struct db_query update_user = {
-    .sql = "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4"
+    .sql = "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4,"
+           " confirmed = $5"
            " WHERE user_id = $1",
 };
 static const struct db_query delete_roles = { .sql = "DELETE FROM user_roles WHERE user_id = $1" };
@@ -47,14 +50,20 @@ static const struct db_query select_users = {
     .row = &user_row,
     .sql = "SELECT " USER_COLUMNS " FROM users ORDER BY created_at, email",
 };
+static const struct db_query select_one_user = {
+    .row = &user_row,
+    .sql = "SELECT " USER_COLUMNS " FROM users WHERE user_id = $1",
+};
 static const struct db_query select_user_answers = {
     .row = &user_shape,
-    .sql = "SELECT user_id, email, platform_role AS role, created_at, last_login_at FROM users"
+    .sql = "SELECT user_id, email, platform_role AS role, created_at, last_login_at,"
+           " confirmed AS email_confirmed FROM users"
            " ORDER BY created_at, email",
 };
 static const struct db_query select_tenant_users = {
     .row = &tenant_user_shape,
-    .sql = "SELECT u.user_id, u.email, r.role, u.last_login_at FROM users u"
+    .sql = "SELECT u.user_id, u.email, r.role, u.last_login_at,"
+           " u.confirmed AS email_confirmed FROM users u"
            " JOIN user_roles r ON r.user_id = u.user_id WHERE r.tenant_id = $1"
            " ORDER BY u.created_at, u.email",
 };
@@ -73,12 +82,26 @@ static const struct db_query select_roles = {
     .sql = "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
            " ORDER BY r.user_id, t.slug",
 };
+static const struct db_query select_roles_of = {
+    .row = &role_row,
+    .sql = "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
+           " WHERE r.user_id = $1 ORDER BY t.slug",
+};
 static const struct db_query select_memberships = {
     .row = &tenant_membership_shape,
     .sql = "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug",
 };
 static const struct db_query select_number = {
     .sql = "SELECT number FROM change_numbers WHERE topic = 'people'",
+};
+static const struct db_query select_change = {
+    .sql = "SELECT number, CASE WHEN about_number = number AND about <> '' THEN about END"
+           " FROM change_numbers WHERE topic = 'people'",
+};
+static const struct db_query set_about = {
+    .sql = "UPDATE change_numbers SET about_number = number,"
+           " about = CASE WHEN about_number < number OR about = $1 THEN $1 ELSE '' END"
+           " WHERE topic = 'people'",
 };
 static const struct db_query add_to_number = {
     .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'",
@@ -95,7 +118,8 @@ int store_user_add(struct db *db, const struct user_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_text(row->user_id), db_text(row->email), db_text(row->password),
-                db_int(row->role), db_int(row->created_at), rows_time_value(row->last_login_at));
+                db_int(row->role), db_int(row->created_at), rows_time_value(row->last_login_at),
+                db_int(row->confirmed), db_int(row->made_in));
 
     if (db_run(db, &insert_user, args, err) != 0)
         return -1;
@@ -112,8 +136,9 @@ int store_user_find(struct db *db, struct str email, struct arena *arena, struct
 
 int store_user_set(struct db *db, const struct user_row *row, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_text(row->user_id), db_text(row->password),
-                                        db_int(row->role), rows_time_value(row->last_login_at));
+    const struct db_args args =
+        DB_ARGS(db_text(row->user_id), db_text(row->password), db_int(row->role),
+                rows_time_value(row->last_login_at), db_int(row->confirmed));
 
     return db_run(db, &update_user, args, err);
 }
@@ -195,6 +220,18 @@ int store_roles(struct db *db, struct arena *arena, struct list *ret, struct err
     return rows_list(db, &select_roles, DB_NO_ARGS, arena, ret, err);
 }
 
+int store_one_user(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                   struct error *err)
+{
+    return rows_list(db, &select_one_user, DB_ARGS(db_text(user_id)), arena, ret, err);
+}
+
+int store_roles_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                   struct error *err)
+{
+    return rows_list(db, &select_roles_of, DB_ARGS(db_text(user_id)), arena, ret, err);
+}
+
 int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                       struct error *err)
 {
@@ -204,6 +241,35 @@ int store_memberships(struct db *db, struct str user_id, struct arena *arena, st
 int store_users_number(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
+}
+
+struct reading {
+    struct arena *arena;
+    struct users_change *change;
+};
+
+static bool read_change(void *ctx, const struct db_row *row)
+{
+    const struct reading *reading = ctx;
+
+    reading->change->number = db_get_int(row, 0);
+    if (!db_is_null(row, 1))
+        reading->change->about = rows_text(reading->arena, row, 1);
+    return true;
+}
+
+int store_users_last_change(struct db *db, struct arena *arena, struct users_change *ret,
+                            struct error *err)
+{
+    struct reading reading = { arena, ret };
+
+    *ret = (struct users_change){ .about = STR_NULL };
+    return db_exec(db, &select_change, DB_NO_ARGS, read_change, &reading, err);
+}
+
+int store_users_about(struct db *db, struct str user_id, struct error *err)
+{
+    return db_run(db, &set_about, DB_ARGS(db_text(user_id)), err);
 }
 
 int store_users_changed(struct db *db, struct error *err)

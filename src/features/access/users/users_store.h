@@ -13,6 +13,8 @@ struct user_row {
     int role;            /* enum platform_role */
     int64_t created_at;
     int64_t last_login_at; /* TIME_NULL */
+    bool confirmed;        /* the account belongs to the owner of the address: see users.h */
+    int64_t made_in;       /* the tenant whose admin made it; 0: none */
 };
 
 struct role_row {
@@ -32,7 +34,7 @@ int store_roles_count(struct db *db, int64_t tenant_id, int64_t *ret, struct err
 int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
                     struct error *err) MUST_CHECK;
 
-/* Changes password, role and last sign-in of the user with the row's user_id. */
+/* Changes password, role, last sign-in and confirmation of the user with the row's user_id. */
 int store_user_set(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
 
 /* Deletes the user and all its roles; store_sessions_end() ends the sessions. */
@@ -66,12 +68,32 @@ int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant
 /* All roles by user and the tenant's slug: a list of struct role_row; in the arena. */
 int store_roles(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
+/* One user as store_users() and store_roles() have all. */
+int store_one_user(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                   struct error *err) MUST_CHECK;
+int store_roles_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                   struct error *err) MUST_CHECK;
+
 /* A user's roles by the tenant's slug: a list of struct tenant_membership; in the arena. */
 int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                       struct error *err) MUST_CHECK;
 
 /* The change number of users, roles and sessions: each change increments it. */
 int store_users_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* That number, and whom its change was about: STR_NULL when of several users. In the arena. */
+struct users_change {
+    int64_t number;
+    struct str about;
+};
+
+int store_users_last_change(struct db *db, struct arena *arena, struct users_change *ret,
+                            struct error *err) MUST_CHECK;
+
+/* After store_users_changed(), in the same change: it changes the row, roles, sessions and tokens
+ * of this user. A change that says so of several users, or of none, makes every process load all;
+ * one that says it of one user must change no other. STR_LIT(""): it changes several. */
+int store_users_about(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
 
 /* First in every transaction that changes users, roles or sessions: a second one waits here until
  * the first has ended, and sees its changes. */

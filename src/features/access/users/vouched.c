@@ -53,3 +53,9 @@ int vouched_revoke(struct db *db, const struct user_row *user, struct error *err
         return -1;
     return store_links_end_of(db, user->email, 0, err);
 }
+
+int vouched_voucher(struct db *db, const struct sha256 *session, struct arena *arena,
+                    struct str *ret, struct error *err)
+{
+    return store_session_voucher(db, session, arena, ret, err);
+}

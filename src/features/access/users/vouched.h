@@ -20,6 +20,12 @@ int vouched_finish(struct api_call *call, struct db *db, const char *action,
 /* Replies; a cookie is sent only with the session that it belongs to. */
 void vouched_opened(struct api_call *call, const struct error *err);
 
+/* What the feature that vouched for a session kept with it (sign_in_session.voucher, such as the ID
+ * token of an identity provider), until it ends; in the arena. STR_NULL: nothing. */
+enum { VOUCHER_MAX = 16 << 10 };
+int vouched_voucher(struct db *db, const struct sha256 *session, struct arena *arena,
+                    struct str *ret, struct error *err) MUST_CHECK;
+
 /* In such a transaction: ends all sessions, tokens and links of a user for whom it is not vouched
  * any longer. */
 int vouched_revoke(struct db *db, const struct user_row *user, struct error *err) MUST_CHECK;

@@ -19,7 +19,7 @@ static const struct db_query enter = {
     .postgres = "INSERT INTO security_catalog (tenant_id, key, full_key, secret, edit, see,"
                 " created_at) SELECT CAST($1 AS BIGINT), j ->> 0, j ->> 1,"
                 " CAST(j ->> 2 AS SMALLINT), j ->> 3, j ->> 4, CAST($3 AS BIGINT)"
-                " FROM json_array_elements(CAST($2 AS json)) AS j ORDER BY j ->> 0"
+                " FROM jsonb_array_elements(CAST($2 AS jsonb)) AS j ORDER BY j ->> 0"
                 " ON CONFLICT (tenant_id, key) DO NOTHING",
 };
 

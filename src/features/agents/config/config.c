@@ -60,15 +60,16 @@ static void add_text(struct buf *out, struct str s)
     buf_add(out, s);
 }
 
-static void add_secret_name(struct survey *s, struct str name)
+static void add_secret(struct survey *s, struct str name, struct str seal)
 {
-    struct str *names = s->config->names.items;
+    struct config_secret *secret =
+        (struct config_secret *)s->config->opened.items + s->config->opened.n;
 
     if (map_get(&s->seen, name) != NULL)
         return;
-    names[s->config->names.n] = arena_copy(s->arena, name);
-    (void)map_put(&s->seen, names[s->config->names.n], &names[s->config->names.n]);
-    s->config->names.n++;
+    *secret = (struct config_secret){ arena_copy(s->arena, name), arena_copy(s->arena, seal) };
+    (void)map_put(&s->seen, secret->name, secret);
+    s->config->opened.n++;
 }
 
 /* Checks that the secret exists. The ETag uses its nonce, which changes each time it is sealed. */
@@ -85,10 +86,11 @@ static int survey_secret(struct survey *s, struct db *db, const struct config_pa
     arena_init(&arena);
     r = find_secret(&(struct resolver){ db, s->config->secrets, &arena }, part, name, &row, err);
     if (r == 0) {
-        add_text(&s->text,
-                 str_from(row.sealed.data,
-                          row.sealed.len < VAULT_OVERHEAD ? row.sealed.len : VAULT_OVERHEAD));
-        add_secret_name(s, name);
+        const struct str seal = str_from(
+            row.sealed.data, row.sealed.len < VAULT_OVERHEAD ? row.sealed.len : VAULT_OVERHEAD);
+
+        add_text(&s->text, seal);
+        add_secret(s, name, seal);
     }
     arena_done(&arena);
     return r;
@@ -185,7 +187,7 @@ static int survey(struct db *db, struct config *c, struct arena *arena, struct e
 
     map_init(&s.seen);
     buf_init(&s.text, SIZE_MAX); /* bounded by what is set and declared */
-    c->names = (struct list){ ARENA_ARRAY(arena, struct str, REFERENCES_MAX), 0 };
+    c->opened = (struct list){ ARENA_ARRAY(arena, struct config_secret, REFERENCES_MAX), 0 };
     add_text(&s.text, c->agent_name);
     for (size_t i = 0; i < c->n_parts && r == 0; i++)
         r = survey_part(&s, db, &c->parts[i], err);

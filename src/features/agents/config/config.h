@@ -16,13 +16,19 @@ struct db;
 
 struct config_part;
 
+/* A secret that the answer contains. */
+struct config_secret {
+    struct str name;
+    struct str seal; /* another one each time it is sealed */
+};
+
 struct config {
     const struct secrets *secrets; /* the tenant's; borrowed */
     struct str agent_name;
     struct config_part *parts; /* one per parameter, in the order of the declaration */
     size_t n_parts;
-    struct list names; /* of struct str: the secrets it contains, each once */
-    struct str tag;    /* an ETag with its quotes; reveals nothing about the values */
+    struct list opened; /* of struct config_secret: what it contains, each once */
+    struct str tag;     /* an ETag with its quotes; reveals nothing about the values */
     struct str
         missing; /* required keys without a value: percent-encoded, comma list; or STR_NULL */
 };

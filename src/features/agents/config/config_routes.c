@@ -1,17 +1,20 @@
 /* config_routes.c - an agent pulls its configuration, with secrets resolved.
  * A reader reads the values in effect and builds the answer. If it contains
- * secrets, their audit entry is committed before the reply is sent; if that
- * fails, the request fails.
+ * secrets that the caller was not given within the last hour, their audit entry
+ * is committed before the reply is sent; if that fails, the request fails.
  */
 #include "features/agents/config/config.h"
 
 #include "api/api.h"
 #include "api/call.h"
+#include "base/clock.h"
 #include "db/db.h"
 #include "engine/engine.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
+#include "features/agents/agents.h"
+#include "features/agents/config/handouts.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
 #include "features/vault/vault.h"
@@ -26,6 +29,9 @@ struct config_call {
     struct config config;
     struct buf body;
     bool unchanged; /* the caller has this version: no secret was opened */
+
+    struct handout *fresh; /* secrets that must be entered in the audit log now */
+    size_t n_fresh;
 };
 
 static int build_answer(struct config_call *c, struct db *db, struct error *err)
@@ -85,6 +91,7 @@ static int config_audit_apply(struct writer_job *job, struct txn *txn, struct er
 static void config_audit_done(struct writer_job *job, const struct error *err)
 {
     struct config_call *c = CONTAINER_OF(job, struct config_call, job);
+    struct handouts *handouts = agents_handouts(c->call->api->engine);
     struct error refused;
 
     if (err != NULL) { /* any failure may be temporary */
@@ -95,21 +102,22 @@ static void config_audit_done(struct writer_job *job, const struct error *err)
         call_resume(c->call, &refused, NULL);
         return;
     }
+    for (size_t i = 0; i < c->n_fresh; i++)
+        handouts_add(handouts, &c->fresh[i], clock_mono_us());
     call_resume(c->call, NULL, reply_config);
 }
 
 /* {"secrets":["A","B"]}: names, no values. */
 static struct str names_text(const struct config_call *c)
 {
-    const struct str *names = c->config.names.items;
     struct str text;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* names are short and few */
     buf_add_c(&out, "{\"secrets\":");
-    for (size_t i = 0; i < c->config.names.n; i++) {
+    for (size_t i = 0; i < c->n_fresh; i++) {
         buf_add_char(&out, i == 0 ? '[' : ',');
-        buf_add_json(&out, names[i]);
+        buf_add_json(&out, c->fresh[i].name);
     }
     buf_add_c(&out, "]}");
     text = arena_copy(c->call->arena, buf_str(&out));
@@ -134,16 +142,41 @@ static void audit_secrets(struct config_call *c)
         reply_failure(c, &err);
 }
 
+/* Without those that this key got at this address within the last hour, sealed the same. */
+static void find_fresh(struct config_call *c)
+{
+    struct handouts *handouts = agents_handouts(c->call->api->engine);
+    const struct config_secret *opened = c->config.opened.items;
+    struct handout handout = { .tenant_id = c->call->tenant_id,
+                               .actor = auth_actor(c->call),
+                               .origin = auth_origin(c->call),
+                               .agent_name = c->config.agent_name };
+
+    c->fresh = ARENA_ARRAY(c->call->arena, struct handout, c->config.opened.n);
+    c->n_fresh = 0;
+    for (size_t i = 0; i < c->config.opened.n; i++) {
+        handout.name = opened[i].name;
+        handout.seal = opened[i].seal;
+        if (!handouts_has(handouts, &handout, clock_mono_us()))
+            c->fresh[c->n_fresh++] = handout;
+    }
+}
+
 static void config_read_done(struct reader_job *job, const struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
     struct config_call *c = call->own;
 
-    if (err != NULL)
+    if (err != NULL) {
         reply_failure(c, err);
-    else if (c->unchanged)
+        return;
+    }
+    if (c->unchanged) {
         call_reply_unchanged(call, c->config.tag);
-    else if (c->config.names.n == 0)
+        return;
+    }
+    find_fresh(c);
+    if (c->n_fresh == 0)
         reply_config(call);
     else
         audit_secrets(c);

@@ -129,6 +129,8 @@ struct directives_cache {
     struct rwlock lock;
     struct directives *loaded GUARDED_BY(lock) PT_GUARDED_BY(lock); /* replaced as a whole; NULL at
                                                                      * first */
+    directives_stop_fn *stop; /* set before threads start; NULL: nothing stops agents */
+    void *stop_ctx;
 };
 
 struct directives_cache *directives_cache_new(void)
@@ -161,6 +163,18 @@ int directives_cache_load(struct directives_cache *c, struct db *db, struct erro
     rwlock_release(&c->lock);
     directives_free(old);
     return 0;
+}
+
+void directives_cache_on_pull(struct directives_cache *c, directives_stop_fn *fn, void *ctx)
+{
+    c->stop = fn;
+    c->stop_ctx = ctx;
+}
+
+struct str directives_cache_stop(const struct directives_cache *c, int64_t tenant_id,
+                                 const struct agent_model *model, struct arena *arena)
+{
+    return c->stop == NULL ? STR_NULL : c->stop(c->stop_ctx, tenant_id, model, arena);
 }
 
 void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,

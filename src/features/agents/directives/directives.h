@@ -43,6 +43,17 @@ void directives_cache_free(struct directives_cache *c);
 /* Replaces everything. Blocks: never call it on a loop thread. */
 int directives_cache_load(struct directives_cache *c, struct db *db, struct error *err) MUST_CHECK;
 
+/* Why the agent must not use this model now: a sentence, in the arena; STR_NULL: it may. */
+typedef struct str directives_stop_fn(void *ctx, int64_t tenant_id, const struct agent_model *model,
+                                      struct arena *arena);
+
+/* Before threads start: what is asked before an agent is told its model. */
+void directives_cache_on_pull(struct directives_cache *c, directives_stop_fn *fn, void *ctx);
+
+/* STR_NULL as well when there is nothing to ask. */
+struct str directives_cache_stop(const struct directives_cache *c, int64_t tenant_id,
+                                 const struct agent_model *model, struct arena *arena);
+
 /* As directives_model() and directives_policy(). */
 void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                             struct arena *arena, struct agent_model *ret);

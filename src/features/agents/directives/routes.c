@@ -15,12 +15,17 @@
 
 static int pull_model(struct api_call *call, struct error *err)
 {
+    struct directives_cache *directives = agents_directives(call->api->engine);
     const struct agent_query *query = call->query;
+    struct str stop;
 
     if (auth_may_report(call, STR_NULL, query->agent_name, err) != 0)
         return -1;
-    directives_cache_model(agents_directives(call->api->engine), call->tenant_id, query->agent_name,
-                           call->arena, call->answer);
+    directives_cache_model(directives, call->tenant_id, query->agent_name, call->arena,
+                           call->answer);
+    stop = directives_cache_stop(directives, call->tenant_id, call->answer, call->arena);
+    if (!str_is_null(stop))
+        return call_refuse(call, err, 402, "%.*s", STR_ARG(stop));
     call_reply(call, NULL);
     return 0;
 }
@@ -120,9 +125,9 @@ static int set_policy(struct api_call *call, struct db *db, struct error *err)
 
 /* clang-format off */
 const struct route directive_routes[] = {
-    { ROUTE(GET, "/api/v1/agents/model", ANY_KEY, 200), .handler = pull_model, .query = &agent_query_shape, .answer = &agent_model_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/agents/model", ANY_KEY, 200), .handler = pull_model, .also = ALSO_BUDGET, .query = &agent_query_shape, .answer = &agent_model_shape, .tagged = true,
       .id = "pull_model", .summary = "Get the LLM model that the agent must use",
-      .description = "The agent's own model, else that of its workspace, else that of the platform. Answered from memory; ask before every run, with If-None-Match." },
+      .description = "The agent's own model, else that of its workspace, else that of the platform. Answered from memory; ask before every run, with If-None-Match. 402 while a hard budget of the agent, its model or its workspace is exceeded: then it must not call a model. Its reports are accepted as ever." },
     { ROUTE(GET, "/api/v1/agents/command-policy", ANY_KEY, 200), .handler = pull_policy, .query = &agent_query_shape, .answer = &command_policy_shape, .tagged = true,
       .id = "pull_command_policy", .summary = "Get the shell commands that the agent may run",
       .description = "The agent's own policy, else that of its workspace, else that of the platform. Without any policy the mode is `deny_all`." },

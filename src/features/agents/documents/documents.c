@@ -2,6 +2,7 @@
 #include "features/agents/documents/documents.h"
 
 #include "base/clock.h"
+#include "features/access/stored_bytes.h"
 #include "features/agents/documents/diff.h"
 
 /* ERR_NOT_FOUND. */
@@ -49,9 +50,15 @@ static int add_version(struct db *db, const struct document_key *key, const stru
         *document = *newest; /* a retry, or nothing was edited */
         return 0;
     }
+    if (key->check_room(key->call, err) != 0)
+        return -1;
     document->version = newest->version + 1;
     document->updated_at = clock_wall_us();
-    return store_document_add(db, key, document, err);
+    if (store_document_add(db, key, document, err) != 0)
+        return -1;
+    stored_bytes_add(key->bytes, key->tenant_id,
+                     (int64_t)(STORED_ROW_BYTES + document->document.len));
+    return 0;
 }
 
 int documents_set(struct db *db, const struct document_key *key, const struct document_set *set,

@@ -3,7 +3,9 @@
 
 #include "api/api.h"
 #include "api/call.h"
+#include "engine/txn.h"
 #include "features/access/auth.h"
+#include "features/access/registry.h"
 #include "features/agents/documents/shapes.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
@@ -56,9 +58,24 @@ static void note_version(struct api_call *call)
         arena_printf(call->arena, "{\"version\":%lld}", (long long)answer->version);
 }
 
+/* A version is stored like a report: it counts for the quota. */
+static int check_room(struct api_call *call, struct error *err)
+{
+    return tenant_is_over_quota(call->tenant) ? auth_refuse_quota(call, err) : 0;
+}
+
+/* The key of a change that may add a version. */
+static struct document_key growing(struct api_call *call, struct document_key key)
+{
+    key.bytes = call->change.write.txn->bytes;
+    key.call = call;
+    key.check_room = check_room;
+    return key;
+}
+
 static int set_document(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_key key = document_key_of(call);
+    const struct document_key key = growing(call, document_key_of(call));
 
     if (documents_set(db, &key, call->body, call->arena, call->answer, err) != 0)
         return -1;
@@ -93,7 +110,7 @@ static int show_document_version(struct api_call *call, struct db *db, struct er
 static int restore_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
-    const struct document_key key = version_key_of(call);
+    const struct document_key key = growing(call, version_key_of(call));
 
     if (documents_restore(db, &key, path->version, call->arena, call->answer, err) != 0)
         return -1;
@@ -116,7 +133,7 @@ const struct route document_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document", MEMBER, 200), .read = show_document, .params = &agent_path_shape, .answer = &document_shape,
       .id = "get_document", .summary = "Get an agent's document",
       .description = "The newest version; 404 if the agent has no document." },
-    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, 200), .change = set_document, .topic = CHANGE_NOTHING, .params = &agent_path_shape, .body = &document_set_shape, .answer = &document_shape, .body_max = DOCUMENT_BODY_MAX, .audit = "document.set",
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/agents/{agent_name}/document", ADMIN, 200), .change = set_document, .also = ALSO_QUOTA, .topic = CHANGE_NOTHING, .params = &agent_path_shape, .body = &document_set_shape, .answer = &document_shape, .body_max = DOCUMENT_BODY_MAX, .audit = "document.set",
       .id = "set_document", .summary = "Set an agent's document",
       .description = "Text of at most 1 MiB. Creates a version unless the text is unchanged. Pass `base_version` to get 409 instead of overwriting another user's edit." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions", MEMBER, 200), .read = list_document_versions, .params = &agent_path_shape, .query = &history_query_shape, .answer = &document_history_shape,
@@ -125,7 +142,7 @@ const struct route document_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}", MEMBER, 200), .read = show_document_version, .params = &document_version_path_shape, .answer = &document_shape,
       .id = "get_document_version", .summary = "Get one version of an agent's document",
       .description = "404 when there is no such version." },
-    { ROUTE(POST, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore", ADMIN, 200), .change = restore_document, .topic = CHANGE_NOTHING, .params = &document_version_path_shape, .answer = &document_shape, .audit = "document.restore",
+    { ROUTE(POST, "/api/v1/tenants/{slug}/agents/{agent_name}/document/versions/{version}/restore", ADMIN, 200), .change = restore_document, .also = ALSO_QUOTA, .topic = CHANGE_NOTHING, .params = &document_version_path_shape, .answer = &document_shape, .audit = "document.restore",
       .id = "restore_document", .summary = "Restore a version of an agent's document",
       .description = "Creates a new version with the old text." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}/document/diff", MEMBER, 200), .read = diff_document, .params = &agent_path_shape, .query = &diff_query_shape, .answer = &document_diff_shape,

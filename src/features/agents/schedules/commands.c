@@ -50,11 +50,11 @@ const struct command schedule_commands[] = {
                   "muster maintenance add --tenant acme --weekdays sun --start 02:00 --minutes 120 --time-zone Europe/Berlin",
       .method = METHOD_POST, .path = WINDOWS, .body = &window_create_shape,
       .answer = &maintenance_window_shape, .line = "maintenance window '{window_id}' created" },
-    { "maintenance", "remove", .args = { { "id", OPTION_NAME, "ID", .help = "id of the window, as `maintenance list` shows it" } }, .options = OPTIONS(TENANT_OPTION),
-      .help = "remove a maintenance window; one that is going on ends now",
-      .examples = "muster maintenance remove mwn_0TZbT2mvAoUxE4qsbdVKo --tenant acme",
+    { "maintenance", "delete", .args = { { "id", OPTION_NAME, "ID", .help = "id of the window, as `maintenance list` shows it" } }, .options = OPTIONS(TENANT_OPTION),
+      .help = "delete a maintenance window; one that is going on ends now",
+      .examples = "muster maintenance delete mwn_0TZbT2mvAoUxE4qsbdVKo --tenant acme",
       .method = METHOD_DELETE, .path = WINDOWS "/{id}",
-      .answer = &window_list_shape, .line = "maintenance window '{id}' removed" },
+      .answer = &window_list_shape, .line = "maintenance window '{id}' deleted" },
     { 0 },
 };
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* handling.c - acknowledgements, notes and reminders, and the history they make. */
 #include "features/alerts/handling/handling.h"
 
+#include "features/access/stored_bytes.h"
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/handling/store.h"
@@ -35,6 +36,8 @@ static int record(const struct handling *by, struct str alert_id, struct str wha
         return -1;
     if (str_is_null(by->note))
         return 0;
+    if (!full)
+        stored_bytes_add(by->bytes, by->tenant_id, (int64_t)(STORED_ROW_BYTES + by->note.len));
     return store_alert_note(by->db, by->tenant_id, alert_id, by->note, err);
 }
 

@@ -12,6 +12,7 @@
 struct alert_notes;
 struct alert_row;
 struct db;
+struct stored_bytes;
 
 /* A person, what the person writes (STR_NULL: nothing), and when; `notes` are for live updates. */
 struct handling {
@@ -20,6 +21,7 @@ struct handling {
     struct str actor, note;
     struct alert_notes *notes;
     struct arena *arena;
+    struct stored_bytes *bytes; /* of the transaction: what is written counts for the tenant */
 };
 
 /* The first acknowledgement of an alert stands; a later one adds nothing. *ret is the alert as

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
+#include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/alerts/handling/handling.h"
 #include "features/alerts/shapes.h"
@@ -19,7 +20,14 @@ static struct handling handling_by(struct api_call *call, struct db *db, struct 
                               auth_actor(call),
                               note,
                               call->change.write.txn->notes,
-                              call->arena };
+                              call->arena,
+                              call->change.write.txn->bytes };
+}
+
+/* A note is stored like a report; all else that people do about alerts goes on. */
+static int check_quota(struct api_call *call, struct error *err)
+{
+    return tenant_is_over_quota(call->tenant) ? auth_refuse_quota(call, err) : 0;
 }
 
 static int acknowledge_alert(struct api_call *call, struct db *db, struct error *err)
@@ -65,6 +73,8 @@ static int acknowledge_alerts(struct api_call *call, struct db *db, struct error
     const struct handling by = handling_by(call, db, body->note.len == 0 ? STR_NULL : body->note);
     struct list done;
 
+    if (!str_is_null(by.note) && check_quota(call, err) != 0)
+        return -1;
     if (handling_acknowledge_all(&by, &body->alert_ids, &done, err) != 0)
         return -1;
     answer->acknowledged = (int64_t)done.n;
@@ -79,6 +89,8 @@ static int note_alert(struct api_call *call, struct db *db, struct error *err)
     const struct handling by = handling_by(call, db, body->note);
 
     call->audit_target = path->alert_id;
+    if (check_quota(call, err) != 0)
+        return -1;
     return handling_note(&by, path->alert_id, call->answer, err);
 }
 
@@ -101,7 +113,7 @@ const struct route handling_routes[] = {
     { ROUTE(GET, ALERTS "/counts", READ, 200), .read = count_alerts, .params = &tenant_path_shape, .answer = &alert_counts_shape, .tagged = true,
       .id = "count_alerts", .summary = "Count open alerts",
       .description = "In all and by type, and how many of them are not acknowledged." },
-    { ROUTE(POST, ALERTS "/acknowledge", MEMBER, 200), .change = acknowledge_alerts, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .body = &alerts_acknowledge_shape, .answer = &alerts_acknowledged_shape, .audit = "alert.acknowledge",
+    { ROUTE(POST, ALERTS "/acknowledge", MEMBER, 200), .change = acknowledge_alerts, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .body = &alerts_acknowledge_shape, .answer = &alerts_acknowledged_shape, .also = ALSO_QUOTA, .audit = "alert.acknowledge",
       .id = "acknowledge_alerts", .summary = "Acknowledge many alerts",
       .description = "At most 1,000, all with the same note. An alert that was acknowledged before stays as it is and gets no note." },
     { ROUTE(POST, ALERTS "/{alert_id}/acknowledge", MEMBER, 200), .change = acknowledge_alert, .topic = CHANGE_NOTHING, .params = &alert_path_shape, .answer = &alert_shape, .audit = "alert.acknowledge",
@@ -110,9 +122,9 @@ const struct route handling_routes[] = {
     { ROUTE(DELETE, ALERTS "/{alert_id}/acknowledge", MEMBER, 200), .change = unacknowledge_alert, .topic = CHANGE_NOTHING, .params = &alert_path_shape, .answer = &alert_shape, .audit = "alert.unacknowledge",
       .id = "unacknowledge_alert", .summary = "Take an acknowledgement back",
       .description = "The alert counts as not acknowledged again." },
-    { ROUTE(POST, ALERTS "/{alert_id}/notes", MEMBER, 200), .change = note_alert, .topic = CHANGE_NOTHING, .also = ALSO_CONFLICT, .params = &alert_path_shape, .body = &alert_note_set_shape, .answer = &alert_shape, .audit = "alert.note",
+    { ROUTE(POST, ALERTS "/{alert_id}/notes", MEMBER, 200), .change = note_alert, .topic = CHANGE_NOTHING, .also = ALSO_CONFLICT | ALSO_QUOTA, .params = &alert_path_shape, .body = &alert_note_set_shape, .answer = &alert_shape, .audit = "alert.note",
       .id = "add_alert_note", .summary = "Add a note to an alert",
-      .description = "The newest note is shown with the alert, all of them in its history, which has at most 100 entries (409)." },
+      .description = "The newest note is shown with the alert, all of them in its history, which has at most 100 entries (409). Notes count for the quota of the plan." },
     { ROUTE(GET, ALERTS "/{alert_id}/history", READ, 200), .read = show_history, .params = &alert_path_shape, .answer = &alert_history_shape,
       .id = "get_alert_history", .summary = "Get what was done about an alert",
       .description = "Acknowledgements, notes and reminders, oldest first." },

@@ -406,7 +406,7 @@ TEST(a_key_that_is_over_leaves_and_its_memory_once_nobody_holds_it)
     held = find(&w, "held", NOW);
     counted = find(&w, "counted", NOW);
     key_unhold(counted->use);
-    budget_force((struct budget *)(uintptr_t)&counted->budget, BUDGET_REPLY_BYTES, 1);
+    budget_force(key_budget(counted), BUDGET_REPLY_BYTES, 1);
     changed(&w);
     revoke_key(&w, "held");
     revoke_key(&w, "counted");
@@ -418,7 +418,7 @@ TEST(a_key_that_is_over_leaves_and_its_memory_once_nobody_holds_it)
     CHECK_STR(held->key_id, "held");
     CHECK_STR(counted->key_id, "counted");
     key_unhold(held->use);
-    budget_give((struct budget *)(uintptr_t)&counted->budget, BUDGET_REPLY_BYTES, 1);
+    budget_give(key_budget(counted), BUDGET_REPLY_BYTES, 1);
     registry_sweep(w.registry); /* frees them; the sanitizers would tell */
     world_done(&w);
 }

@@ -242,6 +242,50 @@ TEST(a_filter_that_fits_few_runs_is_answered_in_bounded_pages)
     log_world_done(&w);
 }
 
+/* What is sorted outside of the database: no more runs are read, and no more loaded, than allowed.
+ */
+TEST(candidates_are_the_newest_that_match_and_are_loaded_as_far_as_they_fit)
+{
+    static const struct {
+        int64_t scan_max;
+        size_t found;
+        bool cut;
+    } rows[] = { { 1000, 10, false }, { 6, 3, true }, { 1, 1, true } };
+    static const struct {
+        int64_t limit;
+        size_t bytes, loaded;
+    } loads[] = { { 1000, MIB(16), 10 }, { 4, MIB(16), 4 }, { 1000, 1, 1 }, { 1000, 1500, 3 } };
+    struct run_filter filter = all;
+    struct run_candidates found;
+    struct error err = { 0 };
+    struct log_world w;
+
+    log_world_init(&w);
+    for (int i = 0; i < 20; i++) {
+        char id[] = { (char)('0' + i / 10), (char)('0' + i % 10), 0 };
+
+        add_event(&w, id, i, i % 2 == 1 ? EVENT_FAILED : EVENT_COMPLETED, NULL);
+    }
+    filter.status = RUN_FAILED;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        filter.scan_max = rows[i].scan_max;
+        log_must(store_run_candidates(w.db, w.tenant_id, &filter, &w.arena, &found, &err), &err);
+        CHECK_INT(found.n, rows[i].found);
+        CHECK_INT(found.cut, rows[i].cut);
+        CHECK_STR(found.runs[0].run_id, ID "19");
+    }
+    filter.scan_max = 1000;
+    log_must(store_run_candidates(w.db, w.tenant_id, &filter, &w.arena, &found, &err), &err);
+    for (size_t i = 0; i < COUNT_OF(loads); i++) {
+        struct run_page page;
+
+        found.bytes = loads[i].bytes;
+        log_must(store_run_load(w.db, &found, loads[i].limit, &w.arena, &page, &err), &err);
+        CHECK_INT(page.runs.n, loads[i].loaded);
+    }
+    log_world_done(&w);
+}
+
 static bool add_detail(void *ctx, const struct db_row *row)
 {
     buf_add(ctx, db_get_text(row, 3));

@@ -24,7 +24,8 @@ static void add_event(struct log_world *w, int64_t timestamp, int64_t seq, const
     CHECK(log_add_one(w, 1 * S, &event));
 }
 
-static const struct narrative_query all_events = { .after = { INT64_MIN, INT64_MIN, 0 } };
+static const struct narrative_query all_events = { .after = { INT64_MIN, INT64_MIN, 0 },
+                                                   .level = -1 };
 
 TEST(a_narrative_goes_by_seq_then_timestamp_then_arrival_and_marks_clocks_ahead)
 {
@@ -92,6 +93,7 @@ TEST(a_page_with_steps_ends_before_they_are_too_much_and_the_next_goes_on)
                                 .range = { INT64_MIN, INT64_MAX },
                                 .after = RUN_CURSOR_TOP };
     struct tenant_entry tenant = { .slug = STR_LIT("t") };
+    const struct run_list_request request = { .tenant = &tenant, .query = &query };
     struct str output;
     struct error err = { 0 };
     struct run_list list;
@@ -105,7 +107,7 @@ TEST(a_page_with_steps_ends_before_they_are_too_much_and_the_next_goes_on)
     for (size_t page = 0; page < 2; page++) {
         const struct run_listed *runs;
 
-        log_must(run_list_read(w.db, &tenant, &query, &w.arena, &list, &err), &err);
+        log_must(run_list_read(w.db, &request, &w.arena, &list, &err), &err);
         CHECK_INT(list.runs.n, 2); /* the third would exceed 16 MiB */
         runs = list.runs.items;
         for (size_t i = 0; i < list.runs.n; i++) {
@@ -117,7 +119,7 @@ TEST(a_page_with_steps_ends_before_they_are_too_much_and_the_next_goes_on)
     }
     query.include_steps = false;
     query.after = RUN_CURSOR_TOP;
-    log_must(run_list_read(w.db, &tenant, &query, &w.arena, &list, &err), &err);
+    log_must(run_list_read(w.db, &request, &w.arena, &list, &err), &err);
     CHECK_INT(list.runs.n, COUNT_OF(ids));
     log_world_done(&w);
 }

@@ -93,6 +93,9 @@ TEST(a_discovery_document_must_be_of_the_issuer_and_name_safe_endpoints)
         { DOCUMENT("https://a.example", "file:///etc/shadow", ""), "token_endpoint" },
         { DOCUMENT("https://a.example", "https://a.example/t", ",\"userinfo_endpoint\":7"),
           "userinfo_endpoint" },
+        { DOCUMENT("https://a.example", "https://a.example/t",
+                   ",\"end_session_endpoint\":\"javascript:alert(1)\""),
+          "end_session_endpoint" },
         { "{\"issuer\":\"https://a.example\"}", "authorization_endpoint" },
     };
     struct metadata metadata;
@@ -116,7 +119,12 @@ TEST(a_discovery_document_must_be_of_the_issuer_and_name_safe_endpoints)
                                              "[\"client_secret_post\"]")),
                             "https://a.example", &arena, &metadata, NULL),
               0);
-    CHECK(metadata.secret_in_body);
+    CHECK(metadata.secret_in_body && str_is_null(metadata.end_session_endpoint));
+    CHECK_INT(metadata_read(STR_LIT(DOCUMENT("https://a.example", "https://a.example/t",
+                                             ",\"end_session_endpoint\":\"https://b.example/x\"")),
+                            "https://a.example", &arena, &metadata, NULL),
+              0);
+    CHECK_STR(metadata.end_session_endpoint, "https://b.example/x");
     arena_done(&arena);
 }
 

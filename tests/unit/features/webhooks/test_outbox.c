@@ -38,7 +38,7 @@ static void tell(int64_t tenant_id)
         .tenant_id = tenant_id, .type = STR_LIT("run.failed"), .data = STR_LIT("{}"), .at = 1
     };
 
-    CHECK(outbox_add(db, &message, NULL) == 0);
+    CHECK(outbox_add(db, &message, 1, NULL) == 0);
     CHECK(outbox_fan_out(db, tenant_id, NULL) == 0);
 }
 

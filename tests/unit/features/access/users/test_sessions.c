@@ -58,6 +58,104 @@ static struct sha256 add_session(struct world *w, const char *cookie, const char
     return row.digest;
 }
 
+/* A change about one user. */
+static void refresh_about(struct world *w, const char *user_id)
+{
+    CHECK(store_users_changed(w->db, NULL) == 0);
+    CHECK(store_users_about(w->db, str_of(user_id), NULL) == 0);
+    CHECK(sessions_refresh(w->sessions, w->db, NULL) == 0);
+}
+
+static bool is_in(struct world *w, const struct sha256 *session)
+{
+    return sessions_find(w->sessions, session, 0, &w->arena) != NULL;
+}
+
+TEST(a_change_about_one_user_loads_that_user_alone)
+{
+    struct sha256 ann, ann_2, bob;
+    struct world w;
+
+    world_init(&w);
+    add_user(&w, "ann", "x", PLATFORM_NONE);
+    add_user(&w, "bob", "x", PLATFORM_NONE);
+    refresh(&w);
+    ann = add_session(&w, "cookie of ann", "ann");
+    bob = add_session(&w, "cookie of bob", "bob"); /* in the database, but of no change */
+    refresh_about(&w, "ann");
+    CHECK(is_in(&w, &ann) && !is_in(&w, &bob));
+    refresh_about(&w, "bob");
+    CHECK(is_in(&w, &ann) && is_in(&w, &bob));
+
+    /* one ends, one begins, the role changes; bob's ends unsaid */
+    CHECK(store_session_end(w.db, &ann, NULL) == 0 && store_session_end(w.db, &bob, NULL) == 0);
+    ann_2 = add_session(&w, "second cookie of ann", "ann");
+    CHECK(db_script(w.db, "UPDATE users SET platform_role = 0", NULL) == 0);
+    refresh_about(&w, "ann");
+    CHECK(!is_in(&w, &ann) && is_in(&w, &ann_2) && is_in(&w, &bob));
+    CHECK(sessions_find(w.sessions, &ann_2, 0, &w.arena)->is_platform_admin);
+    CHECK(!sessions_find(w.sessions, &bob, 0, &w.arena)->is_platform_admin);
+    refresh(&w); /* a change of several */
+    CHECK(is_in(&w, &ann_2) && !is_in(&w, &bob));
+    world_done(&w);
+}
+
+TEST(a_change_of_several_users_is_not_taken_for_one_of_the_last)
+{
+    struct sha256 ann, bob;
+    struct world w;
+
+    world_init(&w);
+    add_user(&w, "ann", "x", PLATFORM_NONE);
+    add_user(&w, "bob", "x", PLATFORM_NONE);
+    ann = add_session(&w, "cookie of ann", "ann");
+    bob = add_session(&w, "cookie of bob", "bob");
+    refresh(&w);
+    for (int round = 0; round < 2; round++) {
+        const char *several = round == 0 ? "ann" : "";
+
+        CHECK(store_session_end(w.db, round == 0 ? &ann : &bob, NULL) == 0);
+        CHECK(store_users_changed(w.db, NULL) == 0);
+        CHECK(store_users_about(w.db, str_of(several), NULL) == 0);
+        CHECK(store_users_about(w.db, STR_LIT("x"), NULL) == 0);
+        CHECK(store_users_about(w.db, STR_LIT("x"), NULL) == 0);
+        CHECK(sessions_refresh(w.sessions, w.db, NULL) == 0);
+        CHECK(!is_in(&w, round == 0 ? &ann : &bob));
+    }
+    world_done(&w);
+}
+
+TEST(changes_that_were_missed_load_all_users)
+{
+    struct sha256 ann, bob;
+    struct world w;
+
+    world_init(&w);
+    add_user(&w, "ann", "x", PLATFORM_NONE);
+    ann = add_session(&w, "cookie of ann", "ann");
+    refresh_about(&w, "ann"); /* nothing is known yet */
+    CHECK(is_in(&w, &ann) && !sessions_has_no_user(w.sessions));
+    add_user(&w, "bob", "x", PLATFORM_NONE);
+    bob = add_session(&w, "cookie of bob", "bob");
+    CHECK(store_users_changed(w.db, NULL) == 0);
+    CHECK(store_users_about(w.db, STR_LIT("bob"), NULL) == 0);
+    refresh_about(&w, "ann"); /* the second change since */
+    CHECK(is_in(&w, &bob));
+
+    /* a process that does not say whom its change is about */
+    CHECK(store_session_end(w.db, &bob, NULL) == 0);
+    refresh(&w);
+    CHECK(!is_in(&w, &bob));
+    CHECK(store_session_end(w.db, &ann, NULL) == 0);
+    CHECK(store_user_remove(w.db, STR_LIT("ann"), NULL) == 0);
+    refresh_about(&w, "ann");
+    CHECK(!is_in(&w, &ann));
+    CHECK(store_user_remove(w.db, STR_LIT("bob"), NULL) == 0);
+    refresh_about(&w, "bob");
+    CHECK(sessions_has_no_user(w.sessions));
+    world_done(&w);
+}
+
 TEST(a_session_is_found_with_its_user_and_roles)
 {
     struct sha256 ann, bob, unknown = digest_sha256(STR_LIT("unknown"));

@@ -1,0 +1,1 @@
+-- PostgreSQL alone: in SQLite an agent is looked up by its row number, which costs next to nothing.

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Migrations that nodes of the version before survive: they only add, or say who cannot go on.
+
+A node of the version before works on while a migration runs, and may start again afterwards. So from
+the one after 0042 on, a migration makes tables, indexes of tables that it makes, and columns that may
+be NULL or have a default; none of it holds a lock for long. A foreign key may be dropped: what the
+version before stores, it stores without it as well. Rows and indexes of small tables, which no
+report waits for, may change too. Any other statement needs a line
+`-- oldest: NNNN` with the migration's own number: older programs then refuse to start.
+"""
+
+import re
+
+from gate import files_in, run
+
+SINCE = 43
+SMALL = {"alert_rules", "users"}  # few rows, and no report waits for them: a change takes no time
+NAME = re.compile(r"^(\d{4})_[a-z0-9_]+(\.postgres)?\.sql$")
+OLDEST = re.compile(r"^-- oldest: (\d{4})$", re.M)
+TABLE = re.compile(r"CREATE (?:UNLOGGED )?TABLE (\w+)")
+INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX \w+\s+ON (\w+)")
+COLUMN = re.compile(r"ALTER TABLE (\w+)\s+ADD COLUMN\s+\w+(.*)", re.S)
+ROWS = re.compile(r"INSERT INTO (\w+)")
+SET = re.compile(r"UPDATE (\w+) SET")
+REFERENCE = re.compile(r"ALTER TABLE \w+ DROP CONSTRAINT (?:IF EXISTS )?\w+_fkey$")
+
+
+def statements(text):
+    bare = re.sub(r"--[^\n]*", "", text)
+    return [" ".join(part.split()) for part in bare.split(";") if part.strip()]
+
+
+def only_adds(statement, made):
+    if REFERENCE.match(statement):
+        return True
+    if TABLE.match(statement):
+        made.add(TABLE.match(statement).group(1))
+        return True
+    for pattern in (INDEX, ROWS, SET):
+        if pattern.match(statement):
+            return pattern.match(statement).group(1) in made | SMALL
+    column = COLUMN.match(statement)
+    if not column:
+        return False
+    rest = column.group(2)
+    return "," not in rest and not re.search(
+        r"\b(?:UNIQUE|REFERENCES|CHECK|GENERATED|PRIMARY)\b", rest
+    ) and ("NOT NULL" not in rest or re.search(r"\bDEFAULT (?:-?\d+|'[^']*')", rest) is not None)  # fmt: skip
+
+
+def gate(root):
+    files, looked_at = files_in(root, ("migrations",), {".sql"}), 0
+    problems = [] if files else ["migrations/: no files to look at"]
+    for path in files:
+        match = NAME.match(path.name)
+        if not match or int(match.group(1)) < SINCE:
+            continue
+        looked_at += 1
+        number, text = match.group(1), path.read_text()
+        oldest, made = OLDEST.findall(text), set()
+        if oldest and oldest != [number]:
+            problems.append(f"migrations/{path.name}: oldest must be {number}, its own number")
+        if match.group(2):
+            first = path.with_name(path.name.replace(".postgres", ""))
+            if not first.exists() or OLDEST.findall(first.read_text()) != oldest:
+                problems.append(f"migrations/{path.name}: both dialects must say the same oldest")
+        for statement in statements(text):
+            if not only_adds(statement, made) and not oldest:
+                problems.append(
+                    f"migrations/{path.name}: does more than add, so that nodes of the version before "
+                    f"may fail or wait: '{statement[:60]}'; say -- oldest: {number}"
+                )
+    return problems, f"{looked_at} migrations since {SINCE:04}"
+
+
+if __name__ == "__main__":
+    run("migrations", gate)

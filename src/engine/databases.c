@@ -1,0 +1,118 @@
+/* databases.c - the connections of the engine: which there are, and to what. */
+#include <string.h>
+
+#include "db/db.h"
+#include "db/migrate.h"
+#include "engine/database_clock.h"
+#include "engine/engine_state.h"
+
+enum {
+    POSTGRES_WRITERS = 2,
+    COMMAND_READERS = 1, /* a command makes one request at a time */
+};
+
+int engine_open_reader(const struct engine *e, struct db **ret, struct error *err)
+{
+    const char *pool = e->options.database_pool;
+
+    if (pool == NULL || pool[0] == '\0')
+        return db_open(e->options.database, DB_READER, ret, err);
+    if (db_open(pool, DB_POOLED, ret, err) == 0)
+        return 0;
+    err_wrap(err, "database_pool");
+    return -1;
+}
+
+/* Two writers that share a session, which a pooler may do, find each other's traces in it. */
+static int check_sessions(struct engine *e, struct error *err)
+{
+    for (size_t i = 0; e->n_txns > 1 && i < e->n_txns; i++) {
+        if (db_begin(e->txns[i].db, err) != 0)
+            return -1;
+        db_rollback(e->txns[i].db);
+    }
+    return 0;
+}
+
+static int open_writers(struct engine *e, struct error *err)
+{
+    size_t writers = 1;
+
+    for (; e->n_txns < writers; e->n_txns++) {
+        struct txn *txn = &e->txns[e->n_txns];
+
+        if (db_open(e->options.database, DB_WRITER, &txn->db, err) != 0)
+            return -1;
+        txn->engine = e;
+        if (e->n_txns > 0)
+            continue;
+        e->shared = strcmp(db_dialect(txn->db), "postgres") == 0;
+        writers = e->shared && e->options.serves ? POSTGRES_WRITERS : 1;
+        /* A failed sync may have left pages that only look stored: write and sync them again before
+         * a retry is reported as a duplicate. */
+        if (db_checkpoint(txn->db, err) != 0 || store_migrate(txn->db, err) != 0) {
+            e->n_txns = 1;
+            return -1;
+        }
+        db_set_log_max(txn->db, e->options.log_max_bytes);
+    }
+    return check_sessions(e, err);
+}
+
+static bool has_standby(const struct engine *e)
+{
+    const char *url = e->options.database_standby;
+
+    return e->options.serves && url != NULL && url[0] != '\0';
+}
+
+static int open_standby(struct engine *e, struct error *err)
+{
+    if (!has_standby(e))
+        return 0;
+    if (db_is_distributed(e->watch_db))
+        return err_set(err, ERR_INVALID,
+                       "database_standby: with Citus no standby has all tenants; leave it empty");
+    for (; e->n_standby_dbs < e->n_read_dbs; e->n_standby_dbs++)
+        if (db_open(e->options.database_standby, DB_STANDBY, &e->standby_dbs[e->n_standby_dbs],
+                    err) != 0)
+            return err_wrap(err, "database_standby");
+    return 0;
+}
+
+int engine_open_databases(struct engine *e, struct error *err)
+{
+    const char *database = e->options.database;
+    unsigned wanted = e->options.serves ? e->options.readers : COMMAND_READERS;
+    unsigned readers = wanted < READERS_MAX ? wanted : READERS_MAX;
+
+    if (open_writers(e, err) != 0)
+        return -1;
+    for (; e->n_read_dbs < readers; e->n_read_dbs++)
+        if (engine_open_reader(e, &e->read_dbs[e->n_read_dbs], err) != 0)
+            return -1;
+    if (e->options.serves && engine_open_reader(e, &e->hash_db, err) != 0)
+        return -1;
+    if (db_open(database, DB_READER, &e->watch_db, err) != 0)
+        return -1;
+    if (!e->shared)
+        return 0;
+    if (e->options.serves && db_open(database, DB_READER, &e->ear_db, err) != 0)
+        return -1;
+    if (open_standby(e, err) != 0)
+        return -1;
+    return database_clock_learn(e->watch_db, err);
+}
+
+void engine_close_databases(struct engine *e)
+{
+    db_close(e->ear_db);
+    db_close(e->watch_db);
+    db_close(e->hash_db);
+    for (size_t i = 0; i < e->n_read_dbs; i++)
+        db_close(e->read_dbs[i]);
+    for (size_t i = 0; i < e->n_standby_dbs; i++)
+        db_close(e->standby_dbs[i]);
+    for (size_t i = 0; i < e->n_txns; i++)
+        db_close(e->txns[i].db);
+}

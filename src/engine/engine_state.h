@@ -1,0 +1,48 @@
+/* engine_state.h - what the files of the engine itself share; private to them. */
+#pragma once
+#include <stdatomic.h>
+
+#include "base/budget.h"
+#include "engine/engine.h"
+#include "engine/readers.h"
+#include "engine/space.h"
+#include "engine/standby.h"
+#include "engine/txn.h"
+
+enum {
+    WRITERS_MAX = 4,
+    READERS_MAX = 64,
+    FEATURES_MAX = 32,
+};
+
+struct engine {
+    struct engine_options options;
+    struct budgets unlimited; /* when the options bring none */
+    bool shared;
+    struct txn txns[WRITERS_MAX];
+    size_t n_txns;
+    struct db *read_dbs[READERS_MAX];
+    size_t n_read_dbs;
+    struct db *standby_dbs[READERS_MAX]; /* none: there is no standby to read from */
+    size_t n_standby_dbs;
+    struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
+    struct db *ear_db;             /* if the database is shared and this is a server */
+    const struct engine_cache *caches[CHANGE_TOPICS];
+    void *states[FEATURES_MAX];
+    size_t n_opened, n_started; /* features */
+    struct writer *writer;
+    struct readers *readers, *hashers, *standby_readers;
+    struct standby standby;
+    struct reader_job probe; /* of the standby */
+    atomic_bool probes;      /* it is under way */
+    struct watcher *watcher;
+    struct expirer *expirer;
+    struct ear *ear;
+    struct space space;
+};
+
+/* --- databases.c --- */
+
+/* Opens all connections, and migrates the database before any but the first. */
+int engine_open_databases(struct engine *e, struct error *err) MUST_CHECK;
+void engine_close_databases(struct engine *e);

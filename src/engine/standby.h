@@ -1,0 +1,50 @@
+/* standby.h - is a standby of the database recent enough to read from?
+ *
+ * About once a second the primary is asked how far its log has grown. A standby
+ * that has replayed the log that far shows everything that was committed before
+ * the question, so it is as recent as the newest question whose answer it has
+ * reached. Nothing depends on clocks of other machines, and a primary that is
+ * idle or away makes no difference: without an answer, what is known gets old.
+ *
+ * Thread-safe, except where it says otherwise.
+ */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/lock.h"
+
+struct db;
+
+enum { STANDBY_QUESTIONS = 64 };
+
+struct standby_question {
+    int64_t asked_us; /* raw clock, before it was asked; 0: none */
+    int64_t position; /* the end of the primary's log, in bytes */
+};
+
+struct standby {
+    int64_t max_lag_us;
+    atomic_bool usable;
+    struct lock lock;
+    struct standby_question questions[STANDBY_QUESTIONS] GUARDED_BY(lock); /* a ring */
+    size_t next GUARDED_BY(lock);
+};
+
+void standby_init(struct standby *s, int64_t max_lag_us);
+void standby_done(struct standby *s);
+
+/* Asks the primary. One thread. */
+int standby_ask(struct standby *s, struct db *primary, struct error *err) MUST_CHECK;
+
+/* Did the last standby_check() succeed, and no read since fail? */
+bool standby_is_usable(const struct standby *s);
+
+/* The connection's standby shows everything that was committed max_lag_us ago. ERR_BUSY: it does
+ * not; ERR_UNAVAILABLE: it does not answer at once, or it is no standby any longer. */
+int standby_check(struct standby *s, struct db *db, struct error *err) MUST_CHECK;
+
+/* A read failed on it. */
+void standby_shun(struct standby *s);

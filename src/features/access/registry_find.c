@@ -1,0 +1,169 @@
+/* registry_find.c - finds tenants and keys; a key that is held for the first time is prepared for
+ * it. */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "features/access/key_line.h"
+#include "features/access/registry_state.h"
+
+struct key_line *registry_line(struct registry *r, struct str id)
+{
+    struct key_line *line = map_get(&r->lines, id);
+
+    if (line == NULL) {
+        line = key_line_new(id);
+        map_put(&r->lines, line->id, line);
+    }
+    line->n_keys++;
+    return line;
+}
+
+static struct key_entry *find_key(struct registry *r, const struct sha256 *digest)
+    REQUIRES_SHARED(r->lock)
+{
+    struct key_entry *key = map_get(&r->keys, registry_digest(digest));
+
+    return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
+}
+
+/* Before it is first held. */
+static void prepare_use(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
+{
+    struct key_use *use = NEW(struct key_use);
+
+    budget_init(&use->budget, &r->budgets->key_level, &key->tenant->budget);
+    atomic_init(&use->noted, key->noted);
+    if (key->line == NULL)
+        key->line = registry_line(r, key->key_id);
+    key->use = use;
+}
+
+static void hold(const struct key_entry *key)
+{
+    (void)atomic_fetch_add_explicit(&key->use->holds, 1, memory_order_relaxed);
+}
+
+/* A key that was good a moment ago. It may have been removed meanwhile. */
+static const struct key_entry *hold_first(struct registry *r, const struct sha256 *digest)
+{
+    struct key_entry *key;
+
+    rwlock_write(&r->lock);
+    key = find_key(r, digest);
+    if (key != NULL && key->use == NULL)
+        prepare_use(r, key);
+    if (key != NULL)
+        hold(key);
+    rwlock_release(&r->lock);
+    return key;
+}
+
+const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
+                                     int64_t now_us)
+{
+    const struct key_entry *key;
+    bool first;
+
+    /* Keys are removed under the lock for writing: not before they are held. */
+    rwlock_read(&r->lock);
+    key = find_key(r, digest);
+    if (key != NULL && !key_is_good(key, now_us))
+        key = NULL;
+    first = key != NULL && key->use == NULL;
+    if (key != NULL && !first)
+        hold(key);
+    rwlock_release(&r->lock);
+    return first ? hold_first(r, digest) : key;
+}
+
+void registry_each_rate(struct registry *r, rate_window_fn *fn, void *ctx)
+{
+    const struct key_line *line;
+    size_t at = 0;
+
+    rwlock_read(&r->lock);
+    while ((line = map_next(&r->lines, &at)) != NULL) {
+        struct rate_window *rate = atomic_load(&line->rate);
+
+        if (rate != NULL)
+            fn(ctx, rate);
+    }
+    rwlock_release(&r->lock);
+}
+
+bool registry_knew_key(struct registry *r, const struct sha256 *digest)
+{
+    bool known;
+
+    rwlock_read(&r->lock);
+    known = find_key(r, digest) != NULL;
+    rwlock_release(&r->lock);
+    return known;
+}
+
+int64_t registry_last_use(struct registry *r, struct str key_id)
+{
+    const struct key_entry *key;
+    int64_t last_at = 0;
+
+    rwlock_read(&r->lock);
+    key = map_get(&r->keys_by_id, key_id);
+    if (key != NULL && key->use != NULL)
+        last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
+    rwlock_release(&r->lock);
+    return last_at;
+}
+
+size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
+{
+    struct key_entry *key;
+    size_t at = 0, n = 0;
+
+    rwlock_read(&r->lock);
+    while (n < max && (key = map_next(&r->keys, &at)) != NULL) {
+        int64_t last_at;
+
+        if (key->use == NULL)
+            continue;
+        last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
+        if (last_at == key->use->stored_at)
+            continue;
+        key->use->stored_at = last_at;
+        hold(key);
+        ret[n++] = key;
+    }
+    rwlock_release(&r->lock);
+    assert(n <= max);
+    return n;
+}
+
+struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
+{
+    struct tenant_entry *tenant;
+
+    rwlock_read(&r->lock);
+    tenant = map_get(&r->tenants, slug);
+    rwlock_release(&r->lock);
+    return tenant;
+}
+
+struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id)
+{
+    struct tenant_entry *tenant;
+
+    rwlock_read(&r->lock);
+    tenant = map_get(&r->tenants_by_id, registry_id(&tenant_id));
+    rwlock_release(&r->lock);
+    return tenant;
+}
+
+void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx)
+{
+    const struct tenant_entry *tenant;
+    size_t at = 0;
+
+    rwlock_read(&r->lock);
+    while ((tenant = map_next(&r->tenants, &at)) != NULL)
+        fn(ctx, tenant);
+    rwlock_release(&r->lock);
+}

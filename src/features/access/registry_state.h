@@ -1,0 +1,36 @@
+/* registry_state.h - what the files of the registry share; private to them. */
+#pragma once
+#include "base/arena.h"
+#include "base/lock.h"
+#include "base/map.h"
+#include "features/access/registry.h"
+
+struct registry {
+    struct budgets *budgets;
+    struct lock refresh; /* one refresh at a time; taken before `lock` */
+    struct rwlock lock;
+    struct arena arena GUARDED_BY(lock); /* holds names, which live as long as the registry */
+    struct map tenants GUARDED_BY(lock); /* slug -> struct tenant_entry */
+    struct map tenants_by_id GUARDED_BY(lock);
+    struct map keys GUARDED_BY(lock);         /* digest -> struct key_entry */
+    struct map keys_by_id GUARDED_BY(lock);   /* key_id -> the same */
+    struct map lines GUARDED_BY(lock);        /* id -> struct key_line */
+    struct key_entry *gone GUARDED_BY(lock);  /* no longer in the maps, perhaps still held */
+    int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
+    _Atomic int64_t number;                   /* of the last load */
+    registry_load_fn *on_load;                /* set before threads start */
+    void *on_load_ctx;
+};
+
+static inline struct str registry_id(const int64_t *id)
+{
+    return str_from((const char *)id, sizeof(*id));
+}
+
+static inline struct str registry_digest(const struct sha256 *digest)
+{
+    return str_from((const char *)digest->bytes, SHA256_BYTES);
+}
+
+/* The line of this id, new if it has no key in memory yet, with one key more. */
+struct key_line *registry_line(struct registry *r, struct str id) REQUIRES(r->lock);

@@ -1,0 +1,159 @@
+/* closed.c - finds tenants with too many closed alerts, and the job that deletes the oldest. */
+#include "features/alerts/closed/closed.h"
+
+#include <stdlib.h>
+
+#include "base/busy.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "engine/txn.h"
+#include "engine/writer.h"
+#include "features/access/stored_bytes.h"
+#include "features/alerts/closed/store.h"
+#include "shape/rows.h"
+
+enum {
+    PERIOD_S = 600,    /* between the starts of two rounds */
+    SLICE_US = 20000,  /* of a tick, to look for a tenant */
+    STEP_ALERTS = 200, /* deleted per transaction, … */
+    STEP_ROWS = 1000,  /* … with their histories … */
+    STEP_US = 5000,    /* … and in this time */
+};
+
+struct closed_alerts {
+    struct closed_alerts_options options;
+    int64_t round_us; /* monotonic: when the last round began */
+    bool in_round;    /* tenants are left to look at */
+
+    struct writer_job job; /* the writer's while `busy`, as all that follows */
+    int64_t reached;       /* tenants up to this number are done in this round */
+    int64_t tenant_id;     /* the one with too many; 0: not known */
+    struct str until;      /* its newest alert that goes; in the arena */
+    struct arena arena;
+    int64_t deleted; /* alerts of the last step */
+    bool more;       /* that step left some */
+    struct busy busy;
+};
+
+struct closed_alerts *closed_alerts_new(const struct closed_alerts_options *options,
+                                        int64_t mono_us)
+{
+    struct closed_alerts *c = NEW(struct closed_alerts);
+
+    c->options = *options;
+    c->round_us = mono_us;
+    c->in_round = true;
+    arena_init(&c->arena);
+    return c;
+}
+
+void closed_alerts_free(struct closed_alerts *c)
+{
+    if (c == NULL)
+        return;
+    arena_done(&c->arena);
+    free(c);
+}
+
+/* The oldest that go, as many as fit into the step. */
+static int delete_some(struct closed_alerts *c, struct txn *txn, const struct rows *oldest,
+                       struct error *err)
+{
+    const struct str *ids = oldest->items;
+    int64_t until_us = clock_raw_us() + STEP_US, rows = 0, bytes = 0;
+    size_t n = 0;
+
+    while (n < oldest->n && rows < STEP_ROWS && (n == 0 || clock_raw_us() < until_us))
+        if (store_closed_delete(txn->db, c->tenant_id, ids[n++], &rows, &bytes, err) != 0)
+            return -1;
+    stored_bytes_add(txn->bytes, c->tenant_id, -bytes);
+    c->deleted = (int64_t)n;
+    c->more = n < oldest->n || n == STEP_ALERTS;
+    return 0;
+}
+
+static int closed_apply(struct writer_job *job, struct txn *txn, struct error *err)
+{
+    struct closed_alerts *c = CONTAINER_OF(job, struct closed_alerts, job);
+    struct arena arena;
+    struct rows oldest = { .arena = &arena, .size = sizeof(struct str) };
+    int r;
+
+    arena_init(&arena);
+    r = store_closed_oldest(txn->db, c->tenant_id, c->until, STEP_ALERTS, &oldest, err);
+    if (r == 0)
+        r = delete_some(c, txn, &oldest, err);
+    arena_done(&arena);
+    return r;
+}
+
+/* After a failure the next round finds what is left. */
+static void closed_done(struct writer_job *job, const struct error *err)
+{
+    struct closed_alerts *c = CONTAINER_OF(job, struct closed_alerts, job);
+
+    if (err == NULL) {
+        metric_add(METRIC_DELETED_ALERTS, (uint64_t)c->deleted);
+    } else {
+        c->more = false;
+        log_write(LOG_WARNING, "alerts", "old alerts were not deleted: %s", err->text);
+    }
+    if (!c->more) {
+        c->reached = c->tenant_id;
+        c->tenant_id = 0;
+    }
+    busy_end(&c->busy);
+}
+
+/* Goes on with the round to the next tenant with too many, as far as the tick's time allows. */
+static int find_tenant(struct closed_alerts *c, struct error *err)
+{
+    int64_t until_us = clock_raw_us() + SLICE_US, next;
+
+    while (c->tenant_id == 0 && clock_raw_us() < until_us) {
+        if (store_closed_next_tenant(c->options.db, c->reached, &next, err) != 0)
+            return -1;
+        c->in_round = next != 0;
+        if (!c->in_round)
+            return 0;
+        arena_reset(&c->arena);
+        if (store_closed_beyond(c->options.db, next, c->options.keep, &c->arena, &c->until, err) !=
+            0)
+            return -1;
+        if (str_is_null(c->until))
+            c->reached = next;
+        else
+            c->tenant_id = next;
+    }
+    return 0;
+}
+
+int closed_alerts_tick(struct closed_alerts *c, int64_t mono_us, struct error *err)
+{
+    int r;
+
+    if (!c->in_round && mono_us - c->round_us < (int64_t)PERIOD_S * USEC_PER_SEC)
+        return 0;
+    if (!busy_begin(&c->busy))
+        return 0;
+    if (!c->in_round) {
+        c->in_round = true;
+        c->round_us = mono_us;
+        c->reached = 0;
+    }
+    r = find_tenant(c, err);
+    if (r == 0 && c->tenant_id != 0) {
+        c->job = (struct writer_job){ .apply = closed_apply,
+                                      .done = closed_done,
+                                      .tenant_id = c->tenant_id,
+                                      .events = STEP_ALERTS,
+                                      .unbounded = true };
+        r = writer_submit(c->options.writer, &c->job, err);
+        if (r == 0)
+            return 0;
+    }
+    busy_end(&c->busy);
+    return r;
+}

@@ -1,0 +1,280 @@
+/* event_page_store.c - SQL of pages of a run's narrative. */
+#include "features/events/event_page_store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "db/db.h"
+#include "db/row_sum.h"
+#include "features/events/event_rows.h"
+#include "features/events/run_list_store.h"
+#include "features/events/shapes.h"
+#include "shape/rows.h"
+
+enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at */
+
+/* clang-format off */
+/* The keys of the run's events are sorted, then the rows are read in that order. SQLite keeps the order
+ * of the subquery, and the reader stops at the page's end. PostgreSQL would send the rest, so it sums
+ * up their sizes first (without reading the texts). */
+#define OF_EXTENTS                                                                                 \
+    " FROM run_extents x CROSS JOIN events k ON k.event_no >= x.first_event_no"                    \
+    " AND k.event_no < x.first_event_no + x.n WHERE x.run_no = $2 AND k.tenant_id = $1"
+#define OF_EVENTS " FROM events k WHERE k.tenant_id = $1 AND k.run_no = $2"
+#define BEYOND(than) " AND (k.seq, k.timestamp, k.event_no) " than " ($3, $4, $5)"
+#define SORTED(of, way) " ORDER BY " of "seq" way ", " of "timestamp" way ", " of "event_no" way
+
+/* Which events a page has: $7 is steps_only. */
+#define STEPS " AND (CAST($7 AS BIGINT) = 0 OR k.event = 3)"
+/* The same for events up to a place, $9 to $11: $12 is a pattern, $13 a level (null: any), $14 a
+ * category. Only the beginning of a text is searched, as in the list of runs. */
+#define HAS_PART(text) "LOWER(SUBSTR(k." text ", 1, 1000)) LIKE LOWER(CAST($12 AS TEXT)) ESCAPE '!'"
+#define MATCHING(until)                                                                            \
+    STEPS " AND (k.seq, k.timestamp, k.event_no) " until " ($9, $10, $11)"                         \
+    " AND (CAST($14 AS TEXT) IS NULL OR k.category = $14)"                                         \
+    " AND (CAST($13 AS BIGINT) IS NULL OR " EVENT_IS_ERROR                                         \
+    " OR (CAST($13 AS BIGINT) = 0 AND " EVENT_IS_WARNING "))"                                      \
+    " AND (CAST($12 AS TEXT) IS NULL OR " HAS_PART("message") " OR " HAS_PART("error_type")        \
+    " OR " HAS_PART("error_message") " OR " HAS_PART("category") " OR " HAS_PART("source") ")"
+
+#define SIZE_OF(text) "COALESCE(octet_length(k." text "), 0)"
+#define PAGE_SQLITE(than, which, way)                                                              \
+    "SELECT " EVENT_READ_COLUMNS ", e.event_no FROM (SELECT k.event_no AS no"                      \
+    OF_EXTENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6) s"                                 \
+    " CROSS JOIN events e ON e.event_no = s.no"                                                    \
+    " CROSS JOIN agents a ON a.agent_id = e.agent_id WHERE CAST($8 AS BIGINT) > 0"
+#define PAGE_POSTGRES(than, which, way)                                                            \
+    "WITH page AS (SELECT k.event_no, k.seq, k.timestamp, 450 + octet_length(k.message) + "        \
+    SIZE_OF("error_message") " + " SIZE_OF("metadata") " + " SIZE_OF("metrics") " + "              \
+    SIZE_OF("links") " + " SIZE_OF("output") " AS bytes"                                           \
+    OF_EVENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6), sized AS (SELECT event_no, seq,"   \
+    " timestamp, SUM(bytes) OVER (" SORTED("", way) ") - bytes AS before FROM page)"               \
+    " SELECT " EVENT_READ_COLUMNS ", e.event_no FROM sized s"                                      \
+    " JOIN events e ON e.tenant_id = $1 AND e.event_no = s.event_no"                               \
+    " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                      \
+    " WHERE s.before <= $8" SORTED("s.", way)
+
+static const struct db_query select_page = {
+    .sqlite = PAGE_SQLITE(">", STEPS, ""),
+    .postgres = PAGE_POSTGRES(">", STEPS, ""),
+};
+static const struct db_query select_page_from_end = {
+    .sqlite = PAGE_SQLITE("<", STEPS, " DESC"),
+    .postgres = PAGE_POSTGRES("<", STEPS, " DESC"),
+};
+static const struct db_query select_matching = {
+    .sqlite = PAGE_SQLITE(">", MATCHING("<="), ""),
+    .postgres = PAGE_POSTGRES(">", MATCHING("<="), ""),
+};
+static const struct db_query select_matching_from_end = {
+    .sqlite = PAGE_SQLITE("<", MATCHING(">="), " DESC"),
+    .postgres = PAGE_POSTGRES("<", MATCHING(">="), " DESC"),
+};
+/* In order of arrival, for a short run: without the detour by the keys. */
+static const struct db_query select_short = {
+    .sqlite = "SELECT " EVENT_READ_COLUMNS ", e.event_no FROM run_extents x"
+              " CROSS JOIN events e ON e.event_no >= x.first_event_no"
+              " AND e.event_no < x.first_event_no + x.n"
+              " JOIN agents a ON a.agent_id = e.agent_id"
+              " WHERE x.run_no = $2 AND e.tenant_id = $1 ORDER BY x.first_event_no, e.event_no",
+    .postgres = PAGE_POSTGRES(">", STEPS, ""),
+};
+/* The last event that a page with a filter may look at. */
+#define FLOOR(source, than, way)                                                                   \
+    "SELECT k.seq, k.timestamp, k.event_no" source BEYOND(than) SORTED("k.", way)                  \
+    " LIMIT 1 OFFSET $6"
+static const struct db_query select_floor = {
+    .sqlite = FLOOR(OF_EXTENTS, ">", ""),
+    .postgres = FLOOR(OF_EVENTS, ">", ""),
+};
+static const struct db_query select_floor_from_end = {
+    .sqlite = FLOOR(OF_EXTENTS, "<", " DESC"),
+    .postgres = FLOOR(OF_EVENTS, "<", " DESC"),
+};
+/* clang-format on */
+
+/* An event and its number. */
+struct placed_event {
+    struct stored_event event;
+    int64_t event_no;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed_event *x = a, *y = b;
+    const struct telemetry_event *e = &x->event.event, *f = &y->event.event;
+
+    if (e->seq != f->seq)
+        return e->seq < f->seq ? -1 : 1;
+    if (e->timestamp != f->timestamp)
+        return e->timestamp < f->timestamp ? -1 : 1;
+    return x->event_no < y->event_no ? -1 : x->event_no > y->event_no;
+}
+
+static struct event_place place_of(const struct placed_event *placed)
+{
+    return (struct event_place){ placed->event.event.seq, placed->event.event.timestamp,
+                                 placed->event_no };
+}
+
+/* Bytes of an event's JSON, at least and about: names, numbers and times are EVENT_BYTES. */
+static size_t size_of(const struct telemetry_event *e)
+{
+    enum { EVENT_BYTES = 450, RUN_ID_BYTES = 36 };
+    const struct str texts[] = { e->event_id,       e->agent_name,    e->agent_version,
+                                 e->error_type,     e->error_message, e->message,
+                                 e->level,          e->category,      e->source,
+                                 e->workflow_run_id };
+    size_t n = EVENT_BYTES + RUN_ID_BYTES + e->metadata.len + e->metrics.len + e->links.len +
+               e->output.len;
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        n += buf_json_len(texts[i]);
+    return n;
+}
+
+bool event_page_is_filtered(const struct event_page *page)
+{
+    return !str_is_null(page->part) || page->level.has || !str_is_null(page->category);
+}
+
+struct page_reader {
+    const struct event_page *page;
+    struct rows rows; /* struct placed_event */
+    struct event_page_rows *ret;
+    struct event_place floor; /* the last event to look at */
+    bool cut;                 /* there may be events beyond the floor */
+};
+
+static inline bool is_in_order(const struct page_reader *r, const struct placed_event *placed)
+{
+    if (r->page->is_short || r->rows.n < 2)
+        return true;
+    return r->page->from_end ? by_place(placed, placed - 1) < 0 : by_place(placed - 1, placed) < 0;
+}
+
+static bool add_page_row(void *ctx, const struct db_row *row)
+{
+    struct page_reader *r = ctx;
+    const bool damaged = !row_sum_check(&event_sum, row, 0);
+    struct placed_event *placed;
+    size_t bytes, n;
+
+    if (!damaged && r->page->steps_only && db_get_int(row, EVENT_COLUMN_KIND) != EVENT_IN_PROGRESS)
+        return true;
+    placed = rows_add(&r->rows);
+    event_row_read(r->rows.arena, row, &placed->event);
+    placed->event_no = db_get_int(row, EVENT_COLUMN_NO);
+    bytes = size_of(&placed->event.event);
+    assert(is_in_order(r, placed));
+    n = r->rows.n + (size_t)r->ret->damaged;
+    r->ret->more = n > 1 && (n > (size_t)r->page->limit || r->ret->bytes + bytes > r->page->bytes);
+    if (damaged || r->ret->more)
+        r->rows.n--;
+    if (r->ret->more)
+        return false;
+    /* A damaged event has its place too, so that a page of nothing else has an end. */
+    r->ret->end = place_of(placed);
+    r->ret->damaged += damaged;
+    r->ret->bytes += bytes;
+    return true;
+}
+
+static bool read_floor(void *ctx, const struct db_row *row)
+{
+    struct page_reader *r = ctx;
+
+    r->floor = (struct event_place){ db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    r->cut = true;
+    return false;
+}
+
+static int find_floor(struct db *db, const struct event_page *page, struct page_reader *reader,
+                      struct error *err)
+{
+    const struct event_place *after = &page->after;
+    const struct db_args args =
+        DB_ARGS(db_int(page->tenant_id), db_int(page->run_no), db_int(after->seq),
+                db_int(after->timestamp), db_int(after->event_no), db_int(SCAN_MAX - 1));
+
+    reader->cut = false;
+    reader->floor = page->from_end ? EVENT_PLACE_FIRST : EVENT_PLACE_LAST;
+    return db_exec(db, page->from_end ? &select_floor_from_end : &select_floor, args, read_floor,
+                   reader, err);
+}
+
+static int read_matching(struct db *db, const struct event_page *page, struct page_reader *reader,
+                         struct error *err)
+{
+    const struct event_place *after = &page->after, *floor = &reader->floor;
+
+    if (find_floor(db, page, reader, err) != 0)
+        return -1;
+    if (db_exec(db, page->from_end ? &select_matching_from_end : &select_matching,
+                DB_ARGS(db_int(page->tenant_id), db_int(page->run_no), db_int(after->seq),
+                        db_int(after->timestamp), db_int(after->event_no), db_int(page->limit + 1),
+                        db_int(page->steps_only), db_int((int64_t)page->bytes), db_int(floor->seq),
+                        db_int(floor->timestamp), db_int(floor->event_no),
+                        db_text(run_list_pattern(page->part, reader->rows.arena)),
+                        rows_opt_int_value(page->level), db_text(page->category)),
+                add_page_row, reader, err) != 0)
+        return -1;
+    if (!reader->ret->more && reader->cut) {
+        reader->ret->more = true;
+        reader->ret->end = reader->floor;
+    }
+    return 0;
+}
+
+static int read_page(struct db *db, const struct event_page *page, struct page_reader *reader,
+                     struct error *err)
+{
+    const struct event_place *after = &page->after;
+    const struct db_query *query = page->is_short   ? &select_short
+                                   : page->from_end ? &select_page_from_end
+                                                    : &select_page;
+    const struct db_args args =
+        DB_ARGS(db_int(page->tenant_id), db_int(page->run_no), db_int(after->seq),
+                db_int(after->timestamp), db_int(after->event_no), db_int(page->limit + 1),
+                db_int(page->steps_only), db_int((int64_t)page->bytes));
+
+    *reader->ret = (struct event_page_rows){ 0 };
+    reader->page = page;
+    reader->rows.n = 0;
+    if (event_page_is_filtered(page))
+        return read_matching(db, page, reader, err);
+    return db_exec(db, query, args, add_page_row, reader, err);
+}
+
+/* The events alone, in narrative order. */
+static struct list events_of(const struct page_reader *reader, struct arena *arena)
+{
+    const size_t n = reader->rows.n;
+    const struct placed_event *placed = reader->rows.items;
+    struct stored_event *events = ARENA_ARRAY(arena, struct stored_event, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        events[i] = placed[reader->page->from_end ? n - 1 - i : i].event;
+    return (struct list){ events, n };
+}
+
+int store_run_events_page(struct db *db, const struct event_page *page, struct arena *arena,
+                          struct event_page_rows *ret, struct error *err)
+{
+    struct page_reader reader = { .rows = { .arena = arena, .size = sizeof(struct placed_event) },
+                                  .ret = ret };
+    struct event_page again = *page;
+
+    assert(!page->is_short || (!page->from_end && !event_page_is_filtered(page)));
+    again.is_short = false;
+    if (read_page(db, page, &reader, err) != 0)
+        return -1;
+    /* Few events, but large ones: which are first is not known from the order of arrival. */
+    if (page->is_short && ret->more && read_page(db, &again, &reader, err) != 0)
+        return -1;
+    if (page->is_short && reader.rows.n > 0)
+        qsort(reader.rows.items, reader.rows.n, sizeof(struct placed_event), by_place);
+    ret->list = events_of(&reader, arena);
+    return 0;
+}

@@ -1,0 +1,63 @@
+"""The program of the version before: of the newest tag, or else as it was before the last migration.
+
+It is built from the history of this repository into build/before and kept there: the next run takes it
+as it is.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "build/before"
+
+
+def _git(*words):
+    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def last_migration(folder=ROOT / "migrations"):
+    return max(int(path.name[:4]) for path in folder.glob("*.sql"))
+
+
+def _revision():
+    """Of the version before; empty if the history is not here."""
+    tag = _git("describe", "--tags", "--abbrev=0", "HEAD^")
+    if tag:
+        return _git("rev-parse", f"{tag}^{{commit}}")
+    newest = sorted(path.name for path in (ROOT / "migrations").glob("*.sql"))[-1]
+    added = _git("log", "-1", "--format=%H", "--diff-filter=A", "--", f"migrations/{newest}")
+    return _git("rev-parse", f"{added}^") if added else _git("rev-parse", "HEAD")
+
+
+def _compile(revision, to):
+    with tempfile.TemporaryDirectory(prefix="muster-before-") as folder:
+        packed = subprocess.Popen(["git", "-C", ROOT, "archive", revision], stdout=subprocess.PIPE)
+        subprocess.run(["tar", "-x", "-C", folder], stdin=packed.stdout, check=True)
+        assert packed.wait() == 0
+        flags = ["-DMUSTER_TESTS=OFF", "-DMUSTER_PORTAL=OFF"]
+        for step in (["cmake", "--preset", "dev", *flags],
+                     ["cmake", "--build", "--preset", "dev", "--target", "muster"]):  # fmt: skip
+            done = subprocess.run(step, cwd=folder, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        to.mkdir(parents=True)
+        shutil.copy(Path(folder) / "build/dev/muster", to / "muster.new")
+        number = last_migration(Path(folder) / "migrations")
+        (to / "migrations").write_text(str(number))
+        os.rename(to / "muster.new", to / "muster")
+
+
+def program_before():
+    """(program, number of its last migration), or None without the history to make it of."""
+    revision = _revision()
+    if not re.fullmatch(r"[0-9a-f]{40}", revision):
+        return None
+    folder = CACHE / revision
+    if not (folder / "muster").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        _compile(revision, folder)
+    return folder / "muster", int((folder / "migrations").read_text())

@@ -1,0 +1,79 @@
+"""PgBouncer: nodes read by it in transaction mode, and say so where they cannot work by it."""
+
+import os
+
+import pytest
+from muster import Postgres, Server, Trouble, running
+from nodes import in_threads, more_servers
+from pooler import Pooler
+from stored import stored
+
+SESSIONS = 2  # of the pooler
+OWN = 4  # of each node: two writers, the watch and the ear
+
+
+@pytest.fixture(name="database")
+def empty_database():
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    yield url
+    postgres.drop(url)
+
+
+def by(pooler, database):
+    return f"{pooler.url}/{database.rsplit('/', 1)[1]}"
+
+
+def test_two_nodes_read_by_the_few_sessions_of_a_pooler(tmp_path):
+    with Pooler(os.environ["MUSTER_TEST_POSTGRES"], size=SESSIONS) as pooler:
+        os.environ["MUSTER_TEST_POOL"] = pooler.url
+        try:
+            with running("postgres", tmp_path) as first, more_servers(first, tmp_path, 1) as others:
+                nodes = [first, *others]
+                tenants = [first.add_tenant() for _ in range(3)]
+
+                def report_and_read(tenant, node):
+                    client = node.client(tenant.token)
+                    for _ in range(30):
+                        event = tenant.event()
+                        assert client.post("/api/v1/telemetry", event).status == 202
+                        path = tenant.path(f"runs/{event['run_id']}/events")
+                        told = client.get(path).json()["events"]
+                        assert [e["event_id"] for e in told] == [event["event_id"]]
+                        assert client.get(tenant.path("dashboard/runs?limit=1000")).status == 200
+
+                in_threads([lambda t=t, n=n: report_and_read(t, n) for t in tenants for n in nodes])
+                asked = ("SELECT COUNT(*) AS n FROM pg_stat_activity WHERE application_name = 'muster'"
+                         " AND datname = current_database()")  # fmt: skip
+                held = stored(first, asked)[0]["n"]
+                assert held <= OWN * len(nodes) + SESSIONS, "the readers have sessions of their own"
+                # what readers set is gone with their transactions: the pool's sessions are as new
+                pooled = Server(tmp_path / "asks", by(pooler, first.database))
+                asked = "SELECT current_setting('statement_timeout') AS t"
+                assert stored(pooled, asked) == [{"t": "0"}]
+        finally:
+            del os.environ["MUSTER_TEST_POOL"]
+
+
+def test_a_pooler_that_shares_sessions_is_refused_as_the_way_to_write(tmp_path, database):
+    with Pooler(os.environ["MUSTER_TEST_POSTGRES"], size=1) as pooler:
+        server = Server(tmp_path / "data", by(pooler, database))
+        with pytest.raises(Trouble, match="pool_mode = session, and give this URL as database_pool"):
+            server.start()
+
+
+def test_a_pooler_that_keeps_sessions_apart_is_a_way_to_write(tmp_path, database):
+    with Pooler(os.environ["MUSTER_TEST_POSTGRES"], mode="session", size=30) as pooler:
+        server = Server(tmp_path / "data", by(pooler, database)).start()
+        try:
+            tenant = server.add_tenant()
+            for _ in range(20):
+                assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+        finally:
+            server.stop()
+
+
+def test_a_pool_of_the_embedded_store_is_refused(tmp_path):
+    server = Server(tmp_path / "data", environment={"MUSTER_DATABASE_POOL": "postgresql://x/y"})
+    with pytest.raises(Trouble, match="database_pool: SQLite has no pool"):
+        server.start()

@@ -1,0 +1,165 @@
+"""Nodes of two versions on one PostgreSQL, under load: nothing is lost, and no migration is in the way.
+
+`muster_next` is this version with one more migration; the version before is built from the history.
+"""
+
+import subprocess
+import threading
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from account import Sender, balance
+from before import last_migration, program_before
+from muster import BINARY, Postgres, Server, Trouble
+from stored import stored
+from waiting import until
+
+NEXT = BINARY.with_name("muster_next")
+NODES, SENDERS = 3, 6
+OLDEST_SINCE = 42  # programs that know this migration may start on what later ones made
+
+
+class Nodes:
+    """Three on one database, each of them of any version; a sender asks one that runs."""
+
+    def __init__(self, folder, url):
+        self.all = [
+            Server(folder / f"node-{i}", url, environment=self._key(folder, i)) for i in range(NODES)
+        ]
+        self.turn = 0
+
+    @staticmethod
+    def _key(folder, number):
+        return {"MUSTER_MASTER_KEY_FILE": str(folder / "node-0/master.key")} if number else {}
+
+    def __getitem__(self, number):
+        return self.all[number]
+
+    def choose(self):
+        self.turn += 1
+        running = [node for node in self.all if node.process and node.address]
+        return running[self.turn % len(running)]
+
+    def start(self, number, program):
+        self[number].binary = program
+        return self[number].start()
+
+    def restart(self, number, program):
+        self[number].stop()
+        self.start(number, program)
+
+
+@contextmanager
+def empty_nodes(folder):
+    postgres = Postgres()
+    url = postgres.create()
+    nodes = Nodes(folder, url)
+    try:
+        yield nodes
+    finally:
+        for node in nodes.all:
+            if node.process is not None:
+                node.kill()
+        postgres.drop(url)
+
+
+@contextmanager
+def load(nodes):
+    """Senders over all nodes; at the end nothing that was acknowledged is lost."""
+    tenant = nodes.choose().add_tenant("--max-agents", "1000")
+    senders = [Sender(n, tenant, nodes.choose, pause=0.01) for n in range(SENDERS)]
+    with ExitStack() as stack:
+        for sender in senders:
+            sender.start()
+            stack.callback(sender.stop)
+        yield senders
+        stack.close()
+        acknowledged, lost, twice = balance(nodes.choose(), senders)
+        assert acknowledged > 0 and (lost, twice) == (0, 0)
+        statuses = {status for sender in senders for status in sender.refused}
+        assert statuses <= {503}, statuses
+        nodes.choose().cli("check")
+
+
+def progress(senders):
+    """Waits until each sender's next batch but one was acknowledged, so that one began after this."""
+    before = [sender.acknowledged + sender.batch for sender in senders]
+    until(lambda: all(s.acknowledged > n for s, n in zip(senders, before, strict=True)), 90)
+
+
+def version(nodes):
+    return stored(nodes.choose(), "SELECT MAX(number) AS n FROM schema_version")[0]["n"]
+
+
+def test_nodes_of_this_and_the_next_version_restart_in_any_order(tmp_path):
+    with empty_nodes(tmp_path) as nodes:
+        nodes.start(0, BINARY)
+        nodes.start(1, BINARY)
+        with load(nodes) as senders:
+            progress(senders)
+            nodes.start(2, NEXT)  # migrates
+            assert version(nodes) == last_migration() + 1
+            order = [(0, BINARY), (2, NEXT), (1, NEXT), (2, BINARY), (1, BINARY), (0, NEXT), (1, NEXT)]
+            for number, program in order:
+                progress(senders)
+                nodes.restart(number, program)
+            progress(senders)
+
+
+@contextmanager
+def locked(url, table):
+    """A reader that has not ended: a migration of the table has to wait for it."""
+    reader = subprocess.Popen(["psql", "-X", "-q", "-A", "-t", url], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True)  # fmt: skip
+    try:
+        reader.stdin.write(f"BEGIN; SELECT COUNT(*) >= 0 FROM {table};\n")
+        reader.stdin.flush()
+        assert reader.stdout.readline().strip() == "t"
+        yield
+    finally:
+        reader.communicate("COMMIT;\n", timeout=60)
+
+
+def test_a_migration_that_has_to_wait_holds_up_no_report(tmp_path):
+    with empty_nodes(tmp_path) as nodes:
+        nodes.start(0, BINARY)
+        with load(nodes) as senders:
+            newer = Server(tmp_path / "newer", nodes[0].database, NEXT,
+                           environment=nodes[1].environment)  # fmt: skip
+            starts = threading.Thread(target=newer.start)
+            with locked(nodes[0].database, "runs"):
+                starts.start()
+                for tries in (1, 3):  # it asks for the lock again and again, and reports go on
+                    until(lambda n=tries: newer.log().count("waits for others") >= n, 60)
+                    progress(senders)
+                assert version(nodes) == last_migration()
+            starts.join()
+            newer.stop()
+            assert version(nodes) == last_migration() + 1
+
+
+def test_nodes_of_the_version_before_go_on_beside_this_one(tmp_path):
+    found = program_before()
+    if found is None:
+        pytest.skip("the history of the repository is not here to build the version before")
+    before, knows = found
+    with empty_nodes(tmp_path) as nodes:
+        nodes.start(0, before)
+        nodes.start(1, before)
+        with load(nodes) as senders:
+            progress(senders)
+            nodes.start(2, BINARY)  # migrates
+            assert version(nodes) == last_migration()
+            progress(senders)
+            nodes[1].stop()
+            if knows >= OLDEST_SINCE or knows == last_migration():
+                nodes.start(1, before)
+                progress(senders)
+                nodes[1].stop()
+            else:
+                with pytest.raises(Trouble, match="from a newer muster"):
+                    nodes.start(1, before)
+            nodes.start(1, BINARY)
+            progress(senders)
+            nodes.restart(0, BINARY)
+            progress(senders)

@@ -1,0 +1,11 @@
+-- What the next version might add, for tests: columns of the tables that reports change, and a table.
+
+ALTER TABLE events ADD COLUMN next_note TEXT;
+ALTER TABLE runs ADD COLUMN next_note TEXT NOT NULL DEFAULT '';
+ALTER TABLE agents ADD COLUMN next_note TEXT;
+
+CREATE TABLE next_things (
+    tenant_id BIGINT NOT NULL,
+    thing     TEXT   NOT NULL,
+    PRIMARY KEY (tenant_id, thing)
+);
