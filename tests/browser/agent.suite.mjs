@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
-import { runsOf, sendRuns } from "./fleet.mjs";
+import { event, runsOf, sendRuns } from "./fleet.mjs";
 import { Clock, close, openAs, openBrowser, request, Server, shot } from "./muster.mjs";
 
 let server, browser, tenant, clock;
@@ -89,6 +89,20 @@ describe("one agent", () => {
         await page.goto(`${server.url}/#/t/acme/runs/${run.id}`);
         const values = page.locator("section", { hasText: "Business values" });
         await values.getByRole("link", { name: "17" }).waitFor();
+        await close(page);
+    });
+
+    test("its versions are listed, each with its runs", async () => {
+        const versions = ["1.4.0", "1.4.0", "2.0.0"];
+        const events = runsOf("versioned", 3).map((run, i) =>
+            event(tenant, run, "completed", 0, { agent_version: versions[i] }),
+        );
+        await server.send(tenant, "/api/v1/telemetry/batch", { events });
+        const page = await openAs(browser, server, tenant.email, "/t/acme/agents/versioned");
+        const card = page.locator(".card").filter({ has: page.getByRole("heading", { name: "Versions" }) });
+        await card.getByRole("row", { name: /^1\.4\.0 2 / }).waitFor();
+        await card.getByRole("row", { name: /^2\.0\.0 1 / }).waitFor();
+        assert.equal(await card.locator("tbody tr").count(), 2);
         await close(page);
     });
 

@@ -1,6 +1,7 @@
 // An agent falls silent: its alert opens, is acknowledged or muted, and closes.
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
 
@@ -95,8 +96,9 @@ describe("alerts", () => {
         await page.getByText("above 10 over the last 24 hours, all agents").waitFor();
         await page.getByRole("button", { name: "Set a budget" }).click();
         await page.getByLabel("US dollars").fill("25.00");
+        await page.getByLabel("When it is exceeded").selectOption("Alert, and stop agents");
         await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
-        await page.getByText("$25.00").waitFor();
+        await page.getByText("$25.00 per day, stops agents").waitFor();
         await shot(page, "rules");
         const [run] = runsOf("poller", 1, clock.now());
         await sendRuns(server, tenant, [{ ...run, status: "failed" }]);
@@ -172,6 +174,30 @@ describe("alerts", () => {
         await rows(page).getByText("Power cut").first().waitFor();
         await page.getByLabel("Groups").selectOption("By agent");
         await group.getByRole("heading", { name: "fleet-3 1" }).waitFor();
+        await close(page);
+    });
+
+    test("an exceeded hard budget says who is told to stop, and what the forecast is", async () => {
+        server.cli(["price", "set", "dear", "--input", "1000", "--output", "0"]);
+        await server.send(tenant, "/api/v1/telemetry/llm", {
+            agent_name: "poller",
+            run_id: randomUUID(),
+            model: "dear",
+            timestamp: new Date(clock.now()).toISOString(),
+            input_tokens: 50_000,
+        });
+        const person = await Person.signIn(server, tenant.email);
+        const budgets = [{ amount: "25.00", per: "month", agent_name: "poller", hard: true }];
+        await person.ask("PUT", "/api/v1/tenants/acme/rules", { budgets });
+        const page = await open("/t/acme/alerts?type=budget.exceeded");
+        const stopped = rows(page).getByText(
+            "Model cost of poller this month: $50.00, over the monthly budget of $25.00; the agent is told to stop",
+        );
+        do clock.advance(61); // rules are evaluated once a minute
+        while (!(await stopped.waitFor({ timeout: 3000 }).then(() => true, () => false)));
+        await page.goto(`${server.url}/#/t/acme/alerts?type=budget.forecast`);
+        await rows(page).getByText(/by the end of this month: \$50\.00 at the present rate/).waitFor();
+        await person.ask("PUT", "/api/v1/tenants/acme/rules", {});
         await close(page);
     });
 

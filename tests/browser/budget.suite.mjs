@@ -22,7 +22,7 @@ import {
 const SIGN_IN_BYTES_MAX = 40_000;
 const FLEET_BYTES_MAX = 45_000;
 const HOME_BYTES_MAX = 53_000; // the overview, with its chart; the promise is 60,000
-const ALL_BYTES_MAX = 125_000; // every page there is, with charts
+const ALL_BYTES_MAX = 150_000; // every page there is, with charts
 const REQUESTS_MAX = 24;
 const SHIFT_MAX = 0.1; // cumulative layout shift
 const BUSY_MAX_MS = 900; // processor time of the main thread, three times what a load needs
@@ -157,7 +157,7 @@ describe("the cost of a page load", () => {
         await page.context().close();
     });
 
-    test("all pages together are smaller than the promise for the first", async () => {
+    test("all pages together weigh at most 150 kB", async () => {
         const page = await openAs(browser, server, tenant.email, "/nowhere");
         const files = await page.evaluate(async () => {
             const seen = new Set();

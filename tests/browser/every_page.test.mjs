@@ -2,6 +2,7 @@
 
 import "./habits.suite.mjs";
 import "./access.suite.mjs";
+import "./demo.suite.mjs";
 import "./markup.suite.mjs";
 import "./docs.suite.mjs";
 import "./layout.suite.mjs";

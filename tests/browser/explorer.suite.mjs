@@ -7,9 +7,16 @@ import { before, describe, test } from "node:test";
 import { event, runsOf, sendRuns } from "./fleet.mjs";
 import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
 
-const LONG = 2_600; // events of the long run, more than a page loads at first
+const LONG = 10_000; // events of the long run, more than a page loads at first
+const NODES_MAX = 5_000;
 
-let server, browser, tenant, runs, long;
+let server, browser, tenant, runs, long, twins;
+
+/** Two runs that differ in a step, a metric, their tokens and their output. */
+const TWINS = [
+    { agent_version: "1.0.0", steps: ["fetch", "parse"], rows: 10, tokens: 1000, output: { total: 3, items: { a: 1, b: 2 } } },
+    { agent_version: "2.0.0", steps: ["fetch", "fetch", "parse"], rows: 12, tokens: 3000, output: { total: 4, items: { a: 1, c: 5 } } },
+];
 
 describe("runs explorer", () => {
     before(async () => {
@@ -29,7 +36,31 @@ describe("runs explorer", () => {
         const [first] = runsOf("long-runner", 1);
         long = { ...first, length: 3_600_000, from: first.from - 3_600_000 };
         await sendLong();
+        await sendTwins(server.addTenant("twins", ADMIN));
     });
+
+    /** The first twin is the older one; each is of a workflow. */
+    async function sendTwins(of) {
+        twins = runsOf("twin", 2).reverse();
+        for (const [i, run] of twins.entries()) {
+            const { agent_version, steps, rows, tokens, output } = TWINS[i];
+            const more = { agent_version, workflow_run_id: `night ${i + 1}` };
+            const events = [
+                event(of, run, "started", 0, more),
+                ...steps.map((category, n) => event(of, run, "in_progress", n + 1, { ...more, category })),
+                event(of, run, "completed", 9000, { ...more, output, metrics: { rows } }),
+            ];
+            await server.send(of, "/api/v1/telemetry/batch", { events });
+            await server.send(of, "/api/v1/telemetry/llm", {
+                agent_name: run.agent,
+                run_id: run.id,
+                timestamp: new Date(run.from).toISOString(),
+                model: "small",
+                input_tokens: tokens,
+                output_tokens: 0,
+            });
+        }
+    }
 
     /** Steps over an hour, the last of them an error. */
     async function sendLong() {
@@ -38,7 +69,7 @@ describe("runs explorer", () => {
                 seq: i + 1,
                 category: "work",
                 message: `step ${i}`,
-                level: i % 500 === 250 ? "warning" : "info",
+                level: i % 2_000 === 1_000 ? "warning" : "info",
             }),
         );
         for (let i = 0; i < steps.length; i += 500)
@@ -131,6 +162,35 @@ describe("runs explorer", () => {
         await close(page);
     });
 
+    test("every column can be sorted by, what runs spent too", async () => {
+        const page = await open("/t/twins/runs");
+        await until(page, 2);
+        const heads = page.locator("thead th");
+        const names = (await heads.allInnerTexts()).map((name) => name.replace(/[↑↓]/, "").trim());
+        assert.ok(names.length >= 10, names.join());
+        for (const name of names) {
+            await heads.filter({ hasText: name }).getByRole("button").click();
+            await page.waitForFunction(
+                (name) =>
+                    [...document.querySelectorAll('th:not([aria-sort="none"])')].some((one) =>
+                        one.textContent.startsWith(name),
+                    ),
+                name,
+            );
+            await until(page, 2);
+        }
+        const first = (id) =>
+            page.waitForFunction((id) => document.querySelector("tbody a.row-link")?.href.endsWith(id), id);
+        await page.goto(`${server.url}/#/t/twins/runs`);
+        await button(page, "Tokens").click();
+        await page.waitForURL(/order=tokens/);
+        await first(twins[1].id);
+        await button(page, "Tokens").click();
+        await page.waitForURL(/ascending=true/);
+        await first(twins[0].id);
+        await close(page);
+    });
+
     test("tokens, cost and version of a run are in its row", async () => {
         const page = await open("/t/explorer/runs?agent_name=lead-scorer");
         await until(page, 6);
@@ -202,7 +262,9 @@ describe("runs explorer", () => {
         await link("Previous").waitFor();
         assert.ok((await link("Previous").getAttribute("href")).endsWith(runs[14].id));
         assert.ok((await link("Next").getAttribute("href")).endsWith(runs[12].id));
-        await link("Raw JSON").waitFor();
+        const raw = await page.request.get(new URL(await link("Raw JSON").getAttribute("href"), server.url).href);
+        const { run, events } = await raw.json();
+        assert.deepEqual([run.run_id, events.length], [runs[13].id, 10]);
         await link("Compare with the run before").click();
         await page.getByRole("heading", { name: "Compare two runs" }).waitFor();
         const row = (name) => rows(page).filter({ hasText: name }).first();
@@ -211,30 +273,93 @@ describe("runs explorer", () => {
         assert.doesNotMatch(await row("Version").getAttribute("class"), /differs/);
         await row("fetch").waitFor();
         await shot(page, "compare");
+        await page.getByLabel("First run").selectOption(runs[16].id); // any other run of the agent
+        await page.locator(`tbody a[href$="${runs[16].id}"]`).waitFor();
+        assert.match(page.url(), new RegExp(`a=${runs[16].id}`));
+        await close(page);
+    });
+
+    test("two runs are compared by steps, metrics, tokens and output", async () => {
+        const page = await open(`/t/twins/compare?a=${twins[0].id}&b=${twins[1].id}`);
+        const row = (card, name) =>
+            page
+                .locator(".card")
+                .filter({ has: page.getByRole("heading", { name: card }) })
+                .locator("tbody tr")
+                .filter({ has: page.getByText(name, { exact: true }) });
+        const sides = async (card, name) => (await row(card, name).locator("td").allInnerTexts()).slice(1);
+        await row("At a glance", "Tokens").getByText("3,000").waitFor();
+        assert.deepEqual(await sides("At a glance", "Tokens"), ["1,000", "3,000"]);
+        assert.deepEqual(await sides("Steps by category", "fetch"), ["1", "2"]);
+        assert.deepEqual(await sides("Steps by category", "parse"), ["1", "1"]);
+        assert.deepEqual(await sides("Metrics", "rows"), ["10", "12"]);
+        assert.deepEqual(await sides("Output", "total"), ["3", "4"]);
+        assert.deepEqual(await sides("Output", "items.b"), ["2", "–"]);
+        assert.deepEqual(await sides("Output", "items.c"), ["–", "5"]);
+        assert.equal(await row("Output", "items.a").count(), 0); // it is the same
+        const differs = async (name) => /differs/.test(await row("Steps", name).getAttribute("class"));
+        assert.deepEqual([await differs("fetch"), await differs("parse")], [true, false]);
+        await close(page);
+    });
+
+    test("versions and workflows have their numbers of runs, too", async () => {
+        const page = await open("/t/twins/runs");
+        await until(page, 2);
+        const value = (of, name) =>
+            page.getByRole("region", { name: of, exact: true }).getByRole("button", { name });
+        await value("Versions", "2.0.0 1").click();
+        await until(page, 1);
+        assert.match(page.url(), /version=2\.0\.0/);
+        await value("Versions", "2.0.0").click();
+        await until(page, 2);
+        await value("Workflow runs", /night 1/).click();
+        await until(page, 1);
+        assert.match(page.url(), /workflow_run_id=night/);
         await close(page);
     });
 
     test("a long run is drawn whole, searched, filtered, and read from its end", async () => {
         const page = await open(`/t/explorer/runs/${long.id}`);
-        await page.getByText("600 events of this run are not loaded yet").waitFor();
-        await button(page, "Load all events").click();
-        await button(page, "Load all events").waitFor({ state: "detached" });
-        const at = await page
-            .locator(".waterfall .tick")
-            .evaluateAll((all) => all.map((one) => parseFloat(one.style.left)));
-        assert.ok(at.length > 300 && at.length <= 400, `${at.length} ticks`);
+        const ticks = page.locator(".waterfall .tick");
+        await ticks.first().waitFor();
+        const at = await ticks.evaluateAll((all) => all.map((one) => parseFloat(one.style.left)));
+        assert.ok(at.length > 150 && at.length <= 200, `${at.length} ticks`);
         const gaps = at.slice(1).map((left, i) => left - at[i]);
-        assert.ok(Math.max(...gaps) < 1, "nothing of the timeline is left out");
-        const events = page.locator(".events .event");
+        assert.ok(Math.max(...gaps) < 2, "nothing of the timeline is left out");
+        const events = page.locator(".card:not(.errors) .events .event");
+        await events.first().waitFor();
         await button(page, "Jump to the end").click();
         await events.getByText(`step ${LONG - 1}`, { exact: true }).waitFor();
-        await page.getByRole("button", { name: /earlier/ }).waitFor();
+        await button(page, "Show earlier events").waitFor();
+        const loaded = page.asked.filter((url) => url.includes("/events?"));
+        assert.ok(loaded.length <= 12, `the run was loaded whole: ${loaded}`);
         await page.getByLabel("Level").selectOption("warning");
-        await page.getByText("5 of 2,600 events").waitFor();
+        await page.getByText("5 of 10,000 events").waitFor();
+        await page.waitForFunction(() => document.querySelectorAll(".event.warn").length === 5);
         assert.equal(await events.count(), 5);
-        await page.getByLabel("Search events").fill("step 750");
-        await page.getByText("1 of 2,600 events").waitFor();
-        await events.getByText("step 750", { exact: true }).waitFor();
+        await page.getByLabel("Search events").fill("step 7000");
+        await page.getByText("1 of 10,000 events").waitFor();
+        await events.getByText("step 7000", { exact: true }).waitFor();
+        await close(page);
+    });
+
+    test("a long run loads as it is scrolled, and few of its events are drawn", async () => {
+        const page = await open(`/t/explorer/runs/${long.id}`);
+        const seen = (i) =>
+            page.waitForFunction((text) => {
+                scrollTo(0, document.body.scrollHeight);
+                const all = [...document.querySelectorAll(".event .text")];
+                return all.some((one) => one.textContent === text);
+            }, `step ${i}`);
+        for (const i of [150, 350, 550, 750, 950]) await seen(i);
+        await page.waitForFunction(() => document.querySelectorAll(".event").length <= 400);
+        const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+        assert.ok(nodes <= NODES_MAX, `${nodes} nodes`);
+        await page.evaluate(() => scrollTo(0, 0));
+        await page.getByText("step 0", { exact: true }).waitFor();
+        await button(page, "By category").click();
+        await button(page, "Show work").click();
+        await page.locator(".group").getByText("step 5", { exact: true }).waitFor();
         await close(page);
     });
 });

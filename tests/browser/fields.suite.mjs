@@ -168,6 +168,45 @@ describe("fields and tables", () => {
         await close(page);
     });
 
+    const EXACT = /\d\d:\d\d:\d\d (GMT|UTC)/;
+    const FROM_NOW = /ago|now/;
+    const says = (one, text) => one.filter({ hasText: text }).waitFor();
+
+    test("exact times are reached with the keyboard on any page, and by a tap", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/acme/runs", {
+            timezoneId: "America/Lima",
+            hasTouch: true,
+        });
+        const choose = async (name) => {
+            await page.getByRole("button", { name: "Account and help" }).focus();
+            await page.keyboard.press("Enter");
+            const wanted = button(page, name);
+            await wanted.waitFor();
+            for (let i = 0; i < 10; i++) {
+                await page.keyboard.press("Tab");
+                if (await wanted.evaluate((one) => one === document.activeElement)) break;
+            }
+            await page.keyboard.press("Enter");
+            await wanted.waitFor({ state: "detached" });
+        };
+        const time = page.locator("tbody tr time").first();
+        await says(time, FROM_NOW);
+        await choose("Show exact times");
+        await says(time, /\d\d:\d\d:\d\d GMT-5/);
+        await choose("Show times in UTC");
+        await says(time, /\d\d:\d\d:\d\d UTC/);
+        await choose("Show times from now");
+        await says(time, FROM_NOW);
+        await page.locator("tbody tr a.row-link").first().click();
+        const started = page.locator("dl.facts").first().locator("time").first();
+        await says(started, FROM_NOW);
+        await started.tap();
+        await says(started, EXACT);
+        await started.tap();
+        await says(started, FROM_NOW);
+        await close(page);
+    });
+
     test("help, the version and the way to connect an agent are always a click away", async () => {
         const page = await open("/t/acme/cost");
         await page.getByRole("button", { name: "Account and help" }).click();

@@ -116,8 +116,8 @@ describe("fleet, business and cost", () => {
         const row = page.locator("tr", { hasText: "invoice-reader" });
         await row.waitFor();
         assert.match(await row.innerText(), /Up[\s\S]*1\.4\.0/);
-        assert.equal(await row.locator(".squares a").count(), 20);
-        assert.equal(await row.locator(".squares a.bad").count(), 4);
+        assert.equal(await row.locator(".squares a").count(), 10);
+        assert.equal(await row.locator(".squares a.bad").count(), 2);
         await row.getByText(/^\$/).waitFor();
         assert.equal(await page.locator("tbody tr").count(), 3);
         const second = page.locator("tr", { hasText: "night-watch" });
@@ -234,6 +234,35 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
+    test("a model is priced where its price is missed, by those who may", async () => {
+        const other = server.addTenant("unpriced", ADMIN);
+        await server.send(other, "/api/v1/telemetry/llm", {
+            agent_name: "reader",
+            run_id: randomUUID(),
+            timestamp: new Date(Date.now() - 60_000).toISOString(),
+            model: "banner-model",
+            input_tokens: 1_000_000,
+            output_tokens: 0,
+        });
+        const page = await open("/t/unpriced/cost");
+        await page.locator(".note.warn").getByText("A platform admin can set prices").waitFor();
+        assert.equal(await page.getByRole("button", { name: /^Set a price/ }).count(), 0);
+        await close(page);
+        server.addUser("pricer@example.org", "--role", "platform_admin");
+        const second = await openAs(browser, server, "pricer@example.org", "/t/unpriced/cost", {});
+        await second.getByRole("button", { name: "Set a price for banner-model" }).click();
+        const dialog = second.getByRole("dialog");
+        assert.equal(await dialog.getByLabel("Model").inputValue(), "banner-model");
+        const input = dialog.getByLabel("Input", { exact: true });
+        assert.ok(await input.evaluate((one) => one === document.activeElement));
+        await input.fill("2");
+        await dialog.getByLabel("Output", { exact: true }).fill("4");
+        await dialog.getByRole("button", { name: "Save" }).click();
+        await second.locator(".note.warn").waitFor({ state: "detached" });
+        await second.locator("tr", { hasText: "banner-model" }).getByText("$2.00").waitFor();
+        await close(second);
+    });
+
     test("budgets show what is spent, the part of the limit, and a forecast", async () => {
         const person = await Person.signIn(server, ADMIN);
         const budgets = [{ amount: "1000.00", per: "month" }];
@@ -243,11 +272,18 @@ describe("fleet, business and cost", () => {
         await budget.getByText(/\$[\d.]+ of \$1,?000(\.00)?/).waitFor();
         await budget.getByText(/this month \([\d.]+.%\), forecast \$[\d.]+/).waitFor();
         await page.getByRole("progressbar", { name: "Budget per month" }).waitFor();
+        await page.locator(".legend").getByText(/Budget per month, for each day: \$3[2-5]\./).waitFor();
         await shot(page, "cost-budgets");
         const ofAgent = [{ amount: "500", per: "month", agent_name: "invoice-reader", model: "large-model" }];
         await person.ask("PUT", "/api/v1/tenants/figures/rules", { budgets: ofAgent });
         await page.reload();
         await budget.getByText(/of invoice-reader with large-model this month/).waitFor();
+        const hard = [{ amount: "0", per: "month", hard: true }, { amount: "1000", per: "day", hard: true }];
+        await person.ask("PUT", "/api/v1/tenants/figures/rules", { budgets: hard });
+        await page.reload();
+        await budget.first().getByText("Stops agents").waitFor();
+        await budget.nth(1).getByText("Hard").waitFor();
+        await page.locator(".legend").getByText(/Budget per day: \$1,?000/).waitFor();
         await person.ask("PUT", "/api/v1/tenants/figures/rules", {});
         await close(page);
     });

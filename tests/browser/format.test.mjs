@@ -177,3 +177,20 @@ test("each name keeps its colour while the others change their order", () => {
     assert.equal(new Set(slots.values()).size, 7);
     assert.equal(scale.slotsOf([...names, "eighth"], 7).get("pro"), slots.get("pro"));
 });
+
+test("short labels of ids differ", () => {
+    const ids = [
+        "invoices-2026-11-16T17:15-0a1b2c",
+        "invoices-2026-11-16T17:20-0a1b2c",
+        "nightly",
+        "nightly-import-0001-of-the-warehouse",
+        "nightly-import-0002-of-the-warehouse",
+    ];
+    assert.deepEqual([...format.briefIds(ids)], [
+        [ids[0], "invoices…16T17:15-0a1b2c"],
+        [ids[1], "invoices…16T17:20-0a1b2c"],
+        [ids[2], "nightly"],
+        [ids[3], ids[3]], // its ends do not tell it from the next
+        [ids[4], ids[4]],
+    ]);
+});

@@ -227,7 +227,9 @@ describe("habits", () => {
         await page.goto(`${server.url}/#/t/acme/runs?agent_name=returned`);
         await page.locator("main").getByText("The service cannot be reached").waitFor();
         await page.getByRole("button", { name: "Account and help" }).click();
+        const failed = page.waitForEvent("requestfailed", (one) => one.url().endsWith("/auth/logout"));
         await button(page, "Sign out").click(); // fails, without an error in the page
+        await failed;
         await server.beginAgain();
         await sendRuns(server, tenant, runsOf("returned", 1));
         await rows(page).first().waitFor(); // by itself

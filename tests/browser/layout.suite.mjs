@@ -8,8 +8,10 @@ import { after, before, describe, test } from "node:test";
 import { event, runsOf, sendRuns } from "./fleet.mjs";
 import { close, openAs, openBrowser, Person, Server } from "./muster.mjs";
 import { placesOf, visit } from "./places.mjs";
+import { smallTargets } from "./targets.mjs";
 
 const WIDTHS = [320, 380, 600, 768, 820, 1024, 1280, 1920, 2560];
+const POINTED = [380, 1280]; // where targets are looked at
 const HEIGHT = 900;
 const ROOT_ADMIN = "root@example.org"; // may see every page
 const SLUG = "wide";
@@ -19,6 +21,11 @@ const word = (length, start = "") => start.padEnd(length, "abcdefghij-klmnop_qrs
 const LONG = word(256, "reconcile_");
 const WORKFLOW = word(200, "month-end_");
 const failedRun = randomUUID();
+/** The pages with texts that agents send. */
+const AGENTS_TEXTS = [
+    ...["overview", "fleet", "runs", "run", "compare", "workflows", "workflow", "business", "cost"],
+    ...["alerts", "agent", "agent-activity"],
+];
 
 let server, browser, tenant;
 
@@ -106,19 +113,104 @@ describe("every page fits its window", () => {
         });
     }
 
-    test("nothing scrolls sideways from 320 to 2560 pixels, whatever agents send", async () => {
+    test("nothing scrolls sideways from 320 to 2560 pixels, and targets have 24 by 24", async () => {
         const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/fleet`, {});
         const names = { agent: LONG, run_id: failedRun, workflow: WORKFLOW };
         const wide = [];
+        const small = new Map(); // where each is, by its text
         for (const place of placesOf(SLUG, names)) {
             await visit(page, server, place);
             for (const width of WIDTHS) {
                 await page.setViewportSize({ width, height: HEIGHT });
                 const over = await excess(page);
                 if (over > 0) wide.push(`${place.name} at ${width}: ${over} pixels too wide`);
+                if (!POINTED.includes(width)) continue;
+                for (const one of await smallTargets(page)) small.set(one, `${place.name} at ${width}`);
             }
         }
         assert.deepEqual(wide, []);
+        assert.deepEqual([...small], []);
+        await close(page);
+    });
+
+    test("targets that are too small and too close are found", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/connect`, {});
+        await page.locator(".snippet").first().waitFor();
+        assert.deepEqual(await smallTargets(page), []);
+        await page.evaluate(() => {
+            for (const name of ["A", "B"]) {
+                const one = document.createElement("a");
+                one.href = "#/nowhere";
+                one.textContent = name;
+                one.style.cssText = "display: inline-block; width: 12px; height: 12px; overflow: hidden";
+                document.querySelector("main").append(one);
+            }
+        });
+        assert.equal((await smallTargets(page)).length, 2);
+        await close(page);
+    });
+
+    test("what agents send is laid out in its own direction", async () => {
+        const arabic = server.addTenant("arabic");
+        const run = { agent: "قارئ الفواتير", id: randomUUID(), from: Date.now() - 60_000 };
+        const text = "قرأ أربعين فاتورة";
+        await server.send(arabic, "/api/v1/agents/register", {
+            agent_name: run.agent,
+            description: text,
+            business_kpis: [{ key: "invoices", label: "عدد الفواتير", unit: "count", agg: "sum" }],
+        });
+        const more = { category: "قراءة", source: "قارئ", message: text, workflow_run_id: "شهر" };
+        await server.send(arabic, "/api/v1/telemetry/batch", {
+            events: [
+                event(arabic, run, "started", 0, more),
+                event(arabic, run, "in_progress", 500, { ...more, metadata: { مكان: text } }),
+                event(arabic, run, "failed", 1000, {
+                    ...more,
+                    error_type: "خطأ",
+                    error_message: text,
+                    output: { نتيجة: text },
+                }),
+            ],
+        });
+        const report = { agent_name: run.agent, run_id: run.id, timestamp: new Date().toISOString() };
+        const metrics = { invoices: 40 };
+        await server.send(arabic, "/api/v1/telemetry/business", { ...report, metrics });
+        const usage = { model: "نموذج", input_tokens: 9, calls: 1 };
+        await server.send(arabic, "/api/v1/telemetry/llm", { ...report, ...usage });
+        const page = await openAs(browser, server, ROOT_ADMIN, "/t/arabic/fleet", {});
+        const names = { agent: run.agent, run_id: run.id, workflow: "شهر" };
+        const wrong = new Set();
+        let found = 0;
+        for (const place of placesOf("arabic", names).filter(({ name }) => AGENTS_TEXTS.includes(name))) {
+            await visit(page, server, place);
+            const texts = await page.evaluate(() => {
+                const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+                const all = [];
+                for (let node = walker.nextNode(); node; node = walker.nextNode())
+                    if (/[\u0600-\u06ff]/.test(node.data))
+                        all.push([
+                            node.parentElement.closest("[dir=auto], svg, option, textarea, .visually-hidden") !== null,
+                            node.parentElement.outerHTML.slice(0, 120),
+                        ]);
+                return all;
+            });
+            found += texts.length;
+            for (const [right, html] of texts) if (!right) wrong.add(`${place.name}: ${html}`);
+        }
+        assert.ok(found > 20, `${found} texts`);
+        assert.deepEqual([...wrong], []);
+        await close(page);
+    });
+
+    test("recent runs of an agent are one line of squares", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/fleet`, {});
+        const squares = page.locator("tr", { hasText: "invoice-reader" }).locator(".squares");
+        for (const width of [380, 1280, 1920]) {
+            await page.setViewportSize({ width, height: HEIGHT });
+            await squares.locator("a").nth(9).waitFor();
+            const { height } = await squares.boundingBox();
+            assert.ok(height < 30, `${height} pixels high at ${width}`);
+        }
         await close(page);
     });
 

@@ -286,6 +286,19 @@ export function weigh(page, except) {
     return async () => (await Promise.all(loads)).filter((one) => one !== undefined);
 }
 
+/** Counts the bytes of what the page's stream tells, with the names of its fields. */
+export async function watchStreamBytes(page) {
+    const FIELDS = "id: \nevent: \ndata: \n\n".length + 8; // and the frame of a chunk
+    const debug = await page.context().newCDPSession(page);
+    const told = { bytes: 0, messages: 0 };
+    debug.on("Network.eventSourceMessageReceived", ({ eventName, eventId, data }) => {
+        told.bytes += FIELDS + eventName.length + eventId.length + Buffer.byteLength(data);
+        told.messages++;
+    });
+    await debug.send("Network.enable");
+    return told;
+}
+
 export const sumBytes = (sizes) => sizes.reduce((all, one) => all + one.bytes, 0);
 
 /** Processor time of the page's main thread so far, in ms: other work of the machine adds nothing. */

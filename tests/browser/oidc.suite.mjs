@@ -6,12 +6,15 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
-import { close, openBrowser, openPage, Server, shot } from "./muster.mjs";
+import { close, openAs, openBrowser, openPage, Server, shot } from "./muster.mjs";
 import { ROOT } from "./root.mjs";
 
 const FOLDER = join(ROOT, "tests/oidc");
 const ADA = { email: "ada@corp.example", email_verified: true, groups: ["operators"] };
+const BOB = { email: "bob@corp.example", email_verified: true, groups: ["clerks"] };
 const EVE = { email: "eve@corp.example", email_verified: true, groups: ["visitors"] };
+
+const ROOT_ADMIN = "root@example.org";
 
 let server, browser, provider, issuer;
 
@@ -64,8 +67,9 @@ describe("sign-in by an identity provider", () => {
         server = await Server.start();
         browser = await openBrowser();
         await startProvider(`${server.url}/oidc/callback`);
-        await setProvider({ people: { ada: ADA, eve: EVE } });
+        await setProvider({ people: { ada: ADA, bob: BOB, eve: EVE } });
         server.addTenant("acme");
+        server.addUser(ROOT_ADMIN, "--role", "platform_admin");
         await server.end();
         server.settings = [
             ...["--public-url", server.url, "--oidc-issuer", issuer, "--oidc-client-id", "muster"],
@@ -93,7 +97,56 @@ describe("sign-in by an identity provider", () => {
         assert.equal(page.url(), `${server.url}/#/t/acme/runs?status=failed`);
         await page.reload(); // the session is a cookie like any other
         await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+        await page.getByRole("button", { name: `Account and help: ${ADA.email}` }).click();
+        await page.getByRole("button", { name: "Sign out", exact: true }).click();
+        await page.getByRole("button", { name: "Yes, sign me out" }).click(); // the provider asks
+        await page.waitForURL(`${issuer}/session/end/success*`);
+        await page.goto(server.url);
+        await page.getByRole("button", { name: "Sign in with Example Corp" }).click();
+        await page.locator("input[name=login]").waitFor(); // it knows the person no longer
         await closeBoth(page);
+    });
+
+    test("a provider that is away keeps no person from signing out here", async () => {
+        const page = await openBoth();
+        await page.goto(server.url);
+        await page.getByRole("button", { name: "Sign in with Example Corp" }).click();
+        await signInThere(page, "ada");
+        await page.getByRole("button", { name: `Account and help: ${ADA.email}` }).click();
+        await page.route("**/api/v1/auth/oidc/sign-out", (route) => route.abort());
+        await page.getByRole("button", { name: "Sign out", exact: true }).click();
+        await page.getByRole("button", { name: "Sign in with Example Corp" }).waitFor();
+        assert.equal((await page.request.get(`${server.url}/api/v1/auth/me`)).status(), 401);
+        await closeBoth(page);
+    });
+
+    test("a platform admin sees and changes which groups give which role", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, "/platform?tab=groups");
+        const row = (name) => page.getByRole("row", { name });
+        const inDialog = (name) => page.getByRole("dialog").getByRole("button", { name });
+        await page.getByText("People sign in by Example Corp, or with a password").waitFor();
+        await row(/operators.*admin.*acme/).waitFor();
+        await page.getByRole("button", { name: "Add group" }).click();
+        await page.getByLabel("Group", { exact: true }).fill("clerks");
+        await inDialog("Add").click();
+        await row(/clerks.*member.*acme/).waitFor();
+        await page.getByRole("button", { name: "Add group" }).click();
+        await page.getByLabel("Group", { exact: true }).fill("it");
+        await page.getByRole("combobox", { name: "Role" }).selectOption("platform_admin");
+        assert.equal(await page.getByLabel("Workspace").and(page.locator("dialog select")).count(), 0);
+        await inDialog("Add").click();
+        await row(/it.*platform admin.*the platform/).waitFor();
+        await shot(page, "platform-groups");
+        const clerk = await openBoth();
+        await clerk.goto(server.url);
+        await clerk.getByRole("button", { name: "Sign in with Example Corp" }).click();
+        await signInThere(clerk, "bob");
+        await clerk.getByRole("navigation", { name: "Pages" }).waitFor();
+        await closeBoth(clerk);
+        await page.getByRole("button", { name: "Remove it from the platform" }).click();
+        await inDialog("Remove").click();
+        await row(/it.*platform admin/).waitFor({ state: "detached" });
+        await close(page);
     });
 
     test("who has no role here is told so, and cancelling is told in our words", async () => {

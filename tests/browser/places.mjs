@@ -1,6 +1,28 @@
 // Every view of the portal, for a person who may see all of it. `shows` appears once it is drawn.
+// access.suite.mjs compares them with the portal's own table of pages, so that none is forgotten.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { ROOT } from "./root.mjs";
 
 const ROWS = "tbody tr";
+
+/** The paths that the portal knows, with :names, and those of people who are not signed in. */
+export function routedPaths() {
+    const text = (file) => readFileSync(join(ROOT, "web/src", file), "utf8");
+    const [, table] = /export const pages: Page\[\] = \[\n([^]*?)\n\];/.exec(text("app/pages.ts"));
+    return {
+        pages: table.split("\n").map((row) => /\{ path: "([^"]+)"/.exec(row)[1]),
+        outside: [...text("pages/sign_in.tsx").matchAll(/path === "([^"]+)"/g)].map(([, path]) => path),
+    };
+}
+
+/** Is the address one of the page with this path? */
+export function isOf(path, hash) {
+    const pattern = path.replace(/:\w+/g, "[^/?]+");
+    return new RegExp(`^${pattern}(\\?|$)`).test(hash);
+}
 
 /** Name, route and a selector of what it shows; `agent`, `run_id` and `workflow` must exist. */
 export function placesOf(slug, { agent, run_id, workflow }) {
@@ -43,6 +65,7 @@ export function placesOf(slug, { agent, run_id, workflow }) {
         ["account", "/account", ROWS],
         ["platform", "/platform", ROWS],
         ["platform-users", "/platform?tab=users", ROWS],
+        ["platform-groups", "/platform?tab=groups", `${ROWS}, .empty`],
         ["platform-defaults", "/platform?tab=defaults", ".in-effect"],
         ["platform-prices", "/platform?tab=prices", `${ROWS}, .empty`],
         ["platform-vault", "/platform?tab=vault", ".card"],

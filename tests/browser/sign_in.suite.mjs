@@ -179,7 +179,7 @@ describe("set-up and sign-in", () => {
         const guest = await openPage(browser, server);
         await guest.goto(server.url);
         await guest.getByRole("link", { name: "Forgot your password?" }).click();
-        await guest.getByText("This service sends no e-mail").waitFor();
+        await guest.getByText("Ask a platform admin or the operator of the service").waitFor();
         await shot(guest, "forgot-no-mail");
         await guest.getByRole("link", { name: "Back to sign-in" }).click();
         await guest.getByRole("button", { name: "Sign in" }).waitFor();

@@ -50,6 +50,9 @@ const ORDER = [
     ["a stray one", 1],
 ];
 
+const LONG = 1_500; // spans of a long trace, more than a page loads at first
+const NODES_MAX = 5_000;
+
 let server, browser, tenant;
 
 describe("spans", () => {
@@ -182,6 +185,42 @@ describe("spans", () => {
         assert.ok(name.y + name.height <= lane.y + 1);
         assert.ok(lane.width > 250);
         await shot(page, "spans-narrow");
+        await close(page);
+    });
+
+    test("a long trace is loaded in parts, and few of its rows are drawn", async () => {
+        const trace = randomBytes(16).toString("hex");
+        const spans = Array.from({ length: LONG }, (_, n) => ({
+            ...span(n + 1, n === 0 ? 0 : 1, `call ${n}`, n, n === 0 ? LONG : n + 1),
+            traceId: trace,
+        }));
+        for (let i = 0; i < LONG; i += 500)
+            await server.send(tenant, "/v1/traces", {
+                resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ spans: spans.slice(i, i + 500) }] }],
+            });
+        const run = trace.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
+        const page = await openAs(browser, server, tenant.email, `/t/spanners/runs/${run}`);
+        await page.getByRole("tree", { name: "Spans" }).waitFor();
+        await page.getByRole("heading", { name: "Timeline" }).waitFor(); // of the whole run
+        await page.getByText("The tree has the first 1,000 events").waitFor();
+        await page.getByRole("button", { name: "Load more" }).click();
+        await page.getByText("The tree has the first").waitFor({ state: "detached" });
+        const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
+        assert.ok((await items(page).count()) < 200, `${await items(page).count()} rows`);
+        assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes`);
+        await items(page).first().focus();
+        await page.keyboard.press("End");
+        await page.waitForFunction(
+            (name) => document.activeElement.querySelector(".text")?.textContent === name,
+            `call ${LONG - 1}`,
+        );
+        const { y } = await item(page, `call ${LONG - 1}`).boundingBox();
+        assert.ok(y >= 0 && y <= page.viewportSize().height, `the last is at ${y}`);
+        assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes at the end`);
+        await page.keyboard.press("Home");
+        await page.waitForFunction(() => document.activeElement.querySelector(".text")?.textContent === "call 0");
+        await page.keyboard.press("ArrowLeft"); // folds all of it
+        await page.waitForFunction(() => document.querySelectorAll('[role="treeitem"]').length === 1);
         await close(page);
     });
 });

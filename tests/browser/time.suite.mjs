@@ -30,6 +30,13 @@ describe("time", () => {
                 input_tokens: 1000 * back,
                 output_tokens: 0,
             });
+        for (let back = 1; back <= 8; back++)
+            await server.send(tenant, "/api/v1/telemetry/business", {
+                agent_name: "fresh",
+                run_id: runs[0].id,
+                timestamp: isoOf(TODAY - back * DAY + 1000),
+                metrics: { mails: 10 * back },
+            });
     });
 
     const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
@@ -91,21 +98,41 @@ describe("time", () => {
         await close(page);
     });
 
+    /** Marks a part of a plot, from the left, as a person does with the mouse. */
+    async function drag(page, plot, from, to) {
+        await plot.scrollIntoViewIfNeeded();
+        const { x, y, width, height } = await plot.boundingBox();
+        const at = (part) => [x + width * part, y + height / 2];
+        await page.mouse.move(...at(from));
+        await page.mouse.down();
+        await page.mouse.move(...at((from + to) / 2), { steps: 5 });
+        await page.mouse.move(...at(to), { steps: 5 });
+        await page.mouse.up();
+    }
+
     test("dragging over a chart shows the days that were marked", async () => {
         const page = await open("/t/timely/cost?measure=tokens&range=30d");
         const plot = page.locator(".chart .u-over");
         await plot.waitFor();
-        const { x, y, width, height } = await plot.boundingBox();
-        await page.mouse.move(x + width * 0.3, y + height / 2); // eight days: 12.5 % each
-        await page.mouse.down();
-        await page.mouse.move(x + width * 0.4, y + height / 2, { steps: 5 });
-        await page.mouse.move(x + width * 0.58, y + height / 2, { steps: 5 });
-        await page.mouse.up();
+        await drag(page, plot, 0.3, 0.58); // eight days: 12.5 % each
         await page.waitForURL(/range=.*%2F/);
         const [from, to] = rangeOf(page);
         assert.deepEqual([from, to], [TODAY - 6 * DAY, TODAY - 3 * DAY]);
         await page.getByLabel("Period").selectOption("7d");
         await page.waitForURL(/range=7d/);
+        await close(page);
+    });
+
+    test("every page of a period has the same control", async () => {
+        const page = await open("/t/timely/overview");
+        const places = ["overview", "runs", "workflows", "business", "cost", "agents/fresh?tab=activity"];
+        for (const place of places) {
+            await page.goto(`${server.url}/#/t/timely/${place}`);
+            await page.locator(".filters select").first().waitFor();
+            await button(page, "Custom range").waitFor();
+            await button(page, "Period before").click();
+            await page.waitForURL(/(range|since)=.*%2F/);
+        }
         await close(page);
     });
 

@@ -68,5 +68,6 @@ export const parts: Part[] = [
     { title: "Alert rules",      of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "rules" },
     { title: "Webhooks",         of: "Alerts",   icon: "alerts",   path: ALERTS,      tab: "webhooks", admin: true },
     { title: "Users",            of: "Platform", icon: "platform", path: "/platform", tab: "users",    platform: true },
+    { title: "Groups",           of: "Platform", icon: "platform", path: "/platform", tab: "groups",   platform: true },
     { title: "Vault",            of: "Platform", icon: "platform", path: "/platform", tab: "vault",    platform: true },
 ];

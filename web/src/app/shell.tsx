@@ -11,7 +11,7 @@ import { homePath } from "../lib/paths";
 import { href, navigate, pathOf } from "../lib/route";
 import { useStore } from "../lib/store";
 import { setTheme, theme, type Theme } from "../lib/theme";
-import { zone, zoneName } from "../lib/zone";
+import { exactTimes, setExactTimes, setZone, type Zone, zone, zoneName } from "../lib/zone";
 import { ErrorNote, Icon, IconButton, Mark, Menu, useCurrentInView } from "../ui";
 import { type Page, pages } from "./pages";
 import { Search } from "./search";
@@ -77,8 +77,6 @@ function isUnder(page: Page | null, entry: Page): boolean {
     );
 }
 
-
-
 function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
     const alerts = useOpenAlertCount(slug);
     const shown = pages.filter(
@@ -109,6 +107,25 @@ function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
 
 declare const MUSTER_VERSION: string; // by the build
 
+/** How times are written on every page, with the keyboard and on a telephone too. */
+function TimesSwitch() {
+    const exact = useStore(exactTimes);
+    const current = useStore(zone);
+    const other: Zone = current === "utc" ? "local" : "utc";
+    return (
+        <>
+            <button type="button" onClick={() => setExactTimes(!exact)}>
+                {exact ? "Show times from now" : "Show exact times"}
+            </button>
+            {zoneName(other) !== zoneName(current) && (
+                <button type="button" onClick={() => setZone(other)}>
+                    Show times in {zoneName(other)}
+                </button>
+            )}
+        </>
+    );
+}
+
 /** The person, help, and the way out. */
 function UserMenu({ me, slug }: { me: Me; slug: string }) {
     const { error, perform } = useAction();
@@ -123,6 +140,7 @@ function UserMenu({ me, slug }: { me: Me; slug: string }) {
                     )}
                     <a href="/docs">API and try-out</a>
                     <a href={href("/account")}>Times: {zoneName(times)}</a>
+                    <TimesSwitch />
                     {error && <ErrorNote error={error} />}
                     <button type="button" onClick={() => void perform(signOut)}>
                         <Icon name="out" /> Sign out

@@ -207,6 +207,18 @@ export function shortId(id: string): string {
     return id.length > 12 ? id.slice(0, 8) : id;
 }
 
+const [WHOLE_MAX, HEAD, TAIL] = [24, 8, 15]; // characters of an id
+
+/** Ids as short labels that differ: of a long id its beginning and its end, where a time or a number
+ * usually is. Whole where that is not enough to tell it from another. */
+export function briefIds(ids: readonly string[]): Map<string, string> {
+    const brief = (id: string) =>
+        id.length > WHOLE_MAX ? `${id.slice(0, HEAD)}…${id.slice(-TAIL)}` : id;
+    const times = new Map<string, number>();
+    for (const id of ids) times.set(brief(id), (times.get(brief(id)) ?? 0) + 1);
+    return new Map(ids.map((id) => [id, times.get(brief(id)) === 1 ? brief(id) : id]));
+}
+
 /** "Acme GmbH" as a slug. */
 export function slugOf(name: string): string {
     return name

@@ -1,5 +1,6 @@
 // Addresses of pages that several features link to.
 
+import { ALL_TIME } from "./ranges";
 import { href, pathOf } from "./route";
 
 /** The page that opens after signing in or choosing another tenant. */
@@ -8,7 +9,7 @@ export const homePath = (slug: string) => pathOf("t", slug, "overview");
 export const fleetPath = (slug: string) => pathOf("t", slug, "fleet");
 
 export const runsOf = (slug: string, agent_name: string) =>
-    href(pathOf("t", slug, "runs"), { agent_name });
+    href(pathOf("t", slug, "runs"), { agent_name, since: ALL_TIME });
 
 export const runPage = (slug: string, run_id: string) => href(pathOf("t", slug, "runs", run_id));
 

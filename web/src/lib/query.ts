@@ -40,6 +40,12 @@ export function invalidate(key: string) {
     for (const callback of [...(subscribers.get(key) ?? [])]) callback();
 }
 
+/** The same for all answers whose key begins so. */
+export function invalidateAll(beginning: string) {
+    for (const key of new Set([...cache.keys(), ...subscribers.keys()]))
+        if (key.startsWith(beginning)) invalidate(key);
+}
+
 const subscribers = new Map<string, Set<() => void>>();
 
 function subscribe(key: string, callback: () => void): () => void {

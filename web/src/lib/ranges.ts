@@ -67,6 +67,15 @@ export function boundsOf(range: string, now: number): Bounds {
     }
 }
 
+/** Does the range begin after a period that begins at this time, in seconds? Then it has only a part
+ * of the period. */
+export const isCut = (range: string, seconds: number | undefined, now: number) =>
+    seconds !== undefined && boundsOf(range, now)[0] > seconds * 1000;
+
+/** A range as the list of runs knows it: "today" and months by their bounds. */
+export const listedRange = (range: string, now: number) =>
+    SPAN.test(range) || isCustom(range) ? range : rangeBetween(boundsOf(range, now));
+
 /** The range of the same length that ends where this one begins. */
 export function rangeBefore(range: string, now: number): string {
     const [from, to] = boundsOf(range, now);

@@ -28,11 +28,13 @@ apply();
 
 /** Calls back when the colours change, by choice or by the system. */
 export function onColoursChange(callback: () => void): () => void {
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    system.addEventListener("change", callback);
+    const queries = ["(prefers-color-scheme: dark)", "(forced-colors: active)"].map((query) =>
+        matchMedia(query),
+    );
+    for (const one of queries) one.addEventListener("change", callback);
     const stop = theme.subscribe(callback);
     return () => {
-        system.removeEventListener("change", callback);
+        for (const one of queries) one.removeEventListener("change", callback);
         stop();
     };
 }

@@ -58,6 +58,7 @@ export default function Business({ slug, query }: PageProps) {
     const shown = kpis.filter((kpi) =>
         `${nameOf(kpi)} ${kpi.key} ${kpi.agent_name}`.toLowerCase().includes(search),
     );
+    const compared = kpis.some((kpi) => kpi.previous !== null);
     const selected = kpis.find((kpi) => idOf(kpi) === query.get("kpi"));
     return (
         <>
@@ -82,6 +83,7 @@ export default function Business({ slug, query }: PageProps) {
                 {usage.data && kpis.length > 0 && (
                     <span class="aside muted">
                         {plural(kpis.length, "KPI")} · {cost(usage.data.total.cost)} spent on models
+                        {!compared && " · no change is shown: the period before has no values"}
                     </span>
                 )}
             </div>
@@ -105,6 +107,7 @@ export default function Business({ slug, query }: PageProps) {
                         range={range}
                         selected={kpi === selected}
                         spent={spent.get(kpi.agent_name)}
+                        compared={compared}
                     />
                 ))}
             </div>

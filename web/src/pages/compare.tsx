@@ -2,8 +2,10 @@
 
 import type { Run, RunNarrative } from "api";
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 
-import { useRunSpending } from "../features/cost/run_costs";
+import { useRunSpending } from "../features/cost/run_cost";
+import { tokensOf } from "../features/cost/usage_table";
 import {
     compareMetrics,
     compareOutputs,
@@ -12,12 +14,20 @@ import {
 } from "../features/events/compare";
 import { loadRun } from "../features/events/run_events";
 import { RunStatus } from "../features/events/run_status";
-import { compact, cost, count, duration, number } from "../lib/format";
+import { call } from "../lib/api";
+import { compact, cost, count, duration, momentInZone, number } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { runPage } from "../lib/paths";
 import { useQuery } from "../lib/query";
-import { href, pathOf } from "../lib/route";
-import { Card, Empty, Heading, LoadState, Table, Time } from "../ui";
+import { href, pathOf, setQuery } from "../lib/route";
+import { useStore } from "../lib/store";
+import { zone } from "../lib/zone";
+import { Card, Empty, Heading, LoadState, Select, Table, Time } from "../ui";
+
+const RUNS = "GET /api/v1/tenants/{slug}/dashboard/runs";
+const OFFERED = 50; // of the newest runs
+
+const COMPARED = 2_000; // events of each run
 
 interface Row {
     name: string;
@@ -67,7 +77,10 @@ function factRows(a: Run, b: Run, facts: Fact[]): Row[] {
 }
 
 function Facts({ slug, a, b }: { slug: string; a: Run; b: Run }) {
-    const spending = useRunSpending(slug, [a, b]);
+    const spending = new Map([
+        [a.run_id, useRunSpending(slug, a)],
+        [b.run_id, useRunSpending(slug, b)],
+    ]);
     const orDash = (value: number | null, format: (n: number) => string) =>
         value === null ? "–" : format(value);
     const facts: Fact[] = [
@@ -88,28 +101,68 @@ function Facts({ slug, a, b }: { slug: string; a: Run; b: Run }) {
         { name: "Events", of: (run) => count(run.event_count) },
         { name: "Error", of: (run) => run.error_type ?? "–" },
         { name: "Message", of: (run) => run.error_message ?? run.message },
-        { name: "Tokens", of: (run) => compact(spending.get(run.run_id)?.tokens ?? 0) },
+        {
+            name: "Tokens",
+            of: (run) => {
+                const spent = spending.get(run.run_id);
+                return spent ? compact(tokensOf(spent.total)) : "–";
+            },
+        },
         {
             name: "Cost",
             of: (run) => {
                 const spent = spending.get(run.run_id);
-                return spent ? cost(spent.cost) : "–";
+                return spent && spent.groups.length > 0 ? cost(spent.total.cost) : "–";
             },
         },
     ];
     return <Sides title="At a glance" rows={factRows(a, b, facts)} />;
 }
 
+interface OtherProps {
+    slug: string;
+    label: string;
+    name: "a" | "b"; // in the address
+    run: Run;
+}
+
+/** The run of one side, to exchange for another of its agent. */
+function Other({ slug, label, name, run }: OtherProps) {
+    const { agent_name } = run;
+    useStore(zone);
+    const { data } = useQuery(`${RUNS} ${slug} newest of ${agent_name}`, (signal) =>
+        call(RUNS, { path: { slug }, query: { agent_name, limit: OFFERED }, signal }),
+    );
+    const newest = data?.runs ?? [];
+    const offered = newest.some((one) => one.run_id === run.run_id) ? newest : [run, ...newest];
+    const title = (one: Run) =>
+        [momentInZone(one.started_at), one.status.replace("_", " "), one.agent_version]
+            .filter(Boolean)
+            .join(", ");
+    return (
+        <Select
+            label={label}
+            choices={offered.map((one) => ({ value: one.run_id, label: title(one) }))}
+            value={run.run_id}
+            onChange={(to) => setQuery({ [name]: to })}
+        />
+    );
+}
+
 function Both({ slug, a, b }: { slug: string; a: RunNarrative; b: RunNarrative }) {
     const outputs = rowsOf(compareOutputs(a, b));
     return (
         <>
+            <div class="filters">
+                <Other slug={slug} label="First run" name="a" run={a.run} />
+                <Other slug={slug} label="Second run" name="b" run={b.run} />
+            </div>
             <Facts slug={slug} a={a.run} b={b.run} />
             <Sides title="Steps by category" rows={rowsOf(compareSteps(a, b))} />
             <Sides title="Metrics, last values" rows={rowsOf(compareMetrics(a, b))} />
             <Sides title="Output, what differs" rows={outputs} />
             {(a.next || b.next) && (
-                <p class="note">Of a longer run the first 2,000 events are compared.</p>
+                <p class="note">Of a longer run the first {count(COMPARED)} events are compared.</p>
             )}
         </>
     );
@@ -118,8 +171,11 @@ function Both({ slug, a, b }: { slug: string; a: RunNarrative; b: RunNarrative }
 export default function Compare({ slug, query }: PageProps) {
     const [a, b] = [query.get("a"), query.get("b")];
     const both = useQuery(a && b ? `compare ${slug} ${a} ${b}` : null, (signal) =>
-        Promise.all([loadRun(slug, a ?? "", signal), loadRun(slug, b ?? "", signal)]),
+        Promise.all([a, b].map((id) => loadRun(slug, id ?? "", signal, COMPARED))),
     );
+    const shown = useRef(both.data); // until the next two are loaded, so that the focus stays
+    if (both.data) shown.current = both.data;
+    const [first, second] = shown.current ?? [];
     return (
         <>
             <Heading
@@ -127,13 +183,13 @@ export default function Compare({ slug, query }: PageProps) {
                 title="Compare two runs"
             />
             {a && b ? (
-                <LoadState of={both} rows={8} />
+                (both.error || !first) && <LoadState of={both} rows={8} />
             ) : (
                 <Empty title="No runs to compare">
                     <p>Open a run and choose Compare with the run before.</p>
                 </Empty>
             )}
-            {both.data && <Both slug={slug} a={both.data[0]} b={both.data[1]} />}
+            {first && second && <Both slug={slug} a={first} b={second} />}
         </>
     );
 }

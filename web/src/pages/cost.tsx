@@ -2,7 +2,7 @@
 
 import type { UsageGroup } from "api";
 
-import { Budgets } from "../features/cost/budgets";
+import { Budgets, useDailyBudget } from "../features/cost/budgets";
 import { UnpricedModels, UsageTotals } from "../features/cost/totals";
 import { formatOf, MEASURES, UsageChart, valueOf } from "../features/cost/usage_chart";
 import { USAGE_TABLES, UsageTable } from "../features/cost/usage_table";
@@ -75,6 +75,7 @@ export default function Cost({ slug, query }: PageProps) {
     const models = useUsage(slug, range, "model");
     const days = useUsage(slug, range, "day,model");
     const agents = useUsage(slug, range, "agent");
+    const budget = useDailyBudget(slug);
     const format = formatOf(measure);
     const top = (agents.data?.groups ?? [])
         .map((one) => ({
@@ -126,6 +127,7 @@ export default function Cost({ slug, query }: PageProps) {
                         groups={days.data?.groups ?? []}
                         measure={measure}
                         truncated={days.data?.truncated ?? false}
+                        budget={budget}
                     />
                     <Card title="Top agents">
                         <Bars rows={top} format={format} />

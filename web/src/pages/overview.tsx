@@ -116,7 +116,10 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
                     to={page("fleet", { state: counts && counts.silent === 0 ? "late" : "silent" })}
                     class={counts && counts.silent > 0 ? "bad" : ""}
                 >
-                    {counts ? count(counts.silent + counts.late) : "…"}
+                    {counts ? count(counts.silent || counts.late) : "…"}
+                    {counts && counts.silent > 0 && counts.late > 0 && (
+                        <small> silent, {count(counts.late)} late</small>
+                    )}
                 </Tile>
                 <Tile label="Runs" to={page("runs", { since: range })}>
                     {sums ? count(sums.runs) : "…"}
@@ -128,7 +131,7 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
                 <CostTiles slug={slug} />
             </div>
             <LoadState of={totals} rows={8} />
-            {totals.data && <RunsChart totals={totals.data} />}
+            {totals.data && <RunsChart totals={totals.data} range={range} />}
             <div class="overview">
                 {counts && <AgentsByState slug={slug} counts={counts} />}
                 {alerts.data && <OpenAlerts slug={slug} alerts={alerts.data.alerts} />}

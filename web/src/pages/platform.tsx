@@ -6,6 +6,7 @@ import { Users } from "../features/access/users";
 import { Directives } from "../features/agents/directives";
 import { AuditLog } from "../features/audit/audit_log";
 import { Prices } from "../features/cost/prices";
+import { Groups } from "../features/oidc/groups";
 import { MasterKey } from "../features/vault/master_key";
 import { chosen } from "../lib/choices";
 import type { PageProps } from "../lib/page";
@@ -14,6 +15,7 @@ import { Empty, Heading, Tabs } from "../ui";
 const TABS = [
     { value: "tenants", label: "Workspaces" },
     { value: "users", label: "Users" },
+    { value: "groups", label: "Groups" },
     { value: "defaults", label: "Model and policy" },
     { value: "prices", label: "Prices" },
     { value: "vault", label: "Vault" },
@@ -24,6 +26,8 @@ function Tab({ tab }: { tab: string }) {
     switch (tab) {
         case "users":
             return <Users />;
+        case "groups":
+            return <Groups />;
         case "defaults":
             return <Directives scope={{}} canEdit />;
         case "prices":

@@ -1,9 +1,11 @@
 // One run: why it failed, when each part happened, its cost, metrics and events.
 
-import { useState } from "preact/hooks";
+import type { RunNarrative } from "api";
+import { useMemo, useState } from "preact/hooks";
 
 import { RunCost } from "../features/cost/run_cost";
-import { Narrative, RunErrors } from "../features/events/narrative";
+import { lanesOfEvents, lanesOfTimeline } from "../features/events/lanes";
+import { LongErrors, LongNarrative, Narrative, RunErrors } from "../features/events/narrative";
 import { Neighbours } from "../features/events/neighbours";
 import { loadRun, useLaterEvents } from "../features/events/run_events";
 import { RunFacts, RunFailure } from "../features/events/run_facts";
@@ -13,30 +15,104 @@ import { SpanTree } from "../features/events/span_tree";
 import { spansOf } from "../features/events/spans";
 import { Waterfall } from "../features/events/waterfall";
 import { RunKpis } from "../features/kpis/run_kpis";
-import { urlOf } from "../lib/api";
-import { plural } from "../lib/format";
+import { call, urlOf } from "../lib/api";
+import { count, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
 import { Card, CopyButton, Empty, ErrorNote, Heading, Skeleton } from "../ui";
 
 const NARRATIVE = "GET /api/v1/tenants/{slug}/runs/{run_id}/events";
+const TIMELINE = "GET /api/v1/tenants/{slug}/runs/{run_id}/timeline";
 
-/** A long run is loaded whole only when that is wanted. */
-function MissingEvents({ later }: { later: ReturnType<typeof useLaterEvents> }) {
-    const { missing, error, busy, load } = later;
+/** The tree has the first spans of a long run; the next ones are loaded when they are wanted. */
+function MissingSpans({ later }: { later: ReturnType<typeof useLaterEvents> }) {
+    const { events, missing, more, error, busy, load } = later;
     if (missing === 0 && !error) return null;
     return (
         <div class="note" role="status">
             {error && <ErrorNote error={error} />}
             <p>
-                {plural(missing, "event")} of this run {missing === 1 ? "is" : "are"} not loaded yet,
-                and not in what follows.
+                The tree has the first {count(events.length)} events of this run;{" "}
+                {plural(missing, "event")} {missing === 1 ? "is" : "are"} not in it
+                {more ? "" : ", but in the timeline and the narrative"}.
             </p>
-            <button type="button" disabled={busy} onClick={() => void load()}>
-                {busy ? "Loading…" : "Load all events"}
-            </button>
+            {more && (
+                <button type="button" disabled={busy} onClick={() => void load()}>
+                    {busy ? "Loading…" : "Load more"}
+                </button>
+            )}
         </div>
+    );
+}
+
+interface EventsProps {
+    slug: string;
+    data: RunNarrative;
+}
+
+/** All events are there. */
+function WholeRun({ slug, data: { run, events } }: EventsProps) {
+    const start = Date.parse(run.started_at);
+    const spans = useMemo(() => spansOf(events), [events]);
+    return (
+        <>
+            {spans.length > 0 && (
+                <Card title="Spans">
+                    <SpanTree roots={spans} />
+                </Card>
+            )}
+            {spans.length === 0 && events.length > 1 && (
+                <Card title="Timeline">
+                    <Waterfall lanes={lanesOfEvents(events, start)} start={start} />
+                </Card>
+            )}
+            <RunErrors events={events} run={run} />
+            <RunKpis slug={slug} run_id={run.run_id} version={run.last_event_at} />
+            <RunCost slug={slug} run={run} />
+            <RunMetrics events={events} from={start} />
+            <Narrative events={events} run={run} />
+        </>
+    );
+}
+
+/** The first events are there; the server sums up the run, and searches it. */
+function LongRun({ slug, data }: EventsProps) {
+    const { run } = data;
+    const { run_id } = run;
+    const start = Date.parse(run.started_at);
+    const later = useLaterEvents(slug, run_id, data);
+    const spans = useMemo(() => spansOf(later.events), [later.events]);
+    const { data: timeline, error, reload } = useLiveQuery(
+        run.status === "in_progress" ? slug : "",
+        `${TIMELINE} ${slug} ${run_id}`,
+        (signal) => call(TIMELINE, { path: { slug, run_id }, signal }),
+        (change) => change.run_id === run_id,
+    );
+    return (
+        <>
+            {spans.length > 0 && (
+                <Card title="Spans">
+                    <MissingSpans later={later} />
+                    <SpanTree roots={spans} />
+                </Card>
+            )}
+            {error && <ErrorNote error={error} retry={reload} />}
+            {timeline && (
+                <Card title="Timeline">
+                    <Waterfall
+                        lanes={lanesOfTimeline(timeline, start)}
+                        start={start}
+                        others={timeline.other_events}
+                    />
+                </Card>
+            )}
+            <LongErrors slug={slug} run={run} timeline={timeline} />
+            <RunKpis slug={slug} run_id={run_id} version={run.last_event_at} />
+            <RunCost slug={slug} run={run} />
+            <RunMetrics events={data.events} from={start} ofFirst={data.events.length} />
+            <LongNarrative slug={slug} run={run} timeline={timeline} />
+        </>
     );
 }
 
@@ -54,7 +130,6 @@ export default function Run({ slug, params }: PageProps) {
         (change) => change.run_id === run_id,
     );
 
-    const later = useLaterEvents(slug, run_id, data);
     if (loading) return <Skeleton rows={10} />;
     if (data === undefined && error?.status === 404)
         return (
@@ -69,9 +144,6 @@ export default function Run({ slug, params }: PageProps) {
     if (data === undefined)
         return error ? <ErrorNote error={error} retry={reload} /> : <Empty title="No run" />;
     const { run } = data;
-    const { events } = later;
-    const from = Date.parse(run.started_at);
-    const spans = spansOf(events);
     return (
         <>
             <Heading
@@ -91,22 +163,11 @@ export default function Run({ slug, params }: PageProps) {
             {error && <ErrorNote error={error} retry={reload} />}
             <RunFailure run={run} />
             <RunFacts slug={slug} run={run} />
-            <MissingEvents later={later} />
-            {spans.length > 0 && (
-                <Card title="Spans">
-                    <SpanTree roots={spans} />
-                </Card>
+            {data.next ? (
+                <LongRun key={run_id} slug={slug} data={data} />
+            ) : (
+                <WholeRun slug={slug} data={data} />
             )}
-            {spans.length === 0 && events.length > 1 && (
-                <Card title="Timeline">
-                    <Waterfall events={events} run={run} />
-                </Card>
-            )}
-            <RunErrors events={events} run={run} />
-            <RunKpis slug={slug} run_id={run_id} version={run.last_event_at} />
-            <RunCost slug={slug} run={run} />
-            <RunMetrics events={events} from={from} />
-            <Narrative events={events} run={run} />
             {data.damaged && (
                 <Empty title={`${plural(data.damaged, "event")} left out`}>
                     The stored data does not match its checksum: it changed on the disk. The operator

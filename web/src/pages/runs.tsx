@@ -3,7 +3,6 @@
 import type { FacetValue, RunFacets, RunListItem } from "api";
 
 import { useAgentNames } from "../features/agents/names";
-import { useRunSpending } from "../features/cost/run_costs";
 import { FacetPanel, useRunFacets } from "../features/events/run_facets";
 import { NoRuns, ORDERS, RunTable } from "../features/events/run_list";
 import { SavedViews } from "../features/events/saved_views";
@@ -43,8 +42,6 @@ const SINCE = [...RANGES, { value: ALL_TIME, label: "All time" }];
 
 type Wanted = Query<typeof RUNS>;
 
-const isSorted = (wanted: Wanted) => wanted.order !== "started" || wanted.ascending === true;
-
 const sinceOf = (query: URLSearchParams) => chosenRange(SINCE, query.get("since"), "7d");
 
 function queryOf(query: URLSearchParams): Wanted {
@@ -70,8 +67,8 @@ function queryOf(query: URLSearchParams): Wanted {
     };
 }
 
-function sortingOf(wanted: Wanted): Sorting | null {
-    if (!isSorted(wanted)) return null;
+/** Without any choice it is sorted by start, so that a click on that heading turns it round. */
+function sortingOf(wanted: Wanted): Sorting {
     const [title = ""] = Object.entries(ORDERS).find(([, order]) => order === wanted.order) ?? [];
     return { title, descending: !wanted.ascending };
 }
@@ -168,14 +165,13 @@ export default function Runs({ slug, query }: PageProps) {
     const { data, error, loading, reload } = useLiveQuery(
         older ? "" : slug, // older pages do not change
         key,
-        (signal) => call(RUNS, { path: { slug }, query: wanted, signal }),
+        (signal) => call(RUNS, { path: { slug }, query: { ...wanted, include_cost: true }, signal }),
         (change) =>
             change.kind === "run" &&
             (wanted.agent_name === null || wanted.agent_name === change.agent_name),
     );
     const { rows, fresh, show } = useSteady(key, data?.runs, (run) => run.run_id);
     const facets = useRunFacets(slug, wanted, !older);
-    const spending = useRunSpending(slug, rows);
     const empty = data !== undefined && rows.length === 0;
     return (
         <>
@@ -205,7 +201,6 @@ export default function Runs({ slug, query }: PageProps) {
                 <RunTable
                     slug={slug}
                     runs={rows}
-                    spending={spending}
                     sorting={sortingOf(wanted)}
                     onSort={setSorting}
                 />

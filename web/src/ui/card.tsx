@@ -36,7 +36,7 @@ export function Card(props: CardProps) {
         <section class={`card ${props.class ?? ""}`}>
             {(props.title || props.aside) && (
                 <header>
-                    <h2>{props.title}</h2>
+                    <h2 dir="auto">{props.title}</h2>
                     {props.aside && <div class="aside">{props.aside}</div>}
                 </header>
             )}
@@ -56,7 +56,7 @@ interface FactProps {
 export function Fact(props: FactProps) {
     return (
         <div class={props.class}>
-            <dt>{props.label}</dt>
+            <dt dir="auto">{props.label}</dt>
             <dd title={props.title}>{props.children}</dd>
         </div>
     );

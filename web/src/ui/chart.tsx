@@ -17,7 +17,8 @@ import {
 import { useStore } from "../lib/store";
 import { onColoursChange } from "../lib/theme";
 import { zone } from "../lib/zone";
-import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
+import { ChartTable, Legend, type Limit, type ShownChart, Tooltip } from "./chart_parts";
+import { dashOf, fillOf, forcedColours } from "./patterns";
 
 export interface Line {
     label: string;
@@ -31,9 +32,11 @@ interface Props {
     lines: Line[];
     kind?: "line" | "bars" | "stack";
     unfinished?: boolean; // the last period is not over
+    cut?: boolean; // the first period began before what is shown
     format: (value: number) => string;
     formatTime?: (seconds: number) => string; // for times that are not periods
     height?: number;
+    limit?: Limit | undefined; // a line across, such as a budget
     /** Called with a part that was marked by dragging, in seconds since 1970. */
     onZoom?: (from: number, to: number) => void;
 }
@@ -42,6 +45,7 @@ const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"]
 const HEIGHT = 220;
 const TICK_PX = 72; // the room of a label on the axis of time
 const DIGIT_PX = 6.5; // of a label on the other axis
+const SIDE_PX = 12; // beside a plot
 const FILL_OPACITY = 0.11;
 const HATCH_PX = 6;
 
@@ -51,6 +55,7 @@ const isBars = (props: Props) => props.kind === "bars" || props.kind === "stack"
 function resolved(variable: string): string {
     const probe = document.createElement("i");
     probe.style.color = `var(${variable})`;
+    probe.style.setProperty("forced-color-adjust", "none");
     document.body.append(probe);
     const { color } = getComputedStyle(probe);
     probe.remove();
@@ -65,8 +70,10 @@ function shownOf(props: Props, hidden: ReadonlySet<string>): ShownChart {
         times: props.times,
         totals: props.kind === "stack",
         unfinished: props.unfinished ?? false,
+        cut: props.cut ?? false,
         format: props.format,
         period: props.formatTime ?? periodLabel(props.times),
+        limit: props.limit,
         lines: props.lines.map((line, i) => ({
             label: line.label,
             values: line.values,
@@ -81,17 +88,21 @@ type Uplot = typeof uPlot;
 function seriesOf(u: Uplot, props: Props, shown: ShownChart): uPlot.Series[] {
     const bars = isBars(props);
     const lines = shown.lines.filter((line) => !line.hidden);
+    const forced = forcedColours();
     return lines.map((line) => {
         const colour = resolved(line.colour);
+        const place = shown.lines.indexOf(line);
+        const fill = forced ? fillOf(place, colour) : colour;
         return {
             label: line.label,
             stroke: colour,
-            width: bars ? 0 : 1.75,
+            width: bars ? (forced ? 1 : 0) : 1.75,
             spanGaps: true,
+            ...(forced && !bars && { dash: dashOf(place) }),
             points: { show: !bars && props.times.length < 40, size: 5, fill: colour },
             ...(bars
                 ? {
-                      fill: colour,
+                      fill: () => fill,
                       paths: u.paths.bars!({
                           size: [0.72, 48],
                           radius: props.kind === "bars" ? 0.12 : 0,
@@ -104,12 +115,12 @@ function seriesOf(u: Uplot, props: Props, shown: ShownChart): uPlot.Series[] {
     });
 }
 
-/** Stripes over the period that is not over: its value will change. */
-function hatch(chart: uPlot, times: readonly number[], colour: string) {
-    const last = times[times.length - 1] ?? 0;
+/** Stripes over a period that is not over, so that its value will change, or that is cut. */
+function hatch(chart: uPlot, times: readonly number[], at: number, colour: string) {
+    const time = times[at] ?? 0;
     const half = stepOf(times) / 2;
-    const from = chart.valToPos(last - half, "x", true);
-    const to = chart.valToPos(last + half, "x", true);
+    const from = chart.valToPos(time - half, "x", true);
+    const to = chart.valToPos(time + half, "x", true);
     const { left, top, width, height } = chart.bbox;
     const { ctx } = chart;
     ctx.save();
@@ -123,6 +134,22 @@ function hatch(chart: uPlot, times: readonly number[], colour: string) {
         ctx.moveTo(x, top + height);
         ctx.lineTo(x + height, top);
     }
+    ctx.stroke();
+    ctx.restore();
+}
+
+/** A dashed line at a value. */
+function rule(chart: uPlot, value: number, colour: string) {
+    const { left, width } = chart.bbox;
+    const y = Math.round(chart.valToPos(value, "y", true));
+    const { ctx } = chart;
+    ctx.save();
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
+    ctx.beginPath();
+    ctx.moveTo(left, y);
+    ctx.lineTo(left + width, y);
     ctx.stroke();
     ctx.restore();
 }
@@ -156,6 +183,12 @@ function axesOf(props: Props, divisor: number): uPlot.Axis[] {
     ];
 }
 
+/** Beside a plot whose last point is at its edge: half of that point's label stands out. */
+function edgeOf({ times, formatTime }: Props): number {
+    const label = (formatTime ?? timeLabel(times))(times[times.length - 1] ?? 0);
+    return Math.max(SIDE_PX, (label.length * DIGIT_PX) / 2 + 2);
+}
+
 const MARK_MIN_PX = 8; // less is a click
 
 /** The periods that were marked: whole ones, since a part of one cannot be shown. */
@@ -187,11 +220,12 @@ function optionsOf(
     if (props.kind === "stack") series.reverse(); // the tallest is drawn first
     const half = props.formatTime ? 0.5 : stepOf(props.times) / 2;
     const around = isBars(props) || props.times.length === 1;
-    const surface = resolved("--surface");
+    const [surface, bad] = [resolved("--surface"), resolved("--bad")];
+    const limit = props.limit && props.limit.value / divisor;
     return {
         height: props.height ?? HEIGHT,
         legend: { show: false },
-        padding: [8, 12, 0, 0],
+        padding: [8, around ? SIDE_PX : edgeOf(props), 0, 0],
         cursor: {
             y: false,
             points: { show: !isBars(props) },
@@ -200,13 +234,18 @@ function optionsOf(
         tzDate: (seconds) => u.tzDate(new Date(seconds * 1000), "UTC"),
         scales: {
             x: { range: (_, from, to) => (around ? [from - half, to + half] : [from, to]) },
-            y: { range: (_, low, high) => valueRange(low, high) },
+            y: { range: (_, low, high) => valueRange(low, Math.max(high ?? 0, limit ?? 0)) },
         },
         axes: axesOf(props, divisor),
         series: [{}, ...series],
         hooks: {
             setSelect: [(chart) => zoom(chart, props)],
-            draw: [(chart) => props.unfinished && hatch(chart, props.times, surface)],
+            draw: [
+                (chart) =>
+                    props.unfinished && hatch(chart, props.times, props.times.length - 1, surface),
+                (chart) => props.cut && hatch(chart, props.times, 0, surface),
+                (chart) => limit !== undefined && rule(chart, limit, bad),
+            ],
             setCursor: [
                 (chart) => {
                     const at = chart.cursor.idx ?? null;
@@ -234,7 +273,8 @@ export function Chart(props: Props) {
     const current = useRef({ props, shown });
     current.current = { props, shown };
     const shape = JSON.stringify([
-        ...[props.times, props.lines, props.kind, props.height, props.unfinished],
+        ...[props.times, props.lines, props.kind, props.height, props.unfinished, props.cut],
+        props.limit,
         [...hidden],
         useStore(zone),
     ]);

@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 
 import { count } from "../lib/format";
+import { forcedColours, swatchOf } from "./patterns";
 
 export interface ShownLine {
     label: string;
@@ -12,25 +13,41 @@ export interface ShownLine {
     hidden: boolean;
 }
 
+/** A value that should not be passed. */
+export interface Limit {
+    label: string;
+    value: number;
+}
+
 export interface ShownChart {
     label: string;
     lines: ShownLine[];
     times: readonly number[];
     totals: boolean; // the lines add up
     unfinished: boolean; // the last period is not over
+    cut: boolean; // the first period began before what is shown
+    limit?: Limit | undefined;
     format: (value: number) => string;
     period: (seconds: number) => string;
 }
 
 const ROWS_MAX = 1000;
 
-function periodAt({ times, unfinished, period }: ShownChart, at: number): string {
+function periodAt({ times, unfinished, cut, period }: ShownChart, at: number): string {
     const text = period(times[at] ?? 0);
-    return unfinished && at === times.length - 1 ? `${text}, so far` : text;
+    if (unfinished && at === times.length - 1) return `${text}, so far`;
+    return cut && at === 0 ? `${text}, in part` : text;
 }
 
 const sumAt = (lines: ShownLine[], at: number) =>
     lines.reduce((sum, line) => sum + (line.values[at] ?? 0), 0);
+
+/** The colour of a line; with its pattern where colours are forced. */
+function Swatch({ chart, line }: { chart: ShownChart; line: ShownLine }) {
+    const colour = `var(${line.colour})`;
+    const place = chart.lines.indexOf(line);
+    return <i style={{ background: forcedColours() ? swatchOf(place, colour) : colour }} />;
+}
 
 interface TooltipProps {
     chart: ShownChart;
@@ -47,7 +64,7 @@ export function Tooltip({ chart, at, left, room }: TooltipProps) {
             <strong>{periodAt(chart, at)}</strong>
             {lines.map((line) => (
                 <span key={line.label}>
-                    <i style={{ background: `var(${line.colour})` }} />
+                    <Swatch chart={chart} line={line} />
                     <span class="name">{line.label}</span>
                     <b>{chart.format(line.values[at] ?? 0)}</b>
                 </span>
@@ -76,7 +93,7 @@ export function Legend({ chart, onToggle }: LegendProps) {
             {chart.lines.map((line) => {
                 const name = (
                     <>
-                        <i style={{ background: `var(${line.colour})` }} />
+                        <Swatch chart={chart} line={line} />
                         <span dir="auto">{line.label}</span>
                     </>
                 );
@@ -94,9 +111,14 @@ export function Legend({ chart, onToggle }: LegendProps) {
                     <span key={line.label}>{name}</span>
                 );
             })}
-            {chart.unfinished && (
+            {chart.limit && (
+                <span class="limit">
+                    <i /> {chart.limit.label}: {chart.format(chart.limit.value)}
+                </span>
+            )}
+            {(chart.unfinished || chart.cut) && (
                 <span class="so-far">
-                    <i /> not over yet
+                    <i /> {chart.cut ? "counted in part" : "not over yet"}
                 </span>
             )}
         </div>

@@ -52,7 +52,7 @@ async function copyText(text: string, button: HTMLElement): Promise<boolean> {
 export function Copyable({ text, children }: { text: string; children?: ComponentChildren }) {
     return (
         <span class="copyable">
-            <code title={text}>{children ?? text}</code>
+            <code title={text} dir="auto">{children ?? text}</code>
             <CopyButton text={text} label={`Copy ${text}`} />
         </span>
     );

@@ -20,14 +20,25 @@ function windowAt(holder: HTMLElement | null, rowPx: number): Omit<RowWindow, "r
     return { first, limit: (visible + 3) * STEP };
 }
 
-/** `holder` is around the table whose rows these are. */
-export function useRowWindow(holder: RefObject<HTMLElement | null>): RowWindow {
+/** The height of the rows that are drawn, and how many they are. */
+type Measure = (holder: HTMLElement) => { px: number; rows: number };
+
+function ofTable(holder: HTMLElement): { px: number; rows: number } {
+    const body = holder.querySelector<HTMLTableSectionElement>("tbody:not(.gap)");
+    return { px: body?.offsetHeight ?? 0, rows: body?.rows.length ?? 0 };
+}
+
+/** `holder` is around the rows, which are a table's unless they are measured otherwise. */
+export function useRowWindow(
+    holder: RefObject<HTMLElement | null>,
+    measure: Measure = ofTable,
+): RowWindow {
     const [rowPx, setRowPx] = useState(ROW_GUESS_PX);
     const [at, setAt] = useState(() => windowAt(null, ROW_GUESS_PX));
 
     useLayoutEffect(() => {
-        const rows = holder.current?.querySelector<HTMLTableSectionElement>("tbody:not(.gap)");
-        const px = rows && rows.rows.length > 0 ? rows.offsetHeight / rows.rows.length : rowPx;
+        const drawn = holder.current ? measure(holder.current) : { px: 0, rows: 0 };
+        const px = drawn.rows > 0 ? drawn.px / drawn.rows : rowPx;
         if (Math.abs(px - rowPx) > 1) setRowPx(px);
     });
     useEffect(() => {

@@ -12,6 +12,7 @@ import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
 interface Props {
     label: string; // for screen readers
     times: number[]; // the start of each period, in seconds since 1970; the last is not over
+    cut?: boolean; // the first period began before what is shown
     lines: { label: string; colour: string; values: number[] }[]; // not negative
     /** Called with a part that was marked by dragging, in seconds since 1970. */
     onZoom?: (from: number, to: number) => void;
@@ -70,7 +71,7 @@ function useMarking(times: readonly number[], onZoom: Props["onZoom"]) {
     };
 }
 
-export function StackChart({ label, times, lines, onZoom }: Props) {
+export function StackChart({ label, times, cut = false, lines, onZoom }: Props) {
     const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
     const [at, setAt] = useState<number | null>(null);
     const plot = useRef<HTMLDivElement>(null);
@@ -81,6 +82,7 @@ export function StackChart({ label, times, lines, onZoom }: Props) {
         times,
         totals: true,
         unfinished: true,
+        cut,
         format: count,
         period: periodLabel(times),
         lines: lines.map((line) => ({ ...line, hidden: hidden.has(line.label) })),
@@ -111,7 +113,7 @@ export function StackChart({ label, times, lines, onZoom }: Props) {
                             key={time}
                             class={[
                                 "column",
-                                i === times.length - 1 ? "so-far" : "",
+                                i === times.length - 1 || (cut && i === 0) ? "so-far" : "",
                                 marking.isMarked(i) ? "marked" : "",
                             ].join(" ")}
                             onPointerDown={() => marking.begin(i)}

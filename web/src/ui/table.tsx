@@ -17,8 +17,6 @@ export interface Column<Row> {
     by?: (row: Row) => number | string; // its heading sorts the rows by this
 }
 
-const AGENTS_TEXT = /words|grow|agent/; // columns with what agents sent, in any script
-
 const CARDS_BELOW = 540; // pixels; in less room, more than FEW columns are too dense to read
 const FEW = 3;
 
@@ -188,7 +186,7 @@ export function Table<Row>(props: TableProps<Row>) {
                                     key={title}
                                     class={name}
                                     data-label={label}
-                                    dir={AGENTS_TEXT.test(name ?? "") ? "auto" : undefined}
+                                    dir="auto" // what agents send may be in any script
                                 >
                                     {cell(row)}
                                 </td>

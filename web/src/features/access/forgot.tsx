@@ -58,8 +58,8 @@ export default function ForgotPage() {
             <h1>{possible ? "Look into your mailbox" : "Forgot your password?"}</h1>
             <p class="hint" role="status">
                 {possible
-                    ? `If there is an account for ${sentTo}, a link is on its way. It works once, within an hour. No mail? Look into the spam folder, or ask an admin of your workspace.`
-                    : "This service sends no e-mail. Ask an admin of your workspace or the operator of the service for a link with which you choose a new password."}
+                    ? `If there is an account for ${sentTo}, a link is on its way. It works once, within an hour. No mail? Look into the spam folder, or ask the operator of the service.`
+                    : "This service sends no e-mail. Ask a platform admin or the operator of the service for a link with which you choose a new password; an admin of a workspace cannot make one."}
             </p>
             {toSignIn}
         </form>

@@ -17,10 +17,18 @@ export function LinkOutcome({ made, onDone }: { made: LinkCreated; onDone: () =>
     if (made.url === null)
         return (
             <div class="once" role="status">
-                <p>
-                    A link was sent to <strong>{made.email}</strong> by e-mail. It expires{" "}
-                    <Time at={made.expires_at} />.
-                </p>
+                {made.mailed ? (
+                    <p>
+                        A link was sent to <strong>{made.email}</strong> by e-mail. It expires{" "}
+                        <Time at={made.expires_at} />.
+                    </p>
+                ) : (
+                    <p>
+                        The link for <strong>{made.email}</strong> could not be sent:{" "}
+                        {made.mail_problem}. It is not shown, because there is an account with that
+                        address which is not confirmed.
+                    </p>
+                )}
                 <button type="button" onClick={onDone}>
                     Done
                 </button>

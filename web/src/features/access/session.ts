@@ -65,13 +65,30 @@ export async function setUp(code: string, email: string, password: string) {
     setSignedIn(await call("POST /api/v1/auth/setup", { body: { code, email, password } }));
 }
 
+/** How long the identity provider may keep a person from signing out here. */
+const PROVIDER_MS = 5000;
+
+/** Where the browser signs out of the identity provider; null: nowhere, or that is not known. */
+async function providerSignOut(): Promise<string | null> {
+    try {
+        const signal = AbortSignal.timeout(PROVIDER_MS);
+        return (await call("GET /api/v1/auth/oidc/sign-out", { signal })).url;
+    } catch {
+        return null;
+    }
+}
+
+/** Ends the session, and where the identity provider opened it also the one there: else the next
+ * sign-in would ask the next person nothing. */
 export async function signOut() {
+    const elsewhere = await providerSignOut(); // asked with the session
     try {
         await call("POST /api/v1/auth/logout", {});
     } catch (problem) {
         if (!(problem instanceof ApiError && problem.status === 401)) throw problem;
     }
     setSignedOut(false, false);
+    if (elsewhere !== null) location.assign(elsewhere);
 }
 
 export const isPlatformAdmin = (me: Me) => me.role === "platform_admin";

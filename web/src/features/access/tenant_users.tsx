@@ -7,6 +7,7 @@ import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { ConfirmButton, Dialog, Form, Icon, ListCard, Select, Time } from "../../ui";
+import { Address } from "./address";
 import { InviteDialog, Invitations, LinkOutcome } from "./invitations";
 import { EmailField, PasswordField, RoleField } from "./user_fields";
 
@@ -131,7 +132,7 @@ export function TenantUsers({ slug }: { slug: string }) {
                 rows={users.data?.users ?? []}
                 keyOf={(user) => user.user_id}
                 columns={[
-                    { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
+                    { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => <Address user={user} /> },
                     {
                         title: "Last sign-in",
                         class: "fit",

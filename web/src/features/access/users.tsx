@@ -7,6 +7,7 @@ import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { Chip, ConfirmButton, Dialog, Form, Icon, ListCard, TextField, Time } from "../../ui";
+import { Address } from "./address";
 import { InviteDialog, Invitations, LinkOutcome } from "./invitations";
 import { UserTokens } from "./tokens";
 import { EmailField, PasswordField, RoleField } from "./user_fields";
@@ -68,6 +69,7 @@ function UserDialog({ user, onClose, onDone }: UserDialogProps) {
             </Form>
             {user !== null && (
                 <div class="buttons">
+                    {!user.email_confirmed && <ConfirmAddress email={user.email} onDone={onDone} />}
                     <ResetFactor email={user.email} />
                     <SignOutUser email={user.email} />
                 </div>
@@ -128,6 +130,25 @@ function ResetFactor({ email }: { email: string }) {
     );
 }
 
+function ConfirmAddress({ email, onDone }: { email: string; onDone: () => void }) {
+    return (
+        <ConfirmButton
+            label="Confirm address"
+            name={`Confirm the address of ${email}`}
+            title={`Does this account belong to the owner of ${email}?`}
+            text="Ask them first: an admin of a workspace created the account and may know its password. So the password, the second factor, sessions and tokens of the account end: send the person a reset link then. Other workspaces can give it a role."
+            verb="Confirm"
+            onConfirm={async () => {
+                await call("PATCH /api/v1/platform/users/{email}", {
+                    path: { email },
+                    body: { email_confirmed: true },
+                });
+                onDone();
+            }}
+        />
+    );
+}
+
 function SignOutUser({ email }: { email: string }) {
     return (
         <ConfirmButton
@@ -181,7 +202,7 @@ export function Users() {
                 rows={users.data?.users ?? []}
                 keyOf={(user) => user.user_id}
                 columns={[
-                    { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => user.email },
+                    { title: "E-mail", class: "grow", by: (user) => user.email, cell: (user) => <Address user={user} /> },
                     { title: "Roles", class: "grow", cell: (user) => <Roles user={user} /> },
                     {
                         title: "Last sign-in",

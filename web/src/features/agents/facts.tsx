@@ -8,6 +8,15 @@ import { Fact, Time } from "../../ui";
 import { commandsAllowed, sourceOf } from "./directives";
 import { scheduleText } from "./schedule";
 
+const COUNTED_MAX = 1000; // runs, the newest
+
+/** When it first reported or registered; or earlier: when the first of its runs that are counted
+ * began, because runs may be sent later. */
+function firstSeen({ first_seen_at, versions }: Agent): string {
+    const times = [first_seen_at, ...versions.map((one) => one.first_run_at)];
+    return times.reduce((first, one) => (Date.parse(one) < Date.parse(first) ? one : first));
+}
+
 export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
     const { counts, model } = agent;
     const ended = counts.completed + counts.failed;
@@ -22,7 +31,10 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
             </Fact>
             <Fact label="Expected">{scheduleText(agent.schedule)}</Fact>
             <Fact label="Runs">
-                <a href={runsOf(slug, agent.agent_name)}>{count(counts.runs)}</a>
+                <a href={runsOf(slug, agent.agent_name)}>
+                    {counts.runs === COUNTED_MAX && "the newest "}
+                    {count(counts.runs)}
+                </a>
                 {counts.in_progress > 0 && (
                     <span class="muted"> {count(counts.in_progress)} running</span>
                 )}
@@ -37,7 +49,7 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
                 {counts.median_duration_ms === null ? "–" : duration(counts.median_duration_ms)}
             </Fact>
             <Fact label="First seen">
-                <Time at={agent.first_seen_at} />
+                <Time at={firstSeen(agent)} />
             </Fact>
             <Fact label="Model">
                 <a href={directives}>{model.model ?? "not set"}</a>{" "}

@@ -15,6 +15,7 @@ const TITLES = new Map(Object.entries({
     "run.failed": "Failed run",
     "kpi.crossed": "KPI out of limits",
     "budget.exceeded": "Budget exceeded",
+    "budget.forecast": "Budget forecast",
     "agent.failing": "Failing agent",
     "failure_rate.exceeded": "Failure rate",
     "duration.exceeded": "Slow runs",
@@ -149,6 +150,16 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                     {detailOf(alert, "value")} ({limitsOf(alert)})
                 </>
             );
+        case "budget.forecast":
+            return (
+                <>
+                    <a href={href(pathOf("t", slug, "cost"))}>Model cost</a>
+                    {agent && <> of {agent}</>}
+                    {detailOf(alert, "model") !== "" && ` with ${detailOf(alert, "model")}`} by the end
+                    of {open ? "this" : "that"} month: {cost(detailOf(alert, "forecast"))} at the
+                    present rate, over the monthly budget of {cost(detailOf(alert, "amount"))}
+                </>
+            );
         case "budget.exceeded": {
             const daily = detailOf(alert, "per") === "day";
             const when = daily ? (open ? "today" : "that day") : open ? "this month" : "that month";
@@ -159,6 +170,9 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                     {detailOf(alert, "model") !== "" && ` with ${detailOf(alert, "model")}`} {when}:{" "}
                     {cost(detailOf(alert, "cost"))}, over the {daily ? "daily" : "monthly"} budget
                     of {cost(detailOf(alert, "amount"))}
+                    {open && alert.detail["hard"] === true && (
+                        <>; {agent ? "the agent is" : "agents are"} told to stop</>
+                    )}
                 </>
             );
         }

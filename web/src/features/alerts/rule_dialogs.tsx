@@ -18,6 +18,10 @@ export const RULE_RANGES = [
     { value: "7d", label: "the last 7 days" },
     { value: "30d", label: "the last 30 days" },
 ];
+const BUDGET_EFFECTS = [
+    { value: "soft", label: "Alert" },
+    { value: "hard", label: "Alert, and stop agents" },
+];
 const BUDGET_PERIODS: { value: Per; label: string }[] = [
     { value: "day", label: "Day (UTC)" },
     { value: "month", label: "Month (UTC)" },
@@ -146,6 +150,7 @@ export function BudgetDialog({ rule, agents, onSave, onClose }: BudgetProps) {
     const [model, setModel] = useState(rule?.model ?? "");
     const [amount, setAmount] = useState(rule?.amount ?? "");
     const [per, setPer] = useState<Per>(rule?.per ?? "day");
+    const [effect, setEffect] = useState(rule?.hard ? "hard" : "soft");
     const action = useAction();
     return (
         <Dialog title={rule === null ? "Set a budget" : "Change the budget"} onClose={onClose}>
@@ -158,6 +163,7 @@ export function BudgetDialog({ rule, agents, onSave, onClose }: BudgetProps) {
                         per,
                         agent_name: agent.trim() || null,
                         model: model.trim() || null,
+                        hard: effect === "hard",
                         paused: rule?.paused ?? false,
                     })
                 }
@@ -193,6 +199,13 @@ export function BudgetDialog({ rule, agents, onSave, onClose }: BudgetProps) {
                     hint="As agents report it. Leave empty for all models together."
                     value={model}
                     onInput={setModel}
+                />
+                <ChoiceField
+                    label="When it is exceeded"
+                    hint="Agents ask for their model before each run. Those that are to stop get an error instead, until the period is over or the budget is raised. Their reports are still accepted."
+                    choices={BUDGET_EFFECTS}
+                    value={effect}
+                    onInput={setEffect}
                 />
             </Form>
         </Dialog>

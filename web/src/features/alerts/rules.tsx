@@ -143,9 +143,14 @@ function KpiRules({ slug, rules, canEdit, save }: SectionProps) {
     );
 }
 
-/** "per day, agent x, model y" */
-const budgetText = ({ per, agent_name, model }: BudgetRule) =>
-    [`per ${per}`, agent_name && `agent ${agent_name}`, model && `model ${model}`]
+/** "per day, agent x, model y, stops agents" */
+const budgetText = ({ per, agent_name, model, hard }: BudgetRule) =>
+    [
+        `per ${per}`,
+        agent_name && `agent ${agent_name}`,
+        model && `model ${model}`,
+        hard && (agent_name ? "stops the agent" : "stops agents"),
+    ]
         .filter(Boolean)
         .join(", ");
 

@@ -4,6 +4,7 @@ import { call } from "../../lib/api";
 import { cost } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { ErrorNote } from "../../ui";
+import { useDailyBudget } from "./budgets";
 import { UsageChart } from "./usage_chart";
 
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
@@ -19,13 +20,14 @@ export function AgentCost({ slug, agent_name, range }: Props) {
     const { data, error } = useQuery(`${USAGE} ${slug} ${agent_name} ${range} days`, (signal) =>
         call(USAGE, { path: { slug }, query, signal }),
     );
+    const budget = useDailyBudget(slug, agent_name);
     if (error) return <ErrorNote error={error} />;
     if (!data || data.groups.length === 0) return null;
     if (data.total.cost === null)
         return <p class="hint">Its models have no price, so what they cost is unknown.</p>;
     return (
         <>
-            <UsageChart groups={data.groups} measure="cost" truncated={data.truncated} />
+            <UsageChart groups={data.groups} measure="cost" truncated={data.truncated} budget={budget} />
             <p class="hint">
                 In all {cost(data.total.cost)}
                 {data.total.partial && " for models with a price; that of the others is unknown"}.

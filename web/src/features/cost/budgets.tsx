@@ -9,6 +9,7 @@ import { costPerDay, daysLeft } from "../../lib/forecast";
 import { useLiveQuery, useQuery } from "../../lib/query";
 import { href, pathOf } from "../../lib/route";
 import { Card, Chip } from "../../ui";
+import type { Limit } from "../../ui/chart_parts";
 
 const RULES = "GET /api/v1/tenants/{slug}/rules";
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
@@ -66,6 +67,9 @@ function Budget({ slug, budget }: { slug: string; budget: BudgetRule }) {
                 </b>
                 {whose(budget)} {budget.per === "day" ? "today" : "this month"} ({percent(part)}),
                 forecast {dollars(end)} {over && <Chip tone="bad">Exceeded</Chip>}
+                {budget.hard && !budget.paused && (
+                    <Chip tone={over ? "bad" : "quiet"}>{over ? "Stops agents" : "Hard"}</Chip>
+                )}
                 {willBe && <Chip tone="warn">Will be exceeded</Chip>}
                 {budget.paused && <Chip tone="quiet">Paused</Chip>}
             </p>
@@ -79,11 +83,30 @@ function Budget({ slug, budget }: { slug: string; budget: BudgetRule }) {
     );
 }
 
-export function Budgets({ slug }: { slug: string }) {
+function useBudgets(slug: string): BudgetRule[] {
     const rules = useQuery(`${RULES} ${slug}`, (signal) =>
         call(RULES, { path: { slug }, signal }),
     );
-    const budgets = rules.data?.budgets ?? [];
+    return rules.data?.budgets ?? [];
+}
+
+/** What an agent, or the whole workspace, may cost per day: by a budget per day, else by the month's. */
+export function useDailyBudget(slug: string, agent_name: string | null = null): Limit | undefined {
+    const all = useBudgets(slug).filter(
+        (one) => !one.paused && !one.model && (one.agent_name ?? null) === agent_name,
+    );
+    const least = (per: BudgetRule["per"]) =>
+        Math.min(...all.filter((one) => one.per === per).map((one) => Number(one.amount)));
+    const [day, month] = [least("day"), least("month")];
+    if (Number.isFinite(day)) return { label: "Budget per day", value: day };
+    if (!Number.isFinite(month)) return undefined;
+    const now = new Date();
+    const days = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 0)).getUTCDate();
+    return { label: "Budget per month, for each day", value: month / days };
+}
+
+export function Budgets({ slug }: { slug: string }) {
+    const budgets = useBudgets(slug);
     if (budgets.length === 0) return null;
     return (
         <Card
@@ -97,7 +120,8 @@ export function Budgets({ slug }: { slug: string }) {
             </ul>
             <p class="hint">
                 Days and months are UTC. The forecast adds the average of the last seven full days for
-                the time that is left. A budget raises an alert when it is exceeded; it stops no agent.
+                the time that is left. A budget raises an alert when it is exceeded, a monthly one also when
+                its forecast is more; a hard one tells its agents to stop.
             </p>
         </Card>
     );

@@ -19,8 +19,9 @@ interface Props {
     onDone: () => void;
 }
 
-export function SetPrice({ onClose, onDone }: Props) {
-    const [model, setModel] = useState("");
+/** `of`: the model that it is for, if that is known. */
+export function SetPrice({ of = "", onClose, onDone }: Props & { of?: string }) {
+    const [model, setModel] = useState(of);
     const [provider, setProvider] = useState("");
     const [input, setInput] = useState("");
     const [output, setOutput] = useState("");
@@ -49,9 +50,23 @@ export function SetPrice({ onClose, onDone }: Props) {
             <Form action={action} submit="Save" onSubmit={save} onCancel={onClose}>
                 <p class="hint">US dollars per million tokens.</p>
                 <div class="pair">
-                    <TextField label="Model" name="model" required focus value={model} onInput={setModel} />
+                    <TextField
+                        label="Model"
+                        name="model"
+                        required
+                        focus={of === ""}
+                        value={model}
+                        onInput={setModel}
+                    />
                     <TextField label="Provider" name="provider" value={provider} onInput={setProvider} />
-                    <TextField label="Input" name="input" required value={input} onInput={setInput} />
+                    <TextField
+                        label="Input"
+                        name="input"
+                        required
+                        focus={of !== ""}
+                        value={input}
+                        onInput={setInput}
+                    />
                     <TextField label="Output" name="output" required value={output} onInput={setOutput} />
                     <TextField
                         label="Cache reads"

@@ -17,12 +17,19 @@ function rangeOf(run: Run): string {
     return `${new Date(from).toISOString()}/${new Date(to).toISOString()}`;
 }
 
-export function RunCost({ slug, run }: { slug: string; run: Run }) {
+function useRunUsage(slug: string, run: Run) {
     const range = rangeOf(run);
     const { run_id } = run;
-    const { data, error } = useQuery(`${USAGE} ${slug} ${run_id} ${range}`, (signal) =>
+    return useQuery(`${USAGE} ${slug} ${run_id} ${range}`, (signal) =>
         call(USAGE, { path: { slug }, query: { time_range: range, run_id }, signal }),
     );
+}
+
+/** What it spent; undefined until that is known. */
+export const useRunSpending = (slug: string, run: Run) => useRunUsage(slug, run).data;
+
+export function RunCost({ slug, run }: { slug: string; run: Run }) {
+    const { data, error } = useRunUsage(slug, run);
     if (!error && (!data || data.groups.length === 0)) return null;
     const total = data && data.groups.length > 1 ? data.total : null;
     return (

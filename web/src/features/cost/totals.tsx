@@ -1,11 +1,16 @@
 // The totals of a period, and the models that are missing from its cost.
 
 import type { UsageGroup } from "api";
+import { useState } from "preact/hooks";
 
 import { compact, cost, count, percent } from "../../lib/format";
+import { invalidateAll } from "../../lib/query";
 import { href } from "../../lib/route";
 import { Copyable, Fact } from "../../ui";
 import { useRoles } from "../access/session";
+import { SetPrice } from "./price_dialogs";
+
+const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 
 function Tokens({ label, tokens }: { label: string; tokens: number }) {
     return (
@@ -32,8 +37,11 @@ export function UsageTotals({ total }: { total: UsageGroup }) {
     );
 }
 
+/** The models without a price; a platform admin sets one where it is missed. */
 export function UnpricedModels({ slug, models }: { slug: string; models: string[] }) {
     const { platform } = useRoles(slug);
+    const [pricing, setPricing] = useState<string | null>(null);
+    const close = () => setPricing(null);
     if (models.length === 0) return null;
     const one = models.length === 1;
     return (
@@ -43,16 +51,37 @@ export function UnpricedModels({ slug, models }: { slug: string; models: string[
                     <strong>{one ? "A model has" : `${models.length} models have`} no price</strong>
                     , so {one ? "its" : "their"} tokens are missing from all costs.{" "}
                     {platform ? (
-                        <a href={href("/platform", { tab: "prices" })}>Set prices</a>
+                        <a href={href("/platform", { tab: "prices" })}>All prices</a>
                     ) : (
                         "A platform admin can set prices."
                     )}
                 </p>
                 <p class="unpriced">
                     {models.map((model) => (
-                        <Copyable key={model} text={model} />
+                        <span key={model}>
+                            <Copyable text={model} />
+                            {platform && (
+                                <button
+                                    type="button"
+                                    aria-label={`Set a price for ${model}`}
+                                    onClick={() => setPricing(model)}
+                                >
+                                    Set a price
+                                </button>
+                            )}
+                        </span>
                     ))}
                 </p>
+                {pricing !== null && (
+                    <SetPrice
+                        of={pricing}
+                        onClose={close}
+                        onDone={() => {
+                            close();
+                            invalidateAll(`${USAGE} ${slug} `);
+                        }}
+                    />
+                )}
             </div>
         </div>
     );

@@ -8,6 +8,7 @@ import { setQuery } from "../../lib/route";
 import { slotsOf } from "../../lib/scale";
 import { Card } from "../../ui";
 import { Chart, type Line } from "../../ui/chart";
+import type { Limit } from "../../ui/chart_parts";
 import { tokensOf } from "./usage_table";
 
 const LINES_MAX = 7;
@@ -75,9 +76,10 @@ interface Props {
     groups: UsageGroup[]; // by day and model
     measure: string;
     truncated: boolean;
+    budget: Limit | undefined; // per day
 }
 
-export function UsageChart({ groups, measure, truncated }: Props) {
+export function UsageChart({ groups, measure, truncated, budget }: Props) {
     const days = daysOf(groups);
     if (days.length === 0) return null;
     const title = measure === "tokens" ? "Tokens per day by model" : "Cost per day by model";
@@ -91,6 +93,7 @@ export function UsageChart({ groups, measure, truncated }: Props) {
                 lines={linesOf(groups, days, measure)}
                 format={formatOf(measure)}
                 height={260}
+                limit={measure === "cost" ? budget : undefined}
                 onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
             />
             {truncated && (

@@ -5,7 +5,7 @@ import type { RunPeriod } from "api";
 import { call } from "../../lib/api";
 import { count, duration, percent } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
-import { rangeOfSeconds } from "../../lib/ranges";
+import { isCut, listedRange, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, LoadState } from "../../ui";
 import { Chart } from "../../ui/chart";
@@ -21,8 +21,15 @@ interface Props {
 
 const zoom = (from: number, to: number) => setQuery({ range: rangeOfSeconds(from, to) });
 
-function RunCharts({ periods, bucket }: { periods: RunPeriod[]; bucket: string }) {
+interface ChartsProps {
+    periods: RunPeriod[];
+    bucket: string;
+    range: string;
+}
+
+function RunCharts({ periods, bucket, range }: ChartsProps) {
     const times = periods.map((period) => Date.parse(period.t) / 1000);
+    const cut = isCut(range, times[0], Date.now());
     const line = (label: string, colour: string, name: keyof RunPeriod) => ({
         label,
         colour,
@@ -42,6 +49,7 @@ function RunCharts({ periods, bucket }: { periods: RunPeriod[]; bucket: string }
                     label={`Runs per ${bucket} by status`}
                     kind="stack"
                     unfinished
+                    cut={cut}
                     times={times}
                     lines={[
                         line("Failed", "--bad", "failed"),
@@ -56,6 +64,7 @@ function RunCharts({ periods, bucket }: { periods: RunPeriod[]; bucket: string }
                 <Chart
                     label={`Duration of runs per ${bucket}`}
                     unfinished
+                    cut={cut}
                     times={times}
                     lines={[line("p50", "--c1", "p50_ms"), line("p95", "--c3", "p95_ms")]}
                     format={duration}
@@ -79,7 +88,7 @@ export function AgentRuns({ slug, agent_name, range }: Props) {
         <>
             <LoadState of={totals} rows={8} />
             {data && !runs && <Empty title="No runs in this period" />}
-            {data && runs && <RunCharts periods={data.periods} bucket={data.bucket} />}
+            {data && runs && <RunCharts periods={data.periods} bucket={data.bucket} range={range} />}
             {data?.truncated && <p class="hint">Only the newest 20,000 runs are counted.</p>}
             {data && data.errors.length > 0 && (
                 <Card title="Errors">
@@ -87,11 +96,14 @@ export function AgentRuns({ slug, agent_name, range }: Props) {
                         rows={data.errors.map((one) => ({
                             label: one.error_type || "without a type",
                             value: one.runs,
-                            href: href(pathOf("t", slug, "runs"), {
-                                since: range,
-                                status: "failed",
-                                agent_name,
-                                error_type: one.error_type,
+                            // no filter finds the runs without a type, and only those
+                            ...(one.error_type !== "" && {
+                                href: href(pathOf("t", slug, "runs"), {
+                                    since: listedRange(range, Date.now()),
+                                    status: "failed",
+                                    agent_name,
+                                    error_type: one.error_type,
+                                }),
                             }),
                         }))}
                         format={count}

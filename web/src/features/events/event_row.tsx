@@ -1,6 +1,6 @@
 // One event of a run; its details open on a click.
 
-import type { StoredEvent } from "api";
+import type { Run, StoredEvent } from "api";
 import { useState } from "preact/hooks";
 
 import { duration, exactTime, number } from "../../lib/format";
@@ -46,6 +46,18 @@ function Pairs({ pairs, format }: PairsProps) {
                 </div>
             ))}
         </dl>
+    );
+}
+
+/** The event that closed a failed run says what the page begins with. */
+export function isTold(event: StoredEvent, run: Run): boolean {
+    const told = run.error_message ?? run.message;
+    return (
+        event.event === "failed" &&
+        run.status === "failed" &&
+        (event.error_type ?? null) === run.error_type &&
+        (event.error_message ?? event.message) === told &&
+        (!event.message || !event.error_message || event.message === told)
     );
 }
 
@@ -115,6 +127,7 @@ interface Props {
 export function EventRow({ event, from, told }: Props) {
     const [open, setOpen] = useState(false);
     const offset = Date.parse(event.timestamp) - from;
+    const tone = toneOfEvent(event);
     const text = told
         ? `${TITLES[event.event]}; the reason is at the top of this page`
         : event.message || event.error_message?.split("\n")[0] || TITLES[event.event];
@@ -124,17 +137,19 @@ export function EventRow({ event, from, told }: Props) {
         event.links.length > 0 && "links",
     ].filter(Boolean) as string[];
     return (
-        <li class={`event ${toneOfEvent(event)}`}>
+        <li class={`event ${tone}`}>
             <div class="line">
                 <time dateTime={event.timestamp} title={exactTime(event.timestamp)}>
                     {offset === 0 ? "0" : `${offset > 0 ? "+" : ""}${duration(offset)}`}
                 </time>
                 <i class="dot" title={event.level} />
+                {tone === "bad" && <span class="visually-hidden">Error:</span>}
+                {tone === "warn" && <span class="visually-hidden">Warning:</span>}
                 <span class="text" dir="auto">
                     {!told && event.error_type && <code class="error-type">{event.error_type}</code>}
                     {text}
                 </span>
-                {event.source && <code class="source">{event.source}</code>}
+                {event.source && <code class="source" dir="auto">{event.source}</code>}
                 {hasDetails(event, told) && (
                     <button
                         type="button"

@@ -1,89 +1,22 @@
-// The events of a run: those that explain a failure, and all of them, by category or in order.
+// The events of a run: those that explain a failure, and all of them, by category or in order. Those
+// of a long run are searched and filtered by the server.
 
-import type { Run, StoredEvent } from "api";
+import type { Run, RunTimeline, StoredEvent } from "api";
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { count, plural } from "../../lib/format";
 import { setQuery, useRoute } from "../../lib/route";
 import { Card, SearchField, Segments, Select } from "../../ui";
-import { EventRow, hasDetails } from "./event_row";
-
-const SHOWN_FIRST = 200;
-const SHOWN_STEP = 1_000;
+import { EventList } from "./event_list";
+import { EventPages } from "./event_pages";
+import { hasDetails, isTold } from "./event_row";
+import type { EventFilter } from "./run_events";
 
 const VIEWS = [
     { value: "category", label: "By category" },
     { value: "order", label: "In order" },
 ];
-
-interface Props {
-    events: StoredEvent[];
-    run: Run;
-}
-
-/** The event that closed a failed run says what the page begins with. */
-function isTold(event: StoredEvent, run: Run): boolean {
-    const told = run.error_message ?? run.message;
-    return (
-        event.event === "failed" &&
-        run.status === "failed" &&
-        (event.error_type ?? null) === run.error_type &&
-        (event.error_message ?? event.message) === told &&
-        (!event.message || !event.error_message || event.message === told)
-    );
-}
-
-/** Some of the events: the first ones, and more on request; or the last ones. */
-function Events({ events, run }: Props) {
-    const from = Date.parse(run.started_at);
-    const [[first, after], setShown] = useState([0, SHOWN_FIRST]);
-    const end = Math.min(after, events.length);
-    const begin = Math.min(first, Math.max(0, end - 1));
-    const left = events.length - end;
-    return (
-        <>
-            {begin > 0 && (
-                <button
-                    type="button"
-                    class="more"
-                    onClick={() => setShown([Math.max(0, begin - SHOWN_STEP), end])}
-                >
-                    Show {count(Math.min(SHOWN_STEP, begin))} earlier ({count(begin)} left)
-                </button>
-            )}
-            <ol class="events">
-                {events.slice(begin, end).map((event, i) => (
-                    <EventRow
-                        key={event.event_id || begin + i}
-                        event={event}
-                        from={from}
-                        told={isTold(event, run)}
-                    />
-                ))}
-            </ol>
-            {left > 0 && (
-                <p class="buttons">
-                    <button
-                        type="button"
-                        class="more"
-                        onClick={() => setShown([begin, end + SHOWN_STEP])}
-                    >
-                        Show {count(Math.min(SHOWN_STEP, left))} more ({count(left)} left)
-                    </button>
-                    <button
-                        type="button"
-                        class="more"
-                        onClick={() =>
-                            setShown([Math.max(0, events.length - SHOWN_FIRST), events.length])
-                        }
-                    >
-                        Jump to the end
-                    </button>
-                </p>
-            )}
-        </>
-    );
-}
 
 const LEVELS = [
     { value: "", label: "All levels" },
@@ -91,7 +24,24 @@ const LEVELS = [
     { value: "error", label: "Errors" },
 ];
 
+const FEW = 20; // errors of a long run that are shown at once
+
+interface Props {
+    events: StoredEvent[];
+    run: Run;
+}
+
+interface LongProps {
+    slug: string;
+    run: Run;
+    timeline: RunTimeline | undefined;
+}
+
 const isWarning = (event: StoredEvent) => ["warning", "warn"].includes(event.level.toLowerCase());
+
+function isError(event: StoredEvent): boolean {
+    return event.event === "failed" || ["error", "critical"].includes(event.level.toLowerCase());
+}
 
 function matches(event: StoredEvent, level: string, text: string): boolean {
     if (level === "error" && !isError(event)) return false;
@@ -99,10 +49,6 @@ function matches(event: StoredEvent, level: string, text: string): boolean {
     if (text === "") return true;
     const texts = [event.message, event.error_type, event.error_message, event.category, event.source];
     return texts.some((one) => one?.toLowerCase().includes(text));
-}
-
-function isError(event: StoredEvent): boolean {
-    return event.event === "failed" || ["error", "critical"].includes(event.level.toLowerCase());
 }
 
 /** The events with errors, but for one that only repeats why the run failed. */
@@ -113,7 +59,33 @@ export function RunErrors({ events, run }: Props) {
     if (errors.length === 0) return null;
     return (
         <Card title="Errors" aside={plural(errors.length, "event")} class="errors">
-            <Events events={errors} run={run} />
+            <EventList events={errors} run={run} />
+        </Card>
+    );
+}
+
+/** The same for a long run. */
+export function LongErrors({ slug, run, timeline }: LongProps) {
+    const errors = timeline?.errors ?? 0;
+    const [wanted, setWanted] = useState<boolean | null>(null);
+    const open = wanted ?? errors <= FEW;
+    if (errors === 0) return null;
+    return (
+        <Card
+            title="Errors"
+            aside={
+                <button
+                    type="button"
+                    class="more"
+                    aria-expanded={open}
+                    onClick={() => setWanted(!open)}
+                >
+                    {open ? "Hide" : `Show ${plural(errors, "event")}`}
+                </button>
+            }
+            class="errors"
+        >
+            {open && <EventPages slug={slug} run={run} filter={{ level: "error" }} total={errors} />}
         </Card>
     );
 }
@@ -144,14 +116,97 @@ function Groups({ events, run }: Props) {
                         <span dir="auto">{group.name || "No category"}</span>{" "}
                         <span class="muted">{group.events.length}</span>
                     </h3>
-                    <Events events={group.events} run={run} />
+                    <EventList events={group.events} run={run} />
                 </section>
             ))}
         </>
     );
 }
 
+interface LaneProps {
+    slug: string;
+    run: Run;
+    lane: RunTimeline["lanes"][number];
+    filter: EventFilter;
+}
+
+/** A category of a long run; its events are loaded when it is opened. */
+function LongGroup({ slug, run, lane, filter }: LaneProps) {
+    const [open, setOpen] = useState(false);
+    const filtered = Object.keys(filter).length > 0;
+    return (
+        <section class="group">
+            <h3>
+                <span dir="auto">{lane.category || "No category"}</span>{" "}
+                <span class="muted">{count(lane.events)}</span>{" "}
+                <button type="button" class="more" aria-expanded={open} onClick={() => setOpen(!open)}>
+                    {open ? "Hide" : "Show"}
+                    <span class="visually-hidden"> {lane.category || "events without a category"}</span>
+                </button>
+            </h3>
+            {open && (
+                <EventPages
+                    slug={slug}
+                    run={run}
+                    filter={{ ...filter, category: lane.category }}
+                    total={filtered ? undefined : lane.events}
+                />
+            )}
+        </section>
+    );
+}
+
+/** How many events have the level, if that is all that is asked for and the server knows it. */
+function knownTotal(run: Run, filter: EventFilter, timeline: RunTimeline | undefined) {
+    if (filter.q !== undefined || timeline?.events !== run.event_count) return undefined;
+    return timeline.errors + (filter.level === "warning" ? timeline.warnings : 0);
+}
+
+interface FrameProps {
+    view: string;
+    usual: string; // the view that the address leaves out
+    filters: boolean;
+    status?: ComponentChildren;
+    children: ComponentChildren;
+}
+
 /** The view and its filters are kept in the address. */
+function Frame({ view, usual, filters, status, children }: FrameProps) {
+    const { query } = useRoute();
+    return (
+        <Card
+            title="Narrative"
+            aside={
+                <Segments
+                    label="Order"
+                    choices={VIEWS}
+                    value={view}
+                    onChange={(to) => setQuery({ view: to === usual ? null : to })}
+                />
+            }
+        >
+            {filters && (
+                <div class="filters">
+                    <SearchField
+                        label="Search events"
+                        placeholder="Message, category or source"
+                        value={query.get("find") ?? ""}
+                        onChange={(to) => setQuery({ find: to }, { typed: true })}
+                    />
+                    <Select
+                        label="Level"
+                        choices={LEVELS}
+                        value={query.get("level") ?? ""}
+                        onChange={(to) => setQuery({ level: to })}
+                    />
+                    {status}
+                </div>
+            )}
+            {children}
+        </Card>
+    );
+}
+
 export function Narrative({ events, run }: Props) {
     const { query } = useRoute();
     const view = query.get("view") === "order" ? "order" : "category";
@@ -161,38 +216,51 @@ export function Narrative({ events, run }: Props) {
     const props = { events: shown, run };
     const key = `${view} ${level} ${find}`; // another list begins at its top
     return (
-        <Card
-            title="Narrative"
-            aside={
-                <Segments
-                    label="Order"
-                    choices={VIEWS}
-                    value={view}
-                    onChange={(to) => setQuery({ view: to === "order" ? to : null })}
-                />
+        <Frame
+            view={view}
+            usual="category"
+            filters={events.length > 1}
+            status={
+                <span class="muted" role="status">
+                    {shown.length < events.length &&
+                        `${count(shown.length)} of ${plural(events.length, "event")}`}
+                </span>
             }
         >
-            {events.length > 1 && (
-                <div class="filters">
-                    <SearchField
-                        label="Search events"
-                        placeholder="Message, category or source"
-                        value={find}
-                        onChange={(to) => setQuery({ find: to }, { typed: true })}
-                    />
-                    <Select
-                        label="Level"
-                        choices={LEVELS}
-                        value={level}
-                        onChange={(to) => setQuery({ level: to })}
-                    />
-                    <span class="muted" role="status">
-                        {shown.length < events.length &&
-                            `${count(shown.length)} of ${plural(events.length, "event")}`}
-                    </span>
-                </div>
+            {view === "order" ? <EventList key={key} {...props} /> : <Groups key={key} {...props} />}
+        </Frame>
+    );
+}
+
+export function LongNarrative({ slug, run, timeline }: LongProps) {
+    const { query } = useRoute();
+    const view = query.get("view") === "category" ? "category" : "order";
+    const level = query.get("level");
+    const q = (query.get("find") ?? "").slice(0, 64);
+    const filter: EventFilter = {
+        ...(q !== "" && { q }),
+        ...((level === "warning" || level === "error") && { level }),
+    };
+    return (
+        <Frame view={view} usual="order" filters>
+            {view === "order" ? (
+                <EventPages
+                    slug={slug}
+                    run={run}
+                    filter={filter}
+                    total={filter.level && knownTotal(run, filter, timeline)}
+                />
+            ) : (
+                timeline?.lanes.map((lane) => (
+                    <LongGroup key={lane.category} slug={slug} run={run} lane={lane} filter={filter} />
+                ))
             )}
-            {view === "order" ? <Events key={key} {...props} /> : <Groups key={key} {...props} />}
-        </Card>
+            {view === "category" && (timeline?.other_events ?? 0) > 0 && (
+                <p class="muted">
+                    and {plural(timeline?.other_events ?? 0, "event")} of more categories: search for
+                    theirs, or look at all events in order.
+                </p>
+            )}
+        </Frame>
     );
 }

@@ -1,46 +1,92 @@
 // The events of a run: the first ones at once, those of a long run in pages when they are wanted.
 
-import type { RunNarrative, StoredEvent } from "api";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { Run, RunNarrative, StoredEvent } from "api";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 
 const NARRATIVE = "GET /api/v1/tenants/{slug}/runs/{run_id}/events";
-const FIRST = 2_000; // events; few runs have more
-const PAGE = 10_000;
+const FIRST = 1_000; // events; few runs have more
+const TREE_PAGE = 2_000;
+const TREE_MAX = 20_000; // events of a tree of spans
+const LIST_PAGE = 100;
 
-export const loadRun = (slug: string, run_id: string, signal: AbortSignal) =>
-    call(NARRATIVE, { path: { slug, run_id }, query: { limit: FIRST }, signal });
+export const loadRun = (slug: string, run_id: string, signal: AbortSignal, limit = FIRST) =>
+    call(NARRATIVE, { path: { slug, run_id }, query: { limit }, signal });
 
-/** What follows `data`, page by page. */
-export function useLaterEvents(slug: string, run_id: string, data: RunNarrative | undefined) {
-    const [later, setLater] = useState<StoredEvent[]>([]);
+/** What follows `data`, one page at each call of `load`, and not more than a page can work with. */
+export function useLaterEvents(slug: string, run_id: string, data: RunNarrative) {
+    const [later, setLater] = useState<{ events: StoredEvent[]; next: string | null }>();
     const action = useAction();
     const gone = useRef(new AbortController());
     useEffect(() => {
         gone.current = new AbortController();
-        setLater([]);
+        setLater(undefined);
         return () => gone.current.abort();
     }, [slug, run_id]);
+    const cursor = later ? later.next : (data.next ?? null);
     const load = () =>
         action.perform(async () => {
-            const { signal } = gone.current;
-            let cursor = data?.next ?? null;
-            let events: StoredEvent[] = [];
-            while (cursor !== null) {
-                const query: { limit: number; cursor: string } = { limit: PAGE, cursor };
-                const page: RunNarrative = await call(NARRATIVE, {
-                    path: { slug, run_id },
-                    query,
-                    signal,
-                });
-                events = [...events, ...page.events];
-                setLater(events);
-                cursor = page.next ?? null;
-            }
+            if (cursor === null) return;
+            const page = await call(NARRATIVE, {
+                path: { slug, run_id },
+                query: { limit: TREE_PAGE, cursor },
+                signal: gone.current.signal,
+            });
+            setLater({
+                events: [...(later?.events ?? []), ...page.events],
+                next: page.next ?? null,
+            });
         });
-    const events = [...(data?.events ?? []), ...(data?.next ? later : [])];
-    const missing = Math.max(0, (data?.run.event_count ?? 0) - events.length - (data?.damaged ?? 0));
-    return { events, missing, load, busy: action.busy, error: action.error };
+    const events = useMemo(() => [...data.events, ...(later?.events ?? [])], [data.events, later]);
+    const missing = Math.max(0, data.run.event_count - events.length - (data.damaged ?? 0));
+    const full = events.length >= TREE_MAX;
+    return { events, missing, load, more: cursor !== null && !full, busy: action.busy, error: action.error };
+}
+
+/** What is left out is not asked for. */
+export interface EventFilter {
+    q?: string;
+    level?: "warning" | "error";
+    category?: string;
+}
+
+interface EventPage {
+    cursor: string | null; // with which it was asked for
+    events: StoredEvent[];
+    next: string | null;
+}
+
+/** The events that match, page by page from one end of the run. New events follow the last page;
+ * from the end they appear as long as no earlier ones are shown. */
+export function useEventPages(slug: string, run: Run, filter: EventFilter, fromEnd: boolean) {
+    const [pages, setPages] = useState<EventPage[]>([]);
+    const action = useAction();
+    const gone = useRef(new AbortController());
+    useEffect(() => {
+        gone.current = new AbortController();
+        return () => gone.current.abort();
+    }, []);
+    const add = (kept: EventPage[], cursor: string | null) =>
+        action.perform(async () => {
+            const { signal } = gone.current;
+            const query = {
+                ...filter,
+                limit: LIST_PAGE,
+                ...(fromEnd && { from_end: true }),
+                ...(cursor !== null && { cursor }),
+            };
+            const path = { slug, run_id: run.run_id };
+            const page = await call(NARRATIVE, { path, query, signal });
+            setPages([...kept, { cursor, events: page.events, next: page.next ?? null }]);
+        });
+    const last = pages[pages.length - 1];
+    useEffect(() => {
+        if (last === undefined || (fromEnd && pages.length === 1)) void add([], null);
+        else if (!fromEnd && last.next === null) void add(pages.slice(0, -1), last.cursor);
+    }, [run.event_count]);
+    const next = last === undefined ? null : last.next;
+    const load = () => (last === undefined ? add([], null) : add(pages, last.next));
+    return { pages, next, load, busy: action.busy, error: action.error };
 }

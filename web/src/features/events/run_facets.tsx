@@ -4,7 +4,7 @@ import type { FacetValue, RunFacets } from "api";
 import { useState } from "preact/hooks";
 
 import { call, type Query } from "../../lib/api";
-import { count, exactTime, shortId } from "../../lib/format";
+import { briefIds, count, exactTime } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
 import { setQuery } from "../../lib/route";
 
@@ -33,10 +33,10 @@ interface FacetProps {
     name: string; // in the address
     values: FacetValue[];
     chosen: string | null | undefined;
-    brief?: (value: string) => string;
+    labels?: ReadonlyMap<string, string>; // shorter than the values
 }
 
-function Facet({ title, name, values, chosen, brief = (value) => value }: FacetProps) {
+function Facet({ title, name, values, chosen, labels }: FacetProps) {
     const [all, setAll] = useState(false);
     if (values.length === 0) return null;
     const most = Math.max(...values.map((one) => one.runs));
@@ -56,7 +56,7 @@ function Facet({ title, name, values, chosen, brief = (value) => value }: FacetP
                             }
                         >
                             <i style={{ width: `${(runs / most) * 100}%` }} />
-                            <span dir="auto">{brief(value)}</span>
+                            <span dir="auto">{labels?.get(value) ?? value}</span>
                             <b>{count(runs)}</b>
                         </button>
                     </li>
@@ -132,11 +132,11 @@ export function FacetPanel({ facets, filters }: Props) {
                     chosen={filters.agent_version}
                 />
                 <Facet
-                    title="Workflows"
+                    title="Workflow runs"
                     name="workflow_run_id"
                     values={workflow_run_id}
                     chosen={filters.workflow_run_id}
-                    brief={(id) => (id.length > 24 ? shortId(id) : id)}
+                    labels={briefIds(workflow_run_id.map((one) => one.value))}
                 />
             </div>
         </details>

@@ -36,7 +36,9 @@ export function RunFacts({ slug, run }: { slug: string; run: Run }) {
             )}
             {run.workflow_run_id && (
                 <Fact label="Workflow">
-                    <a href={workflowPage(slug, run.workflow_run_id)}>{run.workflow_run_id}</a>
+                    <a href={workflowPage(slug, run.workflow_run_id)} dir="auto">
+                        {run.workflow_run_id}
+                    </a>
                 </Fact>
             )}
             <Fact label="Run ID">

@@ -46,6 +46,10 @@ function Duration({ run, longest }: { run: RunListItem; longest: number }) {
 const orDash = (value: number | null) =>
     value === null ? <span class="muted">–</span> : count(value);
 
+/** A run without usage has neither tokens nor a cost. */
+const ofUsage = (run: RunListItem, text: string) =>
+    run.tokens === undefined ? <span class="muted">–</span> : text;
+
 /** Columns that the service sorts by, and their names in its API. */
 export const ORDERS = {
     Started: "started",
@@ -56,17 +60,18 @@ export const ORDERS = {
     Agent: "agent",
     Version: "version",
     Message: "error", // of the runs that failed
+    Tokens: "tokens",
+    Cost: "cost",
 } as const;
 
 interface Props {
     slug: string;
     runs: RunListItem[];
-    spending: ReadonlyMap<string, { tokens: number; cost: string | null }>;
     sorting: Sorting | null; // null: the newest first
     onSort: (to: Sorting | null) => void;
 }
 
-export function RunTable({ slug, runs, spending, sorting, onSort }: Props) {
+export function RunTable({ slug, runs, sorting, onSort }: Props) {
     const longest = Math.max(...runs.map((run) => run.duration_ms ?? 0));
     return (
         <Table
@@ -104,19 +109,13 @@ export function RunTable({ slug, runs, spending, sorting, onSort }: Props) {
                     title: "Tokens",
                     class: "fit number wide",
                     label: "tokens",
-                    cell: (run) => {
-                        const spent = spending.get(run.run_id);
-                        return spent ? compact(spent.tokens) : <span class="muted">–</span>;
-                    },
+                    cell: (run) => ofUsage(run, compact(run.tokens ?? 0)),
                 },
                 {
                     title: "Cost",
                     class: "fit number wide",
                     label: "cost",
-                    cell: (run) => {
-                        const spent = spending.get(run.run_id);
-                        return spent ? cost(spent.cost) : <span class="muted">–</span>;
-                    },
+                    cell: (run) => ofUsage(run, cost(run.cost ?? null)),
                 },
                 {
                     title: "Version",

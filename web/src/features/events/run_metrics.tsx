@@ -2,7 +2,7 @@
 
 import type { StoredEvent } from "api";
 
-import { compact, duration, number } from "../../lib/format";
+import { compact, count, duration, number } from "../../lib/format";
 import { Card, Fact } from "../../ui";
 import { Chart } from "../../ui/chart";
 
@@ -38,13 +38,19 @@ function sorted(metric: Metric): { times: number[]; values: number[] } {
     };
 }
 
-export function RunMetrics({ events, from }: { events: StoredEvent[]; from: number }) {
+interface Props {
+    events: StoredEvent[];
+    from: number; // when the run started
+    ofFirst?: number; // of a long run: how many of its events these are
+}
+
+export function RunMetrics({ events, from, ofFirst }: Props) {
     const metrics = metricsOf(events, from);
     if (metrics.length === 0) return null;
     const charts = metrics.filter((metric) => new Set(metric.times).size > 1).slice(0, CHARTS_MAX);
     const figures = metrics.filter((metric) => !charts.includes(metric));
     return (
-        <Card title="Metrics">
+        <Card title="Metrics" aside={ofFirst && `of the first ${count(ofFirst)} events`}>
             <div class="small-charts">
                 {charts.map((metric) => {
                     const { times, values } = sorted(metric);

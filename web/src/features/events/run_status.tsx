@@ -33,6 +33,8 @@ function move(event: KeyboardEvent) {
     next.focus();
 }
 
+const LISTED = 10; // squares in a row of a list: each is 24 pixels wide
+
 interface SquaresProps {
     slug: string;
     runs: readonly Square[];
@@ -44,7 +46,7 @@ interface SquaresProps {
 export function RunSquares({ slug, runs, inList = false }: SquaresProps) {
     return (
         <span class="squares" role="group" aria-label="Recent runs" onKeyDown={move}>
-            {[...runs].reverse().map((run, i) => {
+            {[...runs].slice(0, inList ? LISTED : runs.length).reverse().map((run, i) => {
                 const { tone, text } = STATUSES[run.status];
                 const length = run.duration_ms === null ? "" : `, ${duration(run.duration_ms)}`;
                 const title = `${text}, ${exactTime(run.started_at)}${length}`;

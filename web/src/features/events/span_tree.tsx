@@ -1,14 +1,17 @@
-// The spans of a run as a tree that folds: a bar for the duration of each, red where it failed.
+// The spans of a run as a tree that folds: a bar for the duration of each, red where it failed. Of a
+// large tree the rows near the window are drawn.
 
-import { useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { count, duration, exactTime, plural } from "../../lib/format";
+import { duration, exactTime, plural } from "../../lib/format";
 import { Icon } from "../../ui";
+import { useRowWindow } from "../../ui/row_window";
 import { rowsOf, type Span, type SpanRow } from "./spans";
 
-const SHOWN_FIRST = 300;
-const SHOWN_STEP = 1_000;
+const DRAWN_WHOLE = 200; // rows; of more, only those near the window are drawn
 const INDENT_MAX = 12; // deeper levels are not moved further
+const TICKS_MAX = 50; // of one span: closer log records could not be told apart
 
 interface Scale {
     from: number;
@@ -21,8 +24,8 @@ function scaleOf(roots: Span[]): Scale {
     let to = -Infinity;
     for (let span = waiting.pop(); span; span = waiting.pop()) {
         from = Math.min(from, span.from);
-        to = Math.max(to, span.to ?? span.from, ...span.children.map((child) => child.from));
-        waiting.push(...span.children);
+        to = Math.max(to, span.from, span.to ?? span.from);
+        for (const child of span.children) waiting.push(child);
     }
     return { from, to: Math.max(to, from + 1) };
 }
@@ -52,6 +55,19 @@ interface RowProps {
     onFocus: () => void;
 }
 
+/** Where its log records are: one place for those that are close to each other. */
+function ticksOf({ records }: Span, { from, to }: Scale): number[] {
+    const placeOf = (time: number) => Math.round(((time - from) / (to - from)) * TICKS_MAX * 4);
+    const found = new Map<number, number>();
+    for (const { timestamp } of records) {
+        const at = Date.parse(timestamp);
+        if (!found.has(placeOf(at))) found.set(placeOf(at), at);
+    }
+    const all = [...found.values()].sort((a, b) => a - b);
+    const step = Math.ceil(all.length / TICKS_MAX);
+    return all.filter((_, i) => i % step === 0);
+}
+
 function Bar({ span, scale }: { span: Span; scale: Scale }) {
     const left = percent(span.from, scale);
     const right = percent(span.to ?? scale.to, scale);
@@ -61,12 +77,8 @@ function Bar({ span, scale }: { span: Span; scale: Scale }) {
                 class={span.to === null ? "bar open" : "bar"}
                 style={{ left: `min(${left}, 100% - 3px)`, width: `max(3px, ${right} - ${left})` }}
             />
-            {span.records.map((record, i) => (
-                <i
-                    key={i}
-                    class="tick"
-                    style={{ left: percent(Date.parse(record.timestamp), scale) }}
-                />
+            {ticksOf(span, scale).map((at) => (
+                <i key={at} class="tick" style={{ left: percent(at, scale) }} />
             ))}
         </span>
     );
@@ -122,15 +134,48 @@ function target(rows: SpanRow[], at: number, key: string): number {
     return above;
 }
 
+/** The height of the rows that are drawn, and how many they are. */
+function measure(holder: HTMLElement): { px: number; rows: number } {
+    const drawn = [...holder.querySelectorAll<HTMLElement>('[role="treeitem"]')];
+    return { px: drawn.reduce((sum, row) => sum + row.offsetHeight, 0), rows: drawn.length };
+}
+
+/** The places of the rows to draw: those near the window, and the one with the focus. */
+function drawnOf(n: number, first: number, limit: number, at: number): number[] {
+    if (n <= DRAWN_WHOLE) return Array.from({ length: n }, (_, i) => i);
+    const start = Math.min(first, n - 1);
+    const near = Array.from({ length: Math.min(limit, n - start) }, (_, i) => start + i);
+    return near.includes(at) ? near : [...near, at].sort((a, b) => a - b);
+}
+
+const gap = (rows: number, rowPx: number, key: string) =>
+    rows > 0 && <li key={key} role="none" style={{ height: `${Math.round(rows * rowPx)}px` }} />;
+
+/** Focuses a row: at once, or when it is drawn, which the current one always is. */
+function useFocus(list: { current: HTMLElement | null }) {
+    const wanted = useRef("");
+    const rowOf = (id: string) => list.current?.querySelector<HTMLElement>(`#span-${CSS.escape(id)}`);
+    useLayoutEffect(() => {
+        if (wanted.current === "") return;
+        rowOf(wanted.current)?.focus();
+        wanted.current = "";
+    });
+    return (id: string) => {
+        const drawn = rowOf(id);
+        if (drawn) drawn.focus();
+        else wanted.current = id;
+    };
+}
+
 export function SpanTree({ roots }: { roots: Span[] }) {
     const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
-    const [shown, setShown] = useState(SHOWN_FIRST);
     const [current, setCurrent] = useState("");
     const list = useRef<HTMLUListElement>(null);
-    const all = rowsOf(roots, folded);
-    const rows = all.slice(0, shown);
-    const scale = scaleOf(roots);
+    const rows = useMemo(() => rowsOf(roots, folded), [roots, folded]);
+    const scale = useMemo(() => scaleOf(roots), [roots]);
     const at = Math.max(0, rows.findIndex((row) => row.span.id === current));
+    const { first, limit, rowPx } = useRowWindow(list, measure);
+    const focus = useFocus(list);
 
     const fold = (id: string, wanted = !folded.has(id)) => {
         const next = new Set(folded);
@@ -147,31 +192,38 @@ export function SpanTree({ roots }: { roots: Span[] }) {
         if (event.key === "Enter" || event.key === " ") hasChildren && fold(span.id);
         else if (event.key === "ArrowRight" && isFolded) fold(span.id, false);
         else if (event.key === "ArrowLeft" && hasChildren && !isFolded) fold(span.id, true);
-        else if (to >= 0) (list.current?.children[to] as HTMLElement | undefined)?.focus();
-        else if (event.key !== "ArrowLeft") return;
+        else if (to >= 0) {
+            const { id } = rows[to]?.span ?? span;
+            focus(id);
+            setCurrent(id);
+        } else if (event.key !== "ArrowLeft") return;
         event.preventDefault();
     };
+    const drawn: ComponentChildren[] = [];
+    let next = 0;
+    for (const place of drawnOf(rows.length, first, limit, at)) {
+        const row = rows[place];
+        if (!row) continue;
+        drawn.push(gap(place - next, rowPx, `before ${row.span.id}`));
+        drawn.push(
+            <Row
+                key={row.span.id}
+                row={row}
+                scale={scale}
+                folded={folded.has(row.span.id)}
+                current={place === at}
+                onFold={() => fold(row.span.id)}
+                onFocus={() => setCurrent(row.span.id)}
+            />,
+        );
+        next = place + 1;
+    }
     return (
         <div class="spans">
             <ul role="tree" aria-label="Spans" ref={list} onKeyDown={onKeyDown}>
-                {rows.map((row, i) => (
-                    <Row
-                        key={row.span.id}
-                        row={row}
-                        scale={scale}
-                        folded={folded.has(row.span.id)}
-                        current={i === at}
-                        onFold={() => fold(row.span.id)}
-                        onFocus={() => setCurrent(row.span.id)}
-                    />
-                ))}
+                {drawn}
+                {gap(rows.length - next, rowPx, "after")}
             </ul>
-            {all.length > shown && (
-                <button type="button" class="more" onClick={() => setShown(shown + SHOWN_STEP)}>
-                    Show {count(Math.min(SHOWN_STEP, all.length - shown))} more (
-                    {count(all.length - shown)} left)
-                </button>
-            )}
         </div>
     );
 }

@@ -48,16 +48,18 @@ function merge(span: Span | undefined, event: StoredEvent, id: string): Span {
     return merged;
 }
 
-/** Does following parents from this span end, and not in a circle? */
-function isRooted(span: Span, byId: Map<string, Span>): boolean {
+/** Does following parents from this span end, and not in a circle? `known` keeps what was found, so
+ * that no part of a deep tree is followed twice. */
+function isRooted(span: Span, byId: Map<string, Span>, known: Map<string, boolean>): boolean {
     const seen = new Set<string>();
     let at: Span | undefined = span;
-    while (at) {
-        if (seen.has(at.id)) return false;
+    while (at && !known.has(at.id) && !seen.has(at.id)) {
         seen.add(at.id);
         at = byId.get(at.parent);
     }
-    return true;
+    const rooted = at === undefined || (known.get(at.id) ?? false);
+    for (const id of seen) known.set(id, rooted);
+    return rooted;
 }
 
 /** Spans whose parent is not in the run are roots too; children are in the order of their start. */
@@ -71,8 +73,9 @@ export function spansOf(events: StoredEvent[]): Span[] {
         if (!event.metadata["span_id"])
             byId.get(event.metadata["parent_span_id"] ?? "")?.records.push(event);
     const roots: Span[] = [];
+    const known = new Map<string, boolean>();
     for (const span of byId.values()) {
-        const parent = isRooted(span, byId) ? byId.get(span.parent) : undefined;
+        const parent = isRooted(span, byId, known) ? byId.get(span.parent) : undefined;
         (parent ? parent.children : roots).push(span);
     }
     for (const list of [roots, ...[...byId.values()].map((span) => span.children)])

@@ -27,6 +27,8 @@ const COLUMNS = [
     "error_message",
     "message",
     "workflow_run_id",
+    "tokens",
+    "cost",
 ] as const;
 
 /** A cell that a spreadsheet would take for a formula begins with a quote. */
@@ -61,7 +63,7 @@ async function collect(
     const parts = format === "csv" ? [`${COLUMNS.join(",")}\n`] : [];
     let [cursor, n]: [string | null, number] = [null, 0];
     do {
-        const query: Query<typeof RUNS> = { ...filters, limit: PAGE, cursor };
+        const query: Query<typeof RUNS> = { ...filters, include_cost: true, limit: PAGE, cursor };
         delete query.order;
         delete query.ascending;
         const page: { runs: RunListItem[]; next: string | null } = await call(RUNS, {

@@ -16,10 +16,10 @@ const SERIES = "GET /api/v1/tenants/{slug}/business/series";
 
 function Change({ kpi }: { kpi: KpiTotal }) {
     const text = changeOf(kpi);
-    if (text === null) return <span class="change muted">no previous value</span>;
+    if (kpi.previous === null) return <span class="change muted">not in the period before</span>;
     return (
-        <span class="change" title={`${inUnit(kpi.previous, kpi.unit)} in the previous period`}>
-            {text}
+        <span class="change" title={`${inUnit(kpi.previous, kpi.unit)} in the period before`}>
+            {text ?? `${inUnit(kpi.previous, kpi.unit)} before`}
         </span>
     );
 }
@@ -83,9 +83,10 @@ export function unitCost(kpi: KpiTotal, spent: number | undefined): string | nul
 interface KpiCardProps extends KpiRange {
     selected: boolean;
     spent: number | undefined; // by its agent on models
+    compared: boolean; // there are values of the period before, of this or other KPIs
 }
 
-export function KpiCard({ slug, kpi, range, selected, spent }: KpiCardProps) {
+export function KpiCard({ slug, kpi, range, selected, spent, compared }: KpiCardProps) {
     const perUnit = unitCost(kpi, spent);
     const card = useRef<HTMLButtonElement>(null);
     const seen = useSeen(card);
@@ -97,13 +98,13 @@ export function KpiCard({ slug, kpi, range, selected, spent }: KpiCardProps) {
             aria-pressed={selected}
             onClick={() => setQuery({ kpi: selected ? null : idOf(kpi), by: null })}
         >
-            <span class="name" title={kpi.key}>
+            <span class="name" dir="auto" title={kpi.key}>
                 {nameOf(kpi)}
             </span>
-            <span class="of">{kpi.agent_name}</span>
+            <span class="of" dir="auto">{kpi.agent_name}</span>
             <span class="value">{inUnit(kpi.value, kpi.unit)}</span>
             <span class="notes">
-                <Change kpi={kpi} />
+                {compared && <Change kpi={kpi} />}
                 {perUnit !== null && <span>{perUnit}</span>}
                 {!kpi.declared && (
                     <span title="Reported, but not declared at registration">undeclared</span>

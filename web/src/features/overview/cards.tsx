@@ -3,7 +3,7 @@
 import type { Alert, AgentCounts, KpiTotal, RunTotals } from "api";
 
 import { count, inUnit } from "../../lib/format";
-import { rangeOfSeconds } from "../../lib/ranges";
+import { isCut, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, Table, Time } from "../../ui";
 import { Bars } from "../../ui/figures";
@@ -14,8 +14,9 @@ import { changeOf } from "../kpis/change";
 import { idOf, nameOf } from "../kpis/names";
 import { sumsOf } from "./numbers";
 
-export function RunsChart({ totals }: { totals: RunTotals }) {
+export function RunsChart({ totals, range }: { totals: RunTotals; range: string }) {
     const { periods, bucket } = totals;
+    const times = periods.map((period) => Date.parse(period.t) / 1000);
     const line = (label: string, colour: string, values: number[]) => ({ label, colour, values });
     return (
         <Card title={`Runs per ${bucket}`}>
@@ -24,7 +25,8 @@ export function RunsChart({ totals }: { totals: RunTotals }) {
             ) : (
                 <StackChart
                     label={`Runs per ${bucket} by status`}
-                    times={periods.map((period) => Date.parse(period.t) / 1000)}
+                    times={times}
+                    cut={isCut(range, times[0], Date.now())}
                     onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
                     lines={[
                         line("Failed", "--bad", periods.map((period) => period.failed)),
@@ -104,10 +106,13 @@ export function TopErrors({ slug, totals, since }: ErrorsProps) {
                     rows={totals.errors.map((one) => ({
                         label: one.error_type || "no error type",
                         value: one.runs,
-                        href: href(pathOf("t", slug, "runs"), {
-                            status: "failed",
-                            since,
-                            error_type: one.error_type,
+                        // no filter finds the runs without a type, and only those
+                        ...(one.error_type !== "" && {
+                            href: href(pathOf("t", slug, "runs"), {
+                                status: "failed",
+                                since,
+                                error_type: one.error_type,
+                            }),
                         }),
                     }))}
                     format={count}

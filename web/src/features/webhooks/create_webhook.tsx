@@ -26,10 +26,18 @@ const TYPES: Types = [
     "run.failed",
     "run.stuck",
     "run.recovered",
+    "agent.failing",
+    "agent.healthy",
+    "failure_rate.exceeded",
+    "failure_rate.recovered",
+    "duration.exceeded",
+    "duration.recovered",
     "kpi.crossed",
     "kpi.recovered",
     "budget.exceeded",
     "budget.recovered",
+    "budget.forecast",
+    "budget.on_track",
 ];
 
 function TypesField({ value, onChange }: { value: Types; onChange: (to: Types) => void }) {
@@ -46,6 +54,9 @@ function TypesField({ value, onChange }: { value: Types; onChange: (to: Types) =
                     }
                 />
             ))}
+            {value.includes("run.failed") && (
+                <p class="hint">Needs the alert rule “Failed runs”, which is off at first.</p>
+            )}
         </fieldset>
     );
 }
