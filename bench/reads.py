@@ -78,15 +78,23 @@ def p99_ms(server, paths, requests=REQUESTS):
     return done["p99_us"] / 1000
 
 
+def compared_p99(plan, what, paths, servers, slower=SLOWER):
+    """A row: the p99 of reads on the first of two servers against the second."""
+    many, few = servers
+    mine, other, rounds = alternate(
+        plan, lambda _: p99_ms(many, paths), lambda _: p99_ms(few, paths), MORE)  # fmt: skip
+    return Row(f"p99 of {what}", mine, "ms", f"<= {slower}", mine <= slower * other, other,
+               mine / other, rounds)  # fmt: skip
+
+
+READS = {"runs list, limit 50": [LIST], "narrative of 20 events": NARRATIVES}
+
+
 def reads(plan):
-    with Stores(plan) as (many, few):
+    with Stores(plan) as servers:
         sizes = f"{plan.store().n:,} events against {plan.store().n // FEWER:,}"
-        for name, paths in (("runs list, limit 50", [LIST]), ("narrative of 20 events", NARRATIVES)):
-            mine, other, rounds = alternate(
-                plan, lambda _, paths=paths: p99_ms(many, paths),
-                lambda _, paths=paths: p99_ms(few, paths), MORE)  # fmt: skip
-            yield Row(f"p99 of {name}, {sizes}", mine, "ms", f"<= {SLOWER}",
-                      mine <= SLOWER * other, other, mine / other, rounds)  # fmt: skip
+        for name, paths in READS.items():
+            yield compared_p99(plan, f"{name}, {sizes}", paths, servers)
 
 
 RATE = 500  # reads a second: some hundred open pages

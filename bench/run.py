@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures and prints one table; scripts/bench builds first and calls this.
 
-    run.py [NAME...]    all measures, or those named
+    run.py [NAME...]    all measures but `growth`, or those named
     run.py --markdown   the table of the last run, for docs/BENCHMARKS.md
     run.py --keep       makes the last results bench/baseline.json, which later runs are held against
 
@@ -19,7 +19,7 @@ from dataclasses import asdict
 
 import history
 from common import Plan, Row
-from measures import ALL
+from measures import ALL, LONG
 from servers import ROOT
 
 RESULTS = ROOT / "build" / "bench" / "results.json"
@@ -104,12 +104,12 @@ def main():
     if names == ["--keep"]:
         history.keep(json.loads(RESULTS.read_text()))
         return 0
-    known = {each.__name__: each for each in ALL}
+    known = {each.__name__: each for each in ALL + LONG}
     if not set(names) <= set(known):
         sys.exit(f"{__doc__}\nThe measures: {', '.join(known)}")
     numbers = FULL if os.environ.get("FULL") else QUICK
     began, load = time.monotonic(), os.getloadavg()[0]
-    rows = measure([known[name] for name in names or known], Plan(**numbers))
+    rows = measure([known[name] for name in names] or ALL, Plan(**numbers))
     plan = ", ".join(f"{k.replace('_', ' ')} {v:,}" for k, v in numbers.items())
     results = {"machine": machine(), "commit": commit(), "plan": plan, "load_before": load,
                "seconds": round(time.monotonic() - began), "rows": rows}  # fmt: skip

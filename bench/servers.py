@@ -1,5 +1,6 @@
 """Starts, watches and stops what is measured, each in a directory of its own on a free port."""
 
+import contextlib
 import ctypes
 import http.client
 import os
@@ -59,6 +60,26 @@ def program(name, *arguments, stdin=None):
     return {**{k: float(v) for k, v in lines}, "cpu_s": cpu_s}
 
 
+def programs(name, arguments):
+    """Runs bench programs at the same time, one for each list of arguments; what each printed, and
+    its `cpu_s`."""
+    running = [
+        subprocess.Popen([BUILD / "bench" / f"bench_{name}", *map(str, one)], text=True,
+                         stdout=subprocess.PIPE, preexec_fn=end_with_parent)
+        for one in arguments
+    ]  # fmt: skip
+    results = []
+    for process in running:
+        lines = [line.split() for line in process.stdout]  # until it ends
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stdout.close()
+        if process.returncode != 0:
+            raise RuntimeError(f"bench_{name} failed")
+        results.append({**{k: float(v) for k, v in lines}, "cpu_s": used.ru_utime + used.ru_stime})
+    return results
+
+
 def wrk(port, token, seed, seconds, scheme="http"):
     """Requests/s of single events over 64 connections; any other answer than 2xx is an error."""
     done = subprocess.run(
@@ -75,6 +96,7 @@ class Process:
     """A server that listens on `port` once it is started."""
 
     tls = None  # a context: it is reached over TLS
+    settings = {}  # added to the environment
 
     def __init__(self):
         self.port, self.process = free_port(), None
@@ -87,7 +109,7 @@ class Process:
         began = time.monotonic()
         self.process = subprocess.Popen(
             self.command(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            env=environment(), preexec_fn=end_with_parent,
+            env={**environment(), **self.settings}, preexec_fn=end_with_parent,
         )  # fmt: skip
         while time.monotonic() - began < READY_SECONDS:
             if self.process.poll() is not None:
@@ -231,6 +253,18 @@ class Muster(Process):
         return sum(f.stat().st_size for f in self.data.iterdir() if f.name.startswith("muster.db"))
 
 
+class Node(Muster):
+    """Another one on the database of the first, with its tenant and key."""
+
+    def __init__(self, first, database):
+        super().__init__(database=database)
+        self.settings = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
+        self.token = first.token
+
+    def __enter__(self):
+        return Process.__enter__(self)
+
+
 class Postgres:
     """A database of its own in the cluster that tests/drivers/with_postgres has started."""
 
@@ -243,6 +277,25 @@ class Postgres:
 
     def run(self, sql):
         subprocess.run(["psql", "-q", self.cluster, "-c", sql], check=True)
+
+    def run_in(self, sql):
+        """In the database itself."""
+        subprocess.run(["psql", "-q", "-X", "-v", "ON_ERROR_STOP=1", self.url, "-c", sql], check=True)
+
+    def cpu_seconds(self):
+        """Of the whole cluster so far: its postmaster, its sessions, and those that ended."""
+        shown = subprocess.run(["psql", "-XAt", self.cluster, "-c", "SHOW data_directory"], check=True,
+                               stdout=subprocess.PIPE, text=True)  # fmt: skip
+        postmaster = Path(shown.stdout.strip(), "postmaster.pid").read_text().split()[0]
+        ticks = 0
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):  # it has ended
+                numbers = path.read_text(encoding="ascii").rsplit(")", 1)[1].split()
+                if path.parent.name == postmaster:
+                    ticks += sum(int(n) for n in numbers[11:15])
+                elif numbers[1] == postmaster:
+                    ticks += sum(int(n) for n in numbers[11:13])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def __enter__(self):
         self.run(f"CREATE DATABASE {self.name}")
