@@ -55,6 +55,8 @@ struct reading {
     const struct field *fields[COLUMNS_MAX]; /* of each column */
     unsigned n_columns;                      /* 0 before the first row */
     bool only_first, failed;
+    size_t total_max; /* of the arena: no row is read after it; 0: no bound */
+    bool cut;         /* a row was left out for that */
     struct error *err;
 };
 
@@ -183,6 +185,10 @@ static bool read_row(void *ctx, const struct db_row *row)
         reading->failed = true;
         return false;
     }
+    if (reading->total_max > 0 && reading->rows.arena->total > reading->total_max) {
+        reading->cut = true;
+        return false;
+    }
     item = rows_add(&reading->rows);
     for (unsigned i = 0; i < reading->n_columns; i++) {
         const struct field *field = reading->fields[i];
@@ -214,6 +220,21 @@ int rows_list(struct db *db, const struct db_query *q, struct db_args args, stru
 
     if (read_rows(db, q, args, &reading) != 0)
         return -1;
+    *ret = (struct list){ reading.rows.items, reading.rows.n };
+    return 0;
+}
+
+int rows_page(struct db *db, const struct db_query *q, struct db_args args,
+              struct rows_bound *bound, struct arena *arena, struct list *ret, struct error *err)
+{
+    struct reading reading = { .shape = q->row,
+                               .rows = { .arena = arena, .size = q->row->size },
+                               .total_max = arena->total + bound->bytes,
+                               .err = err };
+
+    if (read_rows(db, q, args, &reading) != 0)
+        return -1;
+    bound->cut = reading.cut;
     *ret = (struct list){ reading.rows.items, reading.rows.n };
     return 0;
 }

@@ -8,6 +8,8 @@
  * number or its text, lists and nested shapes as JSON text. Blobs are T_STR.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "db/db.h"
 #include "shape/shape.h"
@@ -15,6 +17,17 @@
 /* All rows: a list of what q->row describes. */
 int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
               struct list *ret, struct error *err) MUST_CHECK;
+
+/* How much memory rows may take. */
+struct rows_bound {
+    size_t bytes;
+    bool cut; /* set: there are more rows than fit */
+};
+
+/* The same up to the row with which they exceed the bound. */
+int rows_page(struct db *db, const struct db_query *q, struct db_args args,
+              struct rows_bound *bound, struct arena *arena, struct list *ret,
+              struct error *err) MUST_CHECK;
 
 /* The first row, or zeroes when the result is empty. */
 int rows_one(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,

@@ -1,6 +1,7 @@
 /* entries.c - reads the audit log, and verifies its hashes. */
 #include "features/audit/entries.h"
 
+#include "base/clock.h"
 #include "db/db.h"
 #include "features/audit/audit.h"
 #include "features/audit/shapes.h"
@@ -28,46 +29,55 @@ int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query
     return 0;
 }
 
-/* How far a chain has been verified. */
-struct walk {
+/* How much a reader verifies before others have their turn; the first step is always done. */
+enum { TURN_ENTRIES = 2000 };
+static const int64_t TURN_US = 20 * 1000;
+
+struct audit_walk {
     const struct audit_proof *proof;
     int64_t tenant_id;
     struct audit_head end; /* as stored, in the last step's snapshot */
     struct audit_head at;  /* the last valid entry */
     bool begun;
     bool ended;
+    size_t n; /* entries that the last step found */
     const char *problem;
     int64_t seq; /* of the entry with the problem */
 };
 
-static void set_problem(struct walk *w, const char *problem, int64_t seq)
+static void set_problem(struct audit_walk *w, const char *problem, int64_t seq)
 {
     w->problem = problem;
     w->seq = seq;
 }
 
-static void check_entry(struct walk *w, const struct audit_row *row)
+/* False at the first problem. */
+static bool check_entry(void *ctx, const struct audit_row *row)
 {
+    struct audit_walk *w = ctx;
     struct sha256 hash;
 
     w->begun = true;
+    w->n++;
     if (row->seq <= w->at.seq) {
         set_problem(w, "an entry was inserted", row->seq);
-        return;
+        return false;
     }
     if (row->seq != w->at.seq + 1) {
         set_problem(w, "an entry is missing", w->at.seq + 1);
-        return;
+        return false;
     }
     hash = audit_hash(&w->at.hash, row->seq, &row->entry);
-    if (str_eq(str_from((const char *)hash.bytes, SHA256_BYTES), row->hash))
-        w->at = (struct audit_head){ .seq = row->seq, .hash = hash };
-    else
+    if (!str_eq(str_from((const char *)hash.bytes, SHA256_BYTES), row->hash)) {
         set_problem(w, "an entry was changed or moved", row->seq);
+        return false;
+    }
+    w->at = (struct audit_head){ .seq = row->seq, .hash = hash };
+    return true;
 }
 
 /* The last entry must be the stored end of the chain. */
-static void check_end(struct walk *w, const struct audit_head *end)
+static void check_end(struct audit_walk *w, const struct audit_head *end)
 {
     w->ended = true;
     if (end->seq > w->at.seq)
@@ -79,7 +89,7 @@ static void check_end(struct walk *w, const struct audit_head *end)
 }
 
 /* The end was signed by this installation, and what was signed is in the chain. */
-static int check_signature(struct walk *w, struct db *db, struct error *err)
+static int check_signature(struct audit_walk *w, struct db *db, struct error *err)
 {
     struct sha256 stored;
 
@@ -105,7 +115,7 @@ static int check_signature(struct walk *w, struct db *db, struct error *err)
 }
 
 /* The chain still has the entry with which the kept head ended. */
-static int check_kept(struct walk *w, struct db *db, struct error *err)
+static int check_kept(struct audit_walk *w, struct db *db, struct error *err)
 {
     const struct kept_head *kept = w->proof->kept;
     struct sha256 stored;
@@ -130,53 +140,79 @@ static int check_kept(struct walk *w, struct db *db, struct error *err)
 
 /* Reads the entries and the stored end in one snapshot. Each step has its own snapshot, which is
  * safe because entries never change. */
-static int walk_step(struct db *db, struct walk *w, struct error *err)
+static int walk_step(struct db *db, struct audit_walk *w, struct error *err)
 {
-    const struct audit_row *rows;
-    struct list found;
-    struct arena arena;
     int r = -1;
 
     if (db_begin(db, err) != 0)
         return -1;
-    arena_init(&arena);
-    if (store_audit_walk(db, w->tenant_id, w->begun ? w->at.seq : INT64_MIN, &arena, &found, err) !=
+    w->n = 0;
+    if (store_audit_walk(db, w->tenant_id, w->begun ? w->at.seq : INT64_MIN, check_entry, w, err) !=
             0 ||
         store_audit_head(db, w->tenant_id, &w->end, err) != 0)
         goto out;
-    rows = found.items;
-    for (size_t i = 0; i < found.n && w->problem == NULL; i++)
-        check_entry(w, &rows[i]);
-    if (w->problem == NULL && found.n < AUDIT_STEP)
+    if (w->problem == NULL && w->n < AUDIT_STEP)
         check_end(w, &w->end);
     r = 0;
     if (w->ended && w->problem == NULL && check_signature(w, db, err) != 0)
         r = -1;
     if (r == 0 && w->ended)
         r = check_kept(w, db, err);
+    if (r != 0)
+        w->ended = false; /* it is tried again */
 out:
     db_rollback(db);
-    arena_done(&arena);
     return r;
+}
+
+struct audit_walk *audit_walk_new(struct arena *arena, int64_t tenant_id,
+                                  const struct audit_proof *proof)
+{
+    struct audit_walk *w = ARENA_NEW(arena, struct audit_walk);
+
+    w->proof = proof;
+    w->tenant_id = tenant_id;
+    return w;
+}
+
+bool audit_walk_is_over(const struct audit_walk *w)
+{
+    return w->ended || w->problem != NULL;
+}
+
+int audit_walk_go_on(struct audit_walk *w, struct db *db, struct error *err)
+{
+    const int64_t until_us = clock_raw_us() + TURN_US, until_seq = w->at.seq + TURN_ENTRIES;
+
+    do
+        if (walk_step(db, w, err) != 0)
+            return -1;
+    while (!audit_walk_is_over(w) && w->at.seq < until_seq && clock_raw_us() < until_us);
+    return 0;
+}
+
+void audit_walk_verdict(const struct audit_walk *w, struct audit_verdict *ret)
+{
+    *ret = (struct audit_verdict){ .ok = w->problem == NULL,
+                                   .entries = w->at.seq,
+                                   .unsigned_entries = w->end.unsigned_entries };
+    if (w->problem != NULL) {
+        ret->problem = str_of(w->problem);
+        ret->seq = (struct opt_int){ true, w->seq };
+    } else if (w->proof->signer != NULL) {
+        ret->signed_to = (struct opt_int){ true, w->end.signed_seq };
+    }
 }
 
 int audit_verify(struct db *db, int64_t tenant_id, const struct audit_proof *proof,
                  struct audit_verdict *ret, struct error *err)
 {
-    struct walk w = { .proof = proof, .tenant_id = tenant_id };
+    struct audit_walk w = { .proof = proof, .tenant_id = tenant_id };
 
-    while (!w.ended && w.problem == NULL)
-        if (walk_step(db, &w, err) != 0)
+    while (!audit_walk_is_over(&w))
+        if (audit_walk_go_on(&w, db, err) != 0)
             return -1;
-    *ret = (struct audit_verdict){ .ok = w.problem == NULL,
-                                   .entries = w.at.seq,
-                                   .unsigned_entries = w.end.unsigned_entries };
-    if (w.problem != NULL) {
-        ret->problem = str_of(w.problem);
-        ret->seq = (struct opt_int){ true, w.seq };
-    } else if (proof->signer != NULL) {
-        ret->signed_to = (struct opt_int){ true, w.end.signed_seq };
-    }
+    audit_walk_verdict(&w, ret);
     return 0;
 }
 

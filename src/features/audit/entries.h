@@ -1,5 +1,7 @@
 /* entries.h - lists the audit log, and verifies its chains. */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 
@@ -22,8 +24,24 @@ struct audit_proof {
     const struct kept_head *kept; /* a head of this chain that must be in it; NULL: none */
 };
 
-/* Verifies the chain from its first entry to its end, some entries at a time, and stops at the
- * first problem. On a reader, outside a transaction. */
+/* A verification of a chain from its first entry to its end, or to the first problem, in turns:
+ * between them a log of any length leaves the reader to others. */
+struct audit_walk;
+
+/* In the arena; borrows the proof. */
+struct audit_walk *audit_walk_new(struct arena *arena, int64_t tenant_id,
+                                  const struct audit_proof *proof);
+
+/* One turn, at most 2,000 entries and about 20 ms; after a failure it may be tried again. On a
+ * reader, outside a transaction; not on a standby, which may not have what an earlier turn saw. */
+int audit_walk_go_on(struct audit_walk *w, struct db *db, struct error *err) MUST_CHECK;
+
+bool audit_walk_is_over(const struct audit_walk *w);
+
+/* Once it is over. */
+void audit_walk_verdict(const struct audit_walk *w, struct audit_verdict *ret);
+
+/* The whole of it at once, for commands. */
 int audit_verify(struct db *db, int64_t tenant_id, const struct audit_proof *proof,
                  struct audit_verdict *ret, struct error *err) MUST_CHECK;
 

@@ -6,22 +6,10 @@
 #include "db/db.h"
 #include "features/audit/shapes.h"
 #include "shape/rows.h"
-#include "shape/table.h"
+
+enum { PAGE_BYTES = 8 << 20 }; /* of memory; an entry may have 128 KiB of names */
 
 /* clang-format off */
-#define OWNER struct audit_row
-SHAPE_BEGIN(audit_row)
-    { INT(seq) }, { STR(hash) },
-    { FIELD_AT("tenant_id", entry.tenant_id, int64_t, T_INT) },
-    { FIELD_AT("at", entry.at, int64_t, T_TIME) },
-    { FIELD_AT("actor", entry.actor, struct str, T_STR) },
-    { FIELD_AT("action", entry.action, struct str, T_STR) },
-    { FIELD_AT("target", entry.target, struct str, T_STR) },
-    { FIELD_AT("origin", entry.origin, struct str, T_STR) },
-    { FIELD_AT("detail", entry.detail, struct str, T_STR) },
-ROW_END(audit_row);
-#undef OWNER
-
 #define SELECT_HEAD                                                                                \
     "SELECT seq, hash, signed_seq, signed_hash, unsigned_entries, signature FROM audit_heads"      \
     " WHERE tenant_id = $1"
@@ -65,7 +53,6 @@ static const struct db_query select_page = {
     .postgres = "SELECT " ENTRY_COLUMNS ", encode(hash, 'hex') AS hash" IN_PAGE,
 };
 static const struct db_query select_walk = {
-    .row = &audit_row,
     .sql = "SELECT tenant_id, " ENTRY_COLUMNS ", hash FROM audit_log WHERE tenant_id = $1"
            " AND seq > $2 ORDER BY seq LIMIT $3",
 };
@@ -174,32 +161,61 @@ int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, s
 int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
                      struct arena *arena, struct audit_found *ret, struct error *err)
 {
+    struct rows_bound bound = { .bytes = PAGE_BYTES };
     int64_t newest = 0, before, floor;
 
     if (db_exec(db, &select_newest, DB_ARGS(db_int(tenant_id)), db_read_int, &newest, err) != 0)
         return -1;
     before = filter->before > newest ? newest + 1 : filter->before;
     floor = before - filter->scan_max > 1 ? before - filter->scan_max : 1;
-    if (rows_list(db, &select_page,
+    if (rows_page(db, &select_page,
                   DB_ARGS(db_int(tenant_id), db_int(before), db_int(floor), db_int(filter->since),
                           db_int(filter->until), db_text(filter->action), db_text(filter->actor),
                           db_int(filter->limit + 1)),
-                  arena, &ret->entries, err) != 0)
+                  &bound, arena, &ret->entries, err) != 0)
         return -1;
     ret->more = floor > 1;
     ret->next = floor;
     if (ret->entries.n > (size_t)filter->limit) {
         ret->entries.n--;
+        bound.cut = true;
+    }
+    if (bound.cut) {
         ret->more = true;
         ret->next = ((const struct audit_item *)ret->entries.items)[ret->entries.n - 1].seq;
     }
     return 0;
 }
 
-int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, struct arena *arena,
-                     struct list *ret, struct error *err)
+struct walking {
+    audit_row_fn *visit;
+    void *ctx;
+};
+
+/* By position: an entry may have 128 KiB, and none is kept. */
+static bool walk_row(void *ctx, const struct db_row *row)
+{
+    const struct walking *w = ctx;
+    const struct audit_row found = {
+        .seq = db_get_int(row, 1),
+        .entry = { .tenant_id = db_get_int(row, 0),
+                   .at = db_get_int(row, 2),
+                   .actor = db_get_text(row, 3),
+                   .action = db_get_text(row, 4),
+                   .target = db_get_text(row, 5),
+                   .origin = db_get_text(row, 6),
+                   .detail = db_get_text(row, 7) },
+        .hash = db_get_blob(row, 8),
+    };
+
+    return w->visit(w->ctx, &found);
+}
+
+int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, audit_row_fn *visit,
+                     void *ctx, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(after), db_int(AUDIT_STEP));
+    struct walking w = { visit, ctx };
 
-    return rows_list(db, &select_walk, args, arena, ret, err);
+    return db_exec(db, &select_walk, args, walk_row, &w, err);
 }

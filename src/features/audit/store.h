@@ -66,12 +66,14 @@ struct audit_found {
 int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
                      struct arena *arena, struct audit_found *ret, struct error *err) MUST_CHECK;
 
-enum { AUDIT_STEP = 500 };
+enum { AUDIT_STEP = 100 };
 
-/* The next AUDIT_STEP entries of a chain after `after`, oldest first: a list of struct audit_row;
- * in the arena. */
-int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, struct arena *arena,
-                     struct list *ret, struct error *err) MUST_CHECK;
+/* Returns false to stop. What it is given lasts until it returns. */
+typedef bool audit_row_fn(void *ctx, const struct audit_row *row);
+
+/* Visits the next AUDIT_STEP entries of a chain after `after`, oldest first. */
+int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, audit_row_fn *visit,
+                     void *ctx, struct error *err) MUST_CHECK;
 
 /* The stored end of the chain; seq 0 when the chain is empty. */
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret,
