@@ -2,7 +2,9 @@
 #include "cli/request.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/print.h"
@@ -158,7 +160,7 @@ int request_file(struct invocation *in, const char *path, size_t bytes_max, stru
     int failed;
 
     if (file == NULL)
-        return err_set(err, ERR_NOT_FOUND, "cannot open '%s'", path);
+        return err_set(err, ERR_NOT_FOUND, "cannot open '%s': %s", path, strerror(errno));
     bytes = arena_alloc(&in->arena, bytes_max + 1);
     n = fread(bytes, 1, bytes_max + 1, file);
     failed = ferror(file);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/suggest.h"
 #include "cli/url.h"
 
 #define SETTING_AT(m, ctype, tag)                                                                  \
@@ -195,11 +196,37 @@ static const struct setting *find_name(struct str name)
     return NULL;
 }
 
-static int read_line(struct str line, const char *source, struct arena *arena, struct settings *ret,
-                     struct error *err)
+/* "; did you mean 'listen'?" for a name that is near one, as it is written there; else "". */
+static const char *meant(struct str typed, bool as_variable, struct arena *arena)
 {
+    const char **words = (const char **)arena_alloc(arena, (n_settings + 1) * sizeof(*words));
+    const char *near;
+
+    for (size_t i = 0; i < n_settings; i++) {
+        char *word = arena_alloc(arena, SETTING_NAME_MAX);
+
+        settings_spell(&settings_table[i], as_variable, word);
+        words[i] = as_variable ? word : settings_table[i].name;
+    }
+    words[n_settings] = NULL;
+    near = suggest(arena_cstr(arena, typed), words);
+    return near == NULL ? "" : arena_printf(arena, "; did you mean '%s'?", near).data;
+}
+
+/* The settings file as it is read. */
+struct settings_file {
+    const char *path;
+    unsigned line;
+    unsigned *set_in; /* for each setting the line that set it; 0: none so far */
+};
+
+static int read_line(struct settings_file *file, struct str line, struct arena *arena,
+                     struct settings *ret, struct error *err)
+{
+    const char *source = arena_printf(arena, "%s:%u", file->path, ++file->line).data;
     const struct setting *s;
     struct str name;
+    unsigned *before;
 
     line = str_trim(line);
     if (line.len == 0 || line.data[0] == '#')
@@ -211,18 +238,23 @@ static int read_line(struct str line, const char *source, struct arena *arena, s
     s = find_name(name);
     if (s == NULL || str_eq_c(name, "config"))
         return err_set(err, ERR_INVALID,
-                       "%s: unknown setting '%.*s'; muster settings lists those there are", source,
-                       STR_ARG(name));
+                       "%s: unknown setting '%.*s'%s; muster settings lists those there are",
+                       source, STR_ARG(name), meant(name, false, arena));
+    before = &file->set_in[s - settings_table];
+    if (*before != 0)
+        return err_set(err, ERR_INVALID, "%s: %s is set in line %u already: leave one of them out",
+                       source, s->name, *before);
+    *before = file->line;
     return assign(s, arena_cstr(arena, str_trim(line)), source, arena, ret, err);
 }
 
 static int read_file(const char *path, struct arena *arena, struct settings *ret, struct error *err)
 {
+    struct settings_file lines = { .path = path };
     FILE *file = fopen(path, "re");
     char *bytes;
     struct str rest;
     bool readable;
-    unsigned number = 0;
 
     if (file == NULL)
         return err_set(err, ERR_INVALID, "cannot read the settings file '%s': %s", path,
@@ -234,13 +266,10 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
     if (!readable)
         return err_set(err, ERR_INVALID, "cannot read the settings file '%s', or it is too large",
                        path);
-    while (!str_is_null(rest)) {
-        struct str source = arena_printf(arena, "%s:%u", path, ++number);
-        struct str line = str_split(&rest, '\n');
-
-        if (read_line(line, source.data, arena, ret, err) != 0)
+    lines.set_in = ARENA_ARRAY(arena, unsigned, n_settings);
+    while (!str_is_null(rest))
+        if (read_line(&lines, str_split(&rest, '\n'), arena, ret, err) != 0)
             return -1;
-    }
     return 0;
 }
 
@@ -257,7 +286,7 @@ static bool is_of_agents(struct str variable)
 }
 
 /* A variable that looks like a setting but is not one is a typo. */
-static int check_environment(struct error *err)
+static int check_environment(struct arena *arena, struct error *err)
 {
     static const struct str prefix = STR_INIT("MUSTER_"), tests = STR_INIT("MUSTER_TEST_");
     char name[SETTING_NAME_MAX];
@@ -272,8 +301,8 @@ static int check_environment(struct error *err)
         }
         if (!known)
             return err_set(err, ERR_INVALID,
-                           "%.*s: unknown setting; muster settings lists those there are",
-                           STR_ARG(given));
+                           "%.*s: unknown setting%s; muster settings lists those there are",
+                           STR_ARG(given), meant(given, true, arena));
     }
     return 0;
 }
@@ -340,7 +369,7 @@ int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena
     for (size_t i = 0; i < n_settings; i++)
         if (assign(&settings_table[i], settings_table[i].initial, "default", arena, &s, err) != 0)
             return -1;
-    if (check_environment(err) != 0)
+    if (check_environment(arena, err) != 0)
         return -1;
     /* once for the name of the file, once more over what the file says */
     if (read_environment(arena, &s, err) != 0 || read_flags(flags, n_flags, arena, &s, err) != 0)

@@ -136,7 +136,8 @@ def test_restore_wants_a_place_without_a_database_and_a_sound_file(embedded, tmp
     for name in (*bad, "newer", "nothing"):
         server = fresh(tmp_path, f"into-{name}")
         (tmp_path / f"into-{name}").mkdir()
-        refused(server.run("restore", str(tmp_path / name)), name)
+        why = "No such file or directory" if name == "nothing" else ""
+        refused(server.run("restore", str(tmp_path / name)), name, why)
         assert not (server.data / "muster.db").exists()
     embedded.start()
     tenant.client.close()

@@ -312,7 +312,7 @@ def test_no_platform_admin_is_made_of_an_account_that_another_may_hold(server, t
     refused = boss.request("PATCH", path, {"role": "platform_admin"})
     assert refused.status == 409 and "another person may know its password" in refused.json()["detail"]
     assert held.is_in() and held.get(USERS).status == 403
-    for nothing in ({"email_confirmed": False}, {"role": "none"}):
+    for nothing in ({"email_confirmed": None}, {"role": "none"}):
         assert boss.request("PATCH", path, nothing).json()["email_confirmed"] is False
     changed = boss.request("PATCH", path, {"role": "platform_admin", "email_confirmed": True})
     assert changed.status == 200 and changed.json()["email_confirmed"] is True
@@ -324,6 +324,21 @@ def test_no_platform_admin_is_made_of_an_account_that_another_may_hold(server, t
                 if one["action"] == "user.set" and one["target"] == victim
                 and "email_confirmed" in str(one["detail"])]  # fmt: skip
     assert entry["actor"].endswith(boss.email)
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_an_address_is_never_made_unconfirmed(server, tenant, victim, confirmed):
+    """It is refused in a sentence, with everything that came along, rather than passed over."""
+    boss = platform_admin(server)
+    email = tenant_person(tenant, "admin").email if confirmed else victim
+    before = is_confirmed(server, email)
+    body = {"email_confirmed": False, "password": OTHER_PASSWORD}
+    refused = boss.request("PATCH", f"{USERS}/{email}", body)
+    (problem,) = refused.json()["detail"]
+    assert refused.status == 422 and problem["loc"] == ["body", "email_confirmed"]
+    assert "what is confirmed stays so" in problem["msg"]
+    assert before == confirmed == is_confirmed(server, email)
+    log_in(server, email)
 
 
 def test_a_password_from_the_platform_or_by_a_reset_confirms(server, tenant, attacker, mails):

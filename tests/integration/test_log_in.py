@@ -4,9 +4,9 @@ import json
 import re
 import select
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from muster import ANSWER_S, Server
@@ -71,24 +71,28 @@ def test_what_is_no_session_is_refused_in_the_words_for_nobody(cookie, server):
     assert (answer.status, answer.json()) == (401, {"detail": "Not authenticated"})
 
 
+def processor_ticks(server):
+    """What its process has used so far, in hundredths of a second."""
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
 @pytest.mark.real_hash
 def test_an_unknown_user_and_a_wrong_password_are_answered_alike(own_server):
+    """What it costs the service is compared, not how long it takes: others use this machine too."""
     email = add_user(own_server, "--role", "platform_admin")
-    answers, times = {}, {}
+    answers, costs = {}, {}
     for who in (email, "nobody@example.com", "no address at all", ""):
-        took = []
-        for _ in range(2):
-            began = time.monotonic()
-            answers.setdefault(who, []).append(post_log_in(own_server, who, "wrong password!"))
-            took.append(time.monotonic() - began)
-        times[who] = min(took)
+        before = processor_ticks(own_server)
+        answers[who] = [post_log_in(own_server, who, "wrong password!") for _ in range(2)]
+        costs[who] = processor_ticks(own_server) - before
     for answer in sum(answers.values(), []):
         assert answer.status == 401
         assert answer.body == b'{"detail":"Wrong e-mail or password"}'
         assert answer.headers["Set-Cookie"] is None
         same = [k for k in answer.headers if k not in ("Date", "X-Request-Id")]
         assert same == [k for k in answers[email][0].headers if k not in ("Date", "X-Request-Id")]
-    assert min(times.values()) > times[email] / 5  # all hash; what does not takes a fiftieth
+    assert costs[email] >= 4 and min(costs.values()) > costs[email] / 3  # all hash
 
 
 def test_a_session_ends_after_twelve_hours_without_use(own_server, clock):
@@ -298,6 +302,7 @@ def test_one_user_who_changes_passwords_keeps_nobody_waiting(own_server):
     person, other = platform_admin(own_server), add_user(own_server, "--role", "platform_admin")
     change = {"current_password": PASSWORD, "new_password": PASSWORD}
     headers = {"Cookie": person.session, "X-CSRF-Token": person.answer["csrf_token"]}
+    refused = []
 
     def change_password(_):
         client = own_server.client()
@@ -305,14 +310,16 @@ def test_one_user_who_changes_passwords_keeps_nobody_waiting(own_server):
         client.close()
         return answer
 
-    with ThreadPoolExecutor(12) as pool:
-        answers = pool.map(change_password, range(12))
-        assert post_log_in(own_server, other).status == 200
-        answers = list(answers)
-    statuses = [answer.status for answer in answers]
-    assert set(statuses) <= {200, 429}
-    assert 1 <= statuses.count(200) <= 6  # one at a time, and the rest is refused, not queued
-    refused = next(answer for answer in answers if answer.status == 429)
+    for _ in range(20):  # on a busy machine each may come when the one before it is done
+        with ThreadPoolExecutor(12) as pool:
+            answers = pool.map(change_password, range(12))
+            assert post_log_in(own_server, other).status == 200
+            answers = list(answers)
+        assert 200 in {answer.status for answer in answers} <= {200, 429}
+        refused = [answer for answer in answers if answer.status == 429]
+        if refused:
+            break
+    refused = refused[0]  # one at a time, and the rest is refused, not queued
     assert refused.headers["Retry-After"] == "1"
     assert "is being stored" in refused.json()["detail"]
     assert person.is_in()

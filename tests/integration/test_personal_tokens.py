@@ -117,6 +117,19 @@ def test_the_same_role_in_a_tenant_ends_no_session_and_another_ends_all(server, 
     assert not person.is_in()
 
 
+def test_a_token_can_do_at_once_only_what_its_owner_still_may(server, tenant):
+    """The token stays: it may do what the roles that its owner has at that moment allow."""
+    boss, person = platform_admin(server), tenant_person(tenant, "admin")
+    path, client = f"{tenant.path('users')}/{person.email}", bearer(server, make(person, "admin"))
+    assert statuses(client, tenant) == (200, 201, 403)
+    assert boss.request("PATCH", path, {"role": "member"}).status == 200
+    assert statuses(client, tenant) == (200, 403, 403)
+    assert boss.request("DELETE", path).status == 200
+    assert statuses(client, tenant) == (403, 403, 403) and client.get(ME).json()["tenants"] == []
+    assert boss.post(tenant.path("users"), {"email": person.email, "role": "admin"}).status == 201
+    assert statuses(client, tenant) == (200, 201, 403)
+
+
 def test_a_token_may_end_itself_and_no_other(server, tenant):
     person, stranger = tenant_person(tenant, "admin"), tenant_person(tenant, "admin")
     first, second, third = make(person, "admin"), make(person), make(stranger)

@@ -102,6 +102,23 @@ def test_a_code_is_good_once_and_a_step_early_or_late(server, tenant):
     assert sorted(answer.status for answer in answers) == [200, 401, 401, 401]
 
 
+def test_a_code_that_was_used_elsewhere_signs_nobody_in(server, tenant):
+    """Whoever reads one over a shoulder while it adds the factor, or makes a token, has nothing."""
+    person = tenant_person(tenant, "member")
+    secret = person.post(FACTOR, {"current_password": PASSWORD}).json()["secret"]
+    code = now_code(server, secret)
+    assert person.post(f"{FACTOR}/confirm", {"code": code}).status == 200
+    assert sign_in(server, person.email, code).status == 401
+    later(server, 16 * 60)  # a session of this age is asked again before it makes a token
+    code, given = now_code(server, secret), {"name": "x", "current_password": PASSWORD}
+    assert person.post("/api/v1/auth/tokens", given).status == 422
+    assert person.post("/api/v1/auth/tokens", {**given, "code": code}).status == 201
+    assert person.post("/api/v1/auth/tokens", {**given, "code": code}).status == 403
+    assert sign_in(server, person.email, code).status == 401
+    later(server, 2 * STEP)
+    assert sign_in(server, person.email, now_code(server, secret)).status == 200
+
+
 def test_the_code_alone_or_a_wrong_password_says_nothing_about_the_factor(server, tenant):
     person = tenant_person(tenant, "member")
     secret, _ = enrol(server, person)

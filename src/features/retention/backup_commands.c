@@ -5,7 +5,9 @@
  * being made; so the copy is abandoned when another server takes over the data
  * directory, which must empty the log before it listens.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,7 +128,7 @@ static int can_read(const char *path, struct error *err)
 {
     if (access(path, R_OK) == 0)
         return 0;
-    return err_set(err, ERR_NOT_FOUND, "cannot read '%s'", path);
+    return err_set(err, ERR_NOT_FOUND, "cannot read '%s': %s", path, strerror(errno));
 }
 
 /* Into a draft first: what is checked is what will be used. */

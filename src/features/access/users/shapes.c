@@ -84,6 +84,20 @@ static void check_user_create(void *value, struct arena *arena, struct problems 
     user_check_email(&((struct user_create *)value)->email, arena, problems);
 }
 
+/* Who owned an account once still does: a new password or the end of the user is what helps against
+ * another person in it. */
+static void check_user_patch(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct problem_step step = { .name = STR_LIT("email_confirmed") };
+    const struct user_patch *patch = value;
+
+    (void)arena;
+    if (patch->email_confirmed.has && !patch->email_confirmed.value)
+        problems_add_rule(problems, &step, 1, STR_LIT("false"),
+                          "Should be true, or left out: what is confirmed stays so. To lock a "
+                          "person out, set another password or delete the user");
+}
+
 static void check_tenant_user_create(void *value, struct arena *arena, struct problems *problems)
 {
     user_check_email(&((struct tenant_user_create *)value)->email, arena, problems);
@@ -191,8 +205,8 @@ SHAPE_END(user_create_shape, "UserCreate", .doc = "A user to create.", .secret =
 SHAPE_BEGIN(user_patch_shape)
     { ENUM(role),                         .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants." },
     { STR(password), .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_NULL, .doc = PASSWORD_DOC },
-    { BOOL(email_confirmed), .absent = "false", .doc = "True: say that the account belongs to the owner of the address. A new password says so too; without one, that of an account that was not confirmed ends." },
-SHAPE_END(user_patch_shape, "UserPatch", .doc = "Changes to a user. Omitted fields keep their values.", .secret = true,
+    { OPT_BOOL(email_confirmed), .flags = F_NULL, .doc = "True: say that the account belongs to the owner of the address; nothing takes that back, so false is a 422. A new password says so too; without one, that of an account that was not confirmed ends." },
+SHAPE_END(user_patch_shape, "UserPatch", .doc = "Changes to a user. Omitted fields keep their values.", .secret = true, .rules = check_user_patch,
           .example = EXAMPLE({"role": "platform_admin"}));
 #undef OWNER
 

@@ -74,9 +74,9 @@ struct user_create {
 };
 
 struct user_patch {
-    int role;            /* enum platform_role; -1: unchanged */
-    struct str password; /* null: unchanged */
-    bool email_confirmed;
+    int role;                        /* enum platform_role; -1: unchanged */
+    struct str password;             /* null: unchanged */
+    struct opt_bool email_confirmed; /* null: unchanged; never false */
 };
 
 struct user {

@@ -72,7 +72,7 @@ static struct str patch_detail(struct arena *arena, const struct user_patch *pat
         text = arena_printf(arena, "%.*s%s\"password\":\"set\"", STR_ARG(text), comma);
         comma = ",";
     }
-    if (patch->email_confirmed)
+    if (patch->email_confirmed.has)
         text = arena_printf(arena, "%.*s%s\"email_confirmed\":true", STR_ARG(text), comma);
     return arena_printf(arena, "%.*s}", STR_ARG(text));
 }

@@ -126,7 +126,7 @@ static int end_other_ways(struct db *db, const struct user_row *user, struct err
 
 bool users_confirms(const struct user_row *user, const struct user_patch *patch)
 {
-    return !user->confirmed && (patch->email_confirmed || !str_is_null(patch->password));
+    return !user->confirmed && (patch->email_confirmed.has || !str_is_null(patch->password));
 }
 
 /* The password that the patch gives the user, STR_NULL to keep it. Another person may know that of
