@@ -62,6 +62,17 @@ static int open_features(struct engine *e, struct error *err)
 
 /* The hooks of a transaction: each feature's, in order. */
 
+static int announced_all(struct txn *txn, struct error *err)
+{
+    const struct engine *e = txn->engine;
+
+    for (size_t f = 0; f < e->n_opened; f++)
+        if (e->options.features[f]->txn.announced != NULL &&
+            e->options.features[f]->txn.announced(txn, err) != 0)
+            return -1;
+    return 0;
+}
+
 static int prepare_all(struct txn *txn, struct error *err)
 {
     const struct engine *e = txn->engine;
@@ -106,6 +117,7 @@ static void changed_all(struct txn *txn)
 }
 
 static const struct writer_hooks hooks = {
+    .announced = announced_all,
     .prepare = prepare_all,
     .committed = committed_all,
     .rolled_back = rolled_back_all,

@@ -52,7 +52,8 @@ struct writer_job {
     void (*done)(struct writer_job *job, const struct error *err);
     void *owner; /* for the submitter */
 
-    /* Whose rows it locks; 0 and STR_NULL: of several, or none. See job_order.h. */
+    /* Whose rows it locks; 0 and STR_NULL: of several, or none; 0 and a key's id: that key's. See
+     * job_order.h. */
     int64_t tenant_id;
     struct str agent_name;
 
@@ -69,6 +70,7 @@ struct writer_job {
 
 /* Hooks of a transaction, as in struct txn_methods (txn.h). */
 struct writer_hooks {
+    int (*announced)(struct txn *txn, struct error *err);
     int (*prepare)(struct txn *txn, struct error *err);
     void (*committed)(struct txn *txn);
     void (*rolled_back)(struct txn *txn);

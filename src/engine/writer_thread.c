@@ -142,6 +142,8 @@ static int apply_all(struct writer_thread *t, const struct job_list *group, stru
     for (struct writer_job *job = group->first; job != NULL; job = job->next)
         if (job->announce != NULL)
             job->announce(job, t->txn);
+    if (hooks != NULL && hooks->announced(t->txn, err) != 0)
+        return -1;
     for (struct writer_job *job = group->first; job != NULL; job = job->next) {
         assert(job->state == JOB_QUEUED);
         job->txn = t->txn;

@@ -33,6 +33,13 @@ def retried(node):
     return value(seen, "muster_commits_retried_total")
 
 
+def register(client, tenant, agent, interval):
+    body = {"agent_name": agent, "client_id": tenant.slug, "interval_seconds": interval}
+    answer = client.post("/api/v1/agents/register", body)
+    assert answer.status == 200, answer.body
+    return answer.json()["status"]
+
+
 def test_first_contacts_of_six_tenants_meet_no_deadlock(nodes):
     tenants = [nodes[0].add_tenant("--max-agents", "100000") for _ in range(TENANTS)]
     for tenant in tenants:
@@ -60,6 +67,28 @@ def test_first_contacts_of_six_tenants_meet_no_deadlock(nodes):
     )
     assert sum(row["n"] for row in rows) == CLIENTS * AGENTS
     assert all(row["agents"] == row["n"] for row in rows)
+
+
+def test_new_agents_and_known_ones_of_the_tenants_between_meet_no_deadlock(nodes):
+    """New agents of a group are added together; its other jobs lock rows of tenants between."""
+    tenants = [nodes[0].add_tenant("--max-agents", "100000") for _ in range(TENANTS)]
+    for tenant in tenants:
+        for node in nodes:
+            assert register(node.client(tenant.token), tenant, "known", 60) in ("registered", "updated")
+    before = sum(map(retried, nodes))
+
+    def bring(number):
+        node, order = nodes[number % len(nodes)], random.Random(number)
+        clients = [(tenant, node.client(tenant.token)) for tenant in tenants]
+        for i in range(2 * AGENTS):
+            tenant, client = order.choice(clients)
+            if order.random() < 0.5:
+                assert register(client, tenant, "known", order.randrange(60, 600)) == "updated"
+            else:
+                assert register(client, tenant, f"new-{number}-{i}", 60) == "registered"
+
+    in_threads([lambda n=n: bring(n) for n in range(3 * CLIENTS)])
+    assert sum(map(retried, nodes)) == before
 
 
 def test_the_same_new_agents_of_all_nodes_are_added_once_and_the_cap_is_exact(nodes):

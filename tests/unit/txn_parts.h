@@ -28,6 +28,11 @@ static inline void txn_parts_done(struct txn *txn)
     llm_totals_free(txn->totals);
 }
 
+static inline int txn_parts_announced(struct txn *txn, struct error *err)
+{
+    return admit_expected(txn, err);
+}
+
 static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 {
     if (event_batch_prepare(txn, err) != 0 || stored_bytes_settle(txn->bytes, txn->db, err) != 0 ||
@@ -39,6 +44,7 @@ static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 static inline void txn_parts_committed(struct txn *txn)
 {
     event_batch_committed(txn);
+    admit_expect_none(txn->admit);
     stored_bytes_committed(txn->bytes);
     rollups_forget(txn->rollups);
     llm_totals_clear(txn->totals);
@@ -60,6 +66,7 @@ static inline void txn_parts_changed(struct txn *txn)
 }
 
 static const struct writer_hooks txn_parts_hooks = {
+    .announced = txn_parts_announced,
     .prepare = txn_parts_prepare,
     .committed = txn_parts_committed,
     .rolled_back = txn_parts_rolled_back,

@@ -58,14 +58,25 @@ static void key_uses_done(struct writer_job *job, const struct error *err)
     free(flush);
 }
 
+/* Nodes that store uses of the same keys lock their rows in one order. */
+static int by_key_id(const void *a, const void *b)
+{
+    return str_cmp((*(const struct key_entry *const *)a)->key_id,
+                   (*(const struct key_entry *const *)b)->key_id);
+}
+
 void key_use_flush(struct registry *registry, struct writer *writer)
 {
     for (int i = 0; i < STEPS_MAX; i++) {
         struct flush *flush = NEW(struct flush);
 
         flush->n = registry_take_used(registry, flush->keys, STEP);
-        flush->job =
-            (struct writer_job){ .apply = key_uses_apply, .done = key_uses_done, .events = 1 };
+        qsort(flush->keys, flush->n, sizeof(*flush->keys), by_key_id);
+        flush->job = (struct writer_job){ .apply = key_uses_apply,
+                                          .done = key_uses_done,
+                                          .events = 1,
+                                          .exclusive = true, /* it holds no other locks */
+                                          .keeps_caches = true };
         if (flush->n == 0 || writer_submit(writer, &flush->job, NULL) != 0) {
             key_uses_done(&flush->job, NULL);
             return;
@@ -107,6 +118,9 @@ static void first_use_done(struct writer_job *job, const struct error *err)
 int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err)
 {
     assert(use->key != NULL && use->done != NULL);
-    use->job = (struct writer_job){ .apply = first_use_apply, .done = first_use_done, .events = 1 };
+    use->job = (struct writer_job){ .apply = first_use_apply,
+                                    .done = first_use_done,
+                                    .agent_name = use->key->key_id, /* for the order of locks */
+                                    .events = 1 };
     return writer_submit(writer, &use->job, err);
 }

@@ -30,6 +30,7 @@ struct admit {
     const struct registry *registry;
     struct last_seen *last_seen;
     int64_t registry_number; /* registry version for which `agents` is valid */
+    bool checked;            /* in this transaction, whether that is the version now */
     struct map agents;
     struct buf key; /* of the agent being looked up */
 
@@ -61,6 +62,7 @@ struct admit *admit_new(const struct registry *registry, struct last_seen *last_
 void admit_expect_none(struct admit *a)
 {
     a->n_full = 0;
+    a->checked = false;
     if (a->expected_keys.n == 0)
         return;
     a->n_expected = 0;
@@ -110,14 +112,24 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
     return agent;
 }
 
-/* The agent if it is in the cache; its key stays in a->key. */
-static struct known_agent *look_up(struct admit *a, int64_t tenant_id, struct str agent_name)
+/* Once for each transaction, before anything is announced or found: all its jobs came before it
+ * began, and what they announced must not be forgotten halfway. */
+static void check_cache(struct admit *a)
 {
-    int64_t number = registry_number(a->registry);
+    const int64_t number = registry_number(a->registry);
 
+    if (a->checked)
+        return;
     if (number != a->registry_number || a->agents.n > AGENTS_MAX)
         admit_forget(a);
     a->registry_number = number;
+    a->checked = true;
+}
+
+/* The agent if it is in the cache; its key stays in a->key. */
+static struct known_agent *look_up(struct admit *a, int64_t tenant_id, struct str agent_name)
+{
+    check_cache(a);
     buf_clear(&a->key);
     buf_add(&a->key, str_from((const char *)&tenant_id, sizeof(tenant_id)));
     buf_add(&a->key, agent_name);
@@ -167,11 +179,12 @@ static void remember_found(struct admit *a, bool added)
     }
 }
 
-/* Finds or adds what was announced. What is still not known then is asked for by itself: it was
- * deleted, or its tenant has no room for all of its new ones. */
-static int admit_expected(struct admit *a, struct db *db, struct error *err)
+int admit_expected(struct txn *txn, struct error *err)
 {
-    if (a->n_expected < 2)
+    struct admit *a = txn->admit;
+    struct db *db = txn->db;
+
+    if (a == NULL || a->n_expected == 0)
         return 0;
     if (store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
@@ -204,32 +217,16 @@ static void note_full(struct admit *a, int64_t tenant_id)
     a->full[a->n_full++] = tenant_id;
 }
 
-/* The agent if it is in the cache, or was announced and is there now. */
-static int find_known(struct admit *a, struct db *db, const struct applicant *agent,
-                      struct known_agent **ret, struct error *err)
+bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret)
 {
-    *ret = look_up(a, agent->tenant_id, agent->agent_name);
-    if (*ret != NULL)
-        return 0;
-    if (admit_expected(a, db, err) != 0)
-        return -1;
-    *ret = look_up(a, agent->tenant_id, agent->agent_name);
-    return 0;
-}
+    struct known_agent *known =
+        txn->admit == NULL ? NULL : look_up(txn->admit, agent->tenant_id, agent->agent_name);
 
-int admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret,
-                struct error *err)
-{
-    struct known_agent *known = NULL;
-
-    *ret = (struct agent_row){ 0 };
-    if (txn->admit != NULL && find_known(txn->admit, txn->db, agent, &known, err) != 0)
-        return -1;
-    if (known != NULL && known->added) {
-        known->added = false;
-        *ret = known->row;
-    }
-    return 0;
+    if (known == NULL || !known->added)
+        return false;
+    known->added = false;
+    *ret = known->row;
+    return true;
 }
 
 /* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
@@ -239,8 +236,7 @@ static int find_or_add(struct admit *a, struct db *db, const struct applicant *a
 {
     struct agent_row row;
 
-    if (find_known(a, db, agent, ret, err) != 0)
-        return -1;
+    *ret = look_up(a, agent->tenant_id, agent->agent_name);
     if (*ret != NULL ||
         (is_full(a, agent->tenant_id) && map_get(&a->expected_keys, buf_str(&a->key)) != NULL))
         return 0;

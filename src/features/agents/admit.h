@@ -54,14 +54,18 @@ int admit_over_quota(struct txn *txn, const struct applicant *agent, struct admi
                      struct error *err) MUST_CHECK;
 
 /* Before any job of the transaction is applied: it will ask for this agent, which may be added;
- * `seen`: by a report. The first that is not known then finds or adds all that were announced, in
- * two statements instead of three for each. Nothing to do where statements are no round trips. */
+ * `seen`: by a report. Nothing to do where statements are no round trips. */
 void admit_expect(struct txn *txn, const struct applicant *agent, bool seen);
 
+/* Then, still before any job is applied: finds or adds all that were announced, in two statements
+ * instead of three for each, and so locks the tenants of new agents in their order, before any
+ * other row of any tenant. What is still not known after it is asked for by itself: it was deleted,
+ * or its tenant, which stays locked, has no room for all of its new ones. */
+int admit_expected(struct txn *txn, struct error *err) MUST_CHECK;
+
 /* For a registration: was the agent added because it was announced, and is this the first that asks
- * for it? Then *ret is its row; else its agent_id is 0. */
-int admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret,
-                struct error *err) MUST_CHECK;
+ * for it? Then *ret is its row. */
+bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret);
 
 /* Notes a sighting of a known agent; an unknown one is not added. */
 int admit_sighting(struct txn *txn, const struct applicant *agent, struct error *err) MUST_CHECK;

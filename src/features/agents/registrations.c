@@ -24,9 +24,7 @@ static int find_or_add(struct registration_request *request, struct txn *txn, st
     const struct applicant agent = applicant_of(request);
 
     request->is_new = true;
-    if (admit_added(txn, &agent, ret, err) != 0)
-        return -1;
-    if (ret->agent_id != 0)
+    if (admit_added(txn, &agent, ret))
         return 0;
     if (store_agent_find(txn->db, agent.tenant_id, agent.agent_name, ret, err) != 0)
         return -1;

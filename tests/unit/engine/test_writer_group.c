@@ -48,6 +48,13 @@ static void done(struct writer_job *write, const struct error *err)
     job->done = true;
 }
 
+static int announced(struct txn *txn, struct error *err)
+{
+    (void)err;
+    tell(txn, 'n');
+    return 0;
+}
+
 static int prepare(struct txn *txn, struct error *err)
 {
     const struct story *s = CONTAINER_OF(txn, struct story, txn);
@@ -66,9 +73,9 @@ static void rolled_back(struct txn *txn)
     tell(txn, 'r');
 }
 
-static const struct writer_hooks hooks = { .prepare = prepare,
-                                           .committed = committed,
-                                           .rolled_back = rolled_back };
+static const struct writer_hooks hooks = {
+    .announced = announced, .prepare = prepare, .committed = committed, .rolled_back = rolled_back
+};
 
 TEST(what_a_group_shares_is_prepared_and_told_before_anybody_is)
 {
@@ -77,8 +84,8 @@ TEST(what_a_group_shares_is_prepared_and_told_before_anybody_is)
         enum err_code code, prepare_with;
         const char *story;
     } rows[] = {
-        { -1, ERR_NONE, ERR_NONE, "apcd" }, { 1, ERR_FULL, ERR_NONE, "aprd" },
-        { -1, ERR_NONE, ERR_FULL, "aprd" }, { -1, ERR_NONE, ERR_CONFLICT, "aprd" },
+        { -1, ERR_NONE, ERR_NONE, "napcd" }, { 1, ERR_FULL, ERR_NONE, "naprd" },
+        { -1, ERR_NONE, ERR_FULL, "naprd" }, { -1, ERR_NONE, ERR_CONFLICT, "naprd" },
         { 0, ERR_FULL, ERR_NONE, "d" },
     };
 
