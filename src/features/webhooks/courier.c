@@ -17,6 +17,7 @@
 #include "engine/sync_job.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/attempts.h"
+#include "features/webhooks/forget.h"
 #include "features/webhooks/outbox.h"
 #include "features/webhooks/shapes.h"
 
@@ -31,19 +32,18 @@ enum {
     FAN_OUT_US = 20000, /* of the writer in PERIOD_MS: events wait for it, too */
     STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
     RETRY_AFTER_MAX_S = 86400,
-    KEEP_S = 30 * 86400, /* finished deliveries */
-    CLEANUP_PERIOD_S = 3600,
 };
 
 struct courier {
     struct courier_options options;
     struct attempts attempts;
-    int64_t polled_us, cleaned_us; /* monotonic */
-    bool released;                 /* deliveries scheduled before the clock was set back */
-    int64_t offset_us;             /* wall minus monotonic clock, at the last poll */
-    int64_t fan_out_after;         /* the tenant whose messages were fanned out last */
-    int64_t fan_out_us, spent_us;  /* raw clock: when a period began, and the writer's time since */
-    bool failing;                  /* the database; logged once */
+    int64_t polled_us; /* monotonic */
+    struct forgetting forgetting;
+    bool released;                /* deliveries scheduled before the clock was set back */
+    int64_t offset_us;            /* wall minus monotonic clock, at the last poll */
+    int64_t fan_out_after;        /* the tenant whose messages were fanned out last */
+    int64_t fan_out_us, spent_us; /* raw clock: when a period began, and the writer's time since */
+    bool failing;                 /* the database; logged once */
 
     pthread_t thread;
     struct lock lock;
@@ -327,24 +327,6 @@ static int release_planned(struct courier *c, struct error *err)
     return 0;
 }
 
-static int delete_old_deliveries(void *ctx, struct db *db, struct error *err)
-{
-    return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
-}
-
-static int clean_up(struct courier *c, struct error *err)
-{
-    int64_t now = clock_mono_us();
-    bool more = false;
-
-    if (now - c->cleaned_us < (int64_t)CLEANUP_PERIOD_S * USEC_PER_SEC)
-        return 0;
-    if (writer_run_sync(c->options.writer, delete_old_deliveries, &more, err) != 0)
-        return -1;
-    c->cleaned_us = more ? c->cleaned_us : now;
-    return 0;
-}
-
 /* Every PERIOD_MS, and when an attempt has ended. A database that is unavailable is logged once. */
 static void poll_due(struct courier *c)
 {
@@ -355,7 +337,8 @@ static void poll_due(struct courier *c)
         return;
     c->polled_us = clock_mono_us();
     failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
-              fan_out(c, &err) != 0 || send_due(c, &err) != 0 || clean_up(c, &err) != 0;
+              fan_out(c, &err) != 0 || send_due(c, &err) != 0 ||
+              forgetting_step(&c->forgetting, c->options.db, c->options.writer, &err) != 0;
     if (failing && !c->failing)
         log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);
     c->failing = failing;
@@ -446,7 +429,7 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     struct courier *c = NEW(struct courier);
 
     c->options = *options;
-    c->cleaned_us = now.mono_us;
+    forgetting_init(&c->forgetting, now.mono_us);
     c->offset_us = now.wall_us - now.mono_us;
     c->attempts = (struct attempts){ .options = { .rules = options->rules,
                                                   .mail = options->mail,

@@ -143,6 +143,40 @@ static const struct db_query forget_messages = {
            " FROM messages m WHERE m.created_at < $1 AND m.pending = 0 AND NOT EXISTS (SELECT 1 FROM deliveries d"
            " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
 };
+static const struct db_query select_webhooks_after = {
+    .row = &due_webhook,
+    .sql = "SELECT tenant_id, webhook_id FROM webhooks WHERE (tenant_id, webhook_id) > ($1, $2)"
+           " ORDER BY tenant_id, webhook_id LIMIT $3",
+};
+static const struct db_query select_oldest_kept = {
+    .sql = "SELECT delivery_id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2"
+           " ORDER BY delivery_id DESC LIMIT 1 OFFSET $3",
+};
+/* Ids grow with time. */
+static const struct db_query select_oldest = {
+    .row = &delivery_row,
+    .sql = "SELECT delivery_id, message_id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2"
+           " AND delivery_id < $3 AND (next_at IS NULL OR CAST($4 AS BIGINT) = 1)"
+           " ORDER BY delivery_id LIMIT $5",
+};
+static const struct db_query delete_delivery = {
+    .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = $2",
+};
+static const struct db_query delete_deliveries = {
+    .postgres = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = ANY($2::text[])",
+    .citus = "SELECT 1", /* one by one there */
+};
+/* A message goes with its last delivery. */
+#define UNSENT                                                                                     \
+    " AND pending = 0 AND (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries d WHERE d.tenant_id = $1" \
+    " AND d.message_id = messages.message_id LIMIT 1) l) = 0"
+static const struct db_query delete_message = {
+    .sql = "DELETE FROM messages WHERE tenant_id = $1 AND message_id = $2" UNSENT,
+};
+static const struct db_query delete_messages = {
+    .postgres = "DELETE FROM messages WHERE tenant_id = $1 AND message_id = ANY($2::text[])" UNSENT,
+    .citus = "SELECT 1", /* one by one there */
+};
 /* clang-format on */
 
 static const int64_t LEASE_US = (int64_t)DELIVERY_LEASE_S * USEC_PER_SEC;
@@ -325,4 +359,83 @@ int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struc
         return -1;
     *ret_more = *ret_more || db_changes(db) == FORGET_MAX;
     return 0;
+}
+
+int store_webhooks_after(struct db *db, const struct due_webhook *after, int64_t limit,
+                         struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(after->tenant_id), db_text(after->webhook_id), db_int(limit));
+
+    return rows_list(db, &select_webhooks_after, args, arena, ret, err);
+}
+
+int store_deliveries_oldest_kept(struct db *db, const struct due_webhook *webhook,
+                                 struct arena *arena, struct str *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(webhook->tenant_id), db_text(webhook->webhook_id),
+                                        db_int(DELIVERIES_KEPT - 1));
+
+    return rows_one_text(db, &select_oldest_kept, args, arena, ret, err);
+}
+
+static int delete_one_by_one(struct db *db, const struct list *rows, int64_t tenant_id,
+                             struct error *err)
+{
+    const struct delivery_row *found = rows->items;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct db_value tenant = db_int(tenant_id);
+
+        if (db_run(db, &delete_delivery, DB_ARGS(tenant, db_text(found[i].delivery_id)), err) !=
+                0 ||
+            db_run(db, &delete_message, DB_ARGS(tenant, db_text(found[i].message.message_id)),
+                   err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int delete_at_once(struct db *db, const struct list *rows, int64_t tenant_id,
+                          struct arena *arena, struct error *err)
+{
+    const struct delivery_row *found = rows->items;
+    struct db_value args[3] = { db_int(tenant_id) };
+    struct pg_arrays arrays;
+    int r;
+
+    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
+    for (size_t i = 0; i < rows->n; i++) {
+        args[1] = db_text(found[i].delivery_id);
+        args[2] = db_text(found[i].message.message_id);
+        pg_arrays_add(&arrays, args + 1);
+    }
+    pg_arrays_args(&arrays, args + 1);
+    r = db_run(db, &delete_deliveries, DB_ARGS(args[0], args[1]), err);
+    if (r == 0)
+        r = db_run(db, &delete_messages, DB_ARGS(args[0], args[2]), err);
+    pg_arrays_done(&arrays);
+    return r;
+}
+
+int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool *ret_more,
+                          struct error *err)
+{
+    enum { STEP_MAX = 500 };
+    const bool all = str_is_null(trim->before);
+    const struct db_args args =
+        DB_ARGS(db_int(trim->tenant_id), db_text(trim->webhook_id),
+                db_text(all ? above_all : trim->before), db_int(all), db_int(STEP_MAX));
+    struct arena arena;
+    struct list rows;
+    int r;
+
+    arena_init(&arena);
+    r = rows_list(db, &select_oldest, args, &arena, &rows, err);
+    if (r == 0 && rows.n > 0)
+        r = pg_arrays_suit(db) ? delete_at_once(db, &rows, trim->tenant_id, &arena, err)
+                               : delete_one_by_one(db, &rows, trim->tenant_id, err);
+    *ret_more = r == 0 && rows.n == STEP_MAX;
+    arena_done(&arena);
+    return r;
 }

@@ -106,3 +106,27 @@ int store_deliveries(struct db *db, const struct delivery_filter *filter, struct
  * *ret_more when there may be others. */
 int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more,
                             struct error *err) MUST_CHECK;
+
+/* Deliveries kept of a webhook: the newest ones, and those that wait. */
+enum { DELIVERIES_KEPT = 1000 };
+
+/* The next webhooks of all tenants, in order of tenant_id and webhook_id: a list of struct
+ * due_webhook; in the arena. */
+int store_webhooks_after(struct db *db, const struct due_webhook *after, int64_t limit,
+                         struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* The id of the last of them that is kept; STR_NULL: there are not as many. In the arena. */
+int store_deliveries_oldest_kept(struct db *db, const struct due_webhook *webhook,
+                                 struct arena *arena, struct str *ret,
+                                 struct error *err) MUST_CHECK;
+
+struct delivery_trim {
+    int64_t tenant_id;
+    struct str webhook_id;
+    struct str before; /* the finished ones with a smaller id; STR_NULL: all, waiting ones too */
+};
+
+/* Deletes up to 500 deliveries of a webhook, oldest first, and messages that have no others;
+ * *ret_more when there may be more of them. */
+int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool *ret_more,
+                          struct error *err) MUST_CHECK;

@@ -71,13 +71,65 @@ static int check_changed_webhook(struct api_call *call, struct error *err)
     return call_proceed(call, err);
 }
 
+/* A webhook that is being removed. It may have thousands of deliveries: it is switched off, and
+ * they go in steps between which the writer serves others. */
+struct removal {
+    struct change change;
+    struct api_call *call;
+    bool more;
+};
+
 static int remove_webhook(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
 
-    if (webhooks_remove(&hooks, err) != 0)
-        return -1;
-    return list_webhooks(call, db, err);
+    return webhooks_remove(&hooks, err);
+}
+
+/* The list counts deliveries, which is work for a reader. */
+static void list_rest(struct api_call *call, const struct error *failed)
+{
+    struct error err = { 0 };
+
+    if (failed == NULL && call_read(call, list_webhooks, call_reply, &err) == 0)
+        return;
+    call_reply(call, failed != NULL ? failed : &err);
+}
+
+static int empty_webhook(struct change *change, struct db *db, struct error *err)
+{
+    struct removal *removal = CONTAINER_OF(change, struct removal, change);
+    const struct webhooks_call hooks = hooks_of(removal->call, db);
+
+    return webhooks_empty(&hooks, &removal->more, err);
+}
+
+static void webhook_emptied(struct change *change, const struct error *failed)
+{
+    struct removal *removal = CONTAINER_OF(change, struct removal, change);
+    struct api_call *call = removal->call;
+    struct error err = { 0 };
+
+    if (failed == NULL && !removal->more) {
+        call_change(call, CHANGE_NOTHING, remove_webhook, list_rest);
+        return;
+    }
+    if (failed == NULL && change_submit(call->api->engine, change, &err) == 0)
+        return;
+    call_reply(call, failed != NULL ? failed : &err);
+}
+
+static int begin_remove_webhook(struct api_call *call, struct error *err)
+{
+    struct removal *removal = ARENA_NEW(call->arena, struct removal);
+
+    *removal = (struct removal){ .change = { .topic = CHANGE_NOTHING,
+                                             .budget = call->budget,
+                                             .administrative = true,
+                                             .apply = empty_webhook,
+                                             .done = webhook_emptied },
+                                 .call = call };
+    return change_submit(call->api->engine, &removal->change, err);
 }
 
 static int list_deliveries(struct api_call *call, struct db *db, struct error *err)
@@ -174,7 +226,7 @@ const struct route webhook_routes[] = {
     { ROUTE(PATCH, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .handler = check_changed_webhook, .change = set_webhook, .topic = CHANGE_NOTHING, .params = &webhook_path_shape, .body = &webhook_patch_shape, .answer = &webhook_shape, .audit = "webhook.set",
       .id = "update_webhook", .summary = "Change a webhook",
       .description = "Disabling it cancels pending deliveries. A new secret signs beside the old one for a day." },
-    { ROUTE(DELETE, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .change = remove_webhook, .topic = CHANGE_NOTHING, .params = &webhook_path_shape, .answer = &webhook_list_shape, .audit = "webhook.remove",
+    { ROUTE(DELETE, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .handler = begin_remove_webhook, .change = remove_webhook, .topic = CHANGE_NOTHING, .params = &webhook_path_shape, .answer = &webhook_list_shape, .audit = "webhook.remove",
       .id = "delete_webhook", .summary = "Delete a webhook",
       .description = "Its deliveries are deleted too." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/test", ADMIN, 200), .handler = begin_webhook_test, .params = &webhook_path_shape, .answer = &webhook_tested_shape, .audit = "webhook.test",

@@ -187,6 +187,18 @@ int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id
     return 0;
 }
 
+int store_webhook_switch_off(struct db *db, int64_t tenant_id, struct str webhook_id,
+                             struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
+
+    if (db_run(db, &disable_webhook, args, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
+    return 0;
+}
+
 int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,
                           struct error *err)
 {

@@ -176,6 +176,15 @@ int webhooks_list(const struct webhooks_call *call, struct webhook_list *ret, st
     return store_webhook_answers(call->db, call->tenant_id, call->arena, &ret->webhooks, err);
 }
 
+int webhooks_empty(const struct webhooks_call *call, bool *ret_more, struct error *err)
+{
+    const struct delivery_trim all = { call->tenant_id, call->webhook_id, STR_NULL };
+
+    if (store_webhook_switch_off(call->db, call->tenant_id, call->webhook_id, err) != 0)
+        return -1;
+    return store_deliveries_trim(call->db, &all, ret_more, err);
+}
+
 int webhooks_remove(const struct webhooks_call *call, struct error *err)
 {
     return store_webhook_remove(call->db, call->tenant_id, call->webhook_id, err);

@@ -51,6 +51,11 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
 int webhooks_list(const struct webhooks_call *call, struct webhook_list *ret,
                   struct error *err) MUST_CHECK;
 
+/* Switches it off and deletes some of its deliveries, messages that wait too; *ret_more when there
+ * may be others. */
+int webhooks_empty(const struct webhooks_call *call, bool *ret_more, struct error *err) MUST_CHECK;
+
+/* Once it is empty. */
 int webhooks_remove(const struct webhooks_call *call, struct error *err) MUST_CHECK;
 
 int webhooks_deliveries(const struct webhooks_call *call, const struct deliveries_query *query,
