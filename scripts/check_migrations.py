@@ -4,7 +4,9 @@
 A node of the version before works on while a migration runs, and may start again afterwards. So from
 the one after 0042 on, a migration makes tables, indexes of tables that it makes, and columns that may
 be NULL or have a default; none of it holds a lock for long. A foreign key may be dropped: what the
-version before stores, it stores without it as well. Rows and indexes of small tables, which no
+version before stores, it stores without it as well. An index of a large table is built CONCURRENTLY
+in PostgreSQL, by a migration of its own that first drops what a broken attempt has left; SQLite has one
+process, which builds it at its start. Rows and indexes of small tables, which no
 report waits for, may change too. Any other statement needs a line
 `-- oldest: NNNN` with the migration's own number: older programs then refuse to start.
 """
@@ -22,6 +24,7 @@ INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX \w+\s+ON (\w+)")
 COLUMN = re.compile(r"ALTER TABLE (\w+)\s+ADD COLUMN\s+\w+(.*)", re.S)
 ROWS = re.compile(r"INSERT INTO (\w+)")
 SET = re.compile(r"UPDATE (\w+) SET")
+BESIDE = re.compile(r"(DROP INDEX|CREATE INDEX) CONCURRENTLY (?:IF EXISTS )?(\w+)(?: ON |$)")
 REFERENCE = re.compile(r"ALTER TABLE \w+ DROP CONSTRAINT (?:IF EXISTS )?\w+_fkey$")
 
 
@@ -48,6 +51,28 @@ def only_adds(statement, made):
     ) and ("NOT NULL" not in rest or re.search(r"\bDEFAULT (?:-?\d+|'[^']*')", rest) is not None)  # fmt: skip
 
 
+def built_beside(text):
+    """The indexes of a migration that does nothing but build them beside their tables' writers."""
+    found = [BESIDE.match(statement) for statement in statements(text)]
+    if not found or not all(found) or len(found) % 2:
+        return set()
+    pairs = list(zip(found[::2], found[1::2]))
+    good = all(
+        (a.group(1), b.group(1)) == ("DROP INDEX", "CREATE INDEX") and a.group(2) == b.group(2)
+        for a, b in pairs
+    )
+    return {b.group(2) for _, b in pairs} if good else set()
+
+
+def for_sqlite_alone(path, text):
+    """Does it make the indexes that its sibling makes in PostgreSQL beside the writers?"""
+    sibling = path.with_name(path.name.replace(".sql", ".postgres.sql"))
+    made = [re.match(r"CREATE INDEX (\w+)\s+ON ", statement) for statement in statements(text)]
+    if not made or not all(made) or not sibling.exists():
+        return False
+    return {one.group(1) for one in made} == built_beside(sibling.read_text())
+
+
 def gate(root):
     files, looked_at = files_in(root, ("migrations",), {".sql"}), 0
     problems = [] if files else ["migrations/: no files to look at"]
@@ -64,6 +89,8 @@ def gate(root):
             first = path.with_name(path.name.replace(".postgres", ""))
             if not first.exists() or OLDEST.findall(first.read_text()) != oldest:
                 problems.append(f"migrations/{path.name}: both dialects must say the same oldest")
+        if built_beside(text) or (not match.group(2) and for_sqlite_alone(path, text)):
+            continue
         for statement in statements(text):
             if not only_adds(statement, made) and not oldest:
                 problems.append(

@@ -3,6 +3,10 @@
  * Nodes of the version before go on meanwhile. So a step that has to wait for a lock gives up after
  * LOCK_TIMEOUT, because whatever else wants the table, such as ingest, waits behind it; it is tried
  * again when that had its turn.
+ *
+ * An index of a large table is built beside its writers, which PostgreSQL does outside of
+ * transactions alone ("CONCURRENTLY"). Such a step begins by dropping what an attempt that broke
+ * off has left, so it may be repeated until its number is stored.
  */
 #include "db/migrate.h"
 
@@ -49,7 +53,28 @@ static const struct db_query take_lock = {
     .sqlite = "SELECT 1",
     .postgres = "SELECT pg_advisory_xact_lock(7211980251)",
 };
+/* Held by the session that builds an index. Others do not wait for it in a statement: the build
+ * would wait for that statement to end. */
+static const struct db_query try_build_lock = {
+    .sqlite = "SELECT 1",
+    .postgres = "SELECT CAST(pg_try_advisory_lock(7211980252) AS INTEGER)",
+};
+static const struct db_query release_build_lock = {
+    .sqlite = "SELECT 1",
+    .postgres = "SELECT pg_advisory_unlock(7211980252)",
+};
 /* clang-format on */
+
+static bool is_postgres(const struct db *db)
+{
+    return strcmp(db_dialect(db), "postgres") == 0;
+}
+
+/* Is it a step that runs outside of a transaction? */
+static bool is_built_beside(const struct db *db, const struct migration *m)
+{
+    return is_postgres(db) && strstr(m->postgres, " CONCURRENTLY ") != NULL;
+}
 
 /* Begins a transaction that holds the migration lock. */
 static int begin_locked(struct db *db, struct error *err)
@@ -92,10 +117,51 @@ static int record(struct db *db, const struct migration *m, struct error *err)
                   err);
 }
 
+static int fail(const struct migration *m, struct error *err)
+{
+    err_wrap(err, "migration %04d_%s", m->number, m->name);
+    return -1;
+}
+
+/* Builds the step's indexes and stores its number, unless another process did meanwhile. */
+static int build(struct db *db, const struct migration *m, struct error *err)
+{
+    int64_t newest = 0;
+
+    if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0)
+        return -1;
+    if (newest >= m->number)
+        return 0;
+    if (db_script(db, m->postgres, err) != 0)
+        return fail(m, err);
+    if (begin_locked(db, err) != 0)
+        return -1;
+    if (record(db, m, err) == 0 && db_commit(db, err) == 0)
+        return 0;
+    db_rollback(db);
+    return -1;
+}
+
+static int build_beside(struct db *db, const struct migration *m, struct error *err)
+{
+    int64_t mine = 0;
+    int r;
+
+    if (db_exec(db, &try_build_lock, DB_NO_ARGS, db_read_int, &mine, err) != 0)
+        return -1;
+    if (mine == 0) {
+        err_set(err, ERR_BUSY, "another process builds an index");
+        return fail(m, err);
+    }
+    r = build(db, m, err);
+    if (db_run(db, &release_build_lock, DB_NO_ARGS, r == 0 ? err : NULL) != 0)
+        r = -1;
+    return r;
+}
+
 /* Applies the step after `*newest`, if there is one, and says whether it did. */
 static int apply_next(struct db *db, bool *ret_applied, struct error *err)
 {
-    bool postgres = strcmp(db_dialect(db), "postgres") == 0;
     const struct migration *m;
     int64_t newest = 0;
     size_t moved;
@@ -113,11 +179,17 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     }
     m = &migrations[newest];
     assert(m->number == newest + 1);
+    if (is_built_beside(db, m)) {
+        db_rollback(db);
+        r = build_beside(db, m, err);
+        *ret_applied = r == 0;
+        return r;
+    }
     if (db_is_distributed(db) && distribution_prepare(db, err) != 0)
         goto out;
     if (db_run(db, &limit_waits, DB_NO_ARGS, err) != 0 ||
-        db_script(db, postgres ? m->postgres : m->sqlite, err) != 0) {
-        err_wrap(err, "migration %04d_%s", m->number, m->name);
+        db_script(db, is_postgres(db) ? m->postgres : m->sqlite, err) != 0) {
+        (void)fail(m, err);
         goto out;
     }
     /* New tables are distributed before anyone uses them. */
@@ -152,7 +224,7 @@ static int create_version_table(struct db *db, struct error *err)
 static int apply_patiently(struct db *db, bool *ret_applied, struct error *err)
 {
     static const struct timespec turn = { .tv_nsec = TURN_US * 1000L };
-    const bool shared = strcmp(db_dialect(db), "postgres") == 0;
+    const bool shared = is_postgres(db);
     const int64_t began_us = clock_raw_us();
     struct error why = { 0 };
 

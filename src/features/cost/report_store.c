@@ -1,6 +1,10 @@
 /* report_store.c - SQL of LLM usage. */
 #include "features/cost/report_store.h"
 
+#include <assert.h>
+#include <string.h>
+
+#include "base/buf.h"
 #include "db/db.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_sums.h"
@@ -41,6 +45,15 @@ static const struct db_query select_usage = { .sum = &llm_usage_sum, .sql = SELE
 static const struct db_query select_usage_by_run = {
     .sum = &llm_usage_sum,
     .sql = SELECT_USAGE " ORDER BY run_id",
+};
+/* $2 has the ids as an array of the dialect. */
+const struct db_query llm_usage_of_runs = {
+    .sum = &llm_usage_sum,
+    .sqlite = "SELECT " USAGE_SUMMED("") " FROM llm_usage INDEXED BY llm_usage_run"
+              " WHERE tenant_id = $1 AND run_id IN (SELECT value FROM json_each($2))"
+              " ORDER BY run_id",
+    .postgres = "SELECT " USAGE_SUMMED("") " FROM llm_usage"
+                " WHERE tenant_id = $1 AND run_id = ANY ($2::text[]) ORDER BY run_id",
 };
 /* clang-format on */
 
@@ -274,6 +287,34 @@ int store_llm_usage_by_run(struct db *db, const struct llm_filter *filter, llm_r
                            void *ctx, struct error *err)
 {
     return read_rows(db, &select_usage_by_run, filter, on_row, ctx, err);
+}
+
+/* Of UUIDs, which need no escapes in either dialect. */
+static void add_array(struct buf *out, bool postgres, const struct list *texts)
+{
+    const struct str *items = texts->items;
+
+    for (size_t i = 0; i < texts->n; i++) {
+        buf_add_c(out, i > 0 ? "," : postgres ? "{" : "[");
+        buf_add_json(out, items[i]);
+    }
+    buf_add_c(out, postgres ? "}" : "]");
+}
+
+int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
+                            llm_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct reading reading = { on_row, ctx };
+    struct buf ids;
+    int r;
+
+    assert(run_ids->n > 0);
+    buf_init(&ids, SIZE_MAX); /* bounded: ids of stored runs */
+    add_array(&ids, strcmp(db_dialect(db), "postgres") == 0, run_ids);
+    r = db_exec(db, &llm_usage_of_runs, DB_ARGS(db_int(tenant_id), db_text(buf_str(&ids))),
+                read_usage, &reading, err);
+    buf_done(&ids);
+    return r;
 }
 
 int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_width width,

@@ -5,6 +5,8 @@
 #include "features/cost/llm_totals.h"
 
 struct db;
+struct db_query;
+struct list;
 struct llm_usage;
 
 /* Stores the usage, or replaces the one with the same (tenant, agent, run, model, timestamp).
@@ -49,3 +51,9 @@ int store_llm_usage(struct db *db, const struct llm_filter *filter, llm_row_fn *
                     struct error *err) MUST_CHECK;
 int store_llm_usage_by_run(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row,
                            void *ctx, struct error *err) MUST_CHECK;
+
+extern const struct db_query llm_usage_of_runs; /* exported for tests */
+
+/* The reports of these runs (struct str), grouped by run; reads no others. */
+int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
+                            llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;

@@ -2,6 +2,7 @@
 #include "features/cost/run_spending.h"
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "features/access/registry.h"
 #include "features/cost/cost.h"
 #include "features/cost/price_book.h"
@@ -12,10 +13,11 @@
 
 /* Reports are grouped by run: with the next run, the sum of the previous one is complete. */
 struct summing {
-    struct run_spending *of;
+    const struct run_spending *of;
+    struct map runs; /* from run ids to struct run_spent */
     struct price_book *book;
     struct buf run_id;       /* of the run being read */
-    struct run_spent *spent; /* of it; NULL: it was not asked for */
+    struct run_spent *spent; /* of it; NULL: it is settled */
     struct cost_sum sum;
 };
 
@@ -50,7 +52,7 @@ static void on_report(void *ctx, const struct llm_row *row)
         settle(s);
         buf_clear(&s->run_id);
         buf_add(&s->run_id, row->run_id);
-        s->spent = map_get(&s->of->runs, row->run_id);
+        s->spent = map_get(&s->runs, row->run_id);
         s->sum = (struct cost_sum){ 0 };
     }
     if (s->spent == NULL)
@@ -60,19 +62,34 @@ static void on_report(void *ctx, const struct llm_row *row)
     cost_add(&s->sum, &tokens, price_in_force(&history, row->start));
 }
 
+/* In the form that the store takes. */
+static struct list ids_of(struct summing *s)
+{
+    struct str *ids = ARENA_ARRAY(s->of->arena, struct str, s->of->n);
+
+    for (size_t i = 0; i < s->of->n; i++) {
+        ids[i] = s->of->runs[i].run_id;
+        (void)map_put(&s->runs, ids[i], s->of->runs[i].spent);
+    }
+    return (struct list){ ids, s->of->n };
+}
+
 int cost_of_runs(const struct engine *e, struct db *db, struct run_spending *of, struct error *err)
 {
-    const struct llm_filter filter = { of->tenant->id, of->since, of->until, 0, STR_NULL };
     struct summing s = { .of = of };
+    struct list ids;
     int status;
 
     if (prices_book(cost_prices(e), db, &s.book, err) != 0)
         return -1;
+    map_init(&s.runs);
     buf_init(&s.run_id, KIB(1));
-    status = store_llm_usage_by_run(db, &filter, on_report, &s, err);
+    ids = ids_of(&s);
+    status = store_llm_usage_of_runs(db, of->tenant->id, &ids, on_report, &s, err);
     if (status == 0)
         settle(&s);
     buf_done(&s.run_id);
+    map_done(&s.runs);
     price_book_release(s.book);
     return status;
 }

@@ -20,7 +20,7 @@
     "SELECT r.run_no, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"                   \
     " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
 #define CANDIDATES                                                                                 \
-    "SELECT r.run_no, r.run_id, r.start_at, r.last_at FROM runs r"                                 \
+    "SELECT r.run_no, r.run_id, r.start_at FROM runs r"                                            \
     " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
 #define FLOOR "SELECT r.start_at, r.run_id FROM runs r" BETWEEN
 #define NEWEST_FIRST " ORDER BY r.start_at DESC, r.run_id DESC"
@@ -342,7 +342,7 @@ static bool add_candidate(void *ctx, const struct db_row *row)
 
     run->run_no = db_get_int(row, 0);
     run->run_id = rows_text(rows->arena, row, 1);
-    run->times = (struct run_times){ db_get_int(row, 2), db_get_int(row, 3) };
+    run->start_at = db_get_int(row, 2);
     return true;
 }
 

@@ -63,15 +63,11 @@ struct run_page {
 int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
                    struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
 
-struct run_times {
-    int64_t start_at, last_at;
-};
-
 /* A run that matches, without its texts. */
 struct run_candidate {
     int64_t run_no;
     struct str run_id;
-    struct run_times times;
+    int64_t start_at;
     struct run_spent spent;
     struct opt_int key; /* for sorting, set by the caller */
 };

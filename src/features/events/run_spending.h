@@ -6,7 +6,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/map.h"
 #include "shape/shape.h"
 
 struct db;
@@ -20,11 +19,16 @@ struct run_spent {
     struct str cost_text;  /* in dollars; null: none */
 };
 
-/* The runs to sum up, from their ids to their struct run_spent, and when they reported. */
+struct spending_run {
+    struct str run_id;
+    struct run_spent *spent; /* to be filled; it is zeros */
+};
+
+/* The runs to sum up, each once. */
 struct run_spending {
     const struct tenant_entry *tenant;
-    int64_t since, until;
-    struct map runs;
+    const struct spending_run *runs;
+    size_t n;
     struct arena *arena; /* of the texts */
 };
 

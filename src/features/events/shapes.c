@@ -198,7 +198,7 @@ SHAPE_END(run_narrative_shape, "RunNarrative", .doc = "A run and its events, or 
 #define OWNER struct runs_query
 SHAPE_BEGIN(runs_query_shape)
     { BOOL(include_steps),  .absent = "false", .doc = "Adds the in_progress events." },
-    { BOOL(include_cost),   .absent = "false", .doc = "Adds tokens and cost, as reported from a minute before the first of the runs started to an hour after the last event of any." },
+    { BOOL(include_cost),   .absent = "false", .doc = "Adds tokens and cost of all that was reported with the run's id." },
     { STR(since),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
     { STR(until),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
     { INT(limit),           .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },

@@ -2,6 +2,8 @@
  *
  * The database cannot sort by cost, which depends on prices: the runs that
  * match are read without their texts, sorted here, and the first ones loaded.
+ * What bounds it: the newest scan_max runs are examined, and the reports of
+ * those that match are read by their run ids.
  */
 #pragma once
 #include <stdbool.h>
@@ -29,6 +31,6 @@ bool run_order_is_spending(int order);
 int run_ranking_read(struct db *db, const struct run_ranking *ranking, struct arena *arena,
                      struct run_page *ret, struct error *err) MUST_CHECK;
 
-/* What the runs of any page spent. */
+/* What the runs of any page spent: reads the reports of these runs and no others. */
 int run_ranking_fill(struct db *db, const struct run_ranking *ranking, struct arena *arena,
                      struct run_page *page, struct error *err) MUST_CHECK;
