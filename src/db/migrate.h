@@ -17,9 +17,9 @@ extern const size_t n_migrations;
 
 /* Applies what is missing, each step in a transaction of its own under a lock that other processes
  * wait for. Programs that use the database meanwhile are not held up: a step that waits for one of
- * their locks gives up after half a second and is tried again, for a minute, and an index of a large
- * table is built beside them. ERR_SCHEMA when the
- * database is newer than this program, and one of its steps is not for it. */
+ * their locks gives up after half a second and is tried again, for a minute, and an index of a
+ * large table is built beside them. ERR_SCHEMA when the database is newer than this program, and
+ * one of its steps is not for it. */
 int store_migrate(struct db *db, struct error *err) MUST_CHECK;
 
 /* Read-only: is this a muster database, of a version that this program knows or can migrate from?

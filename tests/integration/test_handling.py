@@ -1,12 +1,15 @@
 """Alerts that help: failing agents counted, rules for runs, acknowledgements, notes, reminders."""
 
 import json
+import threading
 import uuid
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 
 import pytest
 from people import tenant_person
-from stored import change, of_tenant
+from postgres import Session
+from stored import change, of_tenant, stored
 from test_alerts import (
     ALLOWED,
     DAY,
@@ -316,10 +319,40 @@ def test_a_history_has_a_hundred_entries(world, clock):
     for i in range(100):
         assert person.post(path + "/notes", {"note": f"note {i}"}).status == 200
     assert person.post(path + "/notes", {"note": "one more"}).status == 409
+    assert alerts(world)[0]["note"] == "note 99"  # the refused one was taken back
     body = {"alert_ids": [alert["alert_id"]]}
     assert person.post(world.path("alerts/acknowledge"), body).json() == {"acknowledged": 1}
     entries = person.get(path + "/history").json()["entries"]
     assert [e["note"] for e in entries] == [f"note {i}" for i in range(100)]
+    person.close()
+
+
+def waiting_for_a_lock(server, statement):
+    sql = (
+        "SELECT COUNT(*) AS n FROM pg_stat_activity WHERE datname = current_database()"
+        f" AND wait_event_type = 'Lock' AND query LIKE '{statement}%'"
+    )
+    return stored(server, sql)[0]["n"] > 0
+
+
+def test_a_note_on_an_alert_that_another_node_deletes_leaves_nothing(world, clock, store):
+    if store != "postgres":
+        pytest.skip("SQLite has one node, whose writer does one change after the other")
+    (alert,) = silent(world, clock, "a").values()
+    alert_id, person = alert["alert_id"], tenant_person(world, "member")
+    answers = []
+    path = world.path(f"alerts/{alert_id}/notes")
+    notes = threading.Thread(target=lambda: answers.append(person.post(path, {"note": "on it"})))
+    with closing(Session(world.server.database)) as other:
+        other.run("BEGIN")
+        other.run(f"DELETE FROM alerts WHERE alert_id = '{alert_id}'")
+        notes.start()
+        until(lambda: waiting_for_a_lock(world.server, "UPDATE alerts SET note"), 60)
+        other.run("COMMIT")
+        notes.join()
+    assert answers[0].status == 404, answers[0].body
+    left = f"SELECT entry_id FROM alert_history WHERE alert_id = '{alert_id}'"
+    assert stored(world.server, left) == []
     person.close()
 
 

@@ -23,22 +23,41 @@ static struct alert_entry_row entry_of(const struct handling *by, struct str ale
                                        by->actor, by->note } };
 }
 
+/* Adds the note to the alert, which is locked by that until the transaction ends: it is not deleted
+ * before its history has the entry, too. */
+static int set_note(const struct handling *by, struct str alert_id, struct error *err)
+{
+    bool found;
+
+    if (store_alert_note(by->db, by->tenant_id, alert_id, by->note, &found, err) != 0)
+        return -1;
+    return found ? 0 : not_found(alert_id, err);
+}
+
+/* Adds the entry, unless the history is full. The alert is locked by the caller's change of it. */
+static int add_entry(const struct handling *by, struct str alert_id, struct str what,
+                     bool *ret_full, struct error *err)
+{
+    const struct alert_entry_row row = entry_of(by, alert_id, what);
+
+    if (store_alert_history_is_full(by->db, by->tenant_id, alert_id, ret_full, err) != 0)
+        return -1;
+    if (*ret_full)
+        return 0;
+    if (!str_is_null(by->note))
+        stored_bytes_add(by->bytes, by->tenant_id, (int64_t)(STORED_ROW_BYTES + by->note.len));
+    return store_alert_history_add(by->db, &row, err);
+}
+
 /* Adds the entry, and its note to the alert. A full history stays as it is. */
 static int record(const struct handling *by, struct str alert_id, struct str what,
                   struct error *err)
 {
-    const struct alert_entry_row row = entry_of(by, alert_id, what);
     bool full;
 
-    if (store_alert_history_is_full(by->db, by->tenant_id, alert_id, &full, err) != 0)
+    if (!str_is_null(by->note) && set_note(by, alert_id, err) != 0)
         return -1;
-    if (!full && store_alert_history_add(by->db, &row, err) != 0)
-        return -1;
-    if (str_is_null(by->note))
-        return 0;
-    if (!full)
-        stored_bytes_add(by->bytes, by->tenant_id, (int64_t)(STORED_ROW_BYTES + by->note.len));
-    return store_alert_note(by->db, by->tenant_id, alert_id, by->note, err);
+    return add_entry(by, alert_id, what, &full, err);
 }
 
 /* Reads the alert again and tells those who listen. */
@@ -49,6 +68,8 @@ static int publish(const struct handling *by, struct str alert_id, struct alert 
 
     if (store_alert(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
         return -1;
+    if (str_is_null(row.alert_id)) /* deleted since it was found */
+        return not_found(alert_id, err);
     alert_notes_add_change(by->notes, &row);
     if (ret != NULL)
         *ret = alerts_answer(&row);
@@ -134,18 +155,13 @@ int handling_unacknowledge(const struct handling *by, struct str alert_id, struc
 int handling_note(const struct handling *by, struct str alert_id, struct alert *ret,
                   struct error *err)
 {
-    bool found, full;
+    bool full;
 
-    if (find(by, alert_id, &found, err) != 0)
+    if (set_note(by, alert_id, err) != 0 ||
+        add_entry(by, alert_id, STR_LIT("note"), &full, err) != 0)
         return -1;
-    if (!found)
-        return not_found(alert_id, err);
-    if (store_alert_history_is_full(by->db, by->tenant_id, alert_id, &full, err) != 0)
-        return -1;
-    if (full)
+    if (full) /* the note is taken back with the transaction */
         return err_set(err, ERR_CONFLICT, "The alert has %d entries already", ALERT_HISTORY_MAX);
-    if (record(by, alert_id, STR_LIT("note"), err) != 0)
-        return -1;
     return publish(by, alert_id, ret, err);
 }
 

@@ -71,9 +71,14 @@ int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert
 }
 
 int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
-                     struct error *err)
+                     bool *ret_found, struct error *err)
 {
-    return db_run(db, &set_note, DB_ARGS(db_int(tenant_id), db_text(alert_id), db_text(note)), err);
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id), db_text(note));
+
+    if (db_run(db, &set_note, args, err) != 0)
+        return -1;
+    *ret_found = db_changes(db) > 0;
+    return 0;
 }
 
 int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,

@@ -26,9 +26,9 @@ int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bo
 int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
                               bool *ret_first, struct error *err) MUST_CHECK;
 
-/* Sets the alert's newest note. */
+/* Sets the alert's newest note. *ret_found is false when there is no such alert. */
 int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
-                     struct error *err) MUST_CHECK;
+                     bool *ret_found, struct error *err) MUST_CHECK;
 
 /* Was its message not repeated since `before`? Then it is now; when several processes ask, one is
  * told so. */
