@@ -91,16 +91,18 @@ static void set_request(CURL *curl, const char *url, const struct client_request
     }
 }
 
-/* OpenSSL's numbers, which libcurl hands on; a certificate for another name has none. */
-enum { CERT_OF_THIS_NAME = 0, CERT_NOT_YET_VALID = 9, CERT_EXPIRED = 10 };
+/* OpenSSL's numbers, which libcurl hands on. It compares names last, when the chain is in order,
+ * and depending on its version has then taken over OpenSSL's verdict or still has its own first
+ * value. */
+enum { CERT_IN_ORDER = 0, CERT_WITHOUT_VERDICT = 1, CERT_NOT_YET_VALID = 9, CERT_EXPIRED = 10 };
 
 static int refuse_certificate(const struct remote *to, const struct answer *answer,
                               struct error *err)
 {
-    long verdict = CERT_OF_THIS_NAME;
+    long verdict = CERT_IN_ORDER;
 
     curl_easy_getinfo(answer->curl, CURLINFO_SSL_VERIFYRESULT, &verdict);
-    if (verdict == CERT_OF_THIS_NAME)
+    if (verdict == CERT_IN_ORDER || verdict == CERT_WITHOUT_VERDICT)
         return err_set(err, ERR_FORBIDDEN,
                        "the certificate of '%s' is not for that name; use one that it has (%s)",
                        to->server, answer->problem);

@@ -104,6 +104,12 @@ def test_a_link_works_once_also_when_it_is_used_many_times_at_once(server, tenan
     log_in(server, made["email"], f"{PASSWORD} {chosen}")
     again = show(server, made["token"])
     assert again.status == 404 and "was used already" in again.json()["detail"]
+    token = reset(platform_admin(server), made["email"])
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda n: accept(server, token, f"{OTHER_PASSWORD} {n}"), range(4)))
+    assert sorted(answer.status for answer in answers) == [200, 404, 404, 404]
+    (chosen,) = [n for n, answer in enumerate(answers) if answer.status == 200]
+    log_in(server, made["email"], f"{OTHER_PASSWORD} {chosen}")
 
 
 def test_a_platform_admin_invites_with_roles_in_several_tenants(server, tenant):
@@ -153,6 +159,9 @@ def test_a_new_link_takes_the_place_of_the_old_one_and_a_new_password_ends_it(se
     change = {"current_password": PASSWORD, "new_password": OTHER_PASSWORD}
     assert person.post("/api/v1/auth/password", change).status == 200
     assert accept(server, new).status == 404
+    new = reset(boss, email)
+    given = boss.request("PATCH", f"/api/v1/platform/users/{email}", {"password": PASSWORD})
+    assert given.status == 200 and accept(server, new).status == 404
 
 
 def test_an_invitation_never_changes_a_user_who_exists(server, tenant, admin):
@@ -215,6 +224,12 @@ def test_links_of_a_tenant_are_its_admins_alone(server, tenant, admin):
     assert platform_admin(server).delete(f"{PLATFORM}/{made['link_id']}").status == 404
     assert show(server, made["token"]).status == 200
     assert admin.post(PLATFORM, {"email": new_email()}).status == 403
+    boss = platform_admin(server)
+    of_all = invite(boss, PLATFORM, role="none")
+    listed = {whose: [one["link_id"] for one in boss.get(whose).json()["invitations"]]
+              for whose in (PLATFORM, tenant.path("invitations"))}  # fmt: skip
+    assert listed[tenant.path("invitations")] == [made["link_id"]]
+    assert of_all["link_id"] in listed[PLATFORM] and made["link_id"] not in listed[PLATFORM]
     assert admin.delete(path).json() == {"invitations": []}
     assert accept(server, made["token"]).status == 404
 
@@ -226,6 +241,10 @@ def test_links_end_when_their_maker_loses_the_role(server, tenant, admin):
     assert boss.request("PATCH", tenant.path(f"users/{admin.email}"), {"role": "member"}).status == 200
     assert accept(server, first["token"]).status == 404
     assert show(server, kept["token"]).status == 200
+    leaving = tenant_person(tenant, "admin")
+    last = invite(leaving, path)
+    assert boss.request("DELETE", tenant.path(f"users/{leaving.email}")).status == 200
+    assert [show(server, one["token"]).status for one in (last, kept)] == [404, 200]
     other = platform_admin(server)
     mine, theirs = invite(other, PLATFORM, role="platform_admin"), invite(other, path)
     assert boss.request("PATCH", f"/api/v1/platform/users/{other.email}", {"role": "none"}).status == 200

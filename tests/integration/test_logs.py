@@ -105,6 +105,7 @@ def test_nothing_a_client_sends_can_forge_or_colour_a_line(own_server):
     for line in log.decode().splitlines():
         assert re.match(r"^\d{4}-\d\d-\d\dT[\d:.]+Z (debug|info|warning|error) [a-z]+ ", line), line
         assert not line.endswith("forged=1")
+    assert rb' path="/\"quoted\"=x\\" status=404 ' in log  # what it says cannot end the field
 
 
 def test_the_level_silences(own_server):
@@ -138,7 +139,9 @@ def test_every_line_in_json_is_an_object_without_a_secret(own_server):
     odd = "/api/v1/%22%0a" + "x" * 3000 + "\u00e4\U0001f600\x85".encode().decode("latin-1") + f"?q={SECRET}"
     answer = client.get("/api/v1/limits", headers={"X-Secret": SECRET})
     raw = odd.encode("latin-1")
-    own_server.raw(b"GET " + raw + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    quoted = '/"status":200,\\"x\\'
+    for target in (raw, quoted.encode()):
+        own_server.raw(b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     client.post("/api/v1/telemetry", tenant.event(message=SECRET))
     tenant.client.close()
     client.close()
@@ -148,6 +151,7 @@ def test_every_line_in_json_is_an_object_without_a_secret(own_server):
     assert all(byte in b"\n" or 0x20 <= byte < 0x7F for byte in written)
     rows = [json.loads(line) for line in written.splitlines()]
     assert all({"time", "level", "event"} <= set(row) for row in rows)
+    assert [row["status"] for row in rows if row.get("path") == quoted] == [404]
     (line,) = [row for row in rows if row.get("request_id") == answer.headers["X-Request-Id"]]
     assert line["event"] == "access" and line["path"] == "/api/v1/limits" and line["status"] == 200
 

@@ -345,9 +345,11 @@ def test_a_sign_in_belongs_to_the_browser_that_began_it(server, tenant_here):
     subject, _ = new_person(server, [group])
     victim, thief = Visitor(server), Visitor(server)
     back = sign_in_there(victim.begin().json()["url"], subject)
-    assert thief.complete(back, flow="").status == 403  # no cookie
+    refused = thief.complete(back, flow="")  # no cookie
+    assert refused.status == 403 and "was not begun in this browser" in refused.json()["detail"]
     thief.begin()
-    assert thief.complete(back).status == 403  # the state of another browser
+    refused = thief.complete(back)  # the state of another browser: the provider is not even asked
+    assert refused.status == 403 and "Another sign-in was begun" in refused.json()["detail"]
     mixed = {**back, "state": sign_in_there(thief.begin().json()["url"], subject)["state"]}
     assert "invalid_grant" in thief.complete(mixed).json()["detail"]  # its code: PKCE
     other = victim.complete({**back, "iss": "https://evil.example"})

@@ -1,7 +1,9 @@
 """The command line from anywhere: over TLS, as the user of a personal access token."""
 
+import contextlib
 import json
 import socket
+import ssl
 import subprocess
 import threading
 
@@ -34,6 +36,7 @@ def away(store, tmp_path_factory):
                                   timeout=COMMAND_S, check=False, cwd=folder, env={})  # fmt: skip
 
         run.server, run.email, run.folder, run.token = server, email, folder, token
+        run.certificate = certificate
         until(lambda: run("tenant", "list").returncode == 0)  # another process made the token
         yield run
 
@@ -82,10 +85,27 @@ def test_a_token_without_tls_is_given_to_no_proxy(server, tmp_path):
 def test_a_certificate_that_is_not_trusted_is_refused(away):
     done = away("tenant", "list", ca=None)
     assert done.returncode == 1 and "give the one of its authority with --server-ca FILE" in done.stderr
-    done = away("tenant", "list", url=f"https://127.0.0.2:{away.server.address[1]}")
-    assert done.returncode == 1 and "--server-ca" not in done.stderr
     done = away("tenant", "list", ca=away.token)
     assert done.returncode == 1 and f"server_ca: '{away.token}' is not a file of certificates" in done.stderr
+
+
+def test_a_certificate_for_another_name_is_refused(away):
+    """One that is trusted, shown by an address that is not in it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(away.certificate.cert, away.certificate.key)
+
+    def greet():
+        connection, _ = other.accept()
+        with connection, contextlib.suppress(OSError):
+            context.wrap_socket(connection, server_side=True).close()
+
+    with socket.create_server(("127.0.0.2", 0)) as other:
+        greeting = threading.Thread(target=greet)
+        greeting.start()
+        done = away("tenant", "list", url=f"https://127.0.0.2:{other.getsockname()[1]}")
+        greeting.join()
+    assert (done.returncode, done.stdout) == (1, "") and "--server-ca" not in done.stderr
+    assert "is not for that name" in done.stderr, done.stderr
 
 
 def test_tls_where_there_is_none_and_none_where_there_is_are_told_apart(away, server):
