@@ -9,6 +9,7 @@ import "./explorer.suite.mjs";
 import "./workflows.suite.mjs";
 import "./spans.suite.mjs";
 import "./figures.suite.mjs";
+import "./numbers.suite.mjs";
 import "./agent.suite.mjs";
 import "./settings.suite.mjs";
 import "./alerts.suite.mjs";

@@ -181,6 +181,40 @@ def test_trouble_is_listed_first_and_counted_by_the_server(own_server, clock):
     tenant.client.close()
 
 
+def test_agents_are_listed_by_name_and_by_when_they_were_seen(own_server, clock):
+    tenant = own_server.add_tenant()
+    for name in ("new-b", "new-a"):
+        register(tenant, name, interval_seconds=60)
+    for name in ("c", "A", "b"):
+        report(tenant, name)
+        clock.advance(60)
+
+    def names(order, **query):
+        got = page(tenant, order=order, **query)
+        assert got["next"] is None
+        assert (got["counts"]["unscheduled"], got["counts"]["never_reported"]) == (3, 2)
+        return [a["agent_name"] for a in got["agents"]]
+
+    by_name, never = ["A", "b", "c", "new-a", "new-b"], ["new-a", "new-b"]
+    expected = {
+        ("agent", "false"): by_name,
+        ("agent", "true"): by_name[::-1],
+        ("last_seen", "false"): ["b", "A", "c", *never],
+        ("last_seen", "true"): ["c", "A", "b", *never],
+    }
+    for (order, reverse), wanted in expected.items():
+        assert names(order, reverse=reverse) == wanted
+        for offset in range(len(wanted) + 2):
+            part = names(order, reverse=reverse, offset=offset, limit=2)
+            assert part == wanted[offset : offset + 2], (order, reverse, offset)
+        chosen = names(order, reverse=reverse, state="never_reported")
+        assert chosen == [name for name in wanted if name in never]
+    report(tenant, "c")
+    assert names("last_seen")[0] == "c", "what is seen now counts, before it is stored"
+    assert names("agent", reverse="false", state="silent") == []
+    tenant.client.close()
+
+
 NAMES = ["", "A", "B b", "a", "a/b", "b", "z", "ä", "Ω", "日本"]  # in the order of their bytes
 
 

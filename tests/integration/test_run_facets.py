@@ -121,6 +121,37 @@ def test_the_range_and_a_text_hold_for_the_numbers(filled):
     assert counted(filled, agent_name="unheard-of")[0]["runs"] == 0
 
 
+def test_failed_runs_without_a_type_are_counted_and_listed(filled):
+    run = "3f2b8c1e-9a4d-4e6f-8b7a-{:012}"
+    empty = {"error_type": "", "error_message": "gave up"}
+    for number, more in ((100, {}), (101, empty), (102, {"error_message": "gave up"})):
+        times = [(T0 + timedelta(hours=1, minutes=number, seconds=s)).isoformat() for s in (0, 1)]
+        shared = {"run_id": run.format(number), "agent_name": "reader", "agent_version": "9"}
+        events = [
+            filled.event(**shared, timestamp=times[0]),
+            filled.event(**shared, timestamp=times[1], event="failed", **more),
+        ]
+        assert filled.client.post(BATCH, {"events": events}).status == 202
+    wanted = [run.format(number) for number in (102, 101, 100)]
+    for query in ({}, {"order": "duration"}, {"agent_name": "reader", "status": "failed"}, {"ascending": "true"}):
+        listed = ask(filled, "runs", untyped="true", **query)["runs"]
+        assert {one["run_id"] for one in listed} == set(wanted), query
+    assert ask(filled, "runs", untyped="true", status="completed")["runs"] == []
+    totals = ask(filled, "totals", time_range=f"{T0.isoformat()}/{(T0 + timedelta(days=1)).isoformat()}")
+    assert {one["error_type"]: one["runs"] for one in totals["errors"]}[""] == 3
+    answer, found = counted(filled)
+    assert answer["untyped"] == 3 and "" not in found["error_type"]
+    answer, found = counted(filled, untyped="true")
+    assert (answer["runs"], answer["untyped"]) == (3, 3)
+    assert found["status"] == {"failed": 3} and found["agent_version"] == {"9": 3}
+    assert found["error_type"] == expected("error_type"), "what could be chosen instead"
+    assert counted(filled, agent_name="payer")[0]["untyped"] == 0
+    assert counted(filled, error_type="Timeout")[0]["untyped"] == 3
+    both = filled.client.get(filled.path("dashboard/runs?untyped=true&error_type=Timeout"))
+    assert both.status == 422 and both.json()["detail"][0]["loc"] == ["query", "error_type"]
+    assert filled.client.get(filled.path("dashboard/facets?untyped=true&error_type=x")).status == 422
+
+
 def test_only_the_newest_ten_thousand_runs_are_counted(tenant):
     for first in range(0, 10_500, 500):
         events = [

@@ -21,14 +21,16 @@ struct counting {
     struct map counts[N_FACETS]; /* value -> struct facet_value */
     unsigned facets;             /* bits of those that this pass counts */
     bool all;                    /* this pass counts the runs that match all filters, too */
-    int64_t runs, examined, oldest;
+    int64_t runs, untyped, examined, oldest;
 };
 
 static void count_value(struct counting *c, enum facet facet, struct str value)
 {
     struct facet_value *found;
 
-    if (str_is_null(value) || value.len == 0)
+    if (facet == BY_ERROR && !str_is_null(value) && value.len == 0)
+        c->untyped++;
+    if (value.len == 0)
         return;
     found = map_get(&c->counts[facet], value);
     if (found == NULL) {
@@ -39,14 +41,19 @@ static void count_value(struct counting *c, enum facet facet, struct str value)
     found->runs++;
 }
 
+/* Empty: it failed without a type. */
+static struct str error_of(const struct run_facets_row *row)
+{
+    return row->status == RUN_FAILED && row->error_type.len == 0 ? STR_LIT("") : row->error_type;
+}
+
 /* A run that no filter leaves out counts for every facet, one that a single filter leaves out for
  * the facet of that filter. */
 static void count_run(void *ctx, const struct run_facets_row *row)
 {
     struct counting *c = ctx;
     const struct str values[N_FACETS] = { str_of(run_status_names[row->status]), row->agent_name,
-                                          row->agent_version, row->error_type,
-                                          row->workflow_run_id };
+                                          row->agent_version, error_of(row), row->workflow_run_id };
     int left_out = 0, by = -1;
 
     c->examined++;
@@ -141,6 +148,7 @@ static int load_facets(struct db *db, const struct tenant_entry *tenant,
     ret->agent_name = list_values(c, BY_AGENT);
     ret->agent_version = list_values(c, BY_VERSION);
     ret->error_type = list_values(c, BY_ERROR);
+    ret->untyped = c->untyped;
     ret->workflow_run_id = list_values(c, BY_WORKFLOW);
     return 0;
 }
@@ -155,7 +163,7 @@ int run_facets_read(struct db *db, const struct tenant_entry *tenant,
     c.wanted[BY_STATUS] = query->status < 0 ? STR_NULL : str_of(run_status_names[query->status]);
     c.wanted[BY_AGENT] = query->agent_name;
     c.wanted[BY_VERSION] = query->agent_version;
-    c.wanted[BY_ERROR] = query->error_type;
+    c.wanted[BY_ERROR] = query->untyped ? STR_LIT("") : query->error_type;
     c.wanted[BY_WORKFLOW] = query->workflow_run_id;
     if (db_begin(db, err) != 0)
         return -1;

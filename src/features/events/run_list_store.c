@@ -35,7 +35,7 @@
 #define IF_MORE                                                                                    \
     " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"                                             \
     " AND (CAST($10 AS TEXT) IS NULL OR r.agent_version = $10)"                                    \
-    " AND (CAST($11 AS TEXT) IS NULL OR r.error_type = $11)"                                       \
+    " AND (CAST($11 AS TEXT) IS NULL OR (COALESCE(r.error_type, '') = $11 AND " STATUS " = 2))"    \
     " AND (CAST($12 AS TEXT) IS NULL OR " HAS_PART("a.agent_name")                                 \
     " OR " HAS_PART("r.error_type") " OR " HAS_PART("r.error_message")                             \
     " OR " HAS_PART("r.closing_message") " OR " HAS_PART("r.step_message") ")"
@@ -64,7 +64,7 @@ const struct db_query run_list_workflow_page = {
     .sql = PAGE OF_WORKFLOW NEWEST_FIRST " LIMIT $6",
 };
 
-/* $8 is the status, $9 the agent (0: any), $10 the version, $11 the error type, $12 a pattern. For
+/* $8 is the status, $9 the agent (0: any), $10 the version, $11 the error type (empty: none), $12 a pattern. For
  * all runs, $7 is unused and 0. */
 static const struct db_query filtered_page = {
     .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",

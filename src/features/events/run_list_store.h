@@ -33,7 +33,7 @@ struct run_filter {
     int64_t agent_id;               /* 0: any */
     int status;                     /* enum run_status; -1: any */
     struct str workflow_run_id;     /* null: any */
-    struct str version, error_type; /* null: any */
+    struct str version, error_type; /* null: any; an empty type: failed without one */
     struct str part;                /* of a name, an error or a message; null: any */
     int order; /* enum run_order; any but ORDER_STARTED descending sorts scan_max runs */
     bool ascending;

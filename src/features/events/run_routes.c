@@ -49,7 +49,7 @@ static bool is_short(const struct runs_query *query)
 {
     const bool filters = query->status >= 0 || runs_query_is_sorted(query) ||
                          !str_is_null(query->agent_version) || !str_is_null(query->error_type) ||
-                         !str_is_null(query->q) ||
+                         !str_is_null(query->q) || query->untyped ||
                          (!str_is_null(query->agent_name) && !str_is_null(query->workflow_run_id));
 
     return !filters && !query->include_steps && !query->include_cost && query->limit <= SHORT_PAGE;

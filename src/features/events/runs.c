@@ -206,7 +206,7 @@ static struct run_filter filter_of(const struct runs_query *query)
                                 .status = query->status,
                                 .workflow_run_id = query->workflow_run_id,
                                 .version = query->agent_version,
-                                .error_type = query->error_type,
+                                .error_type = query->untyped ? STR_LIT("") : query->error_type,
                                 .part = query->q,
                                 .order = query->order,
                                 .ascending = query->ascending,

@@ -21,11 +21,20 @@ bool runs_query_is_sorted(const struct runs_query *query)
     return query->order != 0 || query->ascending;
 }
 
+/* A run without a type of error has no type to filter by. */
+static void check_error_type(struct problems *problems, struct arena *arena, struct str error_type,
+                             bool untyped)
+{
+    if (untyped && !str_is_null(error_type))
+        rule_refuse_text(problems, arena, "error_type", error_type, "Leave it out with untyped");
+}
+
 static void check_runs(void *value, struct arena *arena, struct problems *problems)
 {
     struct runs_query *q = value;
 
     rule_check_since_until(problems, arena, q->since, q->until, &q->range);
+    check_error_type(problems, arena, q->error_type, q->untyped);
     q->after = RUN_CURSOR_TOP;
     if (!str_is_null(q->cursor) && !run_cursor_parse(q->cursor, &q->after))
         rule_refuse_text(problems, arena, "cursor", q->cursor,
@@ -40,6 +49,7 @@ static void check_facets(void *value, struct arena *arena, struct problems *prob
     struct run_facets_query *q = value;
 
     rule_check_since_until(problems, arena, q->since, q->until, &q->range);
+    check_error_type(problems, arena, q->error_type, q->untyped);
 }
 
 static void check_narrative(void *value, struct arena *arena, struct problems *problems)
@@ -208,6 +218,7 @@ SHAPE_BEGIN(runs_query_shape)
     { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
     { STR(agent_version),   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent." },
     { STR(error_type),      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error." },
+    { BOOL(untyped),        .absent = "false", .doc = "Only runs that failed without a type of error." },
     { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters." },
     { ENUM(order),          .absent = "\"started\"", .choices = run_order_names, .doc = "What the list is sorted by, descending. Any order but the newest first sorts the newest 10,000 runs of the range (with q: 2,000), and has no pages." },
     { BOOL(ascending),      .absent = "false", .doc = "The other direction." },
@@ -224,6 +235,7 @@ SHAPE_BEGIN(run_facets_query_shape)
     { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },
     { STR(agent_version),   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent." },
     { STR(error_type),      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error." },
+    { BOOL(untyped),        .absent = "false", .doc = "Only runs that failed without a type of error." },
     { STR(q),               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters." },
 SHAPE_END(run_facets_query_shape, "RunFacetsQuery", .rules = check_facets,
           .example = EXAMPLE({"status": "failed"}));
@@ -245,6 +257,7 @@ SHAPE_BEGIN(run_facets_shape)
     { LIST(agent_name, facet_value_shape),      .flags = F_REQUIRED, .doc = "By agent; the 20 most frequent, and the chosen one." },
     { LIST(agent_version, facet_value_shape),   .flags = F_REQUIRED, .doc = "By version, the same way." },
     { LIST(error_type, facet_value_shape),      .flags = F_REQUIRED, .doc = "By type of error, the same way." },
+    { INT(untyped),                             .flags = F_REQUIRED, .doc = "Runs that failed without a type of error, counted like one." },
     { LIST(workflow_run_id, facet_value_shape), .flags = F_REQUIRED, .doc = "By workflow, the same way." },
 SHAPE_END(run_facets_shape, "RunFacets", .doc = "Numbers of runs by the values of each filter.",
           .example = EXAMPLE({"runs": 41, "examined_since": null}));

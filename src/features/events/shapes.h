@@ -119,6 +119,7 @@ struct runs_query {
     int status;                              /* enum run_status; -1: any */
     struct str workflow_run_id;              /* null */
     struct str agent_version, error_type, q; /* null */
+    bool untyped;                            /* failed without a type of error */
     int order;                               /* enum run_order */
     bool ascending;
 
@@ -140,6 +141,7 @@ struct run_facets_query {
     struct str since, until, agent_name;                      /* null */
     int status;                                               /* enum run_status; -1: any */
     struct str workflow_run_id, agent_version, error_type, q; /* null */
+    bool untyped;                                             /* failed without a type */
 
     struct time_range range; /* since and until, resolved when the query was read */
 };
@@ -156,6 +158,7 @@ struct run_facets {
     int64_t examined_since; /* TIME_NULL: all runs of the range were counted */
     struct list status, agent_name, agent_version, error_type,
         workflow_run_id; /* of struct facet_value, most frequent first */
+    int64_t untyped;     /* runs that failed without a type of error */
 };
 
 extern const struct shape run_facets_query_shape; /* "RunFacetsQuery" */

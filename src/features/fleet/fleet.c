@@ -225,8 +225,8 @@ int fleet_list(struct db *db, const struct fleet_view *view, const struct agents
         return -1;
     r = schedules_windows(db, view->tenant->id, arena, &seen.windows, err);
     if (r == 0)
-        r = query->order == AGENTS_BY_TROUBLE ? load_ranked(&p, ret, err)
-                                              : load_page(&p, &ret->next, err);
+        r = query->order == AGENTS_BY_NAME ? load_page(&p, &ret->next, err)
+                                           : load_ranked(&p, ret, err);
     db_rollback(db);
     ret->agents = (struct list){ p.agents, p.n };
     return r;

@@ -26,8 +26,8 @@ struct fleet_view {
 };
 
 /* A page of agents; in the arena. By name, one page scans at most 10,000 agents and is limited in
- * size, so it may be short; only a null `next` is the end. By trouble, every page reads what the
- * states of all agents are derived from. */
+ * size, so it may be short; only a null `next` is the end. In any other order, every page reads
+ * what the states of all agents are derived from. */
 int fleet_list(struct db *db, const struct fleet_view *view, const struct agents_query *query,
                struct arena *arena, struct agent_list *ret, struct error *err) MUST_CHECK;
 

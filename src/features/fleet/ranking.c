@@ -1,4 +1,4 @@
-/* ranking.c - all agents of a tenant by state, the ones in trouble first. */
+/* ranking.c - all agents of a tenant in any order, counted by state. */
 #include "features/fleet/ranking.h"
 
 #include <stdlib.h>
@@ -19,16 +19,22 @@ static const enum liveness_state by_trouble[] = {
 
 _Static_assert(sizeof(by_trouble) / sizeof(*by_trouble) == LIVENESS_STATES, "each state once");
 
-/* The agents of one state, by name. */
+struct ranked {
+    int64_t agent_id;
+    int64_t last_seen_at; /* TIME_NULL */
+};
+
+/* Agents that were added by name. By trouble there is a rank for each state; by agent, one; by last
+ * seen, one for those that were seen and one for the others. */
 struct rank {
-    int64_t *agent_ids;
+    struct ranked *agents;
     size_t n, room;
 };
 
 struct scan {
     const struct fleet_view *view;
     const struct agents_query *query;
-    struct rank ranks[LIVENESS_STATES];
+    struct rank ranks[LIVENESS_STATES]; /* the first is listed first */
     size_t counts[LIVENESS_STATES];
 };
 
@@ -54,13 +60,27 @@ bool fleet_name_matches(const struct agents_query *query, struct str agent_name)
     return false;
 }
 
-static void add_to_rank(struct rank *rank, int64_t agent_id)
+static void add_to_rank(struct rank *rank, const struct ranked *agent)
 {
     if (rank->n == rank->room) {
         rank->room = rank->room == 0 ? 64 : rank->room * 2;
-        rank->agent_ids = mem_resize(rank->agent_ids, rank->room * sizeof(*rank->agent_ids));
+        rank->agents = mem_resize(rank->agents, rank->room * sizeof(*rank->agents));
     }
-    rank->agent_ids[rank->n++] = agent_id;
+    rank->agents[rank->n++] = *agent;
+}
+
+/* The rank that the agent belongs to. */
+static size_t place_of(const struct scan *scan, enum liveness_state state, int64_t last_seen_at)
+{
+    size_t place = 0;
+
+    if (scan->query->order == AGENTS_BY_LAST_SEEN)
+        return last_seen_at == TIME_NULL;
+    if (scan->query->order != AGENTS_BY_TROUBLE)
+        return 0;
+    while (by_trouble[place] != state)
+        place++;
+    return place;
 }
 
 static void add_agent(void *ctx, const struct fleet_sign *sign)
@@ -82,7 +102,41 @@ static void add_agent(void *ctx, const struct fleet_sign *sign)
     state = liveness_of(&facts, view->now_us).state;
     scan->counts[state]++;
     if (scan->query->state < 0 || scan->query->state == (int)state)
-        add_to_rank(&scan->ranks[state], sign->agent_id);
+        add_to_rank(&scan->ranks[place_of(scan, state, facts.last_seen_at)],
+                    &(struct ranked){ sign->agent_id, facts.last_seen_at });
+}
+
+/* The latest first; at the same time, in an order that stays. */
+static int compare_last_seen(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->last_seen_at != y->last_seen_at)
+        return x->last_seen_at > y->last_seen_at ? -1 : 1;
+    return x->agent_id < y->agent_id ? -1 : x->agent_id > y->agent_id;
+}
+
+static void reverse(struct rank *rank)
+{
+    for (size_t i = 0; i < rank->n / 2; i++) {
+        const struct ranked first = rank->agents[i];
+
+        rank->agents[i] = rank->agents[rank->n - 1 - i];
+        rank->agents[rank->n - 1 - i] = first;
+    }
+}
+
+/* Sorts the first rank, which all agents of the orders but trouble are in that have a place. */
+static void sort_first(struct scan *scan)
+{
+    struct rank *rank = &scan->ranks[0];
+
+    if (scan->query->order == AGENTS_BY_TROUBLE || rank->n == 0)
+        return;
+    if (scan->query->order == AGENTS_BY_LAST_SEEN)
+        qsort(rank->agents, rank->n, sizeof(*rank->agents), compare_last_seen);
+    if (scan->query->reverse)
+        reverse(rank);
 }
 
 /* Copies the page of the query out of the ranks. */
@@ -93,10 +147,10 @@ static void take_page(const struct scan *scan, struct arena *arena, struct fleet
     ret->agent_ids = ARENA_ARRAY(arena, int64_t, limit);
     ret->n = 0;
     for (size_t i = 0; i < LIVENESS_STATES; i++) {
-        const struct rank *rank = &scan->ranks[by_trouble[i]];
+        const struct rank *rank = &scan->ranks[i];
 
         for (size_t at = skip; at < rank->n && ret->n < limit; at++)
-            ret->agent_ids[ret->n++] = rank->agent_ids[at];
+            ret->agent_ids[ret->n++] = rank->agents[at].agent_id;
         skip -= skip < rank->n ? skip : rank->n;
     }
 }
@@ -120,10 +174,11 @@ int fleet_rank(struct db *db, const struct fleet_view *view, const struct agents
     int r = store_fleet_signs(db, view->tenant->id, add_agent, &scan, err);
 
     if (r == 0) {
+        sort_first(&scan);
         take_page(&scan, arena, ret);
         ret->counts = counts_of(scan.counts);
     }
     for (size_t i = 0; i < LIVENESS_STATES; i++)
-        free(scan.ranks[i].agent_ids);
+        free(scan.ranks[i].agents);
     return r;
 }

@@ -1,4 +1,4 @@
-/* ranking.h - all agents of a tenant by state, the ones in trouble first. */
+/* ranking.h - all agents of a tenant in any order, counted by state. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -7,8 +7,8 @@
 struct db;
 struct fleet_view;
 
-/* The tenant's agents that match the name and state of a query: those in trouble first, by name
- * within a state. Names are compared only while they are read, so 8 bytes are kept for each. */
+/* The tenant's agents that match the name and state of a query, in its order. Names are compared
+ * only while they are read, so 16 bytes are kept for each. */
 struct fleet_ranking {
     int64_t *agent_ids; /* the page of the query: `limit` after `offset` */
     size_t n;

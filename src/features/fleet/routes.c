@@ -57,7 +57,7 @@ static int read_workflow(struct api_call *call, struct db *db, struct error *err
 const struct route fleet_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = read_agents, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
       .id = "list_agents", .summary = "List agents and their state",
-      .description = "Sorted by name, or with `order=trouble` by state, with counts. `state` is `up`, `late` or `silent` by its schedule; `unscheduled` if it reports without one or it is paused, `never_reported` if it was only registered, or `disabled`. By name, pass `next` as `cursor` to read on; by trouble, use `offset`." },
+      .description = "Sorted by name; with `order=trouble` by state, with `agent` by name and with `last_seen` by time, these three with counts. `state` is `up`, `late` or `silent` by its schedule; `unscheduled` if it reports without one or it is paused, `never_reported` if it was only registered, or `disabled`. By name, pass `next` as `cursor` to read on; in the other orders, use `offset`." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = read_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
       .id = "get_agent", .summary = "Get an agent",
       .description = "Its state, what it declared, counts and versions of its newest 1,000 runs, and the model and command policy in effect." },

@@ -8,7 +8,7 @@
 #include "shape/rule.h"
 #include "shape/table.h"
 
-const char *const agents_order_names[] = { "name", "trouble", NULL };
+const char *const agents_order_names[] = { "name", "trouble", "agent", "last_seen", NULL };
 
 static const int64_t totals_most_us = 400LL * 24 * 3600 * USEC_PER_SEC;
 
@@ -74,8 +74,9 @@ SHAPE_END(run_totals_shape, "RunTotals", .doc = "Runs and failures over time.",
 SHAPE_BEGIN(agents_query_shape)
     { INT(limit),         .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
     { STR(cursor),        .flags = F_NULL, .doc = "The next of the previous page, by name." },
-    { ENUM(order),        .absent = "\"name\"", .choices = agents_order_names, .doc = "trouble: silent, late, never_reported, up, unscheduled, disabled; by name within a state. Pages go by offset, and the answer has counts." },
-    { INT(offset),        .absent = "0", .least = 0, .most = 10000000, .doc = "With order trouble: agents before the page." },
+    { ENUM(order),        .absent = "\"name\"", .choices = agents_order_names, .doc = "trouble: silent, late, never_reported, up, unscheduled, disabled; by name within a state. agent: by name, too. last_seen: the latest first, and at the end by name those that were never seen. Of these three, pages go by offset, and the answer has counts." },
+    { BOOL(reverse),      .absent = "false", .doc = "With order agent or last_seen: the other direction. Agents that were never seen stay at the end." },
+    { INT(offset),        .absent = "0", .least = 0, .most = 10000000, .doc = "With any order but name: agents before the page." },
     { ENUM(state),        .flags = F_NULL, .choices = liveness_names, .doc = "Only agents in this state." },
     { STR(q),             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters match in either case." },
     { BOOL(include_runs), .absent = "false", .doc = "Adds recent_runs." },
@@ -134,9 +135,9 @@ SHAPE_END(agent_counts_shape, "AgentCounts", .doc = "Agents by state.",
 
 #define OWNER struct agent_list
 SHAPE_BEGIN(agent_list_shape)
-    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "By the bytes of the name, or by trouble." },
-    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page, or by trouble." },
-    { SHAPE(counts, struct agent_counts, agent_counts_shape), .flags = F_OMIT | F_NULL, .doc = "With order trouble: all agents whose name matches, by state." },
+    { LIST(agents, agent_listed_shape), .flags = F_REQUIRED, .doc = "In the order that was asked for; names by their bytes." },
+    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page, or any order but name." },
+    { SHAPE(counts, struct agent_counts, agent_counts_shape), .flags = F_OMIT | F_NULL, .doc = "With any order but name: all agents whose name matches, by state." },
 SHAPE_END(agent_list_shape, "AgentList", .doc = "A page of agents.",
           .example = EXAMPLE({"next": null}));
 #undef OWNER

@@ -12,7 +12,7 @@ struct agent_schedule;
 struct command_policy;
 struct config_schema_decl;
 
-enum agents_order { AGENTS_BY_NAME, AGENTS_BY_TROUBLE };
+enum agents_order { AGENTS_BY_NAME, AGENTS_BY_TROUBLE, AGENTS_BY_AGENT, AGENTS_BY_LAST_SEEN };
 
 extern const char *const agents_order_names[]; /* in that order, ends in NULL */
 
@@ -20,7 +20,8 @@ struct agents_query {
     int64_t limit;
     struct str cursor; /* null: from the first name */
     int order;         /* enum agents_order */
-    int64_t offset;    /* by trouble: agents left out before the page */
+    bool reverse;      /* of AGENTS_BY_AGENT and AGENTS_BY_LAST_SEEN */
+    int64_t offset;    /* but by name: agents left out before the page */
     int state;         /* enum liveness_state; -1: any */
     struct str q;      /* null: any name */
     bool include_runs;
@@ -55,8 +56,8 @@ struct agent_counts {
 
 struct agent_list {
     struct list agents;          /* of struct agent_listed */
-    struct str next;             /* cursor; null on the last page, and by trouble */
-    struct agent_counts *counts; /* by trouble, else NULL */
+    struct str next;             /* cursor; null on the last page, and without one */
+    struct agent_counts *counts; /* NULL by name */
 };
 
 struct agent_version {

@@ -8,13 +8,18 @@ export const homePath = (slug: string) => pathOf("t", slug, "overview");
 
 export const fleetPath = (slug: string) => pathOf("t", slug, "fleet");
 
-export const runsOf = (slug: string, agent_name: string) =>
-    href(pathOf("t", slug, "runs"), { agent_name, since: ALL_TIME });
+/** The runs of an agent, of all time; some of them with further filters. */
+export const runsOf = (slug: string, agent_name: string, filters: Record<string, string> = {}) =>
+    href(pathOf("t", slug, "runs"), { agent_name, since: ALL_TIME, ...filters });
 
 export const runPage = (slug: string, run_id: string) => href(pathOf("t", slug, "runs", run_id));
 
 export const agentPage = (slug: string, agent_name: string, tab: string | null = null) =>
     href(pathOf("t", slug, "agents", agent_name), { tab });
+
+/** What it did and what it cost in a range. */
+export const activityOf = (slug: string, agent_name: string, range: string) =>
+    href(pathOf("t", slug, "agents", agent_name), { tab: "activity", range });
 
 export const workflowsPath = (slug: string) => pathOf("t", slug, "workflows");
 

@@ -31,6 +31,9 @@ export function valueRange(low: number | null, high: number | null): [number, nu
     return [from < 0 ? from - margin : 0, to > 0 ? to + margin : 0];
 }
 
+/** Between the labels of an axis of counts: in halves, 2.5 would be written as 3. */
+export const WHOLE_STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
+
 /** Sums from zero: positive values upwards, negative ones downwards. */
 export function stacked(lines: readonly Values[]): number[][] {
     const up: number[] = [];

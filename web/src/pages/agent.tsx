@@ -64,7 +64,7 @@ function Overview({ slug, agent, onChange }: Props & { onChange: () => void }) {
             <ScheduleCard slug={slug} agent={agent} canEdit={admin} onChange={onChange} />
             <AgentKpis slug={slug} agent={agent} />
             <AgentContract agent={agent} />
-            <AgentVersions versions={agent.versions} />
+            <AgentVersions slug={slug} agent={agent} />
             {admin && <RemoveAgent slug={slug} agent_name={agent.agent_name} />}
         </>
     );

@@ -10,7 +10,7 @@ import { ExportMenu } from "../features/export/export_menu";
 import { call } from "../lib/api";
 import { chosen } from "../lib/choices";
 import type { PageProps } from "../lib/page";
-import { agentPage } from "../lib/paths";
+import { activityOf } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { chosenRange, PERIODS, rangeInWords } from "../lib/ranges";
 import { href, setQuery } from "../lib/route";
@@ -81,7 +81,7 @@ export default function Cost({ slug, query }: PageProps) {
         .map((one) => ({
             label: one.agent_name ?? "",
             value: valueOf(one, measure),
-            href: agentPage(slug, one.agent_name ?? ""),
+            href: activityOf(slug, one.agent_name ?? "", range),
             note:
                 measure === "cost" && one.cost === null
                     ? "no price"

@@ -19,6 +19,7 @@ import {
     Empty,
     ErrorNote,
     Heading,
+    Icon,
     Live,
     Pager,
     PeriodSelect,
@@ -51,6 +52,7 @@ function queryOf(query: URLSearchParams): Wanted {
     const order = Object.values(ORDERS).find((one) => one === query.get("order")) ?? "started";
     const ascending = query.get("ascending") === "true";
     const sorted = order !== "started" || ascending;
+    const untyped = query.get("untyped") === "true";
     return {
         limit: sorted ? SORTED_LIMIT : LIMIT,
         since: range === ALL_TIME ? null : from,
@@ -59,7 +61,8 @@ function queryOf(query: URLSearchParams): Wanted {
         agent_name: query.get("agent_name"),
         workflow_run_id: query.get("workflow_run_id"),
         agent_version: query.get("version"),
-        error_type: query.get("error_type"),
+        error_type: untyped ? null : query.get("error_type"),
+        untyped,
         q: query.get("q"),
         order,
         ascending,
@@ -138,8 +141,14 @@ function Filters({ slug, since, wanted, facets }: FiltersProps) {
                 placeholder="Error type"
                 known={valuesOf(facets?.error_type)}
                 value={wanted.error_type ?? ""}
-                onChange={(error_type) => change({ error_type })}
+                onChange={(error_type) => change({ error_type, untyped: null })}
             />
+            {wanted.untyped && (
+                <button type="button" onClick={() => change({ untyped: null }, false)}>
+                    No error type <Icon name="close" />
+                    <span class="visually-hidden"> (remove this filter)</span>
+                </button>
+            )}
             <SearchField
                 label="Version"
                 placeholder="Version"

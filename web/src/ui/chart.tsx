@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 
+import { count } from "../lib/format";
 import {
     distinct,
     divisorOf,
@@ -13,6 +14,7 @@ import {
     timeTicks,
     valueRange,
     type Values,
+    WHOLE_STEPS,
 } from "../lib/scale";
 import { useStore } from "../lib/store";
 import { onColoursChange } from "../lib/theme";
@@ -178,6 +180,7 @@ function axesOf(props: Props, divisor: number): uPlot.Axis[] {
             size: (_, values) =>
                 Math.max(32, ...(values ?? []).map((text) => text.length * DIGIT_PX + 14)),
             space: 30,
+            ...(props.format === count && { incrs: WHOLE_STEPS }),
             values: (_, at) => distinct(at.map((value) => props.format(value * divisor))),
         },
     ];

@@ -48,6 +48,8 @@ export interface Sorting {
     descending: boolean;
 }
 
+const TIMES = ["Started", "Last seen"]; // columns that the server sorts, the latest first
+
 /** Numbers fall and texts rise at the first click; the third returns to the list's own order. */
 function nextSorting(was: Sorting | null, title: string, fallsFirst: boolean): Sorting | null {
     if (was?.title !== title) return { title, descending: fallsFirst };
@@ -137,7 +139,7 @@ export function Table<Row>(props: TableProps<Row>) {
     const sortBy = (column: Column<Row>) => {
         const [first] = props.rows;
         const falls = order
-            ? (column.class ?? "").includes("number") || column.title === "Started"
+            ? (column.class ?? "").includes("number") || TIMES.includes(column.title)
             : first !== undefined && typeof column.by?.(first) === "number";
         const next = nextSorting(sorting, column.title, falls);
         if (order) order.onSort(next);

@@ -127,7 +127,7 @@ export function SecondFactorCard() {
             {codes !== null && <Codes codes={codes} onDone={() => setCodes(null)} />}
             {data && !data.active && (
                 <>
-                    <p class="hint">
+                    <p class="hint after-text">
                         With a second factor, signing in needs your password and a code of an
                         authenticator app.
                     </p>

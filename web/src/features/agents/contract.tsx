@@ -1,8 +1,9 @@
 // What an agent declared when it registered.
 
-import type { Agent, AgentVersion, IOField } from "api";
+import type { Agent, IOField } from "api";
 
 import { count } from "../../lib/format";
+import { runsOf } from "../../lib/paths";
 import { Card, Table, Time } from "../../ui";
 
 interface FieldsProps {
@@ -62,7 +63,8 @@ export function AgentContract({ agent }: { agent: Agent }) {
     );
 }
 
-export function AgentVersions({ versions }: { versions: AgentVersion[] }) {
+export function AgentVersions({ slug, agent }: { slug: string; agent: Agent }) {
+    const { agent_name, versions } = agent;
     if (versions.length < 2) return null;
     return (
         <Card title="Versions">
@@ -81,7 +83,11 @@ export function AgentVersions({ versions }: { versions: AgentVersion[] }) {
                         title: "Runs",
                         class: "fit number",
                         label: "runs",
-                        cell: (version) => count(version.runs),
+                        cell: (version) => (
+                            <a href={runsOf(slug, agent_name, { version: version.agent_version })}>
+                                {count(version.runs)}
+                            </a>
+                        ),
                     },
                     {
                         title: "First run",

@@ -36,11 +36,16 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
                     {count(counts.runs)}
                 </a>
                 {counts.in_progress > 0 && (
-                    <span class="muted"> {count(counts.in_progress)} running</span>
+                    <>
+                        {" "}
+                        <a href={runsOf(slug, agent.agent_name, { status: "in_progress" })}>
+                            {count(counts.in_progress)} running
+                        </a>
+                    </>
                 )}
             </Fact>
             <Fact label="Failed">
-                {count(counts.failed)}
+                <a href={runsOf(slug, agent.agent_name, { status: "failed" })}>{count(counts.failed)}</a>
                 {ended > 0 && (
                     <span class="muted"> {Math.round((counts.failed / ended) * 100)} %</span>
                 )}

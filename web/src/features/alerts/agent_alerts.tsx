@@ -77,13 +77,24 @@ function Uptime({ agent, silences, complete }: { agent: Agent; silences: Alert[]
                 keyOf={(month) => month.name}
                 columns={[
                     { title: "Month", cell: (month) => month.name },
-                    { title: "Uptime", class: "fit number", cell: (month) => <b>{share(month)}</b> },
+                    {
+                        title: "Uptime",
+                        class: "fit number",
+                        label: "uptime",
+                        cell: (month) => <b>{share(month)}</b>,
+                    },
                     {
                         title: "Silent",
                         class: "fit number",
+                        label: "silent",
                         cell: (month) => (month.silent === 0 ? "–" : duration(month.silent)),
                     },
-                    { title: "Times", class: "fit number", cell: (month) => month.times },
+                    {
+                        title: "Times",
+                        class: "fit number",
+                        label: "times",
+                        cell: (month) => month.times,
+                    },
                 ]}
             />
         </Card>

@@ -94,16 +94,14 @@ export function AgentRuns({ slug, agent_name, range }: Props) {
                 <Card title="Errors">
                     <Bars
                         rows={data.errors.map((one) => ({
-                            label: one.error_type || "without a type",
+                            label: one.error_type || "no error type",
                             value: one.runs,
-                            // no filter finds the runs without a type, and only those
-                            ...(one.error_type !== "" && {
-                                href: href(pathOf("t", slug, "runs"), {
-                                    since: listedRange(range, Date.now()),
-                                    status: "failed",
-                                    agent_name,
-                                    error_type: one.error_type,
-                                }),
+                            href: href(pathOf("t", slug, "runs"), {
+                                since: listedRange(range, Date.now()),
+                                status: "failed",
+                                agent_name,
+                                error_type: one.error_type,
+                                untyped: one.error_type === "" || null,
                             }),
                         }))}
                         format={count}

@@ -17,9 +17,10 @@ export type Filters = Query<typeof FACETS>;
 
 /** Counted for the filters of a list; of older pages they are not live. */
 export function useRunFacets(slug: string, filters: Filters, live: boolean) {
-    const { since, until, status, agent_name, workflow_run_id, agent_version, error_type, q } =
-        filters;
-    const query = { since, until, status, agent_name, workflow_run_id, agent_version, error_type, q };
+    const { since, until, status, agent_name, workflow_run_id, agent_version, q } = filters;
+    const { error_type, untyped } = filters;
+    const runs = { since, until, status, agent_name, workflow_run_id, agent_version };
+    const query = { ...runs, error_type, untyped, q };
     return useLiveQuery(
         live ? slug : "",
         `${FACETS} ${slug} ${JSON.stringify(query)}`,
@@ -30,13 +31,28 @@ export function useRunFacets(slug: string, filters: Filters, live: boolean) {
 
 interface FacetProps {
     title: string;
-    name: string; // in the address
+    choose: (value: string | null) => Values; // what changes in the address; null: any value
     values: FacetValue[];
     chosen: string | null | undefined;
     labels?: ReadonlyMap<string, string>; // shorter than the values
 }
 
-function Facet({ title, name, values, chosen, labels }: FacetProps) {
+type Values = Record<string, string | boolean | null>;
+
+/** The error types, and failed runs without one as the value "". */
+function errorsOf({ error_type, untyped }: RunFacets, chosen: string | null | undefined) {
+    const none = untyped > 0 || chosen === "" ? [{ value: "", runs: untyped }] : [];
+    return [...error_type, ...none].sort((a, b) => b.runs - a.runs);
+}
+
+const chooseError = (value: string | null): Values => ({
+    error_type: value,
+    untyped: value === "" || null,
+});
+
+const NO_TYPE = new Map([["", "no error type"]]);
+
+function Facet({ title, choose, values, chosen, labels }: FacetProps) {
     const [all, setAll] = useState(false);
     if (values.length === 0) return null;
     const most = Math.max(...values.map((one) => one.runs));
@@ -50,9 +66,12 @@ function Facet({ title, name, values, chosen, labels }: FacetProps) {
                         <button
                             type="button"
                             aria-pressed={value === chosen}
-                            title={value}
+                            title={value || undefined}
                             onClick={() =>
-                                setQuery({ [name]: value === chosen ? null : value, cursor: null })
+                                setQuery({
+                                    ...choose(value === chosen ? null : value),
+                                    cursor: null,
+                                })
                             }
                         >
                             <i style={{ width: `${(runs / most) * 100}%` }} />
@@ -97,7 +116,8 @@ interface Props {
 export function FacetPanel({ facets, filters }: Props) {
     const [open] = useState(isOpenAtFirst);
     if (facets === undefined) return null;
-    const { agent_name, agent_version, error_type, workflow_run_id, examined_since } = facets;
+    const { agent_name, agent_version, workflow_run_id, examined_since } = facets;
+    const error = filters.untyped ? "" : filters.error_type;
     if (agent_name.length + agent_version.length === 0) return null;
     return (
         <details
@@ -115,25 +135,26 @@ export function FacetPanel({ facets, filters }: Props) {
             <div>
                 <Facet
                     title="Agents"
-                    name="agent_name"
+                    choose={(to) => ({ agent_name: to })}
                     values={agent_name}
                     chosen={filters.agent_name}
                 />
                 <Facet
                     title="Error types"
-                    name="error_type"
-                    values={error_type}
-                    chosen={filters.error_type}
+                    choose={chooseError}
+                    values={errorsOf(facets, error)}
+                    chosen={error}
+                    labels={NO_TYPE}
                 />
                 <Facet
                     title="Versions"
-                    name="version"
+                    choose={(to) => ({ version: to })}
                     values={agent_version}
                     chosen={filters.agent_version}
                 />
                 <Facet
                     title="Workflow runs"
-                    name="workflow_run_id"
+                    choose={(to) => ({ workflow_run_id: to })}
                     values={workflow_run_id}
                     chosen={filters.workflow_run_id}
                     labels={briefIds(workflow_run_id.map((one) => one.value))}

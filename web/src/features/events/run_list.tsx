@@ -128,7 +128,7 @@ export function RunTable({ slug, runs, sorting, onSort }: Props) {
     );
 }
 
-const FILTERS = ["status", "agent_name", "workflow_run_id", "version", "error_type", "q"];
+const FILTERS = ["status", "agent_name", "workflow_run_id", "version", "error_type", "untyped", "q"];
 const NO_FILTERS = Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, null]));
 
 export function NoRuns({ query }: { query: URLSearchParams }) {

@@ -5,7 +5,7 @@ import type { AgentCounts, AgentListItem } from "api";
 import { useNow } from "../../lib/clock";
 import { cost, count, exactTime } from "../../lib/format";
 import { agentPage } from "../../lib/paths";
-import { type Part, Table, Time } from "../../ui";
+import { type Part, type Sorting, Table, Time } from "../../ui";
 import { AGENT_STATES, AgentState } from "../agents/state";
 import { RunSquares } from "../events/run_status";
 
@@ -29,6 +29,9 @@ export function stateChoices(counts: AgentCounts, chosen: string) {
         })),
     ];
 }
+
+/** Columns that the service sorts by, and their names in its API. */
+export const ORDERS = { Agent: "agent", "Last seen": "last_seen" } as const;
 
 const NONE = <span class="muted none">–</span>;
 
@@ -66,15 +69,18 @@ interface Props {
     agents: AgentListItem[];
     part: Part; // of the fleet
     costs: ReadonlyMap<string | null | undefined, string | null>; // of today, by agent
+    sorting: Sorting | null; // null: trouble first
+    onSort: (to: Sorting | null) => void;
 }
 
-export function AgentTable({ slug, agents, part, costs }: Props) {
+export function AgentTable({ slug, agents, part, costs, sorting, onSort }: Props) {
     return (
         <Table
             class="fleet"
             rows={agents}
             part={part}
             keyOf={(agent) => agent.agent_name}
+            order={{ sorting, columns: Object.keys(ORDERS), onSort }}
             rowClass={(agent) => (agent.enabled ? "" : "off")}
             columns={[
                 {

@@ -106,13 +106,11 @@ export function TopErrors({ slug, totals, since }: ErrorsProps) {
                     rows={totals.errors.map((one) => ({
                         label: one.error_type || "no error type",
                         value: one.runs,
-                        // no filter finds the runs without a type, and only those
-                        ...(one.error_type !== "" && {
-                            href: href(pathOf("t", slug, "runs"), {
-                                status: "failed",
-                                since,
-                                error_type: one.error_type,
-                            }),
+                        href: href(pathOf("t", slug, "runs"), {
+                            status: "failed",
+                            since,
+                            error_type: one.error_type,
+                            untyped: one.error_type === "" || null,
                         }),
                     }))}
                     format={count}
