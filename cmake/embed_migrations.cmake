@@ -1,7 +1,7 @@
 # Writes OUTPUT: a C table of the SQL files in FILES, in order of their numbers.
 # NNNN_name.sql serves both dialects unless NNNN_name.postgres.sql stands beside it. A line
-# "-- oldest: NNNN" in it says which program, by its last migration, is the oldest that can use what it
-# makes; without it, any that knows this rule.
+# "-- oldest: NNNN" in either says which program, by its last migration, is the oldest that can use what
+# that file makes; without it, any that knows this rule.
 set(knows_rule 42)
 list(SORT FILES COMPARE FILE_BASENAME)
 set(rows "")
@@ -16,23 +16,23 @@ foreach(file IN LISTS FILES)
     set(label ${CMAKE_MATCH_2}) # before the next match, which takes its place
     string(REGEX REPLACE "^0+" "" number "${CMAKE_MATCH_1}")
     file(READ ${file} sqlite)
-    set(oldest ${knows_rule})
-    if(sqlite MATCHES "-- oldest: 0*([0-9]+)\n")
-        set(oldest ${CMAKE_MATCH_1})
-    endif()
     string(REGEX REPLACE "\\.sql$" ".postgres.sql" other ${file})
     set(postgres "${sqlite}")
     if(EXISTS ${other})
         file(READ ${other} postgres)
     endif()
     foreach(dialect sqlite postgres)
+        set(${dialect}_oldest ${knows_rule})
+        if("${${dialect}}" MATCHES "-- oldest: 0*([0-9]+)\n")
+            set(${dialect}_oldest ${CMAKE_MATCH_1})
+        endif()
         string(REPLACE "\\" "\\\\" text "${${dialect}}")
         string(REPLACE "\"" "\\\"" text "${text}")
         string(REPLACE "\n" "\\n\"\n        \"" text "${text}")
         set(${dialect}_text "${text}")
     endforeach()
     string(APPEND rows
-        "    { ${number}, ${oldest}, \"${label}\",\n        \"${sqlite_text}\",\n        \"${postgres_text}\" },\n")
+        "    { ${number}, ${sqlite_oldest}, ${postgres_oldest}, \"${label}\",\n        \"${sqlite_text}\",\n        \"${postgres_text}\" },\n")
 endforeach()
 file(WRITE ${OUTPUT}
 "/* Made from migrations/ by cmake/embed_migrations.cmake. */

@@ -48,3 +48,44 @@ bool uuid_parse(struct str s, char ret_text[UUID_TEXT_LEN])
         s = str_from(s.data + urn.len, UUID_TEXT_LEN);
     return parse_hyphenated(s, ret_text);
 }
+
+/* -1 unless it is a digit as uuid_format() prints it. */
+static int lower_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool uuid_pack(struct str s, uint8_t ret[UUID_BYTES])
+{
+    size_t n = 0;
+
+    if (s.len != UUID_TEXT_LEN)
+        return false;
+    for (size_t i = 0; i < UUID_TEXT_LEN; i += 2) {
+        int high, low;
+
+        if (is_hyphen_place(i) && s.data[i++] != '-')
+            return false;
+        high = lower_digit(s.data[i]);
+        low = lower_digit(s.data[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        ret[n++] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+void uuid_format(const uint8_t bytes[UUID_BYTES], char ret_text[UUID_TEXT_LEN])
+{
+    static const char hex[] = "0123456789abcdef";
+    char *to = ret_text;
+
+    for (size_t n = 0; n < UUID_BYTES; n++) {
+        if (is_hyphen_place((size_t)(to - ret_text)))
+            *to++ = '-';
+        *to++ = hex[bytes[n] >> 4];
+        *to++ = hex[bytes[n] & 15];
+    }
+}

@@ -110,10 +110,11 @@ static int check_known(struct db *db, int64_t newest, struct error *err)
 static int record(struct db *db, const struct migration *m, struct error *err)
 {
     const struct db_query *q = m->number < OLDEST_SINCE ? &insert_version : &insert_version_oldest;
+    const int oldest = is_postgres(db) ? m->postgres_oldest : m->sqlite_oldest;
 
     return db_run(db, q,
                   DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us()),
-                          db_int(m->oldest)),
+                          db_int(oldest)),
                   err);
 }
 

@@ -7,7 +7,8 @@ struct db;
 /* One step, from migrations/NNNN_name.sql; the table is made at build. */
 struct migration {
     int number; /* 1, 2, … without gaps */
-    int oldest; /* programs with fewer migrations than this cannot use what it makes */
+    /* Programs with fewer migrations than this cannot use what it makes. */
+    int sqlite_oldest, postgres_oldest;
     const char *name;
     const char *sqlite, *postgres;
 };

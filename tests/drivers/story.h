@@ -123,6 +123,29 @@ static inline struct str story_text(struct story *s)
     return texts[random_below(&s->random, COUNT_OF(texts))];
 }
 
+/* Events of a few kinds, which a store may keep apart, and others. */
+static inline void story_choose_kind(struct story *s, struct telemetry_event *e)
+{
+    static const struct str levels[] = { STR_INIT("info"), STR_INIT("error") };
+    static const struct str sources[] = { STR_INIT("a.py:1"), STR_INIT("\xc3\xa4.py") };
+
+    if (random_percent(&s->random, 50))
+        return;
+    e->agent_version = STR_LIT("1.0");
+    e->level = levels[random_below(&s->random, COUNT_OF(levels))];
+    e->category = STR_LIT("");
+    e->source = sources[random_below(&s->random, COUNT_OF(sources))];
+}
+
+/* Most ids of agents are UUIDs. */
+static inline struct str story_id(struct story *s, int id)
+{
+    if (id == 0)
+        return STR_LIT("");
+    return id % 3 == 0 ? arena_printf(&s->arena, "id \"%d\\", id)
+                       : arena_printf(&s->arena, "0f8fad5b-d9cb-469f-a165-%012d", id);
+}
+
 static inline struct str story_text_or_null(struct story *s)
 {
     return random_percent(&s->random, 40) ? STR_NULL : story_text(s);
@@ -151,7 +174,7 @@ static inline struct story_event story_event(struct story *s)
     };
 
     e.event = (struct telemetry_event){
-        .event_id = e.id == 0 ? STR_LIT("") : arena_printf(&s->arena, "id \"%d\\", e.id),
+        .event_id = story_id(s, e.id),
         .agent_name = e.agent == 0 ? STR_LIT("a") : STR_LIT("b"),
         .agent_version = story_text(s),
         .run_id = arena_printf(&s->arena, "3f2b8c1e-9a4d-4e6f-8b7a-%012d", e.run),
@@ -172,6 +195,7 @@ static inline struct story_event story_event(struct story *s)
         .metrics = random_percent(r, 50) ? STR_LIT("{}") : STR_LIT("{\"x\":1e-7}"),
         .links = random_percent(r, 50) ? STR_LIT("[]") : STR_LIT("[\"a\\\"b\"]"),
     };
+    story_choose_kind(s, &e.event);
     return e;
 }
 

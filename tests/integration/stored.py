@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import uuid
 
 from postgres import run_sql
 
@@ -14,9 +15,25 @@ def stored(server, sql):
     connection = sqlite3.connect(f"file:{server.data}/muster.db?mode=ro", uri=True, timeout=30)
     try:
         connection.row_factory = sqlite3.Row
+        connection.create_function("uuid_text", 1, lambda b: b and str(uuid.UUID(bytes=b)))
         return [dict(row) for row in connection.execute(sql)]
     finally:
         connection.close()
+
+
+OF_KIND = ("agent_version", "level", "category", "source")
+OWN = ("tenant_id", "error_type", "error_message", "workflow_run_id", "message", "metadata", "metrics",
+       "links", "output")  # fmt: skip
+
+
+def texts_of_events(server):
+    """A table with the texts of events, for FROM: SQLite packs some of them (migrations/0049)."""
+    if server.database:
+        return "events"
+    texts = ", ".join(f"e.{c} || COALESCE(d.{c}, '') AS {c}" for c in OF_KIND)
+    return (f"(SELECT {', '.join('e.' + c for c in OWN)}, {texts},"
+            " e.event_id || COALESCE(uuid_text(e.packed_id), '') AS event_id"
+            " FROM events e LEFT JOIN event_kinds d ON d.kind_no = e.kind_no)")  # fmt: skip
 
 
 def change(server, sql):

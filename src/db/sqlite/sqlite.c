@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/uuid.h"
 
 enum {
     ROLLBACK_TRIES = 3,
@@ -259,6 +260,29 @@ static void harden(sqlite3 *handle)
         (void)sqlite3_limit(handle, limits[i].limit, limits[i].value);
 }
 
+/* uuid_text(BLOB): NULL for anything else than 16 bytes. */
+static void print_uuid(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    char text[UUID_TEXT_LEN];
+
+    assert(n == 1);
+    (void)n;
+    if (sqlite3_value_type(values[0]) != SQLITE_BLOB ||
+        sqlite3_value_bytes(values[0]) != UUID_BYTES)
+        return;
+    uuid_format(sqlite3_value_blob(values[0]), text);
+    sqlite3_result_text(context, text, sizeof(text), SQLITE_TRANSIENT);
+}
+
+static int add_functions(struct sqlite *s, struct error *err)
+{
+    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+    int code = sqlite3_create_function_v2(s->handle, "uuid_text", 1, flags, NULL, print_uuid, NULL,
+                                          NULL, NULL);
+
+    return code == SQLITE_OK ? 0 : db_sqlite_fail(s, code, err);
+}
+
 static int read_text(void *ctx, int n, char **values, char **names)
 {
     (void)names;
@@ -320,7 +344,7 @@ static int configure(struct sqlite *s, const char *path, struct error *err)
     (void)sqlite3_extended_result_codes(s->handle, 1);
     (void)sqlite3_busy_timeout(s->handle, SQLITE_BUSY_TIMEOUT_MS);
     harden(s->handle);
-    if (run_script(s, common, err) != 0)
+    if (add_functions(s, err) != 0 || run_script(s, common, err) != 0)
         return -1;
     if (s->mode == DB_WRITER && enter_wal(s, path, err) != 0)
         return -1;

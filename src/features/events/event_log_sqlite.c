@@ -16,6 +16,7 @@
 #include "features/events/event_rows.h"
 #include "features/events/ids/id_table.h"
 #include "features/events/ids/ids.h"
+#include "features/events/kinds/event_kinds.h"
 #include "features/events/run_cache.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
@@ -24,6 +25,7 @@ struct sqlite_log {
     struct event_log base;
     struct ids *ids;
     struct run_cache *runs;
+    struct event_kinds *kinds;
     int64_t next_event_no, next_run_no;           /* of the current transaction */
     int64_t committed_event_no, committed_run_no; /* after the last commit */
 };
@@ -62,7 +64,7 @@ static const struct db_query select_next_run_no = {
            " FROM change_numbers WHERE topic = 'run_no'",
 };
 static const struct db_query select_event_id = {
-    .sql = "SELECT tenant_id, event_id FROM events WHERE event_no = $1",
+    .sql = "SELECT tenant_id, " EVENT_ID_SQLITE("") " FROM events WHERE event_no = $1",
 };
 static const struct db_query select_run_id = {
     .sql = "SELECT tenant_id, run_id FROM runs WHERE run_no = $1",
@@ -292,7 +294,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         int64_t event_no = a->log->next_event_no++;
 
         assert(event_item_is_stored(item) && item->tenant_id == slot->tenant_id);
-        if (event_row_insert(a->db, event_no, slot->run_no, item, err) != 0)
+        if (event_row_insert(a->db, a->log->kinds, event_no, slot->run_no, item, err) != 0)
             return -1;
         if (item->event->event_id.len > 0)
             ids_add(a->log->ids, a->hashes[i], event_no);
@@ -353,6 +355,7 @@ static void sqlite_committed(struct event_log *log)
 
     assert(l->next_event_no >= l->committed_event_no && l->next_run_no >= l->committed_run_no);
     ids_committed(l->ids);
+    event_kinds_committed(l->kinds);
     l->committed_event_no = l->next_event_no;
     l->committed_run_no = l->next_run_no;
 }
@@ -362,6 +365,7 @@ static void sqlite_rolled_back(struct event_log *log)
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
     ids_rolled_back(l->ids);
+    event_kinds_rolled_back(l->kinds);
     run_cache_clear(l->runs);
     l->next_event_no = l->committed_event_no;
     l->next_run_no = l->committed_run_no;
@@ -397,6 +401,7 @@ static void sqlite_free(struct event_log *log)
 
     ids_free(l->ids);
     run_cache_free(l->runs);
+    event_kinds_free(l->kinds);
     free(l);
 }
 
@@ -417,6 +422,7 @@ int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *er
 
     l->base.methods = &sqlite_methods;
     l->runs = run_cache_new();
+    l->kinds = event_kinds_new();
     if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
         db_exec(db, &select_next_event_no, DB_NO_ARGS, db_read_int, &l->next_event_no, err) != 0 ||
         db_exec(db, &select_next_run_no, DB_NO_ARGS, db_read_int, &l->next_run_no, err) != 0) {

@@ -3,12 +3,24 @@
 
 #include <assert.h>
 
+#include "base/uuid.h"
 #include "db/db.h"
 #include "db/row_sum.h"
 #include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"
+#include "features/events/kinds/event_kinds.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
+
+/* Of the columns that packed rows have other values in. */
+enum {
+    COLUMN_EVENT_ID = 3,
+    COLUMN_RECEIVED = 6,
+    COLUMN_VERSION = 8,
+    COLUMN_LEVEL = 15,
+    COLUMN_CATEGORY = 16,
+    COLUMN_SOURCE = 17,
+};
 
 /* clang-format off */
 const struct row_sum event_sum = {
@@ -16,55 +28,56 @@ const struct row_sum event_sum = {
     .types = "iiitiiiitiittttttttttt",
     .key = (const char *const[]){ "tenant_id", "run_no", "agent_id", "event_id", NULL },
     .all = {
-        .sqlite = "SELECT " EVENT_COLUMNS ", event_no > (SELECT number FROM change_numbers"
-                  " WHERE topic = 'event_no_without_sum') FROM events",
+        .sqlite = "SELECT " EVENT_SUMMED_SQLITE ", e.event_no > (SELECT number FROM change_numbers"
+                  " WHERE topic = 'event_no_without_sum') FROM events e" EVENT_KIND_OF("e"),
         .postgres = "SELECT " EVENT_COLUMNS ", 0 FROM events",
     },
 };
 static const struct db_query insert_event = {
-    .sqlite = "INSERT INTO events (event_no, " EVENT_COLUMNS ")"
+    .sqlite = "INSERT INTO events (event_no, " EVENT_COLUMNS ", kind_no, packed_id)"
            " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-           " $18, $19, $20, $21, $22, $23, $24)",
+           " $18, $19, $20, $21, $22, $23, $24, $25, $26)",
 };
 /* CROSS JOIN, and the order of extents, which do not overlap: otherwise SQLite scans all events to
  * get them sorted. */
 static const struct db_query select_events = {
     .sum = &event_sum,
-    .sqlite = "SELECT " EVENT_READ_COLUMNS " FROM run_extents x"
+    .sqlite = "SELECT " EVENT_READ_SQLITE " FROM run_extents x"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n"
-              " JOIN agents a ON a.agent_id = e.agent_id"
+              " JOIN agents a ON a.agent_id = e.agent_id" EVENT_KIND_OF("e")
               " WHERE x.run_no = $2 AND e.tenant_id = $1 ORDER BY x.first_event_no, e.event_no",
-    .postgres = "SELECT " EVENT_READ_COLUMNS " FROM events e"
+    .postgres = "SELECT " EVENT_READ_POSTGRES " FROM events e"
                 " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
                 " WHERE e.tenant_id = $1 AND e.run_no = $2 ORDER BY e.event_no",
 };
 /* CROSS JOIN: the events first, in order. */
-#define STEP_OF(join)                                                                              \
-    "SELECT " EVENT_READ_COLUMNS ", e.event_no, r.run_id FROM events e"                            \
+#define STEP_OF(columns, join, kind)                                                               \
+    "SELECT " columns ", e.event_no, r.run_id FROM events e"                                       \
     " " join " runs r ON r.tenant_id = e.tenant_id AND r.run_no = e.run_no"                        \
-    " " join " agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                  \
+    " " join " agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id" kind             \
     " WHERE e.tenant_id = $1 AND e.event_no > $2 AND e.event_no <= $3"                             \
     " AND e.timestamp >= $4 AND e.timestamp < $5 ORDER BY e.event_no"
 static const struct db_query select_step = {
     .sum = &event_sum,
-    .sqlite = STEP_OF("CROSS JOIN"),
-    .postgres = STEP_OF("JOIN"),
+    .sqlite = STEP_OF(EVENT_READ_SQLITE, "CROSS JOIN", EVENT_KIND_OF("e")),
+    .postgres = STEP_OF(EVENT_READ_POSTGRES, "JOIN", ""),
 };
 /* Extents do not overlap: the first is the one that has event $3, or begins after it. */
-#define RUN_STEP(source)                                                                           \
-    "SELECT " EVENT_READ_COLUMNS ", e.event_no, r.run_id FROM " source                             \
+#define RUN_STEP(columns, source, kind)                                                            \
+    "SELECT " columns ", e.event_no, r.run_id FROM " source                                        \
     " JOIN runs r ON r.tenant_id = e.tenant_id AND r.run_no = e.run_no"                            \
-    " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                      \
+    " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id" kind                 \
     " WHERE e.tenant_id = $1 AND e.event_no > $3 AND e.timestamp >= $4 AND e.timestamp < $5"
 static const struct db_query select_run_step = {
     .sum = &event_sum,
-    .sqlite = RUN_STEP("run_extents x CROSS JOIN events e ON e.event_no >= x.first_event_no"
-                       " AND e.event_no < x.first_event_no + x.n")
+    .sqlite = RUN_STEP(EVENT_READ_SQLITE,
+                       "run_extents x CROSS JOIN events e ON e.event_no >= x.first_event_no"
+                       " AND e.event_no < x.first_event_no + x.n", EVENT_KIND_OF("e"))
               " AND x.run_no = $2 AND x.first_event_no >= COALESCE((SELECT MAX(first_event_no)"
               " FROM run_extents WHERE run_no = $2 AND first_event_no <= $3), 0)"
               " ORDER BY x.first_event_no, e.event_no LIMIT $6",
-    .postgres = RUN_STEP("events e") " AND e.run_no = $2 ORDER BY e.event_no LIMIT $6",
+    .postgres = RUN_STEP(EVENT_READ_POSTGRES, "events e", "") " AND e.run_no = $2 ORDER BY e.event_no LIMIT $6",
 };
 /* clang-format on */
 
@@ -123,12 +136,36 @@ int64_t event_stored_bytes(const struct telemetry_event *e)
     return (int64_t)bytes;
 }
 
-int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,
-                     struct error *err)
+/* Replaces values of event_row_values(), whose sum stays that of what is read again. */
+static void pack(const struct event_item *item, int64_t kind_no, struct db_value *values)
 {
-    struct db_value args[1 + EVENT_COLUMNS_N] = { db_int(event_no) };
+    static const unsigned of_kind[] = { COLUMN_VERSION, COLUMN_LEVEL, COLUMN_CATEGORY,
+                                        COLUMN_SOURCE };
 
-    event_row_values(run_no, item, args + 1);
+    values[COLUMN_RECEIVED] = db_int(item->received_at - item->event->timestamp);
+    for (size_t i = 0; kind_no != 0 && i < COUNT_OF(of_kind); i++)
+        values[of_kind[i]] = db_text(STR_LIT(""));
+}
+
+int event_row_insert(struct db *db, struct event_kinds *kinds, int64_t event_no, int64_t run_no,
+                     const struct event_item *item, struct error *err)
+{
+    struct db_value args[1 + EVENT_COLUMNS_N + 2] = { db_int(event_no) };
+    struct db_value *values = args + 1;
+    uint8_t id[UUID_BYTES];
+    int64_t kind_no;
+
+    if (event_kinds_find(kinds, db, item, &kind_no, err) != 0)
+        return -1;
+    event_row_values(run_no, item, values);
+    pack(item, kind_no, values);
+    values[EVENT_COLUMNS_N] = db_int(kind_no);
+    if (uuid_pack(item->event->event_id, id)) {
+        values[COLUMN_EVENT_ID] = db_text(STR_LIT(""));
+        values[EVENT_COLUMNS_N + 1] = db_blob(str_from((const char *)id, sizeof(id)));
+    } else {
+        values[EVENT_COLUMNS_N + 1] = db_null();
+    }
     return db_run(db, &insert_event, DB_ARGS_OF(args), err);
 }
 
@@ -146,23 +183,23 @@ static struct str read_json(struct arena *arena, const struct db_row *row, unsig
 
 void event_row_read(struct arena *arena, const struct db_row *row, struct stored_event *ret)
 {
-    ret->received_at = db_get_int(row, 6);
+    ret->received_at = db_get_int(row, COLUMN_RECEIVED);
     ret->event = (struct telemetry_event){
         .agent_name = read_text(arena, row, 23),
-        .event_id = read_text(arena, row, 3),
+        .event_id = read_text(arena, row, COLUMN_EVENT_ID),
         .event = (int)db_get_int(row, EVENT_COLUMN_KIND),
         .timestamp = db_get_int(row, 5),
         .seq = db_get_int(row, 7),
-        .agent_version = read_text(arena, row, 8),
+        .agent_version = read_text(arena, row, COLUMN_VERSION),
         .duration_ms = rows_opt_int(row, 9),
         .records_processed = rows_opt_int(row, 10),
         .error_type = read_text(arena, row, 11),
         .error_message = read_text(arena, row, 12),
         .workflow_run_id = read_text(arena, row, 13),
         .message = read_text(arena, row, 14),
-        .level = read_text(arena, row, 15),
-        .category = read_text(arena, row, 16),
-        .source = read_text(arena, row, 17),
+        .level = read_text(arena, row, COLUMN_LEVEL),
+        .category = read_text(arena, row, COLUMN_CATEGORY),
+        .source = read_text(arena, row, COLUMN_SOURCE),
         .metadata = read_json(arena, row, 18, STR_LIT("{}")),
         .metrics = read_json(arena, row, 19, STR_LIT("{}")),
         .links = read_json(arena, row, 20, STR_LIT("[]")),

@@ -9,6 +9,7 @@
 
 struct db;
 struct row_sum;
+struct event_kinds;
 struct event_item;
 struct telemetry_event;
 struct stored_event;
@@ -26,12 +27,31 @@ extern const struct row_sum event_sum; /* db/row_sum.h */
 enum { EVENT_COLUMNS_N = 23 };
 
 /* What event_row_read() reads, of events e and their agents a: those of event_sum and the checksum
- * first. Statements add the number of the event, and the id of its run. */
-#define EVENT_READ_COLUMNS                                                                         \
-    "e.tenant_id, e.run_no, e.agent_id, e.event_id, e.event, e.timestamp, e.received_at, e.seq,"   \
-    " e.agent_version, e.duration_ms, e.records_processed, e.error_type, e.error_message,"         \
-    " e.workflow_run_id, e.message, e.level, e.category, e.source, e.metadata, e.metrics,"         \
-    " e.links, e.output, e.checksum, a.agent_name"
+ * first. Statements add the number of the event, and the id of its run. SQLite's rows may be packed
+ * (migrations/0049): its statements also join EVENT_KIND_OF("e"), and what they read is what was
+ * stored, so that a checksum covers the packing too. */
+#define EVENT_READ_POSTGRES                                                                        \
+    EVENT_SUMMED("e.event_id", "e.received_at", EVENT_TEXT_POSTGRES) ", a.agent_name"
+#define EVENT_READ_SQLITE EVENT_SUMMED_SQLITE ", a.agent_name"
+#define EVENT_SUMMED_SQLITE                                                                        \
+    EVENT_SUMMED(EVENT_ID_SQLITE("e."),                                                            \
+                 "e.received_at + CASE WHEN e.kind_no IS NULL THEN 0 ELSE e.timestamp END",        \
+                 EVENT_TEXT_SQLITE)
+/* clang-format off */
+#define EVENT_SUMMED(event_id, received_at, text)                                                  \
+    "e.tenant_id, e.run_no, e.agent_id, " event_id ", e.event, e.timestamp, " received_at          \
+    ", e.seq, " text("e", "agent_version") ", e.duration_ms, e.records_processed, e.error_type,"   \
+    " e.error_message, e.workflow_run_id, e.message, " text("e", "level") ", "                     \
+    text("e", "category") ", " text("e", "source")                                                 \
+    ", e.metadata, e.metrics, e.links, e.output, e.checksum"
+/* clang-format on */
+
+/* Of a row of events: its id, the kind that it may have, and a text that may be its kind's. The
+ * row's own column is empty then; it is read all the same, so that a checksum covers it. */
+#define EVENT_ID_SQLITE(of)              "COALESCE(uuid_text(" of "packed_id), '') || " of "event_id"
+#define EVENT_KIND_OF(row)               " LEFT JOIN event_kinds d ON d.kind_no = " row ".kind_no"
+#define EVENT_TEXT_SQLITE(row, column)   "COALESCE(d." column ", '') || " row "." column
+#define EVENT_TEXT_POSTGRES(row, column) row "." column
 
 enum { EVENT_COLUMN_KIND = 4, EVENT_COLUMN_NO = 24, EVENT_COLUMN_RUN_ID = 25 };
 
@@ -53,9 +73,15 @@ int64_t event_stored_bytes(const struct telemetry_event *event);
         text("workflow_run_id") text("message") text("level") text("category") text("source")      \
             text("metadata") text("metrics") text("links") text("output")
 
-/* SQLite: inserts one row with this number. */
-int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const struct event_item *item,
-                     struct error *err) MUST_CHECK;
+/* The same of SQLite's table events, whose rows may be packed. */
+#define EVENT_STORED_BYTES_SQLITE                                                                  \
+    EVENT_STORED_BYTES(STORED_TEXT_SQLITE)                                                         \
+    " + CASE WHEN packed_id IS NULL THEN 0 ELSE 36 END"                                            \
+    " + COALESCE((SELECT d.bytes FROM event_kinds d WHERE d.kind_no = events.kind_no), 0)"
+
+/* SQLite: inserts one row with this number, packed. */
+int event_row_insert(struct db *db, struct event_kinds *kinds, int64_t event_no, int64_t run_no,
+                     const struct event_item *item, struct error *err) MUST_CHECK;
 
 /* All events of a run in order of arrival, as struct stored_event with client_id and run_id left
  * empty; in the arena. ERR_DAMAGED when one of them is. */

@@ -87,7 +87,7 @@ const struct db_query expiry_delete_events = {
               " CROSS JOIN run_extents x ON x.run_no = g.run_no"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n WHERE g.tenant_id = $1 LIMIT $2)"
-              " AND +tenant_id = $1 RETURNING " EVENT_STORED_BYTES(STORED_TEXT_SQLITE),
+              " AND +tenant_id = $1 RETURNING " EVENT_STORED_BYTES_SQLITE,
     .postgres = "DELETE FROM events WHERE tenant_id = $1 AND event_no = ANY (ARRAY("
                 "SELECT n.event_no FROM gone_runs g CROSS JOIN LATERAL (SELECT e.event_no"
                 " FROM events e WHERE e.tenant_id = $1 AND e.run_no = g.run_no OFFSET 0) n"

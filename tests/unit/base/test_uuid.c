@@ -48,3 +48,40 @@ TEST(anything_else_is_refused)
     }
     CHECK(!uuid_parse(STR_NULL, (char[UUID_TEXT_LEN]){ 0 }));
 }
+
+TEST(a_packed_uuid_becomes_the_text_it_was)
+{
+    static const char *const rows[] = { CANONICAL, "00000000-0000-0000-0000-000000000000",
+                                        "ffffffff-ffff-ffff-ffff-ffffffffffff" };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        uint8_t bytes[UUID_BYTES];
+        char text[UUID_TEXT_LEN];
+
+        CHECK(uuid_pack(str_of(rows[i]), bytes));
+        uuid_format(bytes, text);
+        CHECK_STR(str_from(text, sizeof(text)), rows[i]);
+    }
+}
+
+TEST(a_text_that_would_not_come_back_is_not_packed)
+{
+    static const char *const rows[] = {
+        "",
+        "0F8fad5b-d9cb-469f-a165-70867728950e",
+        "0f8fad5b-d9cb-469f-a165-70867728950E",
+        "0f8fad5b-d9cb-469f-a165-70867728950g",
+        "0f8fad5b-d9cb-469f-a165-7086772895",
+        "0f8fad5b-d9cb-469f-a165-70867728950e0",
+        "0f8fad5bd9cb469fa16570867728950e",
+        "0f8fad5b_d9cb-469f-a165-70867728950e",
+        "0f8fad5b-d9cb-469f-a1650-0867728950e",
+        "-0f8fad5-d9cb-469f-a165-70867728950e",
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        uint8_t bytes[UUID_BYTES];
+
+        CHECK(!uuid_pack(str_of(rows[i]), bytes));
+    }
+}

@@ -3,14 +3,16 @@
 
 #include "db/db.h"
 #include "features/events/event_page_store.h"
+#include "features/events/event_rows.h"
 
 /* clang-format off */
 /* $3 is where the first bin begins, $4 how long a bin is, $5 how many events are counted, $6 how many
  * categories have rows of their own: the first ones. */
-#define COUNTED(source, sorted, bytewise)                                                          \
-    "WITH counted AS (SELECT k.category, k.timestamp, (k.timestamp - $3) / $4 AS bin,"             \
-    " CASE WHEN " EVENT_IS_ERROR " THEN 1 ELSE 0 END AS error,"                                    \
-    " CASE WHEN " EVENT_IS_WARNING " THEN 1 ELSE 0 END AS warning"                                 \
+#define COUNTED(text, source, sorted, bytewise)                                                    \
+    "WITH counted AS (SELECT " text("k", "category") " AS category, k.timestamp,"                  \
+    " (k.timestamp - $3) / $4 AS bin,"                                                             \
+    " CASE WHEN " EVENT_IS_ERROR(text) " THEN 1 ELSE 0 END AS error,"                              \
+    " CASE WHEN " EVENT_IS_WARNING(text) " THEN 1 ELSE 0 END AS warning"                           \
     " FROM " source sorted " LIMIT $5),"                                                           \
     " lanes AS (SELECT category, MIN(timestamp) AS first_at FROM counted GROUP BY category"        \
     " ORDER BY MIN(timestamp), category" bytewise " LIMIT $6)"                                     \
@@ -19,11 +21,12 @@
     " GROUP BY l.first_at, l.category, c.bin"                                                      \
     " ORDER BY l.first_at NULLS LAST, l.category" bytewise ", c.bin"
 static const struct db_query select_bins = {
-    .sqlite = COUNTED("run_extents x CROSS JOIN events k ON k.event_no >= x.first_event_no"
-                      " AND k.event_no < x.first_event_no + x.n"
+    .sqlite = COUNTED(EVENT_TEXT_SQLITE,
+                      "run_extents x CROSS JOIN events k ON k.event_no >= x.first_event_no"
+                      " AND k.event_no < x.first_event_no + x.n" EVENT_KIND_OF("k")
                       " WHERE x.run_no = $2 AND k.tenant_id = $1",
                       " ORDER BY x.first_event_no, k.event_no", ""),
-    .postgres = COUNTED("events k WHERE k.tenant_id = $1 AND k.run_no = $2",
+    .postgres = COUNTED(EVENT_TEXT_POSTGRES, "events k WHERE k.tenant_id = $1 AND k.run_no = $2",
                         " ORDER BY k.event_no", " COLLATE \"C\""),
 };
 /* clang-format on */

@@ -1,0 +1,1 @@
+-- SQLite alone: nodes of two versions, which share a PostgreSQL database, must both understand its rows.

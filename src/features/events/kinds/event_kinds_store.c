@@ -1,0 +1,53 @@
+/* event_kinds_store.c - SQL that adds and reads the kinds of events. */
+#include "features/events/kinds/event_kinds_store.h"
+
+#include "db/db.h"
+
+/* clang-format off */
+static const struct db_query select_kinds = {
+    .sqlite = "SELECT kind_no, tenant_id, agent_version, level, category, source FROM event_kinds"
+              " ORDER BY kind_no",
+};
+static const struct db_query insert_kind = {
+    .sqlite = "INSERT INTO event_kinds (kind_no, tenant_id, bytes, agent_version, level, category,"
+              " source) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+};
+/* clang-format on */
+
+struct kind_reader {
+    event_kind_fn *fn;
+    void *ctx;
+};
+
+static bool read_kind(void *ctx, const struct db_row *row)
+{
+    const struct kind_reader *reader = ctx;
+    const struct event_kind kind = { .tenant_id = db_get_int(row, 1),
+                                     .agent_version = db_get_text(row, 2),
+                                     .level = db_get_text(row, 3),
+                                     .category = db_get_text(row, 4),
+                                     .source = db_get_text(row, 5) };
+
+    reader->fn(reader->ctx, db_get_int(row, 0), &kind);
+    return true;
+}
+
+int store_event_kinds(struct db *db, event_kind_fn *fn, void *ctx, struct error *err)
+{
+    struct kind_reader reader = { fn, ctx };
+
+    return db_exec(db, &select_kinds, DB_NO_ARGS, read_kind, &reader, err);
+}
+
+int store_add_event_kind(struct db *db, int64_t kind_no, const struct event_kind *kind,
+                         struct error *err)
+{
+    const size_t bytes =
+        kind->agent_version.len + kind->level.len + kind->category.len + kind->source.len;
+
+    return db_run(db, &insert_kind,
+                  DB_ARGS(db_int(kind_no), db_int(kind->tenant_id), db_int((int64_t)bytes),
+                          db_text(kind->agent_version), db_text(kind->level),
+                          db_text(kind->category), db_text(kind->source)),
+                  err);
+}
