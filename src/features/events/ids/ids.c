@@ -15,6 +15,7 @@
 #include "features/events/ids/id_filter_files.h"
 #include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
+#include "features/events/ids/id_sort.h"
 #include "features/events/ids/id_table.h"
 
 enum {
@@ -282,24 +283,17 @@ void ids_add(struct ids *ids, uint64_t hash, int64_t number)
     id_table_add(&ids->pending, hash, number);
 }
 
-static int by_hash(const void *a, const void *b)
-{
-    const struct id_entry *x = a, *y = b;
-
-    return x->hash < y->hash ? -1 : x->hash > y->hash;
-}
-
 /* Writes all ids in memory as a segment, and empties the log. */
 static int flush(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHARED(ids->lock)
 {
     size_t n = ids->recent.n + ids->pending.n;
-    struct id_entry *entries = mem_new(n * sizeof(*entries));
+    struct id_entry *unsorted = mem_alloc(2 * n * sizeof(*unsorted)), *entries = unsorted + n;
     struct id_segment *s = id_segment_new(ids->next_segment_no, 0, n);
     int r = -1;
 
-    id_table_copy(&ids->recent, entries);
-    id_table_copy(&ids->pending, entries + ids->recent.n);
-    qsort(entries, n, sizeof(*entries), by_hash);
+    id_table_copy(&ids->recent, unsorted);
+    id_table_copy(&ids->pending, unsorted + ids->recent.n);
+    id_sort(unsorted, n, entries);
     for (size_t at = 0; at < n; at += ID_CHUNK_ENTRIES) {
         size_t size = n - at < ID_CHUNK_ENTRIES ? n - at : ID_CHUNK_ENTRIES;
 
@@ -311,7 +305,7 @@ static int flush(struct ids *ids, struct db *db, struct error *err) REQUIRES_SHA
         goto out;
     r = 0;
 out:
-    free(entries);
+    free(unsorted);
     ids->now.flushed = r == 0 ? s : NULL;
     if (r != 0)
         id_segment_free(s);
