@@ -11,6 +11,7 @@
 #include "shape/shape.h"
 
 struct db;
+struct db_query;
 
 struct key_row {
     int64_t tenant_id;
@@ -62,6 +63,7 @@ int store_keys(struct db *db, const struct keys_page *page, struct arena *arena,
                struct error *err) MUST_CHECK;
 
 /* How many keys of the tenant were neither revoked nor rotated. */
+extern const struct db_query keys_in_use_query; /* tests look at its plan */
 int store_keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* The keys of all tenants except those that were revoked, or that expired or were rotated before

@@ -68,9 +68,11 @@ static const struct db_query select_subscribed = {
     .postgres = "SELECT 1 FROM webhooks WHERE tenant_id = $1 AND enabled = 1"
                 " AND (types = '' OR strpos(',' || types || ',', ',' || $2 || ',') > 0) LIMIT 1",
 };
-static const struct db_query count_use = {
-    .sql = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries"
-           " WHERE tenant_id = $1 AND webhook_id = $2 GROUP BY state",
+/* Left to itself SQLite reads all deliveries of the tenant for each of its webhooks. */
+#define USE_OF_WEBHOOK " WHERE tenant_id = $1 AND webhook_id = $2 GROUP BY state"
+const struct db_query webhook_use_query = {
+    .sqlite = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries INDEXED BY deliveries_log" USE_OF_WEBHOOK,
+    .postgres = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries" USE_OF_WEBHOOK,
 };
 static const struct db_query delete_deliveries = {
     .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2",
@@ -151,7 +153,7 @@ static int read_use(struct db *db, int64_t tenant_id, struct webhook *webhook, s
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook->webhook_id));
 
     webhook->last_delivered_at = TIME_NULL;
-    return db_exec(db, &count_use, args, add_use, webhook, err);
+    return db_exec(db, &webhook_use_query, args, add_use, webhook, err);
 }
 
 int store_webhook_answer(struct db *db, int64_t tenant_id, struct str webhook_id,

@@ -9,6 +9,7 @@
 #include "shape/shape.h"
 
 struct db;
+struct db_query;
 struct webhook;
 
 /* Both secrets of a webhook. */
@@ -29,6 +30,9 @@ struct webhook_row {
     struct str old_secret; /* sealed, or STR_NULL */
     int64_t old_until;     /* TIME_NULL */
 };
+
+/* Counts the deliveries of a webhook by state; tests look at its plan. */
+extern const struct db_query webhook_use_query;
 
 /* Adds the webhook or replaces it. */
 int store_webhook_put(struct db *db, const struct webhook_row *row, struct error *err) MUST_CHECK;
