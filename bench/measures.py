@@ -8,6 +8,7 @@ import shutil
 from statistics import median
 
 from common import BATCH, Row, check_all_accepted, compared, cpu_row
+from expensive import expensive
 from exports import export
 from growth import growth
 from keys import keys
@@ -153,4 +154,4 @@ def saturation(plan):
 ALL = [single, latency, batch, stored, postgres, postgres_single, nodes_single, nodes_batch,
        first_contact, keys, disk, memory, export, start, saturation, reads,
        reads_under_load, spans, summaries, tls, usage]  # fmt: skip
-LONG = [growth]  # only when they are named
+LONG = [expensive, growth]  # only when they are named

@@ -203,8 +203,8 @@ class Muster(Process):
         return [MUSTER, "serve", *self.store, "--listen", f"127.0.0.1:{self.port}",
                 "--log-level", "warning"]  # fmt: skip
 
-    def admin(self, *arguments):
-        done = subprocess.run([MUSTER, *arguments, *self.store], check=True, text=True,
+    def admin(self, *arguments, stdin=None):
+        done = subprocess.run([MUSTER, *arguments, *self.store], check=True, text=True, input=stdin,
                               stdout=subprocess.PIPE, env=environment())  # fmt: skip
         return done.stdout.strip()
 
