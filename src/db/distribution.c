@@ -48,6 +48,12 @@ static const struct db_query select_place = {
            " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))",
 };
 enum { MISSING, LOCAL, DISTRIBUTED }; /* what it says */
+/* Hashes of tenants, and the server that has each range of them; all tables have the same. */
+static const struct db_query select_ranges = {
+    .sql = "SELECT CAST(s.shardminvalue AS BIGINT), CAST(s.shardmaxvalue AS BIGINT), p.groupid"
+           " FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid"
+           " WHERE s.logicalrelid = to_regclass('agents') AND p.shardstate = 1 ORDER BY 1",
+};
 /* A local table that refers to a reference table would be managed by Citus too, and could then not
  * be split. Shards are created one after another, since they refer to each other. */
 static const char settings[] = "SET citus.enable_local_reference_table_foreign_keys = off;"
@@ -97,4 +103,26 @@ int distribution_run(struct db *db, size_t *ret, struct error *err)
         ++*ret;
     }
     return 0;
+}
+
+struct ranges {
+    distribution_range_fn *fn;
+    void *ctx;
+};
+
+static bool pass_range(void *ctx, const struct db_row *row)
+{
+    const struct ranges *ranges = ctx;
+
+    ranges->fn(ranges->ctx, db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2));
+    return true;
+}
+
+int distribution_ranges(struct db *db, distribution_range_fn *fn, void *ctx, struct error *err)
+{
+    struct ranges ranges = { fn, ctx };
+
+    if (!db_is_distributed(db))
+        return 0;
+    return db_exec(db, &select_ranges, DB_NO_ARGS, pass_range, &ranges, err);
 }

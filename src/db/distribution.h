@@ -32,3 +32,10 @@ int distribution_prepare(struct db *db, struct error *err) MUST_CHECK;
 /* Distributes what is not distributed yet, with its rows, and counts in *ret. Each table in a
  * transaction of its own unless one is open: after an error it can be called again. */
 int distribution_run(struct db *db, size_t *ret, struct error *err) MUST_CHECK;
+
+typedef void distribution_range_fn(void *ctx, int64_t first, int64_t last, int64_t server);
+
+/* Calls `fn` for each range of tenants' hashes, in their order, with the server that has it. None:
+ * the database is not distributed. */
+int distribution_ranges(struct db *db, distribution_range_fn *fn, void *ctx,
+                        struct error *err) MUST_CHECK;

@@ -14,6 +14,7 @@
 #include "engine/engine_state.h"
 #include "engine/expirer.h"
 #include "engine/feature.h"
+#include "engine/parts.h"
 #include "engine/readers.h"
 #include "engine/watcher.h"
 
@@ -214,15 +215,33 @@ static void look_at_standby(struct engine *e)
         atomic_store(&e->probes, false);
 }
 
+/* Where tenants are distributed: which server has whom. */
+static int look_at_parts(struct engine *e, struct error *err)
+{
+    struct parts parts;
+    int r;
+
+    if (!e->options.serves || !db_is_distributed(e->watch_db))
+        return 0;
+    r = parts_load(e->watch_db, &parts, err);
+    if (r == 0)
+        writer_set_parts(e->writer, &parts);
+    parts_done(&parts);
+    return r;
+}
+
 /* The watcher's thread, about once a second. */
 static void tick_features(void *ctx, bool healthy)
 {
     struct engine *e = ctx;
     const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
     const struct tick tick = engine_now(e, healthy && (timed || !e->shared));
+    struct error trouble = { 0 };
 
     if (timed)
         look_at_standby(e);
+    if (timed && look_at_parts(e, &trouble) != 0)
+        log_write(LOG_INFO, "database", "does not say which server has whom: %s", trouble.text);
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
         const struct feature *feature = e->options.features[f];
@@ -351,8 +370,8 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     standby_init(&e->standby, options->standby_max_lag_us);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (engine_open_databases(e, err) != 0 || open_features(e, err) != 0 ||
-        start_threads(e, err) != 0 || start_features(e, err) != 0 || start_watcher(e, err) != 0 ||
-        start_expirer(e, err) != 0 || start_ear(e, err) != 0) {
+        start_threads(e, err) != 0 || look_at_parts(e, err) != 0 || start_features(e, err) != 0 ||
+        start_watcher(e, err) != 0 || start_expirer(e, err) != 0 || start_ear(e, err) != 0) {
         close_all(e);
         return -1;
     }

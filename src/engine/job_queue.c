@@ -105,6 +105,7 @@ int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err
     else if (!take_share(job))
         return err_set(err, ERR_BUSY, "too many events of this tenant are queued");
     turns_add(&q->turns, job);
+    q->parted = q->parted || job->part != 0;
     return 0;
 }
 
@@ -163,19 +164,74 @@ static const struct budget *tenant_at_its_most(const struct job_queue *q)
     return NULL;
 }
 
-static struct writer_job *next_job(struct job_queue *q, int64_t now_us)
+void job_queue_note_part(struct job_queue *q, int64_t part, bool away, int64_t raw_us)
 {
-    const struct budget *spared = tenant_at_its_most(q);
+    size_t oldest = 0, i = 0;
 
-    if (spared == NULL || now_us >= q->shared_until_us)
+    while (i < PARTS_AWAY_MAX && !(q->away[i].until_us != 0 && q->away[i].part == part)) {
+        if (q->away[i].until_us < q->away[oldest].until_us)
+            oldest = i;
+        i++;
+    }
+    if (i == PARTS_AWAY_MAX && !away)
+        return;
+    if (i == PARTS_AWAY_MAX)
+        i = oldest;
+    q->away[i].part = part;
+    q->away[i].until_us = away ? raw_us + (int64_t)AWAY_S * USEC_PER_SEC : 0;
+}
+
+bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
+        if (q->away[i].part == part && q->away[i].until_us > raw_us)
+            return true;
+    return false;
+}
+
+bool job_queue_any_is_away(const struct job_queue *q, int64_t raw_us)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
+        if (q->away[i].until_us > raw_us)
+            return true;
+    return false;
+}
+
+/* The parts that are away and have a writer that finds out whether they are back. */
+static size_t find_closed(const struct job_queue *q, size_t writer, int64_t *ret)
+{
+    const int64_t raw_us = clock_raw_us();
+    size_t n = 0;
+
+    for (size_t i = 0; i < q->n_writers; i++)
+        if (i != writer && q->part_of[i] != 0 && job_queue_is_away(q, q->part_of[i], raw_us))
+            ret[n++] = q->part_of[i];
+    return n;
+}
+
+static struct writer_job *next_job(struct job_queue *q, size_t writer, const struct job_list *group,
+                                   int64_t now_us)
+{
+    int64_t closed[WRITERS_MAX];
+    struct turns_choice choice = { .most_us = GROUP_US,
+                                   .by_part = q->parted && group->first != NULL,
+                                   .part = group->first == NULL ? 0 : group->first->part,
+                                   .closed = closed };
+
+    if (now_us < q->shared_until_us)
+        choice.spared = tenant_at_its_most(q);
+    if (q->parted)
+        choice.n_closed = find_closed(q, writer, closed);
+    if (choice.spared == NULL && !q->parted)
         return turns_next(&q->turns);
-    return turns_next_sparing(&q->turns, spared, GROUP_US);
+    return turns_next_of(&q->turns, &choice);
 }
 
 void job_queue_end_group(struct job_queue *q, size_t writer)
 {
     assert(writer < q->n_writers);
     q->dear[writer] = NULL;
+    q->part_of[writer] = 0;
 }
 
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
@@ -185,12 +241,16 @@ void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
 
     job_queue_end_group(q, writer);
     job_list_init(ret_group);
-    while ((job = next_job(q, now_us)) != NULL && fits(q, ret_group, job, now_us)) {
+    while ((job = next_job(q, writer, ret_group, now_us)) != NULL &&
+           fits(q, ret_group, job, now_us)) {
         note_tenant(q, job, now_us);
         take_next(q, ret_group);
         if (job->cost_us > GROUP_US)
             q->dear[writer] = share_of(job->budget);
     }
+    if (ret_group->first != NULL)
+        q->part_of[writer] = ret_group->first->part;
+    turns_end_group(&q->turns);
 }
 
 void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret)

@@ -11,7 +11,7 @@
 #include "engine/turns.h"
 #include "engine/writer.h"
 
-enum { WRITERS_MAX = 8 };
+enum { WRITERS_MAX = 8, PARTS_AWAY_MAX = 32, AWAY_S = 5 };
 
 struct job_queue {
     struct writer_limits limits;
@@ -19,6 +19,11 @@ struct job_queue {
     /* By writer: whose dear job it has, one that takes longer than a group should; NULL: none. */
     const struct budget *dear[WRITERS_MAX];
     struct turns turns;
+    bool parted;                  /* some jobs had a part */
+    int64_t part_of[WRITERS_MAX]; /* by writer: the part of its group; 0: unknown, or no group */
+    struct {
+        int64_t part, until_us;       /* raw clock: it counts as away until then */
+    } away[PARTS_AWAY_MAX];           /* those that failed last */
     int64_t sync_us;                  /* moving average of what a commit adds to its group */
     const struct budget *last_tenant; /* whose job was taken last; compared only, it may be gone */
     int64_t shared_until_us;          /* monotonic; before it, several tenants write */
@@ -39,9 +44,16 @@ void job_queue_end_group(struct job_queue *q, size_t writer);
 
 /* Takes the jobs of one transaction for this writer, which has no group. While several
  * tenants write, dear jobs of one of them have all writers but one: what the others send meanwhile
- * need not wait for them. So there may be none to take although the queue is not empty. */
+ * need not wait for them. All jobs of a group have one part, and a part that is away has one writer
+ * at a time. So there may be none to take although the queue is not empty. */
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group);
+
+/* A group of this part was stored, or failed because its server is away, at `raw_us`. */
+void job_queue_note_part(struct job_queue *q, int64_t part, bool away, int64_t raw_us);
+
+bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us);
+bool job_queue_any_is_away(const struct job_queue *q, int64_t raw_us);
 
 /* The jobs of tenants that were queued before `before_us`, by the raw clock. */
 void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);

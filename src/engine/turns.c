@@ -147,6 +147,8 @@ static void remove_lane(struct turns *t, struct lane *lane)
         at = &(*at)->next;
     *at = lane->next;
     t->n_lanes--;
+    if (t->passed_over == lane)
+        t->passed_over = NULL;
     lane->before->after = lane->after;
     lane->after->before = lane->before;
     if (t->current == lane) {
@@ -181,17 +183,52 @@ struct writer_job *turns_next(struct turns *t)
     return t->current->jobs.first;
 }
 
-static bool is_spared(const struct lane *lane, const struct budget *tenant, int64_t most_us)
+static bool is_closed(const struct writer_job *job, const struct turns_choice *choice)
 {
-    return lane->tenant == tenant && lane->jobs.first->cost_us > most_us;
+    size_t i = 0;
+
+    while (i < choice->n_closed && choice->closed[i] != job->part)
+        i++;
+    return i < choice->n_closed;
 }
 
-struct writer_job *turns_next_sparing(struct turns *t, const struct budget *tenant, int64_t most_us)
+static bool is_spared(const struct lane *lane, const struct turns_choice *choice)
+{
+    const struct writer_job *job = lane->jobs.first;
+
+    return (choice->spared != NULL && lane->tenant == choice->spared &&
+            job->cost_us > choice->most_us) ||
+           (choice->by_part && job->part != choice->part) || is_closed(job, choice);
+}
+
+/* Notes a lane whose turn it is and that has to wait for a group of its own part. */
+static void pass_over(struct turns *t, struct lane *lane, const struct turns_choice *choice)
+{
+    const struct writer_job *job = lane->jobs.first;
+
+    if (t->passed_over == NULL && choice->by_part && job->part != choice->part &&
+        !is_closed(job, choice))
+        t->passed_over = lane;
+}
+
+void turns_end_group(struct turns *t)
+{
+    struct lane *lane = t->passed_over;
+
+    t->passed_over = NULL;
+    if (lane == NULL || lane == t->current)
+        return;
+    t->current = lane;
+    give_turn(lane);
+}
+
+struct writer_job *turns_next_of(struct turns *t, const struct turns_choice *choice)
 {
     struct lane *lane = t->current;
     size_t n = t->n_lanes;
 
-    while (n > 0 && is_spared(lane, tenant, most_us)) {
+    while (n > 0 && is_spared(lane, choice)) {
+        pass_over(t, lane, choice);
         lane = lane->after;
         n--;
     }
@@ -201,10 +238,12 @@ struct writer_job *turns_next_sparing(struct turns *t, const struct budget *tena
         t->current = lane;
         give_turn(lane);
     }
-    while (t->n_lanes > 1 && (is_spared(t->current, tenant, most_us) ||
+    while (t->n_lanes > 1 && (is_spared(t->current, choice) ||
                               t->current->credit_us < t->current->jobs.first->cost_us)) {
         t->current = t->current->after;
-        if (!is_spared(t->current, tenant, most_us))
+        if (is_spared(t->current, choice))
+            pass_over(t, t->current, choice);
+        else
             give_turn(t->current);
     }
     return t->current->jobs.first;

@@ -42,6 +42,8 @@ enum { LANE_SLOTS = 256 };
 
 struct turns {
     struct lane *current; /* whose turn it is; the lanes are a ring. NULL: no jobs */
+    struct lane
+        *passed_over; /* whose turn came first during this group, of another part; or NULL */
     struct lane *slots[LANE_SLOTS], *spare;
     size_t n_lanes;
     size_t events, bytes;
@@ -61,10 +63,22 @@ void turns_add(struct turns *t, struct writer_job *job);
 /* The job whose turn it is, which stays queued; NULL: the queue is empty. */
 struct writer_job *turns_next(struct turns *t);
 
-/* The same among lanes whose next job costs at most `most_us`, or is not of `tenant`; NULL: no
- * such job. The other lanes lose no turn. */
-struct writer_job *turns_next_sparing(struct turns *t, const struct budget *tenant,
-                                      int64_t most_us);
+/* Which jobs may be taken. */
+struct turns_choice {
+    const struct budget *spared; /* NULL, or the tenant whose jobs may cost at most `most_us` */
+    int64_t most_us;
+    bool by_part; /* only jobs of `part` */
+    int64_t part;
+    const int64_t *closed; /* parts whose jobs may not be taken */
+    size_t n_closed;
+};
+
+/* The same among lanes whose next job may be taken; NULL: no such job. The other lanes lose no
+ * turn. */
+struct writer_job *turns_next_of(struct turns *t, const struct turns_choice *choice);
+
+/* The group is complete: the next one begins with a lane that was passed over for its part. */
+void turns_end_group(struct turns *t);
 
 /* Takes the job that turns_next() returned. */
 struct writer_job *turns_take(struct turns *t);

@@ -27,6 +27,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     job->queued_us = clock_raw_us();
     lock_acquire(&w->lock);
     ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
+    job->part = job->tenant_id == 0 ? 0 : parts_of(&w->parts, job->tenant_id);
     if (w->fatal)
         err_set(err, ERR_IO, "storage failed; the service is stopping");
     else if (w->stopping)
@@ -204,11 +205,48 @@ bool writer_is_healthy(const struct writer *w)
     return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
 }
 
-bool writer_part_is_away(const struct writer *w)
+void writer_set_parts(struct writer *w, struct parts *parts)
 {
-    const int64_t away_us = atomic_load_explicit(&w->part_us, memory_order_relaxed);
+    struct parts before;
 
-    return away_us != 0 && clock_raw_us() - away_us < (int64_t)WRITER_STALL_S * USEC_PER_SEC;
+    lock_acquire(&w->lock);
+    before = w->parts;
+    w->parts = *parts;
+    lock_release(&w->lock);
+    *parts = (struct parts){ 0 };
+    parts_done(&before);
+}
+
+int64_t writer_part_of(struct writer *w, int64_t tenant_id)
+{
+    int64_t part;
+
+    lock_acquire(&w->lock);
+    part = parts_of(&w->parts, tenant_id);
+    lock_release(&w->lock);
+    return part;
+}
+
+bool writer_part_is_away(struct writer *w)
+{
+    bool away;
+
+    lock_acquire(&w->lock);
+    away = job_queue_any_is_away(&w->queue, clock_raw_us());
+    lock_release(&w->lock);
+    return away;
+}
+
+bool writer_tenant_is_away(struct writer *w, int64_t tenant_id)
+{
+    int64_t part;
+    bool away;
+
+    lock_acquire(&w->lock);
+    part = parts_of(&w->parts, tenant_id);
+    away = part != 0 && job_queue_is_away(&w->queue, part, clock_raw_us());
+    lock_release(&w->lock);
+    return away;
 }
 
 bool writer_is_stalled(const struct writer *w)
@@ -254,6 +292,7 @@ void writer_free(struct writer *w)
     syncer_free(w->syncer);
     lock_unshared(&w->lock);
     job_queue_done(&w->queue); /* asserts that it is empty: invariant 2 */
+    parts_done(&w->parts);
     cond_done(&w->filled);
     lock_done(&w->lock);
     free(w->threads);

@@ -20,6 +20,7 @@
 struct budget;
 struct db;
 struct job_cost;
+struct parts;
 struct txn;
 struct writer;
 
@@ -34,6 +35,7 @@ struct writer_job {
     struct writer_job *next;     /* internal, as are the state, the expected cost and the time */
     enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
     int64_t cost_us, queued_us;  /* raw clock */
+    int64_t part;                /* of its tenant (parts.h) */
 
     /* Writer thread, before any job of the group is applied: says what apply() will ask for, so
      * that it can be read for all of them at once. May be NULL. */
@@ -109,9 +111,18 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
+/* Takes over what is known of a distributed database, and leaves *parts empty. Any thread. */
+void writer_set_parts(struct writer *w, struct parts *parts);
+
+/* The tenant's part; 0: unknown. Any thread. */
+int64_t writer_part_of(struct writer *w, int64_t tenant_id);
+
 /* Has a job failed within the last 5 s because its tenant's server of a distributed database is
- * away? Any thread. */
-bool writer_part_is_away(const struct writer *w);
+ * away, and none been stored there since? Any thread. */
+bool writer_part_is_away(struct writer *w);
+
+/* The same of this tenant's server. Any thread. */
+bool writer_tenant_is_away(struct writer *w, int64_t tenant_id);
 
 /* Has every thread worked on one group for more than 5 s, so that what is queued waits for it? Or
  * has a job failed within the last 5 s because it had waited too long? Any thread. */

@@ -5,6 +5,7 @@
 
 #include "base/lock.h"
 #include "engine/job_queue.h"
+#include "engine/parts.h"
 #include "engine/syncer.h"
 #include "engine/writer.h"
 
@@ -27,6 +28,7 @@ struct writer {
     struct lock lock;
     struct cond filled;
     struct job_queue queue GUARDED_BY(lock);
+    struct parts parts GUARDED_BY(lock);
     uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
     int64_t wanted_us GUARDED_BY(lock);  /* cost of queued jobs for which the writer is woken */
     int64_t linger_us GUARDED_BY(lock);  /* the same, while it lingers after a sync */
@@ -35,7 +37,6 @@ struct writer {
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
     atomic_uint n_lost;         /* threads without a connection */
-    _Atomic int64_t part_us;    /* raw clock: when a job last failed with its tenant's server; 0 */
     _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
 };
 

@@ -225,11 +225,22 @@ static int commit_or_retry(struct writer_thread *t, struct job_list *group, stru
     }
 }
 
-/* Is it a failure of the database and not of one job, or of one tenant's server? */
-static bool is_general(const struct writer_thread *t, enum err_code code)
+/* Is it a failure of the database, or of the server of all jobs of the group, and not of one job?
+ */
+static bool is_general(const struct writer_thread *t, const struct job_list *group,
+                       enum err_code code)
 {
     return code == ERR_IO || code == ERR_FULL ||
-           (code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db));
+           (code == ERR_UNAVAILABLE &&
+            (!db_part_is_away(t->txn->db) || (group->first != NULL && group->first->part != 0)));
+}
+
+/* A group of this part was stored, or its server is away. */
+static void note_part(struct writer *w, int64_t part, bool away)
+{
+    lock_acquire(&w->lock);
+    job_queue_note_part(&w->queue, part, away, clock_raw_us());
+    lock_release(&w->lock);
 }
 
 /* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
@@ -290,12 +301,14 @@ static void run_group(struct writer_thread *t, struct job_list *group)
     struct pace pace = { 0 };
 
     if (commit_or_retry(t, group, &pace, &err) == 0) {
+        if (group->first != NULL && group->first->part != 0)
+            note_part(t->writer, group->first->part, false);
         if (group->first != NULL) /* else a test told its jobs early */
             hand_over(t, group, &pace);
         return;
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
-    if (!is_general(t, err.code) && group->first != NULL && group->first->next != NULL) {
+    if (!is_general(t, group, err.code) && group->first != NULL && group->first->next != NULL) {
         /* retry one by one, so that only the bad job fails */
         while (group->first != NULL && !is_fatal(t->writer)) {
             struct job_list single;
@@ -307,8 +320,8 @@ static void run_group(struct writer_thread *t, struct job_list *group)
         writer_finish(group, &err);
         return;
     }
-    if (db_part_is_away(t->txn->db))
-        atomic_store_explicit(&t->writer->part_us, clock_raw_us(), memory_order_relaxed);
+    if (db_part_is_away(t->txn->db) && group->first != NULL)
+        note_part(t->writer, group->first->part, true);
     set_lost(t, err.code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db));
     if (err.code == ERR_UNAVAILABLE && is_old(t))
         writer_note_overdue(t->writer);

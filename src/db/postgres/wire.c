@@ -76,6 +76,18 @@ static void say_lost(struct postgres *pg, const char *message, struct error *err
     db_postgres_drop(pg);
 }
 
+/* A server that says this and goes on is itself well: another one of a distributed database cannot
+ * be reached, or told it that it is shutting down. What a server says of itself is fatal. */
+static bool is_of_another(const struct postgres *pg, const PGresult *result, const char *state)
+{
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    return pg->base.distributed && PQstatus(pg->conn) == CONNECTION_OK && severity != NULL &&
+           strcmp(severity, "ERROR") == 0 &&
+           ((str_starts(str_of(state), STR_LIT("08")) && strcmp(state, "08P01") != 0) ||
+            str_starts(str_of(state), STR_LIT("57P")));
+}
+
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err)
 {
     const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -89,9 +101,7 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
     }
     pg->base.contended = str_starts(str_of(state), STR_LIT("40")) || is_number_taken(state, result);
     code = pg->base.contended ? ERR_BUSY : classify(state, pg->mode);
-    /* A server that reports this is itself reachable: the error is about another server. */
-    pg->base.part_away = pg->base.distributed && PQstatus(pg->conn) == CONNECTION_OK &&
-                         str_starts(str_of(state), STR_LIT("08"));
+    pg->base.part_away = is_of_another(pg, result, state);
     err_set(err, code, "PostgreSQL: %s (%s)", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
             state);
     if ((code == ERR_UNAVAILABLE && !pg->base.part_away) || PQstatus(pg->conn) != CONNECTION_OK)

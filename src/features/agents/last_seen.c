@@ -41,6 +41,14 @@ struct last_seen_entry {
 
 struct save_item {
     struct last_seen_entry *entry;
+    int64_t part; /* of its tenant (engine/parts.h) */
+};
+
+/* What one job stores: a slice of the batch, of one part of the database. */
+struct save {
+    struct writer_job job;
+    struct last_seen *owner;
+    size_t first, n;
 };
 
 struct last_seen {
@@ -48,14 +56,15 @@ struct last_seen {
     struct map entries GUARDED_BY(lock); /* struct agent_key -> struct last_seen_entry */
     struct last_seen_entry *queue GUARDED_BY(lock);
     bool saving GUARDED_BY(lock);
-    atomic_bool changed; /* an agent's expected interval has changed */
+    size_t pending GUARDED_BY(lock); /* jobs of the running save */
+    atomic_bool changed;             /* an agent's expected interval has changed */
     last_seen_fn *on_stored;
 
     /* of the running save; belongs to the writer */
-    struct writer_job job;
     struct save_item *batch;
     struct sighting *rows;
     size_t n;
+    struct save *saves;
 };
 
 static struct str key_str(const struct agent_key *key)
@@ -85,6 +94,7 @@ void last_seen_free(struct last_seen *l)
     while ((entry = map_next(&l->entries, &at)) != NULL)
         free(entry);
     map_done(&l->entries);
+    free(l->saves);
     free(l->batch);
     free(l->rows);
     lock_done(&l->lock);
@@ -216,41 +226,45 @@ int last_seen_stored(struct last_seen *l, struct txn *txn, const struct sighting
 /* Writer thread; may run again after a rollback, then with newer times. */
 static int last_seen_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
+    const struct save *save = CONTAINER_OF(job, struct save, job);
+    struct last_seen *l = save->owner;
+    struct sighting *rows = l->rows + save->first;
 
-    for (size_t i = 0; i < l->n; i++) {
-        const struct last_seen_entry *entry = l->batch[i].entry;
+    for (size_t i = 0; i < save->n; i++) {
+        const struct last_seen_entry *entry = l->batch[save->first + i].entry;
 
-        l->rows[i] = (struct sighting){ .tenant_id = entry->key.tenant_id,
-                                        .agent_id = entry->key.agent_id,
-                                        .at = atomic_load(&entry->at) };
+        rows[i] = (struct sighting){ .tenant_id = entry->key.tenant_id,
+                                     .agent_id = entry->key.agent_id,
+                                     .at = atomic_load(&entry->at) };
     }
-    if (store_last_seen_put(txn->db, l->rows, l->n, clock_wall_us(), err) != 0)
+    if (store_last_seen_put(txn->db, rows, save->n, clock_wall_us(), err) != 0)
         return -1;
-    return last_seen_stored(l, txn, l->rows, l->n, err);
+    return last_seen_stored(l, txn, rows, save->n, err);
 }
 
 static void end_save(struct last_seen *l)
 {
     lock_acquire(&l->lock);
-    l->saving = false;
+    if (--l->pending == 0)
+        l->saving = false;
     lock_release(&l->lock);
 }
 
-static void enqueue_all(struct last_seen *l)
+static void enqueue_all(struct last_seen *l, const struct save *save)
 {
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = save->first; i < save->first + save->n; i++)
         enqueue(l, l->batch[i].entry);
 }
 
 /* `rows` and `batch` have the same order. Entries that were not stored are queued again. */
 static void last_seen_done(struct writer_job *job, const struct error *err)
 {
-    struct last_seen *l = CONTAINER_OF(job, struct last_seen, job);
+    const struct save *save = CONTAINER_OF(job, struct save, job);
+    struct last_seen *l = save->owner;
 
     if (err != NULL)
-        enqueue_all(l);
-    for (size_t i = 0; i < l->n && err == NULL; i++) {
+        enqueue_all(l, save);
+    for (size_t i = save->first; i < save->first + save->n && err == NULL; i++) {
         struct last_seen_entry *entry = l->batch[i].entry;
 
         entry->unstored = l->rows[i].stored ? 0 : entry->unstored + 1;
@@ -260,11 +274,13 @@ static void last_seen_done(struct writer_job *job, const struct error *err)
     end_save(l);
 }
 
-static int by_key(const void *a, const void *b)
+static int by_part_and_key(const void *a, const void *b)
 {
-    const struct agent_key *x = &((const struct save_item *)a)->entry->key;
-    const struct agent_key *y = &((const struct save_item *)b)->entry->key;
+    const struct save_item *i = a, *j = b;
+    const struct agent_key *x = &i->entry->key, *y = &j->entry->key;
 
+    if (i->part != j->part)
+        return i->part < j->part ? -1 : 1;
     if (x->tenant_id != y->tenant_id)
         return x->tenant_id < y->tenant_id ? -1 : 1;
     return x->agent_id < y->agent_id ? -1 : 1;
@@ -288,21 +304,53 @@ static bool take_batch(struct last_seen *l)
         l->batch[l->n++].entry = entry;
     }
     lock_release(&l->lock);
-    if (taken)
-        qsort(l->batch, l->n, sizeof(*l->batch), by_key);
     return taken;
+}
+
+/* One job for each part: on another server, which may be away. */
+static size_t divide(struct last_seen *l, struct writer *writer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        l->batch[i].part = writer_part_of(writer, l->batch[i].entry->key.tenant_id);
+    qsort(l->batch, l->n, sizeof(*l->batch), by_part_and_key);
+    for (size_t i = 0; i < l->n; i++)
+        n += i == 0 || l->batch[i].part != l->batch[i - 1].part;
+    free(l->saves);
+    l->saves = mem_new(n * sizeof(*l->saves));
+    n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (i == 0 || l->batch[i].part != l->batch[i - 1].part)
+            l->saves[n++] = (struct save){ .owner = l, .first = i };
+        l->saves[n - 1].n++;
+    }
+    return n;
 }
 
 void last_seen_save(struct last_seen *l, struct writer *writer)
 {
+    size_t n;
+
     if (!take_batch(l))
         return;
-    l->job = (struct writer_job){ .apply = last_seen_apply,
-                                  .done = last_seen_done,
-                                  .events = 1 + l->n / ROWS_PER_EVENT,
-                                  .unbounded = true };
-    if (writer_submit(writer, &l->job, NULL) == 0)
-        return;
-    enqueue_all(l);
-    end_save(l);
+    n = divide(l, writer);
+    lock_acquire(&l->lock);
+    l->pending = n;
+    lock_release(&l->lock);
+    for (size_t i = 0; i < n; i++) {
+        struct save *save = &l->saves[i];
+        const struct save_item *first = &l->batch[save->first];
+
+        save->job =
+            (struct writer_job){ .apply = last_seen_apply,
+                                 .done = last_seen_done,
+                                 .tenant_id = first->part == 0 ? 0 : first->entry->key.tenant_id,
+                                 .events = 1 + save->n / ROWS_PER_EVENT,
+                                 .unbounded = true };
+        if (writer_submit(writer, &save->job, NULL) == 0)
+            continue;
+        enqueue_all(l, save);
+        end_save(l);
+    }
 }

@@ -28,6 +28,14 @@ static const struct db_query select_id = {
 static const struct db_query lock_tenant = {
     .sqlite = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1",
     .postgres = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1 FOR NO KEY UPDATE",
+    .citus = "SELECT max_agents, max_agents FROM tenants WHERE tenant_id = $1", /* always counts */
+};
+/* Where tenants are distributed, their row is on all servers: a transaction that locks it takes two
+ * phases, and needs all of them. So it locks a row of the tenant's own server and adds nothing to it:
+ * that of the correction of its stored bytes (stored_bytes.c). */
+static const struct db_query lock_part = {
+    .sql = "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, 64, 0)"
+           " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = tenant_bytes.bytes",
 };
 /* What is counted in tenants: counts the rows. */
 static const struct db_query count_agents = {
@@ -187,10 +195,28 @@ static int add_new(struct db *db, int64_t tenant_id, const struct name_key *name
     return 0;
 }
 
+/* Only one process at a time adds agents to a tenant. */
+static int lock_agents(struct db *db, int64_t tenant_id, struct room *ret, struct error *err)
+{
+    const struct db_args tenant = DB_ARGS(db_int(tenant_id));
+
+    if (db_is_distributed(db) && db_run(db, &lock_part, tenant, err) != 0)
+        return -1;
+    return db_exec(db, &lock_tenant, tenant, read_room, ret, err);
+}
+
+static int recount(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    if (db_exec(db, &count_agents, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err) != 0)
+        return -1;
+    return db_is_distributed(db)
+               ? 0
+               : db_run(db, &set_agents, DB_ARGS(db_int(tenant_id), db_int(*ret)), err);
+}
+
 static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                      struct agent_row *ret, struct error *err)
 {
-    const struct db_args tenant_arg = DB_ARGS(db_int(tenant_id));
     struct room room = { 0 };
 
     *ret = (struct agent_row){ .enabled = true, .last_seen_at = TIME_NULL };
@@ -198,15 +224,13 @@ static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *na
         return -1;
     if (ret->agent_id != 0)
         return 0;
-    if (db_exec(db, &lock_tenant, tenant_arg, read_room, &room, err) != 0 ||
+    if (lock_agents(db, tenant_id, &room, err) != 0 ||
         find_agent(db, tenant_id, name, ret, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
     /* An agent is refused by the rows alone: a version before this one does not keep the count. */
-    if (room.used >= room.max &&
-        (db_exec(db, &count_agents, tenant_arg, db_read_int, &room.used, err) != 0 ||
-         db_run(db, &set_agents, DB_ARGS(db_int(tenant_id), db_int(room.used)), err) != 0))
+    if (room.used >= room.max && recount(db, tenant_id, &room.used, err) != 0)
         return -1;
     if (room.used >= room.max)
         return 0;
@@ -214,7 +238,7 @@ static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *na
     ret->last_seen_at = TIME_NULL;
     if (insert_row(db, tenant_id, name, now_us, &ret->agent_id, err) != 0)
         return -1;
-    return db_run(db, &add_to_agents, tenant_arg, err);
+    return db_is_distributed(db) ? 0 : db_run(db, &add_to_agents, DB_ARGS(db_int(tenant_id)), err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

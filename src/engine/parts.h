@@ -1,0 +1,34 @@
+/* parts.h - which server of a distributed database has the rows of a tenant.
+ *
+ * Citus hashes a tenant's number and gives ranges of hashes to servers. One
+ * transaction that changes rows on two servers is committed in two phases and
+ * fails if either is away; so the writer forms its groups by part.
+ *
+ * What this says may be out of date while rows move, or wrong: then a
+ * transaction takes two phases, and nothing else.
+ */
+#pragma once
+#include "base/err.h"
+
+struct db;
+
+struct part_range {
+    int64_t first, last; /* hashes */
+    int64_t part;        /* never 0 */
+};
+
+struct parts {
+    struct part_range *ranges; /* by hash; they do not overlap */
+    size_t n;                  /* 0: the database is not distributed */
+};
+
+/* Asks the database, if it is distributed. The caller owns *ret, also after a failure. */
+int parts_load(struct db *db, struct parts *ret, struct error *err) MUST_CHECK;
+
+void parts_done(struct parts *p);
+
+/* 0: unknown, or there are none. */
+int64_t parts_of(const struct parts *p, int64_t tenant_id);
+
+/* As PostgreSQL hashes a bigint. */
+int32_t parts_hash(int64_t tenant_id);
