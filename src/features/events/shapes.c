@@ -260,7 +260,7 @@ SHAPE_BEGIN(run_facets_shape)
     { INT(untyped),                             .flags = F_REQUIRED, .doc = "Runs that failed without a type of error, counted like one." },
     { LIST(workflow_run_id, facet_value_shape), .flags = F_REQUIRED, .doc = "By workflow, the same way." },
 SHAPE_END(run_facets_shape, "RunFacets", .doc = "Numbers of runs by the values of each filter.",
-          .example = EXAMPLE({"runs": 41, "examined_since": null}));
+          .example = EXAMPLE({"runs": 41, "examined_since": null, "untyped": 2}));
 #undef OWNER
 
 #define OWNER struct narrative_query

@@ -187,12 +187,14 @@ TEST(what_is_absent_from_a_query_has_its_default)
         "{\"include_steps\":false,\"include_cost\":false,\"since\":null,\"until\":null,\"limit\":"
         "50,\"cursor\":null,"
         "\"agent_name\":null,\"status\":null,\"workflow_run_id\":null,\"agent_version\":null,"
-        "\"error_type\":null,\"q\":null,\"order\":\"started\",\"ascending\":false}");
+        "\"error_type\":null,\"untyped\":false,\"q\":null,\"order\":\"started\",\"ascending\":"
+        "false}");
     check_read(&runs_query_shape, true, "include_steps=true&since=24h&status=failed&limit=1000",
                "{\"include_steps\":true,\"include_cost\":false,\"since\":\"24h\",\"until\":null,"
                "\"limit\":1000,\"cursor\":"
                "null,\"agent_name\":null,\"status\":\"failed\",\"workflow_run_id\":null,"
-               "\"agent_version\":null,\"error_type\":null,\"q\":null,\"order\":\"started\","
+               "\"agent_version\":null,\"error_type\":null,\"untyped\":false,\"q\":null,\"order\":"
+               "\"started\","
                "\"ascending\":false}");
     check_read(&series_query_shape, true, "key=k",
                "{\"agent_name\":null,\"key\":\"k\",\"time_range\":\"30d\",\"bucket\":null}");
