@@ -66,8 +66,11 @@ bool uuid_pack(struct str s, uint8_t ret[UUID_BYTES])
     for (size_t i = 0; i < UUID_TEXT_LEN; i += 2) {
         int high, low;
 
-        if (is_hyphen_place(i) && s.data[i++] != '-')
-            return false;
+        if (is_hyphen_place(i)) {
+            if (s.data[i] != '-')
+                return false;
+            i++;
+        }
         high = lower_digit(s.data[i]);
         low = lower_digit(s.data[i + 1]);
         if (high < 0 || low < 0)

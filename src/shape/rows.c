@@ -224,18 +224,18 @@ int rows_list(struct db *db, const struct db_query *q, struct db_args args, stru
     return 0;
 }
 
-int rows_page(struct db *db, const struct db_query *q, struct db_args args,
-              struct rows_bound *bound, struct arena *arena, struct list *ret, struct error *err)
+int rows_page(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+              struct rows_page *page, struct error *err)
 {
     struct reading reading = { .shape = q->row,
                                .rows = { .arena = arena, .size = q->row->size },
-                               .total_max = arena->total + bound->bytes,
+                               .total_max = arena->total + page->bytes,
                                .err = err };
 
     if (read_rows(db, q, args, &reading) != 0)
         return -1;
-    bound->cut = reading.cut;
-    *ret = (struct list){ reading.rows.items, reading.rows.n };
+    page->cut = reading.cut;
+    page->list = (struct list){ reading.rows.items, reading.rows.n };
     return 0;
 }
 

@@ -18,16 +18,16 @@
 int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
               struct list *ret, struct error *err) MUST_CHECK;
 
-/* How much memory rows may take. */
-struct rows_bound {
+/* Rows and how much memory they may take. */
+struct rows_page {
     size_t bytes;
-    bool cut; /* set: there are more rows than fit */
+    struct list list; /* set, as the next */
+    bool cut;         /* there are more rows than fit */
 };
 
 /* The same up to the row with which they exceed the bound. */
-int rows_page(struct db *db, const struct db_query *q, struct db_args args,
-              struct rows_bound *bound, struct arena *arena, struct list *ret,
-              struct error *err) MUST_CHECK;
+int rows_page(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+              struct rows_page *page, struct error *err) MUST_CHECK;
 
 /* The first row, or zeroes when the result is empty. */
 int rows_one(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,

@@ -71,7 +71,7 @@ void key_use_flush(struct registry *registry, struct writer *writer)
         struct flush *flush = NEW(struct flush);
 
         flush->n = registry_take_used(registry, flush->keys, STEP);
-        qsort(flush->keys, flush->n, sizeof(*flush->keys), by_key_id);
+        qsort((void *)flush->keys, flush->n, sizeof(*flush->keys), by_key_id);
         flush->job = (struct writer_job){ .apply = key_uses_apply,
                                           .done = key_uses_done,
                                           .events = 1,

@@ -31,7 +31,7 @@ int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query
 
 /* How much a reader verifies before others have their turn; the first step is always done. */
 enum { TURN_ENTRIES = 2000 };
-static const int64_t TURN_US = 20 * 1000;
+static const int64_t TURN_US = INT64_C(20) * 1000;
 
 struct audit_walk {
     const struct audit_proof *proof;

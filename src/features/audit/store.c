@@ -161,7 +161,7 @@ int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, s
 int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
                      struct arena *arena, struct audit_found *ret, struct error *err)
 {
-    struct rows_bound bound = { .bytes = PAGE_BYTES };
+    struct rows_page page = { .bytes = PAGE_BYTES };
     int64_t newest = 0, before, floor;
 
     if (db_exec(db, &select_newest, DB_ARGS(db_int(tenant_id)), db_read_int, &newest, err) != 0)
@@ -172,15 +172,16 @@ int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter
                   DB_ARGS(db_int(tenant_id), db_int(before), db_int(floor), db_int(filter->since),
                           db_int(filter->until), db_text(filter->action), db_text(filter->actor),
                           db_int(filter->limit + 1)),
-                  &bound, arena, &ret->entries, err) != 0)
+                  arena, &page, err) != 0)
         return -1;
+    ret->entries = page.list;
     ret->more = floor > 1;
     ret->next = floor;
     if (ret->entries.n > (size_t)filter->limit) {
         ret->entries.n--;
-        bound.cut = true;
+        page.cut = true;
     }
-    if (bound.cut) {
+    if (page.cut) {
         ret->more = true;
         ret->next = ((const struct audit_item *)ret->entries.items)[ret->entries.n - 1].seq;
     }
