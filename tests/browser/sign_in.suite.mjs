@@ -66,7 +66,8 @@ describe("set-up and sign-in", () => {
         await page.getByLabel("Password").fill(PASSWORD);
         await page.getByRole("button", { name: "Create account" }).click();
         await page.getByRole("heading", { name: "Create the first workspace" }).waitFor();
-        await page.getByLabel("Name").fill("Acme & Söhne");
+        await page.waitForFunction(() => document.activeElement?.matches("input"));
+        await page.keyboard.type("Acme & Söhne"); // what is typed goes into the first field
         assert.equal(await page.getByLabel("Slug").inputValue(), "acme-sohne");
         await shot(page, "first-workspace");
         await page.getByRole("button", { name: "Create workspace" }).click();
@@ -74,6 +75,11 @@ describe("set-up and sign-in", () => {
         assert.match(page.url(), /#\/t\/acme-sohne\/overview$/);
         await page.locator(".tenant", { hasText: "Acme & Söhne" }).waitFor(); // not its slug
         await close(page);
+        const stranger = await openPage(browser, server);
+        await stranger.goto(server.url + link[1]);
+        await stranger.getByText("This set-up link was used").waitFor();
+        assert.equal(await stranger.getByRole("heading", { name: "Set up muster" }).count(), 0);
+        await close(stranger);
     });
 
     test("a wrong password is an error, the right one opens the page of the link", async () => {

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { loadSession, type Session } from "../features/access/session";
 import { SetUpForm, SignInForm } from "../features/access/sign_in_forms";
+import { ApiError } from "../lib/api";
 import { useRoute } from "../lib/route";
 import { ErrorNote, Mark } from "../ui";
 
@@ -21,6 +22,8 @@ function Rare({ load, token = "" }: { load: () => Promise<{ default: LinkPage }>
     }, [load]);
     return View === null ? null : <View token={token} />;
 }
+
+const USED = new ApiError(410, "This set-up link was used: there is an account. Sign in.");
 
 interface Props {
     session: Exclude<Session, { state: "in" } | { state: "loading" }>;
@@ -41,13 +44,13 @@ export function SignIn({ session }: Props) {
                 <Rare load={LINK} token={token} />
             ) : path === "/forgot" ? (
                 <Rare load={FORGOT} />
-            ) : code !== null ? (
+            ) : code !== null && session.setup ? (
                 <SetUpForm code={code} />
             ) : (
                 <SignInForm
                     expired={session.expired}
                     setup={session.setup}
-                    problem={session.problem ?? null}
+                    problem={code === null ? (session.problem ?? null) : USED}
                 />
             )}
         </div>

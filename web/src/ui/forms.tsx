@@ -1,6 +1,7 @@
 // Fields with their labels, and the form around them.
 
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { Action } from "../lib/action";
 import type { Choice } from "../lib/choices";
@@ -27,7 +28,13 @@ interface TextProps extends Common {
 }
 
 export function TextField(props: TextProps) {
+    const box = useRef<HTMLInputElement>(null);
+    // a browser does so only for the first field of a document that asks for it
+    useEffect(() => {
+        if (props.focus) box.current?.focus();
+    }, []);
     const shared = {
+        ref: box,
         required: props.required ?? false,
         autoFocus: props.focus ?? false,
         placeholder: props.placeholder ?? "",
