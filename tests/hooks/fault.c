@@ -12,6 +12,7 @@ struct fault {
     struct db_driver driver; /* ours, under the real one's dialect */
     struct db *real;
     int remaining; /* calls before the one that fails */
+    size_t rows;   /* that it gives nevertheless */
     enum err_code code;
     bool fired;
 };
@@ -55,12 +56,34 @@ static void fault_rollback(struct db *db)
     db_rollback(fault_of(db)->real);
 }
 
+/* Whoever takes the rows of a statement that is going to fail. */
+struct few {
+    db_row_fn *on_row;
+    void *ctx;
+    size_t left;
+};
+
+static bool take_few(void *ctx, const struct db_row *row)
+{
+    struct few *few = ctx;
+
+    if (few->left == 0)
+        return false;
+    few->left--;
+    return few->on_row(few->ctx, row) && few->left > 0;
+}
+
 static int fault_exec(struct db *db, const struct db_query *q, struct db_args args,
                       db_row_fn *on_row, void *ctx, struct error *err)
 {
     struct fault *f = fault_of(db);
+    struct few few = { on_row, ctx, f->rows };
 
-    return count(f, "exec", err) != 0 ? -1 : db_exec(f->real, q, args, on_row, ctx, err);
+    if (count(f, "exec", err) == 0)
+        return db_exec(f->real, q, args, on_row, ctx, err);
+    if (f->rows > 0 && on_row != NULL && db_exec(f->real, q, args, take_few, &few, NULL) != 0)
+        f->rows = 0; /* it fails anyway */
+    return -1;
 }
 
 static int64_t fault_changes(const struct db *db)
@@ -119,6 +142,14 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
     f->remaining = nth;
     f->code = code;
     return &f->base;
+}
+
+struct db *db_fault_new_after_rows(struct db *real, int nth, size_t rows, enum err_code code)
+{
+    struct db *db = db_fault_new(real, nth, code);
+
+    fault_of(db)->rows = rows;
+    return db;
 }
 
 bool db_fault_fired(const struct db *db)

@@ -7,5 +7,10 @@
  * Borrows `real`: close both. */
 struct db *db_fault_new(struct db *real, int nth, enum err_code code) MUST_CHECK;
 
+/* The same, but a statement that fails has given so many of its rows before, as one that takes too
+ * long. */
+struct db *db_fault_new_after_rows(struct db *real, int nth, size_t rows,
+                                   enum err_code code) MUST_CHECK;
+
 /* Did the fault fire? A test that does not check proves nothing. */
 bool db_fault_fired(const struct db *db);

@@ -23,6 +23,7 @@ enum {
     STEP_FIRST = 512,
     STEP_MOST = 65536,
     USAGE_PAGE = 1000,
+    OVERDUE_MAX = 20, /* steps in a row that take too long, each half of the one before */
 };
 
 /* A breakdown whose cells are too many for one part: kept beyond its statement. */
@@ -39,8 +40,10 @@ struct export_run {
     const struct shape *shape; /* of a line */
     struct buf out;
     size_t part_bytes;
+    int64_t last;                /* number of the last row that was stored as it began */
     int64_t at;                  /* number of the last row added */
     size_t n;                    /* rows of this step */
+    unsigned overdue;            /* steps in a row that took too long and have no line */
     bool full;                   /* the step has enough output */
     bool closed;                 /* job->write() returned false */
     bool cut;                    /* a line did not fit into `out` */
@@ -147,6 +150,7 @@ static bool export_add_value(void *ctx, const struct business_place *place,
 
     add_line(run, line);
     keep_place(run, place);
+    run->n++;
     return !run->full;
 }
 
@@ -266,6 +270,7 @@ static bool export_add_breakdown(void *ctx, const struct stored_breakdown *break
     cells = json_read_stored(breakdown->cells);
     n = yyjson_arr_size(yyjson_doc_get_root(cells));
     keep_place(run, &breakdown->place);
+    run->n++;
     if (names != NULL && cells != NULL &&
         n > PART_BYTES / (breakdown->dimensions.len + CELL_LEAST)) {
         keep_rest(run, breakdown->line, names, cells);
@@ -296,26 +301,47 @@ static int64_t grown(int64_t n, bool full)
     return n * 2 > STEP_MOST ? STEP_MOST : n * 2;
 }
 
-/* All rows stored by now, by number. Steps grow while they yield little output. */
+/* After a step that failed. On a busy machine this thread, which yields to requests, may need
+ * longer for a step than a read may take: what was read by then is sent, and the next step is
+ * shorter. False when the export cannot go on. */
+static bool shorten(struct export_run *run, int64_t *limit, const struct error *err)
+{
+    run->overdue = run->n > 0 ? 0 : run->overdue + 1;
+    if (err->code != ERR_BUSY || run->overdue > OVERDUE_MAX)
+        return false;
+    *limit = *limit > 1 ? *limit / 2 : 1;
+    return true;
+}
+
+/* All rows up to run->last, by number. Steps grow while they yield little output. */
 static int walk(struct export_run *run, enum store_numbers of, step_fn *read, struct error *err)
 {
-    struct store_step all = { .tenant_id = run->job->tenant->id, .range = run->job->range };
+    struct store_step all = { .tenant_id = run->job->tenant->id,
+                              .until = run->last,
+                              .range = run->job->range };
     int64_t n = STEP_FIRST;
 
-    if (store_numbers_last(run->db, of, all.tenant_id, &all.until, err) != 0)
-        return -1;
     run->place = (struct business_place){ 0 };
     while (all.after < all.until || !str_is_null(run->place.key)) {
         struct store_step step = all;
+        bool whole;
 
+        run->n = 0;
         run->full = false;
-        if (store_numbers_step(run->db, of, &all, n, &step.until, err) != 0 ||
-            read(run, &step, err) != 0)
+        whole = store_numbers_step(run->db, of, &all, n, &step.until, err) == 0 &&
+                read(run, &step, err) == 0;
+        if (!whole && !shorten(run, &n, err))
             return -1;
-        all.after = run->full ? run->at : step.until;
-        if (!run->full)
+        if (whole && !run->full) {
+            all.after = step.until;
             run->place = (struct business_place){ 0 };
-        n = grown(n, run->full);
+        } else if (run->n > 0) {
+            all.after = run->at;
+        }
+        if (whole) {
+            n = grown(n, run->full);
+            run->overdue = 0;
+        }
         if (!flush_and_continue(run))
             return 0;
     }
@@ -353,8 +379,13 @@ static int walk_run(struct export_run *run, struct error *err)
         run->full = false;
         step.after = run->at;
         skipped = db_skipped(run->db);
-        if (store_run_events_step(run->db, &step, export_add_event, run, err) != 0)
-            return -1;
+        more = true;
+        if (store_run_events_step(run->db, &step, export_add_event, run, err) != 0) {
+            if (!shorten(run, &step.limit, err))
+                return -1;
+            continue;
+        }
+        run->overdue = 0;
         skipped = db_skipped(run->db) - skipped;
         more = run->full || (int64_t)run->n + skipped == step.limit;
         if (run->n > 0)
@@ -389,8 +420,13 @@ static int walk_usage(struct export_run *run, struct error *err)
     do {
         run->n = 0;
         skipped = db_skipped(run->db);
-        if (store_llm_page(run->db, &run->page, export_add_usage, run, err) != 0)
-            return -1;
+        more = true;
+        if (store_llm_page(run->db, &run->page, export_add_usage, run, err) != 0) {
+            if (!shorten(run, &run->page.limit, err))
+                return -1;
+            continue;
+        }
+        run->overdue = 0;
         skipped = db_skipped(run->db) - skipped;
         more = (int64_t)run->n + skipped == run->page.limit;
         if (run->n > 0)
@@ -401,15 +437,24 @@ static int walk_usage(struct export_run *run, struct error *err)
     return 0;
 }
 
+/* Before the first line, when a failure still has its status. */
+static int find_last(struct export_run *run, enum store_numbers of, struct error *err)
+{
+    return store_numbers_last(run->db, of, run->job->tenant->id, &run->last, err);
+}
+
 static int walk_all(struct export_run *run, struct error *err)
 {
     switch (run->job->kind) {
     case EXPORT_EVENTS:
         if (!str_is_null(run->job->run_id))
             return walk_run(run, err);
+        if (find_last(run, NUMBERS_OF_EVENTS, err) != 0)
+            return -1;
         return walk(run, NUMBERS_OF_EVENTS, step_events, err);
     case EXPORT_BUSINESS:
-        if (walk(run, NUMBERS_OF_BUSINESS, step_values, err) != 0)
+        if (find_last(run, NUMBERS_OF_BUSINESS, err) != 0 ||
+            walk(run, NUMBERS_OF_BUSINESS, step_values, err) != 0)
             return -1;
         return walk(run, NUMBERS_OF_BUSINESS, step_breakdowns, err);
     case EXPORT_LLM:
