@@ -59,7 +59,8 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         .writer = { .events_max = (size_t)settings->queue_max_events,
                     .bytes_max = (size_t)settings->queue_max_bytes,
                     .group_max = GROUP_MAX_EVENTS,
-                    .wait_max_ms = (unsigned)settings->queue_max_wait_ms },
+                    /* no request waits behind a command: it has the time that the database takes */
+                    .wait_max_ms = options->serves ? (unsigned)settings->queue_max_wait_ms : 0 },
         .log_max_bytes = settings->wal_max_bytes,
         .on_fatal = options->on_fatal,
         .ctx = options->ctx,

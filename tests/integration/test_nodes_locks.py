@@ -4,12 +4,16 @@ import random
 import subprocess
 import time
 import uuid
+from contextlib import closing
 
 import pytest
 from conftest import running
 from exposition import read, value
+from muster import Server
 from nodes import in_threads, more_servers
+from postgres import Session
 from stored import of_tenant, stored
+from waiting import until
 
 TOKEN = "a-token-for-scrapers"
 TENANTS, CLIENTS, AGENTS = 6, 12, 25  # agents that each client brings
@@ -184,3 +188,28 @@ def test_a_deadlock_is_tried_again_counted_and_logged(nodes):
     assert statuses == [202]
     assert retried(node) == before + 1
     assert "deadlock detected" in node.log()
+
+
+@pytest.mark.one_server
+def test_a_command_waits_for_a_row_longer_than_a_request_may(nodes, tmp_path):
+    """Nobody waits behind it. A node that was killed may hold the row until PostgreSQL notices."""
+    tenant = nodes[0].add_tenant()
+    assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+    command = Server(tmp_path / "data", nodes[0].database,
+                     environment={"MUSTER_QUEUE_MAX_WAIT_MS": "1"})  # fmt: skip
+    waits = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    waits += " AND now() - query_start > interval '2 seconds'"  # a request has one at least
+    done = []
+    with closing(Session(nodes[0].database)) as holder:
+        holder.run("BEGIN")
+        holder.run(f"UPDATE runs SET event_count = event_count WHERE {of_tenant(tenant)}")
+
+        def rebuild():
+            done.append(command.run("run", "rebuild", "--tenant", tenant.slug))
+
+        def let_go():
+            until(lambda: stored(nodes[0], waits) or done)
+            holder.run("COMMIT")
+
+        in_threads([rebuild, let_go])
+    assert done[0].returncode == 0, done[0].stderr
