@@ -107,7 +107,7 @@ describe("every page, with the data of the demo", () => {
         await page.setViewportSize({ width: WIDTH, height: 800 });
         // charts and tables are resized a frame later
         const fits = (most) => document.documentElement.scrollWidth <= most;
-        await page.waitForFunction(fits, WIDTH, { timeout: 5000 }).catch(() => {});
+        await page.waitForFunction(fits, WIDTH).catch(() => {});
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= WIDTH, `${name}: ${wide} pixels`);
         assert.deepEqual(await findings(page, NARROW), [], `${name}, narrow`);

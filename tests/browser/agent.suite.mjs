@@ -139,6 +139,7 @@ describe("one agent", () => {
         await page.getByText("Without it: small-one from the workspace").waitFor();
         assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "invoice-reader"]), /big-one/);
         await button(page, "Unset").click();
+        await page.getByText("set for this agent").waitFor({ state: "detached" });
         await page.getByText("small-one").waitFor();
         await close(page);
     });

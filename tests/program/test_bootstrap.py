@@ -9,10 +9,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = "Types: deb\nURIs: http://debian.example/debian\nSuites: bookworm\nComponents: main\n"
 # What the script calls. `sudo` says what it is asked, and does only what touches the test's own files.
+USER = "USER"  # its number
 TOOLS = {
     "dpkg-query": "exit 1",  # nothing is installed
     "apt-get": "exit 0",
-    "id": "echo {user}",
+    "id": f"echo {USER}",
     "sudo": 'echo "sudo $*" >&2; [ "$1" != tee ] || exec "$@"',
 }
 
@@ -21,24 +22,26 @@ TOOLS = {
 def machine(tmp_path):
     """A machine of this version of Debian, in a folder: runs the script as a user with this number."""
 
-    def run(version, user="1000", without=()):
+    def run(version, user="1000", without=(), verb="build", **tools_of_its_own):
         etc, tools = tmp_path / "etc", tmp_path / "tools"
         for folder in (etc / "apt/sources.list.d", etc / "apt/preferences.d", tools):
             folder.mkdir(parents=True, exist_ok=True)
         (etc / "os-release").write_text(f"VERSION_ID={version}\n")
         (etc / "apt/sources.list.d/debian.sources").write_text(SOURCES)
-        for name, script in TOOLS.items():
-            tool = tools / name
-            tool.write_text(f"#!/bin/sh\n{script.format(user=user)}\n")
+        for name, script in {**TOOLS, **tools_of_its_own}.items():
+            tool = tools / name.replace("_", "-")
+            tool.write_text(f"#!/bin/sh\n{script.replace(USER, user)}\n")
             tool.chmod(0o755)
         for name in without:
             (tools / name).unlink()
-        for name in ("sh", "sed", "grep", "head", "tail", "cat", "tee", "env", "sort"):
+        for name in ("sh", "sed", "grep", "head", "tail", "cat", "tee", "env", "sort", "mkdir",
+                     "touch", "timeout"):  # fmt: skip
             if not (tools / name).exists():
                 (tools / name).symlink_to(Path("/usr/bin") / name)
-        script = tmp_path / "bootstrap"
+        script = tmp_path / "scripts/bootstrap"
+        script.parent.mkdir(exist_ok=True)
         script.write_text((ROOT / "scripts/bootstrap").read_text().replace("/etc/", f"{etc}/"))
-        done = subprocess.run(["/bin/sh", script, "build"], capture_output=True, text=True,
+        done = subprocess.run(["/bin/sh", script, verb], capture_output=True, text=True,
                               env={**os.environ, "PATH": str(tools)}, timeout=60)  # fmt: skip
         return done, etc / "apt/sources.list.d/muster-trixie.sources"
 
@@ -74,3 +77,27 @@ def test_root_needs_no_sudo_and_a_user_without_it_is_told(machine):
     done, source = machine(12, without=["sudo"])
     assert done.returncode == 1 and "become root or install sudo" in done.stderr
     assert not source.exists()
+
+
+# All but one package is installed.
+BUT_THE_SHELL = 'case "$*" in *-shell) exit 1 ;; *) echo install ok installed ;; esac'
+
+
+@pytest.mark.parametrize("user", ["0", "1000"])
+def test_a_browser_that_cannot_be_installed_is_done_without_and_asked_for_once(machine, user):
+    more = {"user": user, "verb": "test", "dpkg_query": BUT_THE_SHELL}
+    more.update(apt_get="exit 100", sudo="exit 1")
+    done, _ = machine(12, **more)
+    assert done.returncode == 0 and "the browser tests use chromium" in done.stderr
+    assert "sudo is needed" not in done.stderr, "it is not needed for this"
+    again, _ = machine(12, **more)
+    assert (again.returncode, again.stderr) == (0, "")
+
+
+def test_the_smaller_browser_is_installed_for_tests_alone(machine):
+    told = {"user": "0", "dpkg_query": BUT_THE_SHELL, "apt_get": 'echo "$*" >>"${0%/*}/asked"'}
+    done, source = machine(12, **told)
+    asked = source.parents[3] / "tools/asked"
+    assert (done.returncode, done.stderr, asked.exists()) == (0, "", False)
+    done, _ = machine(12, verb="test", **told)
+    assert done.returncode == 0 and asked.read_text().strip().endswith("chromium-headless-shell")
