@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from muster import Clock, running
 
-WAIT_S = 30
+WAIT_S = 120
 
 
 class Mail:

@@ -9,7 +9,7 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-WAIT_S = 30
+WAIT_S = 120
 
 
 class Message:

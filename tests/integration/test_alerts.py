@@ -374,7 +374,7 @@ def test_many_runs_of_one_start_hold_up_nobody(world, clock):
     other = world.server.add_tenant()
     report(other, timestamp=now_text(clock))
     clock.advance(DAY + 300)
-    until(lambda: len(alerts(world)) == 21, 60)
+    until(lambda: len(alerts(world)) == 21)
     until_open(other)
     assert len(alerts(world, agent_name="later")) == 1
     other.client.close()
@@ -502,7 +502,7 @@ def test_two_servers_open_one_alert(world, clock, own_server, tmp_path):
         assert len(alerts(world)) == 0
         time_to_tick(world, other)
         clock.advance(ALLOWED + 10)
-        until(lambda: len(alerts(world)) == 20, 30)
+        until(lambda: len(alerts(world)) == 20)
         stays(world, [(a["alert_id"], "open") for a in alerts(world)], other)
         before = {a["agent_name"]: a["alert_id"] for a in alerts(world)}
         assert sorted(before) == sorted(names)

@@ -27,7 +27,7 @@ from hooks import (
     report,
     seconds,
 )
-from mail_server import mail_server
+from mail_server import WAIT_S, mail_server
 from muster import Clock
 from people import tenant_person
 from receiver import receiving
@@ -394,7 +394,7 @@ def test_a_mail_is_sent_whatever_an_agent_is_called(world, clock, mails):
         assert (row["state"], row["last_status"]) == ("waiting", 452)
         assert mails.mails.empty()
     clock.advance(60)
-    mail = mails.mails.get(timeout=30)
+    mail = mails.mails.get(timeout=WAIT_S)
     assert (mail.sender.split(" ")[0], mail.recipients) == (f"<{FROM}>", [f"<{TO}>"])
     assert not any("Bcc" in command for command in mail.commands)
     read = email.message_from_bytes(mail.data, policy=email.policy.default)

@@ -14,15 +14,14 @@ from pathlib import Path
 
 import pytest
 from disk import small_disk
-from muster import BINARY, ROOT, Embedded, Server
+from muster import BINARY, ROOT, START_S, Embedded, Server
 from otlp import Json, Protobuf, span
 from strace import injected
-from waiting import until
+from waiting import PATIENCE_S, until
 
 TELEMETRY = "/api/v1/telemetry"
 SAME_THREADS = pytest.mark.same_threads
-END_S = 5  # from the failed sync to the end of the process; one that drains takes seven
-BACK_S = 10  # from a healed database to the next 202
+DRAINS = "finishing requests in progress"  # says one that has time to stop
 STORAGE = "Storage is unavailable; this request may not be stored, so retry later"
 LOW = "The service is low on disk space and stored nothing of this request; retry later"
 
@@ -65,7 +64,7 @@ def send(client, event):
 
 def await_end(server):
     """The process ends by itself; its exit status."""
-    status = server.process.wait(20)
+    status = server.process.wait(START_S)
     server.process.stdout.close()
     server.process = None
     server.check_log()
@@ -104,18 +103,16 @@ def test_a_failed_sync_is_a_503_and_the_end(embedded, when):
             answer = None
             with contextlib.suppress(OSError):
                 answer = tenant.client.post(TELEMETRY, event)
-            failed_at = time.monotonic()
             if answer is None or answer.status != 202:
                 refused.append((event, answer))
                 break
             acked.append(event)
         status = await_end(embedded)
-        took = time.monotonic() - failed_at
     assert "INJECTED" in "".join(lines)
     assert len(acked) == when - 1
     check_503(refused[0][1])
     assert status not in (0, None)
-    assert took < END_S
+    assert DRAINS not in embedded.log()
     embedded.start()
     tenant.client = embedded.client(tenant.token)
     assert all(stored(tenant, event) for event in acked)
@@ -338,7 +335,7 @@ class Load:
         with self.lock:
             return sum(1 for _, got in self.sent if got == status)
 
-    def wait_for(self, status, n, seconds=60):
+    def wait_for(self, status, n, seconds=PATIENCE_S):
         deadline = time.monotonic() + seconds
         while self.count(status) < n:
             assert time.monotonic() < deadline, f"{self.count(status)} answers of {status}"
@@ -388,7 +385,7 @@ def test_a_disk_that_fills_up_is_a_503_until_there_is_room(store, tmp_path, free
             load.wait_for(503, 50)  # of all: a small one may still find a place
             assert stored(tenant, before)
             acked = load.count(202)
-        load.wait_for(202, acked + 50, 3 * BACK_S)
+        load.wait_for(202, acked + 50)
         load.stop()
         check_load(load, tenant)
         server.restart()

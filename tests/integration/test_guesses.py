@@ -32,7 +32,7 @@ def test_unknown_tokens_of_an_address_are_limited_and_good_ones_are_not(own_serv
     if own_server.database:  # beyond a hundred looks a second it asks for patience
         assert set(statuses) <= {401, 503}
         ask = lambda: client.get("/api/v1/limits", token=guess()).status  # noqa: E731
-        until(lambda: any(ask() == 429 for _ in range(50)), 120)
+        until(lambda: any(ask() == 429 for _ in range(50)))
     else:
         assert set(statuses) == {401}
     answer = client.get("/api/v1/limits", token=guess())

@@ -102,7 +102,7 @@ def test_the_oldest_closed_alerts_make_room_for_new_ones(own_server, clock):
                                     " WHERE open = 0")  # fmt: skip
         return row["n"] == CLOSED_ALERTS and row["oldest"]
 
-    assert until(closed, 60) == "alt_1000252"
+    assert until(closed) == "alt_1000252"
     (row,) = stored(own_server, "SELECT alert_id FROM alerts WHERE open = 1")
     assert row["alert_id"] == "alt_1000001"  # older than all of them
     assert stored(own_server, "SELECT * FROM alert_history") == []

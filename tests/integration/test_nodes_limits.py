@@ -55,7 +55,7 @@ def test_a_restart_does_not_refill_the_window(own_server, clock, how):
     tenant = own_server.add_tenant(rate_limit=LIMIT)
     before = ask(own_server, tenant.token, LIMIT // 2)
     if how == signal.SIGKILL:
-        until(lambda: told(own_server) >= before - LIMIT // 10, 60)  # what is missing is small
+        until(lambda: told(own_server) >= before - LIMIT // 10)  # what is missing is small
         own_server.kill()
         own_server.start()
     else:
@@ -108,7 +108,7 @@ def three_nodes(store, tmp_path_factory):
 def await_all(nodes):
     """Until each knows how many there are: then none lets more than its part through alone."""
     for node in nodes:
-        until(lambda n=node: len(nodes) == seen_by(n), 60)
+        until(lambda n=node: len(nodes) == seen_by(n))
 
 
 def seen_by(node):

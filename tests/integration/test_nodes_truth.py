@@ -7,9 +7,11 @@ import pytest
 from conftest import running
 from nodes import more_servers
 from people import platform_admin
+from waiting import until
 
 SOON_S = 0.2  # after the answer, elsewhere
-SLACK_S = 0.5  # of a machine that does other things too
+SLACK_S, TURNS = 0.5, 10  # of a machine that does other things too: so many requests take as long
+ENOUGH = 5  # verdicts of each reporter, before and after the change
 
 
 @pytest.fixture(name="nodes", scope="module")
@@ -28,13 +30,18 @@ def set_enabled(node, tenant, enabled):
     assert answer.status == 200, answer.body
 
 
+def is_accepted(node, tenant):
+    events = {"events": [tenant.event(agent_name="a")]}
+    return node.client(tenant.token).post("/api/v1/telemetry/batch", events).json()["accepted"] == 1
+
+
 class Reporter(threading.Thread):
     """Reports to a node as fast as it can; keeps when each verdict came."""
 
     def __init__(self, node, tenant):
         super().__init__(daemon=True)
         self.client, self.tenant = node.client(tenant.token), tenant
-        self.seen, self.ends = [], threading.Event()
+        self.seen, self.ends, self.longest_s = [], threading.Event(), 0
 
     def run(self):
         while not self.ends.is_set():
@@ -42,6 +49,12 @@ class Reporter(threading.Thread):
             sent = time.monotonic()
             answer = self.client.post("/api/v1/telemetry/batch", events)
             self.seen.append((sent, answer.json()["accepted"] == 1))
+            self.longest_s = max(self.longest_s, time.monotonic() - sent)
+
+    def has_said(self, accepted):
+        """Often enough, and last."""
+        last = self.seen[-ENOUGH:]
+        return len(last) == ENOUGH and all(verdict == accepted for _, verdict in last)
 
     def verdicts(self):
         self.ends.set()
@@ -60,19 +73,21 @@ def test_a_disabled_agent_is_refused_everywhere_at_once_and_no_node_wavers(nodes
         event = tenant.event(agent_name="a")
         assert node.client(tenant.token).post("/api/v1/telemetry", event).status == 202
     set_enabled(nodes[0], tenant, not enabled)
-    time.sleep(SOON_S + SLACK_S)
+    for node in nodes:
+        until(lambda n=node: is_accepted(n, tenant) != enabled)
     reporters = [Reporter(node, tenant) for node in nodes for _ in range(2)]
     for reporter in reporters:
         reporter.start()
-    time.sleep(0.5)
+    until(lambda: all(reporter.has_said(not enabled) for reporter in reporters))
     set_enabled(nodes[0], tenant, enabled)
     answered = time.monotonic()
-    time.sleep(SOON_S + SLACK_S + 0.5)
+    until(lambda: all(reporter.has_said(enabled) for reporter in reporters))
+    soon_s = SOON_S + SLACK_S + TURNS * max(reporter.longest_s for reporter in reporters)
     for number, reporter in enumerate(reporters):
         verdicts = reporter.verdicts()
-        grace = 0 if number < 2 else SOON_S + SLACK_S
+        grace = 0 if number < 2 else soon_s
         late = [accepted for sent, accepted in verdicts if sent > answered + grace]
-        assert late and set(late) == {enabled}, f"node {number // 2}"
+        assert set(late) <= {enabled}, f"node {number // 2}"
         assert changes(verdicts) == 1, f"node {number // 2} wavers"
 
 
@@ -87,11 +102,13 @@ def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes)
     assert answer.status == 200
     while b"ready" not in answer.readline():
         pass
-    time.sleep(0.3)  # so that the stream has flushed what it had
-    sent = time.monotonic()
-    event = tenant.event(agent_name="a")
-    assert nodes[0].client(tenant.token).post("/api/v1/telemetry", event).status == 202
-    while b"tick" not in answer.readline():
-        assert time.monotonic() - sent < 4.5, "only the tick that comes anyway"
-    assert time.monotonic() - sent < 1 + SLACK_S
+    longest_s = 0
+    for _ in range(3):  # each within a second: at most one may be the tick that comes every five
+        sent = time.monotonic()
+        event = tenant.event(agent_name="a")
+        assert nodes[0].client(tenant.token).post("/api/v1/telemetry", event).status == 202
+        longest_s = max(longest_s, time.monotonic() - sent)
+        while b"tick" not in answer.readline():
+            pass
+        assert time.monotonic() - sent < 1 + SLACK_S + TURNS * longest_s
     stream.close()

@@ -603,7 +603,7 @@ def test_two_servers_open_one_alert_of_a_rule(world, clock, own_server, tmp_path
             body = world.event(agent_name="worker", run_id=run, event="failed")
             assert each.post("/api/v1/telemetry", body).status == 202
         clock.advance(MINUTE)
-        until(lambda: len(alerts(world, limit=100)) == 42, 30)
+        until(lambda: len(alerts(world, limit=100)) == 42)
         for _ in range(3):
             clock.advance(MINUTE)
             stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)], other)

@@ -4,10 +4,11 @@ import time
 
 # Those who wait leave the processor to those they wait for, and the more so the longer it takes.
 BREATH_S, LONGEST_BREATH_S, GROWTH = 0.01, 0.1, 1.3
+PATIENCE_S = 120  # ends a test that waits in vain: much longer than a busy machine takes
 LOOKS = 4  # one under way as the test's clock moved, a whole one, and time for what it asked for
 
 
-def until(is_so, patience=30):
+def until(is_so, patience=PATIENCE_S):
     """Waits for it; what it is then."""
     deadline, breath = time.monotonic() + patience, BREATH_S
     while True:
