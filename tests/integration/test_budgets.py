@@ -21,6 +21,8 @@ from test_checksums import alter
 from test_rules import MINUTE, REST, set_rules, spend
 from waiting import always, until
 
+pytestmark = pytest.mark.administered
+
 HARD = {"amount": "10.00", "per": "day", "hard": True}
 
 
