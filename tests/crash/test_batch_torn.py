@@ -68,7 +68,7 @@ def kill_at(server, tenant, call, number, log_begun=False):
     with injected(server, f"{call}:signal=KILL:when={number}") as lines:
         answer = send(client, body)
         if answer is None:
-            assert server.process.wait(20) == -signal.SIGKILL
+            assert server.process.wait(120) == -signal.SIGKILL
             server.process.stdout.close()
             server.process = None
     assert ("killed by SIGKILL" in "".join(lines)) == (answer is None)

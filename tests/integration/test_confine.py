@@ -79,7 +79,7 @@ def test_without_confinement_the_same_attempts_succeed(tmp_path, elsewhere):
     environment = {**PROBE, **places(elsewhere), "MUSTER_CONFINE": "0"}
     server = Server(tmp_path / "data", environment=environment).start()
     found = probed(server)
-    server.process.wait(10)  # it has become /bin/true
+    server.process.wait(120)  # it has become /bin/true
     server.process.stdout.close()
     server.process = None
     possible = {"read_elsewhere", "write_elsewhere", "read_system", "fork", "network_socket", "become"}

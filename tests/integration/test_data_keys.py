@@ -160,7 +160,7 @@ def test_killed_in_the_middle_of_a_step_nothing_is_lost(tmp_path, clock, call, n
         try:
             config(server, token)
         except (OSError, http.client.HTTPException):  # killed, perhaps after the step's answer
-            server.process.wait(30)
+            server.process.wait(120)
         killed = server.process.poll() is not None
         if killed:
             server.process.stdout.close()
@@ -202,7 +202,7 @@ def test_a_key_that_seals_after_it_was_retired_is_not_destroyed(own_server, cloc
     slow.stdin.write(f"UPDATE secrets SET sealed = '\\x{old}' WHERE tenant_id = {number[0]['tenant_id']}"
                      f" AND name = 'S000'; COMMIT;\n")  # fmt: skip
     slow.stdin.close()
-    assert slow.wait(30) == 0
+    assert slow.wait(120) == 0
     slow.stdout.close()
     waiting.join()
     assert results[0]["destroyed"] == 0

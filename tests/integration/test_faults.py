@@ -284,7 +284,7 @@ class Cluster:
 
     def crash(self):
         self.server.process.send_signal(signal.SIGQUIT)
-        self.server.process.wait(30)
+        self.server.process.wait(START_S)
 
     def start_again(self):
         assert self.server.listen(self.port)

@@ -210,7 +210,7 @@ def test_whoever_is_sent_away_while_a_body_is_under_way_does_nothing_with_it(own
     ]  # fmt: skip
     open_ones = []
     for path, header, body in bodies:
-        connection = socket.create_connection(own_server.address, timeout=10)
+        connection = socket.create_connection(own_server.address, ANSWER_S)
         head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{header}\r\nContent-Length: {len(body)}\r\n"
         connection.sendall(head.encode() + b"Expect: 100-continue\r\n\r\n")
         assert connection.recv(4096).startswith(b"HTTP/1.1 100")  # it has looked at who asks

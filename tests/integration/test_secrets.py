@@ -233,7 +233,7 @@ def test_the_process_leaves_nothing_to_look_at(own_server, tmp_path):
     if os.geteuid() != 0:
         assert (process / "environ").stat().st_uid == 0  # not dumpable: it is not even ours
     own_server.process.send_signal(signal.SIGABRT)
-    assert own_server.process.wait(10) == -signal.SIGABRT
+    assert own_server.process.wait(120) == -signal.SIGABRT
     own_server.process.stdout.close()
     own_server.process = None
     assert not list(tmp_path.rglob("core*"))

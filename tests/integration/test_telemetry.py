@@ -171,7 +171,7 @@ def at_once(n, act):
     together, results = threading.Barrier(n), [None] * n
 
     def run(i):
-        together.wait(30)
+        together.wait(120)
         results[i] = act(i)
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
