@@ -223,4 +223,32 @@ describe("spans", () => {
         await page.waitForFunction(() => document.querySelectorAll('[role="treeitem"]').length === 1);
         await close(page);
     });
+
+    test("spans of a long trace that goes on follow those that were loaded", async () => {
+        const trace = randomBytes(16).toString("hex");
+        const send = (from, to) => {
+            const spans = Array.from({ length: to - from }, (_, n) => ({
+                ...span(from + n + 2, 1, `call ${from + n}`, from + n, from + n + 1), // the root is not over
+                traceId: trace,
+            }));
+            return server.send(tenant, "/v1/traces", {
+                resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ spans }] }],
+            });
+        };
+        for (let i = 0; i < 1200; i += 400) await send(i, i + 400);
+        const run = trace.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
+        const page = await openAs(browser, server, tenant.email, `/t/spanners/runs/${run}`);
+        await page.getByText("The tree has the first 1,000 events").waitFor();
+        await page.getByRole("button", { name: "Load more" }).click();
+        await page.getByText("The tree has the first").waitFor({ state: "detached" });
+        await send(1200, 1210);
+        await items(page).first().focus();
+        await page.waitForFunction(async () => {
+            const tree = document.querySelector('[role="tree"]');
+            const key = new KeyboardEvent("keydown", { key: "End", bubbles: true });
+            (document.activeElement.closest('[role="treeitem"]') ?? tree).dispatchEvent(key);
+            return document.activeElement.querySelector(".text")?.textContent === "call 1209";
+        });
+        await close(page);
+    });
 });

@@ -1,15 +1,43 @@
 // One control of time: choices, a range of one's own, the period before, a part of a chart.
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { before, describe, test } from "node:test";
 
-import { runsOf, sendRuns } from "./fleet.mjs";
+import { event, runsOf, sendRuns } from "./fleet.mjs";
 import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+import { ROOT } from "./root.mjs";
 
 const DAY = 86_400_000;
 const TODAY = Math.floor(Date.now() / DAY) * DAY;
 
 let server, browser, tenant, runs;
+
+/** The files that draw charts, by the portal's sources. */
+function drawingFiles() {
+    const folder = join(ROOT, "web/src");
+    return readdirSync(folder, { recursive: true })
+        .filter((name) => name.endsWith(".tsx"))
+        .filter((name) => /<(?:Stack)?Chart\b/.test(readFileSync(join(folder, name), "utf8")))
+        .sort();
+}
+
+/** Where the charts of each file are, and how many. The time of a run is not a period that its page
+ * could show a part of. */
+const CHARTS = [
+    { files: ["features/overview/cards.tsx"], place: "overview?range=30d", charts: 1 },
+    { files: ["features/cost/usage_chart.tsx"], place: "cost?measure=tokens&range=30d", charts: 1 },
+    { files: ["features/kpis/kpi_detail.tsx"], place: "business?kpi=fresh%2Fmails&range=30d", charts: 1 },
+    {
+        files: ["features/events/agent_runs.tsx", "features/kpis/agent_series.tsx"],
+        place: "agents/fresh?tab=activity&range=30d",
+        charts: 3,
+    },
+    { files: ["features/events/run_metrics.tsx"], place: "runs/MEASURED", charts: 1, fixed: true },
+];
+const MEASURED = "3f2b8c1e-9a4d-4e6f-8b7a-00000000c4a7";
 
 const isoOf = (at) => new Date(at).toISOString();
 const fieldOf = (at) => isoOf(at).slice(0, 16);
@@ -21,6 +49,12 @@ describe("time", () => {
         tenant = server.addTenant("timely", ADMIN);
         runs = [...runsOf("fresh", 3), ...runsOf("aged", 4, TODAY - 9 * DAY)];
         await sendRuns(server, tenant, runs);
+        const measured = { agent: "slow", id: MEASURED, from: TODAY - 60 * DAY };
+        await server.send(tenant, "/api/v1/telemetry/batch", {
+            events: [1, 2, 3].map((n) =>
+                event(tenant, measured, "in_progress", n * 1000, { metrics: { pages: n } }),
+            ),
+        });
         for (let back = 1; back <= 8; back++)
             await server.send(tenant, "/api/v1/telemetry/llm", {
                 agent_name: "fresh",
@@ -33,7 +67,7 @@ describe("time", () => {
         for (let back = 1; back <= 8; back++)
             await server.send(tenant, "/api/v1/telemetry/business", {
                 agent_name: "fresh",
-                run_id: runs[0].id,
+                run_id: randomUUID(), // a run has one value of a KPI
                 timestamp: isoOf(TODAY - back * DAY + 1000),
                 metrics: { mails: 10 * back },
             });
@@ -120,6 +154,96 @@ describe("time", () => {
         assert.deepEqual([from, to], [TODAY - 6 * DAY, TODAY - 3 * DAY]);
         await page.getByLabel("Period").selectOption("7d");
         await page.waitForURL(/range=7d/);
+        await close(page);
+    });
+
+    /** The same with a finger. */
+    async function swipe(page, plot, from, to) {
+        await plot.scrollIntoViewIfNeeded();
+        const { x, y, width, height } = await plot.boundingBox();
+        const client = await page.context().newCDPSession(page);
+        const touch = (type, part) =>
+            client.send("Input.dispatchTouchEvent", {
+                type,
+                touchPoints: part === null ? [] : [{ x: x + width * part, y: y + height / 2 }],
+            });
+        await touch("touchStart", from);
+        for (let step = 1; step <= 5; step++) await touch("touchMove", from + ((to - from) * step) / 5);
+        await touch("touchEnd", null);
+        await client.detach();
+    }
+
+    /** And with the keyboard: the last two periods. */
+    async function mark(page, plot) {
+        await plot.focus();
+        await page.keyboard.press("End");
+        await page.keyboard.press("Shift+ArrowLeft");
+        await page.keyboard.press("Enter");
+    }
+
+    /** Opens the place and returns its charts, drawn. */
+    async function chartsAt(page, { place, charts }) {
+        await page.goto("about:blank");
+        await page.goto(`${server.url}/#/t/timely/${place.replace("MEASURED", MEASURED)}`);
+        const figures = page.locator("figure.chart");
+        await figures.nth(charts - 1).waitFor();
+        const areas = page.locator("figure.chart :is(.u-over, .columns-of)");
+        await areas.nth(charts - 1).waitFor();
+        assert.equal(await figures.count(), charts, place);
+        return { figures, areas };
+    }
+
+    test("the charts of the table are all that the portal draws", () => {
+        assert.deepEqual(CHARTS.flatMap(({ files }) => files).sort(), drawingFiles());
+    });
+
+    test("a part of every chart is shown by a mouse, a finger and the keyboard", async () => {
+        const page = await open("/t/timely/overview", { hasTouch: true });
+        for (const one of CHARTS.filter(({ fixed }) => !fixed))
+            for (let i = 0; i < one.charts; i++)
+                for (const [way, go] of [["mouse", drag], ["finger", swipe], ["keyboard", mark]]) {
+                    const { figures, areas } = await chartsAt(page, one);
+                    const label = await figures.nth(i).getAttribute("aria-label");
+                    if (way === "keyboard") await go(page, figures.nth(i).locator(".plot"));
+                    else await go(page, areas.nth(i), 0.1, 0.9);
+                    await page.waitForURL(/range=.*%2F/).catch(() => {
+                        throw new Error(`${label} by ${way}: ${page.url()}`);
+                    });
+                    const [from, to] = rangeOf(page);
+                    assert.ok(to > from, `${label} by ${way}`);
+                    const words = await page.getByLabel("Period").inputValue();
+                    assert.deepEqual(words.split("/").map(Date.parse), [from, to], "the control of time");
+                }
+        await close(page);
+    });
+
+    test("every chart has its values in a table and at the keyboard", async () => {
+        const page = await open("/t/timely/overview");
+        for (const one of CHARTS) {
+            const { figures } = await chartsAt(page, one);
+            for (let i = 0; i < one.charts; i++) {
+                const figure = figures.nth(i);
+                const label = await figure.getAttribute("aria-label");
+                const summary = figure.locator("summary");
+                assert.equal(await summary.textContent(), `Table of ${label}`);
+                await summary.focus();
+                await page.keyboard.press("Enter");
+                await figure.locator("tbody tr").first().waitFor();
+                const cells = await figure.locator("tbody tr").evaluateAll((rows) =>
+                    rows.map((row) => [...row.children].map((cell) => cell.textContent)),
+                );
+                const head = await figure.locator("thead th").count();
+                assert.ok(cells.every((row) => row.length === head && row.every((text) => text !== "")));
+                assert.ok(cells.some((row) => row.slice(1).some((text) => /\d/.test(text))), label);
+                await figure.locator(".plot").focus();
+                await page.keyboard.press("End");
+                const [period, first] = cells[0];
+                const said = figure.locator('[role="status"]');
+                await said.getByText(period, { exact: false }).waitFor();
+                const text = await said.innerText();
+                assert.ok(text.includes(first === "–" ? "no value" : first), `${label}: ${text}`);
+            }
+        }
         await close(page);
     });
 

@@ -19,7 +19,16 @@ import {
 import { useStore } from "../lib/store";
 import { onColoursChange } from "../lib/theme";
 import { zone } from "../lib/zone";
-import { ChartTable, Legend, type Limit, type ShownChart, Tooltip } from "./chart_parts";
+import {
+    ChartTable,
+    Legend,
+    type Limit,
+    MarkStatus,
+    plotLabel,
+    type ShownChart,
+    Tooltip,
+} from "./chart_parts";
+import { type Mark, type OnZoom, useMarking } from "./marking";
 import { dashOf, fillOf, forcedColours } from "./patterns";
 
 export interface Line {
@@ -39,8 +48,7 @@ interface Props {
     formatTime?: (seconds: number) => string; // for times that are not periods
     height?: number;
     limit?: Limit | undefined; // a line across, such as a budget
-    /** Called with a part that was marked by dragging, in seconds since 1970. */
-    onZoom?: (from: number, to: number) => void;
+    onZoom?: OnZoom;
 }
 
 const PALETTE = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
@@ -268,9 +276,38 @@ function drawnOf(props: Props, shown: ShownChart, divisor: number): Values[] {
     return props.kind === "stack" ? stacked(lines).reverse() : lines;
 }
 
+/** Where a period is, in pixels from the left of the plot. */
+const leftOf = (chart: uPlot, times: number[], at: number) =>
+    chart.over.offsetLeft + chart.valToPos(times[at] ?? 0, "x");
+
+/** The part that is marked, from the middle of its first period to that of its last. */
+function MarkBox({ chart, times, mark }: { chart: uPlot; times: number[]; mark: Mark }) {
+    const [from, to] = [leftOf(chart, times, mark.first), leftOf(chart, times, mark.last)];
+    const { offsetTop, clientHeight } = chart.over;
+    const box = { left: from - 1, width: to - from + 2, top: offsetTop, height: clientHeight };
+    return <div class="mark" style={box} />;
+}
+
+/** uPlot marks with a mouse alone: this is the same with a finger, which scrolls up and down. */
+function fingers(drawn: { current: uPlot | null }, marking: ReturnType<typeof useMarking>) {
+    const by = (act: (at: number) => void) => (event: PointerEvent) => {
+        const chart = drawn.current;
+        if (event.pointerType === "mouse" || chart === null) return;
+        act(chart.posToIdx(event.clientX - chart.over.getBoundingClientRect().left));
+    };
+    return {
+        onPointerDown: by(marking.begin),
+        onPointerMove: by(marking.extend),
+        onPointerUp: by(marking.end),
+        onPointerCancel: by(marking.clear),
+    };
+}
+
 export function Chart(props: Props) {
     const holder = useRef<HTMLDivElement>(null);
+    const drawn = useRef<uPlot | null>(null);
     const [pointer, setPointer] = useState<Pointer | null>(null);
+    const marking = useMarking(props.times, props.onZoom);
     const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
     const shown = shownOf(props, hidden);
     const current = useRef({ props, shown });
@@ -300,6 +337,7 @@ export function Chart(props: Props) {
                 [props.times, ...drawnOf(props, shown, divisor)] as uPlot.AlignedData,
                 element,
             );
+            drawn.current = chart;
         };
         void draw();
         const stopColours = onColoursChange(() => setTimeout(draw));
@@ -311,6 +349,7 @@ export function Chart(props: Props) {
         if (holder.current) size.observe(holder.current);
         return () => {
             gone = true;
+            drawn.current = null;
             chart?.destroy();
             stopColours();
             size.disconnect();
@@ -322,12 +361,29 @@ export function Chart(props: Props) {
         if (!next.delete(label)) next.add(label);
         setHidden(next);
     };
+    const { mark } = marking;
+    const plot = drawn.current;
+    const spot =
+        mark && plot
+            ? { at: mark.at, left: leftOf(plot, props.times, mark.at), room: plot.width }
+            : pointer;
     return (
         <figure class="chart" aria-label={props.label}>
-            <div class="plot" style={{ minHeight: `${props.height ?? HEIGHT}px` }}>
+            <div
+                class="plot"
+                style={{ minHeight: `${props.height ?? HEIGHT}px` }}
+                tabIndex={0}
+                role="group"
+                aria-label={plotLabel(props.label, props.onZoom !== undefined)}
+                onKeyDown={marking.onKeyDown}
+                onBlur={marking.clear}
+                {...fingers(drawn, marking)}
+            >
                 <div ref={holder} />
-                {pointer && <Tooltip chart={shown} {...pointer} />}
+                {mark && plot && <MarkBox chart={plot} times={props.times} mark={mark} />}
+                {spot && <Tooltip chart={shown} {...spot} />}
             </div>
+            <MarkStatus chart={shown} mark={mark} />
             <Legend chart={shown} onToggle={toggle} />
             <ChartTable chart={shown} />
         </figure>

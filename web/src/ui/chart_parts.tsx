@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 
 import { count } from "../lib/format";
+import type { Mark } from "./marking";
 import { forcedColours, swatchOf } from "./patterns";
 
 export interface ShownLine {
@@ -65,7 +66,7 @@ export function Tooltip({ chart, at, left, room }: TooltipProps) {
             {lines.map((line) => (
                 <span key={line.label}>
                     <Swatch chart={chart} line={line} />
-                    <span class="name">{line.label}</span>
+                    <span class="name" dir="auto">{line.label}</span>
                     <b>{chart.format(line.values[at] ?? 0)}</b>
                 </span>
             ))}
@@ -77,6 +78,29 @@ export function Tooltip({ chart, at, left, room }: TooltipProps) {
                 </span>
             )}
         </div>
+    );
+}
+
+/** What the keyboard of a plot does, for those who cannot see it. */
+export const plotLabel = (label: string, zooms: boolean) =>
+    `Plot of ${label}. Arrow keys move along it${
+        zooms ? ", with Shift they mark several; Enter shows what is marked" : ""
+    }.`;
+
+/** The period where the person is, and what is marked, for screen readers. */
+export function MarkStatus({ chart, mark }: { chart: ShownChart; mark: Mark | null }) {
+    const lines = chart.lines.filter((line) => !line.hidden);
+    const values = lines.map(({ label, values }) => {
+        const value = (mark && values[mark.at]) ?? null;
+        return `${label} ${value === null ? "no value" : chart.format(value)}`;
+    });
+    return (
+        <p class="visually-hidden" role="status" dir="auto">
+            {mark && `${periodAt(chart, mark.at)}: ${values.join(", ")}`}
+            {mark &&
+                mark.last > mark.first &&
+                `. Marked: ${periodAt(chart, mark.first)} to ${periodAt(chart, mark.last)}`}
+        </p>
     );
 }
 
@@ -142,7 +166,7 @@ export function ChartTable({ chart }: { chart: ShownChart }) {
                             <tr>
                                 <th scope="col">Period</th>
                                 {chart.lines.map((line) => (
-                                    <th key={line.label} scope="col">
+                                    <th key={line.label} scope="col" dir="auto">
                                         {line.label}
                                     </th>
                                 ))}

@@ -4,18 +4,18 @@
 import { useRef, useState } from "preact/hooks";
 
 import { count } from "../lib/format";
-import { periodLabel, stepOf, timeLabel, timeTicks } from "../lib/scale";
+import { periodLabel, timeLabel, timeTicks } from "../lib/scale";
 import { useStore } from "../lib/store";
 import { zone } from "../lib/zone";
-import { ChartTable, Legend, type ShownChart, Tooltip } from "./chart_parts";
+import { ChartTable, Legend, MarkStatus, plotLabel, type ShownChart, Tooltip } from "./chart_parts";
+import { type OnZoom, useMarking } from "./marking";
 
 interface Props {
     label: string; // for screen readers
     times: number[]; // the start of each period, in seconds since 1970; the last is not over
     cut?: boolean; // the first period began before what is shown
     lines: { label: string; colour: string; values: number[] }[]; // not negative
-    /** Called with a part that was marked by dragging, in seconds since 1970. */
-    onZoom?: (from: number, to: number) => void;
+    onZoom?: OnZoom;
 }
 
 const TICKS = 4;
@@ -52,25 +52,6 @@ function Axes({ most, times }: { most: number; times: number[] }) {
     );
 }
 
-/** Dragging over columns marks them; releasing the pointer hands over the time they span. */
-function useMarking(times: readonly number[], onZoom: Props["onZoom"]) {
-    const [marked, setMarked] = useState<[number, number] | null>(null);
-    const end = () => {
-        if (marked === null) return;
-        const [from, to] = [Math.min(...marked), Math.max(...marked)];
-        setMarked(null);
-        if (to > from) onZoom?.(times[from] ?? 0, (times[to] ?? 0) + stepOf(times));
-    };
-    return {
-        isMarked: (i: number) =>
-            marked !== null && i >= Math.min(...marked) && i <= Math.max(...marked),
-        begin: (i: number) => onZoom && setMarked([i, i]),
-        extend: (i: number) => marked !== null && setMarked([marked[0], i]),
-        end,
-        leave: () => setMarked(null),
-    };
-}
-
 export function StackChart({ label, times, cut = false, lines, onZoom }: Props) {
     const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
     const [at, setAt] = useState<number | null>(null);
@@ -91,6 +72,13 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
     const totals = times.map((_, i) => visible.reduce((sum, line) => sum + (line.values[i] ?? 0), 0));
     const most = Math.max(...totals, 1);
     const room = plot.current?.clientWidth ?? 0;
+    const { mark } = marking;
+    const current = mark ? mark.at : at;
+    const columnAt = (event: PointerEvent) => {
+        const { left, width } = (event.currentTarget as Element).getBoundingClientRect();
+        const i = Math.floor(((event.clientX - left) / width) * times.length);
+        return Math.max(0, Math.min(times.length - 1, i));
+    };
     const toggle = (name: string) => {
         const next = new Set(hidden);
         if (!next.delete(name)) next.add(name);
@@ -98,14 +86,28 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
     };
     return (
         <figure class="chart" aria-label={label}>
-            <div class="plot stack-plot" ref={plot}>
+            <div
+                class="plot stack-plot"
+                ref={plot}
+                tabIndex={0}
+                role="group"
+                aria-label={plotLabel(label, onZoom !== undefined)}
+                onKeyDown={marking.onKeyDown}
+                onBlur={marking.clear}
+            >
                 <Axes most={most} times={times} />
                 <div
                     class="columns-of"
+                    onPointerDown={(event) => marking.begin(columnAt(event))}
+                    onPointerMove={(event) => {
+                        setAt(columnAt(event));
+                        marking.extend(columnAt(event));
+                    }}
                     onPointerUp={marking.end}
+                    onPointerCancel={marking.clear}
                     onPointerLeave={() => {
                         setAt(null);
-                        marking.leave();
+                        marking.clear();
                     }}
                 >
                     {times.map((time, i) => (
@@ -114,13 +116,8 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
                             class={[
                                 "column",
                                 i === times.length - 1 || (cut && i === 0) ? "so-far" : "",
-                                marking.isMarked(i) ? "marked" : "",
+                                mark && i >= mark.first && i <= mark.last ? "marked" : "",
                             ].join(" ")}
-                            onPointerDown={() => marking.begin(i)}
-                            onPointerEnter={() => {
-                                setAt(i);
-                                marking.extend(i);
-                            }}
                         >
                             {visible.map((line) => (
                                 <b
@@ -134,15 +131,16 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
                         </span>
                     ))}
                 </div>
-                {at !== null && (
+                {current !== null && (
                     <Tooltip
                         chart={shown}
-                        at={at}
-                        left={((at + 0.5) / times.length) * room}
+                        at={current}
+                        left={((current + 0.5) / times.length) * room}
                         room={room}
                     />
                 )}
             </div>
+            <MarkStatus chart={shown} mark={mark} />
             <Legend chart={shown} onToggle={toggle} />
             <ChartTable chart={shown} />
         </figure>
