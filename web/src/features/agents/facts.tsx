@@ -36,12 +36,7 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
                     {count(counts.runs)}
                 </a>
                 {counts.in_progress > 0 && (
-                    <>
-                        {" "}
-                        <a href={runsOf(slug, agent.agent_name, { status: "in_progress" })}>
-                            {count(counts.in_progress)} running
-                        </a>
-                    </>
+                    <span class="muted"> {count(counts.in_progress)} running</span>
                 )}
             </Fact>
             <Fact label="Failed">
