@@ -243,7 +243,7 @@ describe("spans", () => {
         await page.getByText("The tree has the first").waitFor({ state: "detached" });
         await send(1200, 1210);
         await items(page).first().focus();
-        await page.waitForFunction(async () => {
+        await page.waitForFunction(() => {
             const tree = document.querySelector('[role="tree"]');
             const key = new KeyboardEvent("keydown", { key: "End", bubbles: true });
             (document.activeElement.closest('[role="treeitem"]') ?? tree).dispatchEvent(key);
