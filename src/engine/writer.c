@@ -237,18 +237,6 @@ bool writer_part_is_away(struct writer *w)
     return away;
 }
 
-bool writer_tenant_is_away(struct writer *w, int64_t tenant_id)
-{
-    int64_t part;
-    bool away;
-
-    lock_acquire(&w->lock);
-    part = parts_of(&w->parts, tenant_id);
-    away = part != 0 && job_queue_is_away(&w->queue, part, clock_raw_us());
-    lock_release(&w->lock);
-    return away;
-}
-
 bool writer_is_stalled(const struct writer *w)
 {
     int64_t before_us = clock_raw_us() - (int64_t)WRITER_STALL_S * USEC_PER_SEC;

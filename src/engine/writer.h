@@ -121,9 +121,6 @@ int64_t writer_part_of(struct writer *w, int64_t tenant_id);
  * away, and none been stored there since? Any thread. */
 bool writer_part_is_away(struct writer *w);
 
-/* The same of this tenant's server. Any thread. */
-bool writer_tenant_is_away(struct writer *w, int64_t tenant_id);
-
 /* Has every thread worked on one group for more than 5 s, so that what is queued waits for it? Or
  * has a job failed within the last 5 s because it had waited too long? Any thread. */
 bool writer_is_stalled(const struct writer *w);

@@ -241,7 +241,8 @@ def test_revoking_a_key_ends_the_streams_of_its_successors_at_once(own_server):
         stream.until("ready")
     own_server.cli("key", "delete", key_id, "--tenant", tenant.slug)
     for stream in streams:
-        assert HEARTBEAT not in stream.ended()  # they end before it comes, after 15 s
+        # They end before the heartbeats of 15 s go on; one of them may be due since the server's start.
+        assert stream.ended().count(HEARTBEAT) <= 1
         stream.close()
 
 

@@ -234,7 +234,7 @@ const struct route webhook_routes[] = {
       .description = "Sent at once and not listed among the deliveries; the answer says how it ended." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries", ADMIN, 200), .read = list_deliveries, .params = &webhook_path_shape, .query = &deliveries_query_shape, .answer = &delivery_list_shape,
       .id = "list_deliveries", .summary = "List deliveries of a webhook, newest first",
-      .description = "A failed delivery is tried ten times in about three days, then it is `dead`. Finished deliveries are kept for 30 days." },
+      .description = "A failed delivery is tried ten times in about three days, then it is `dead`. The newest 1,000 finished deliveries of each webhook are kept, for 30 days." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/webhooks/{webhook_id}/deliveries/{delivery_id}/retry", ADMIN, 200), .change = retry_delivery, .topic = CHANGE_NOTHING, .params = &delivery_path_shape, .answer = &delivery_list_shape, .audit = "delivery.retry",
       .id = "retry_delivery", .summary = "Retry a delivery",
       .description = "Queues it again at once with the same message id, with all its attempts." },

@@ -48,6 +48,7 @@ export function useMarking(times: readonly number[], onZoom: OnZoom | undefined)
         onZoom(times[mark.first] ?? 0, (times[mark.last] ?? 0) + stepOf(times));
     };
     const onKeyDown = (event: KeyboardEvent) => {
+        if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
         const mark = markOf(ends.current);
         const to = moved(event.key, mark && mark.at, times.length - 1);
         const from = event.shiftKey && ends.current ? ends.current.from : to;
