@@ -177,16 +177,29 @@ static bool pass_breakdown(void *ctx, const struct db_row *row)
     return reader->breakdown(reader->ctx, &breakdown);
 }
 
+/* For a statement that goes on after a place: its rows may replace the text of the place, and
+ * SQLite compares each row with what was bound. */
+static struct db_value bound_copy(struct arena *arena, struct str text)
+{
+    return db_text(str_is_null(text) ? text : arena_copy(arena, text));
+}
+
 static int read_step(struct db *db, const struct db_query *query, const struct business_step *b,
                      db_row_fn *on_row, struct reader *reader, struct error *err)
 {
     const struct store_step *step = &b->step;
-    const struct db_args args =
-        DB_ARGS(db_int(step->tenant_id), db_int(step->after), db_int(step->until),
-                db_int(step->range.since), db_int(step->range.until), db_text(b->after->key),
-                db_text(b->after->dimensions));
+    struct arena arena;
+    int r;
 
-    if (db_exec(db, query, args, on_row, reader, err) != 0)
+    arena_init(&arena);
+    r = db_exec(db, query,
+                DB_ARGS(db_int(step->tenant_id), db_int(step->after), db_int(step->until),
+                        db_int(step->range.since), db_int(step->range.until),
+                        bound_copy(&arena, b->after->key),
+                        bound_copy(&arena, b->after->dimensions)),
+                on_row, reader, err);
+    arena_done(&arena);
+    if (r != 0)
         return -1;
     return reader->damaged ? err_set(err, ERR_DAMAGED,
                                      "a row of business_runs does not match its"
@@ -237,10 +250,16 @@ int store_llm_page(struct db *db, const struct llm_page *page, llm_row_fn *fn, v
                    struct error *err)
 {
     struct reader reader = { .usage = fn, .ctx = ctx };
-    const struct db_args args =
-        DB_ARGS(db_int(page->tenant_id), db_int(page->after.timestamp), db_int(page->range.until),
-                db_int(page->after.agent_id), db_text(page->after.run_id),
-                db_text(page->after.model), db_int(page->limit));
+    struct arena arena;
+    int r;
 
-    return db_exec(db, &select_usage, args, pass_usage, &reader, err);
+    arena_init(&arena);
+    r = db_exec(db, &select_usage,
+                DB_ARGS(db_int(page->tenant_id), db_int(page->after.timestamp),
+                        db_int(page->range.until), db_int(page->after.agent_id),
+                        bound_copy(&arena, page->after.run_id),
+                        bound_copy(&arena, page->after.model), db_int(page->limit)),
+                pass_usage, &reader, err);
+    arena_done(&arena);
+    return r;
 }

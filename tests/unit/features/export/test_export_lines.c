@@ -63,9 +63,10 @@ static void add_report(int run)
         world_read(
             &w, &business_telemetry_shape,
             body_of(run, 1,
-                    "\"metrics\":{\"a\":1,\"b\":2.5,\"c\":\"text\",\"d\":4},"
-                    "\"breakdowns\":[{\"metric\":\"a\",\"by\":\"x\",\"slices\":{\"p\":1,\"q\":2}},"
-                    "{\"metric\":\"b\",\"by\":\"y\",\"slices\":{\"p\":1,\"q\":2,\"r\":3}}]")),
+                    "\"metrics\":{\"cost_usd\":1,\"cpu\":2.5,\"cpu_ms\":\"text\",\"d\":4},"
+                    "\"breakdowns\":[{\"metric\":\"cost_usd\",\"by\":\"x\",\"slices\":{\"p\":1,"
+                    "\"q\":2}},"
+                    "{\"metric\":\"cpu\",\"by\":\"y\",\"slices\":{\"p\":1,\"q\":2,\"r\":3}}]")),
         &w.arena, rows);
     must(store_business_put(w.db, &place, rows, rollups, &replaced, &err), &err);
     must(rollups_settle(rollups, w.db, &err), &err);
