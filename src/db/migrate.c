@@ -124,6 +124,22 @@ static int fail(const struct migration *m, struct error *err)
     return -1;
 }
 
+/* An index that is built beside others waits for each transaction that began before it, however
+ * long that lasts, and meanwhile keeps no writer waiting. Given up, it would have to begin again.
+ */
+static int build_indexes(struct db *db, const struct migration *m, struct error *err)
+{
+    int r;
+
+    if (db_script(db, "SET lock_timeout = 0", err) != 0)
+        return -1;
+    r = db_script(db, m->postgres, err);
+    /* as a connection begins (db/postgres/postgres.h) */
+    if (db_script(db, "SET lock_timeout = '10s'", r == 0 ? err : NULL) != 0)
+        r = -1;
+    return r;
+}
+
 /* Builds the step's indexes and stores its number, unless another process did meanwhile. */
 static int build(struct db *db, const struct migration *m, struct error *err)
 {
@@ -133,7 +149,7 @@ static int build(struct db *db, const struct migration *m, struct error *err)
         return -1;
     if (newest >= m->number)
         return 0;
-    if (db_script(db, m->postgres, err) != 0)
+    if (build_indexes(db, m, err) != 0)
         return fail(m, err);
     if (begin_locked(db, err) != 0)
         return -1;
