@@ -1,4 +1,4 @@
-"""What the dearest legal requests of one tenant cost the writer, and another tenant's single events."""
+"""What the costliest legal requests of one tenant cost the writer, and another tenant's single events."""
 
 import contextlib
 import http.client
@@ -17,7 +17,7 @@ REPEATS = 3  # of each request, when its cost is measured
 RATE = 50  # events a second of the honest tenant, over one connection
 TIMES_MAX = 5  # its p99 beside the others, against alone
 NAMES = [f"name-{i}" for i in range(1000)]
-OTHER = "dear"
+OTHER = "costly"
 
 
 def stamp():

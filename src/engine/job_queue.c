@@ -151,16 +151,16 @@ static size_t writers_of(const struct job_queue *q, const struct budget *tenant)
     size_t n = 0;
 
     for (size_t i = 0; i < q->n_writers; i++)
-        n += q->dear[i] == tenant;
+        n += q->costly[i] == tenant;
     return n;
 }
 
-/* The tenant whose dear jobs have all the writers that they may have; NULL: none. */
+/* The tenant whose costly jobs have all the writers that they may have; NULL: none. */
 static const struct budget *tenant_at_its_most(const struct job_queue *q)
 {
     for (size_t i = 0; q->n_writers > 1 && i < q->n_writers; i++)
-        if (q->dear[i] != NULL && writers_of(q, q->dear[i]) + 1 >= q->n_writers)
-            return q->dear[i];
+        if (q->costly[i] != NULL && writers_of(q, q->costly[i]) + 1 >= q->n_writers)
+            return q->costly[i];
     return NULL;
 }
 
@@ -230,7 +230,7 @@ static struct writer_job *next_job(struct job_queue *q, size_t writer, const str
 void job_queue_end_group(struct job_queue *q, size_t writer)
 {
     assert(writer < q->n_writers);
-    q->dear[writer] = NULL;
+    q->costly[writer] = NULL;
     q->part_of[writer] = 0;
 }
 
@@ -246,7 +246,7 @@ void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
         note_tenant(q, job, now_us);
         take_next(q, ret_group);
         if (job->cost_us > GROUP_US)
-            q->dear[writer] = share_of(job->budget);
+            q->costly[writer] = share_of(job->budget);
     }
     if (ret_group->first != NULL)
         q->part_of[writer] = ret_group->first->part;

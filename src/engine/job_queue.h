@@ -16,8 +16,8 @@ enum { WRITERS_MAX = 8, PARTS_AWAY_MAX = 32, AWAY_S = 5 };
 struct job_queue {
     struct writer_limits limits;
     size_t n_writers; /* that take groups */
-    /* By writer: whose dear job it has, one that takes longer than a group should; NULL: none. */
-    const struct budget *dear[WRITERS_MAX];
+    /* By writer: whose costly job it has, one that takes longer than a group should; NULL: none. */
+    const struct budget *costly[WRITERS_MAX];
     struct turns turns;
     bool parted;                  /* some jobs had a part */
     int64_t part_of[WRITERS_MAX]; /* by writer: the part of its group; 0: unknown, or no group */
@@ -43,9 +43,9 @@ int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err
 void job_queue_end_group(struct job_queue *q, size_t writer);
 
 /* Takes the jobs of one transaction for this writer, which has no group. While several
- * tenants write, dear jobs of one of them have all writers but one: what the others send meanwhile
- * need not wait for them. All jobs of a group have one part, and a part that is away has one writer
- * at a time. So there may be none to take although the queue is not empty. */
+ * tenants write, costly jobs of one of them have all writers but one: what the others send
+ * meanwhile need not wait for them. All jobs of a group have one part, and a part that is away has
+ * one writer at a time. So there may be none to take although the queue is not empty. */
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group);
 

@@ -4,7 +4,7 @@
  * in a second; the service's own jobs have a lane too. In its turn a lane is given some of the
  * writer's time, and its jobs are taken as far as their expected cost is covered; what is left
  * counts for its next turn (deficit round robin). So a tenant's queue, however
- * long or dear, delays the others by one turn.
+ * long or costly, delays the others by one turn.
  *
  * Invariants:
  *  1. A lane exists only while it has jobs.
