@@ -1,7 +1,7 @@
 """The program of the version before: of the newest tag, or else as it was before the last migration.
 
 It is built from the history of this repository into build/before and kept there: the next run takes it
-as it is.
+as it is. As a command it prints the commit of that version, or nothing without the history.
 """
 
 import os
@@ -24,7 +24,7 @@ def last_migration(folder=ROOT / "migrations"):
     return max(int(path.name[:4]) for path in folder.glob("*.sql"))
 
 
-def _revision():
+def revision_before():
     """Of the version before; empty if the history is not here."""
     tag = _git("describe", "--tags", "--abbrev=0", "HEAD^")
     if tag:
@@ -53,7 +53,7 @@ def _compile(revision, to):
 
 def program_before():
     """(program, number of its last migration), or None without the history to make it of."""
-    revision = _revision()
+    revision = revision_before()
     if not re.fullmatch(r"[0-9a-f]{40}", revision):
         return None
     folder = CACHE / revision
@@ -61,3 +61,7 @@ def program_before():
         shutil.rmtree(folder, ignore_errors=True)
         _compile(revision, folder)
     return folder / "muster", int((folder / "migrations").read_text())
+
+
+if __name__ == "__main__":
+    print(revision_before())

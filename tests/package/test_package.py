@@ -5,17 +5,18 @@ One test boots the root with systemd, which starts the unit. The others run no s
 unit by systemd-analyze, and start the service by the unit's own command line as the unit's user.
 """
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def is_ready(port):
         return False
 
 
-@contextmanager
+@contextlib.contextmanager
 def serving(command, port):
     """The service until the end, which SIGTERM makes orderly."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -104,6 +105,13 @@ def runs_of(root):
     return {run["run_id"] for run in json.loads(listed)["runs"]}
 
 
+def migration_of(root):
+    """The last that the store has had."""
+    store = sqlite3.connect(f"file:{root.path}/var/lib/muster/muster.db?mode=ro", uri=True)
+    with contextlib.closing(store):
+        return store.execute("SELECT MAX(number) FROM schema_version").fetchone()[0]
+
+
 RUNS = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"]
 
 
@@ -119,11 +127,13 @@ def test_installed_used_upgraded_removed(root):
         root.run("muster", "tenant", "add", "acme")
         token = json.loads(root.run("muster", "key", "add", "--tenant", "acme", "--json").stdout)["token"]
         assert report(port, token, RUNS[0]) == 202
+    old = migration_of(root)
     root.install(NOW)
     assert f"listen = 127.0.0.1:{port}" in (root.path / "etc/muster/muster.conf").read_text()
     with serving(root.command(*words, user=user), port):
         assert report(port, token, RUNS[1]) == 202
         assert runs_of(root) == set(RUNS)
+    assert migration_of(root) > old, "both packages are of one version"
     root.run("apt-get", "remove", "-y", "-q", "muster")
     assert not (root.path / "usr/bin/muster").exists()
     assert (root.path / "etc/muster/muster.conf").exists()
