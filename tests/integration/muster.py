@@ -356,6 +356,12 @@ class Server:
     def log(self):
         return self.stderr.read_text(errors="replace")[-20000:] if self.stderr.exists() else ""
 
+    def processor_s(self):
+        """What its process has used so far."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+        fields = stat.rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def check_log(self):
         if SANITIZER.search(self.log()):
             raise Trouble(f"a sanitizer reported:\n{self.log()}")

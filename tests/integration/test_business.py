@@ -305,7 +305,7 @@ def test_new_agents_keys_and_runs_race_without_loss(tenant):
     assert set(answers) == {202}
 
 
-def test_a_hundred_breakdowns_of_a_thousand_slices(tenant):
+def test_a_hundred_breakdowns_of_a_thousand_slices(server, tenant):
     names = [f"a slice with quite a long name {i}" for i in range(1000)]
     body = report(
         metrics={f"m{i}": i for i in range(100)},
@@ -316,10 +316,10 @@ def test_a_hundred_breakdowns_of_a_thousand_slices(tenant):
     )
     text = json.dumps(body)
     assert 4_000_000 < len(text) < 10_485_760
-    began = time.monotonic()
+    used = server.processor_s()
     assert len(post(tenant, text)["undeclared"]) == 100
-    took = time.monotonic() - began
-    print(f"100,000 cells, {len(text)} bytes: {took:.3f} s")
+    took = server.processor_s() - used
+    print(f"100,000 cells, {len(text)} bytes: {took:.3f} s of a processor")
     found = breakdowns(tenant)
     assert len(found) == 100
     assert json.loads(found[("m3", "d")][0]) == [[name, 1.5] for name in names]

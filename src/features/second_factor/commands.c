@@ -16,7 +16,7 @@ const struct command factor_commands[] = {
       .help = "remove the second factor of a user who lost the app and the recovery codes",
       .examples = "muster second-factor delete ada@example.com",
       .method = METHOD_DELETE, .path = FACTOR,
-      .line = "second factor of '{email}' removed; sign-in asks for the password alone" },
+      .line = "'{email}' has no second factor now; sign-in asks for the password alone" },
     { 0 },
 };
 /* clang-format on */
