@@ -207,6 +207,22 @@ def test_what_only_looks_like_a_violation_stays_green(gate, path, text, planted)
     assert done.returncode == 0, done.stderr
 
 
+def test_a_folder_has_at_most_25_sources(planted):
+    for i in range(25):
+        tree = planted(f"src/api/chatter{i}.c", CHATTER)
+    assert run("lengths", tree).returncode == 0
+    done = run("lengths", planted("src/api/chatter25.c", CHATTER))
+    assert (done.returncode, "src/api: 26 .c files" in done.stderr) == (1, True), done.stderr
+
+
+def test_a_thousand_lines_have_five_asserts(planted):
+    lines = "\n" * 199
+    assert run("lengths", planted("src/http/chatter.c", lines)).returncode == 0
+    done = run("lengths", planted("src/http/chatter.c", lines + "/* assert(a); */\n"))
+    assert (done.returncode, "src/http: 0 asserts" in done.stderr) == (1, True), done.stderr
+    assert run("lengths", planted("src/http/chatter.c", lines + "assert(a);\n")).returncode == 0
+
+
 class TestTidy:
     """On a tree of one file and one header: clang-tidy takes its time."""
 

@@ -1,6 +1,8 @@
 /* auth.c - tokens, sessions, operators, and authority over names. */
 #include "features/access/auth.h"
 
+#include <assert.h>
+
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
@@ -93,6 +95,7 @@ static struct str path_slug(const struct api_call *call)
 
 static void enter_tenant(struct api_call *call, struct tenant_entry *tenant)
 {
+    assert(tenant->id > 0);
     call->tenant = tenant;
     call->tenant_id = tenant->id;
     call->budget = &tenant->budget;
@@ -126,6 +129,7 @@ static int authorize_user(struct api_call *call, struct str slug, struct error *
     struct tenant_entry *tenant;
     enum tenant_role role;
 
+    assert(call->user != NULL && call->key == NULL);
     if (call->route->auth == AUTH_READ_KEY)
         return call_refuse(call, err, 403,
                            "A personal access token does not work here; use a read-only key or a "

@@ -1,6 +1,8 @@
 /* key_check.c - looks up unknown tokens in the database, and stores a key's first use. */
 #include "features/access/key_check.h"
 
+#include <assert.h>
+
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
@@ -54,6 +56,7 @@ static int note_first_use(struct api_call *call, struct error *err)
 {
     struct first_use_call *first = ARENA_NEW(call->arena, struct first_use_call);
 
+    assert(call->key != NULL);
     call->exchange->waits = true;
     *first = (struct first_use_call){ .use = { .key = call->key, .done = first_use_noted },
                                       .call = call };
@@ -102,6 +105,7 @@ static int check_unknown(struct api_call *call, struct error *err)
     const struct address from = auth_address(call);
     struct engine *engine = call->api->engine;
 
+    assert(call->key == NULL && call->user == NULL);
     if (!engine_is_shared(engine) || registry_knew_key(access_registry(engine), &call->digest) ||
         token_guesses_exceeded(token_guesses_of(call), &from))
         return count_token_guess(call, err);

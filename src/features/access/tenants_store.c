@@ -1,6 +1,8 @@
 /* tenants_store.c - SQL of tenants and of the registry's change number. */
 #include "features/access/tenants_store.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "engine/engine.h"
 #include "features/access/links/store.h"
@@ -141,6 +143,7 @@ int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(now_us));
 
+    assert(tenant_id > 0);
     if (db_run(db, &mark_deleted, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)

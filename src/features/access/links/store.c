@@ -1,6 +1,8 @@
 /* store.c - SQL of invitations and reset links. */
 #include "features/access/links/store.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "features/access/users/shapes.h"
 #include "shape/rows.h"
@@ -106,6 +108,7 @@ int store_link_add(struct db *db, const struct link_row *row, struct error *err)
         db_text(row->email), db_int(row->platform_role), db_text(row->made_by),
         db_int(row->created_at), db_int(row->expires_at), digest_value(&row->digest));
 
+    assert(row->state == LINK_OPEN && row->expires_at > row->created_at && row->email.len > 0);
     return db_run(db, &insert_link, args, err);
 }
 
@@ -114,6 +117,7 @@ int store_link_role_add(struct db *db, int64_t tenant_id, struct str link_id, in
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(link_id), db_int(role));
 
+    assert(tenant_id > 0);
     return db_run(db, &insert_role, args, err);
 }
 
@@ -202,6 +206,7 @@ int store_links_delete(struct db *db, int64_t tenant_id, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id));
 
+    assert(tenant_id > 0); /* links of the platform have 0 */
     if (db_run(db, &delete_roles_of_tenant, args, err) != 0)
         return -1;
     return db_run(db, &delete_of_tenant, args, err);

@@ -1,6 +1,7 @@
 /* rate_past.c - a map from names of windows to what was stored for them. */
 #include "features/access/rates/rate_past.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -74,6 +75,7 @@ int rate_past_load(struct rate_past *p, struct db *db, struct error *err)
     if (store_rates_recent(db, clock_wall_us() - kept_us, &(struct rate_reader){ add_row, p },
                            err) != 0)
         return -1;
+    assert(atomic_load(&p->over)); /* loaded once */
     p->until_us = clock_mono_us() + kept_us;
     atomic_store(&p->over, false);
     return 0;

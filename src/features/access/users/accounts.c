@@ -1,6 +1,8 @@
 /* accounts.c - password rules, sign-in attempts, and audit entries about users. */
 #include "features/access/users/accounts.h"
 
+#include <assert.h>
+
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
@@ -43,6 +45,7 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
 
     attempt->from = auth_address(call);
     wait_s = throttle_begin(access_throttle(call->api->engine), attempt, clock_mono_us());
+    assert(wait_s >= 0);
     if (wait_s == 0)
         return 0;
     call->rate.reset_s = wait_s;
@@ -51,6 +54,7 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
 
 struct throttle_attempt accounts_own_attempt(const struct api_call *call)
 {
+    assert(call->user != NULL);
     /* no e-mail address, which has an '@' */
     return (struct throttle_attempt){ .account = arena_printf(call->arena, "session:%.*s",
                                                               STR_ARG(call->user->user_id)) };
@@ -132,6 +136,7 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
                                 .at = clock_wall_us() };
     int r;
 
+    assert(!str_is_null(attempt->account)); /* accounts_begin_attempt() counted it */
     digest_random_base62(id, ATTEMPT_CHARS);
     row.attempt = str_of(id);
     if (store_attempt(call, add_failure, &row, err) != 0)
@@ -246,6 +251,7 @@ int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
     const struct session_user *user = call->user;
     struct session_answer *answer = call->answer;
 
+    assert(user != NULL); /* an operator is nobody's account */
     *answer = (struct session_answer){
         .user_id = user->user_id,
         .email = user->email,

@@ -1,6 +1,8 @@
 /* cookies.c - session cookies, and checks against requests from other sites. */
 #include "features/access/users/cookies.h"
 
+#include <assert.h>
+
 #include "api/api.h"
 #include "api/call.h"
 #include "http/exchange.h"
@@ -65,6 +67,7 @@ struct str session_csrf_token(struct api_call *call)
     const struct sha256 digest = digest_sha256(text);
     char token[BASE64URL_LEN + 1];
 
+    assert(call->cookie.len == BASE64URL_LEN); /* one that this service made */
     digest_base64url(digest.bytes, token);
     return arena_copy(call->arena, str_from(token, BASE64URL_LEN));
 }

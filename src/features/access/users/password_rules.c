@@ -1,6 +1,8 @@
 /* password_rules.c - the rules for new passwords. */
 #include "features/access/users/password_rules.h"
 
+#include <assert.h>
+
 #include "features/access/users/shapes.h"
 
 enum { UNIT_MAX = 4, AROUND_MAX = 8, AROUND_EMAIL_MAX = 6 };
@@ -73,6 +75,7 @@ static char plain(char c, char one)
     static const char signs[] = "0345789@$!", letters[] = "oeastbgasi";
     const char *at = c == '\0' ? NULL : strchr(signs, c);
 
+    static_assert(sizeof(signs) == sizeof(letters), "a letter for each sign");
     if (c == '1')
         return one;
     if (at == NULL)
@@ -87,6 +90,7 @@ static bool is_decorated_word(struct str s)
     char word[PASSWORD_MAX] = { 0 };
     size_t first = 0, end = s.len;
 
+    assert(s.len <= sizeof(word));
     while (first < end && !is_letter(s.data[first]) && first < AROUND_MAX)
         first++;
     while (end > first && !is_letter(s.data[end - 1]) && s.len - end < AROUND_MAX)

@@ -1,6 +1,8 @@
 /* personal_store.c - SQL of personal access tokens. */
 #include "features/access/users/personal_store.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "features/access/users/personal_shapes.h"
 #include "shape/rows.h"
@@ -40,6 +42,7 @@ int store_personal_add(struct db *db, const struct personal_row *row, struct err
         DB_ARGS(db_text(row->token_id), db_blob(digest), db_text(row->user_id), db_text(row->name),
                 db_int(row->role), db_int(row->created_at), db_int(row->expires_at));
 
+    assert(row->expires_at > row->created_at);
     return db_run(db, &insert_token, args, err);
 }
 
@@ -57,16 +60,10 @@ int store_personal_end(struct db *db, struct str user_id, int64_t before, struct
     return db_run(db, &delete_before, DB_ARGS(db_text(user_id), db_int(before)), err);
 }
 
-static bool read_count(void *ctx, const struct db_row *row)
-{
-    *(int64_t *)ctx = db_get_int(row, 0);
-    return true;
-}
-
 int store_personal_count(struct db *db, struct str user_id, int64_t *ret, struct error *err)
 {
     *ret = 0;
-    return db_exec(db, &count_tokens, DB_ARGS(db_text(user_id)), read_count, ret, err);
+    return db_exec(db, &count_tokens, DB_ARGS(db_text(user_id)), db_read_int, ret, err);
 }
 
 int store_personal_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,

@@ -1,6 +1,8 @@
 /* reauth.c - checks the password of a signed-in user once more. */
 #include "features/access/users/reauth.h"
 
+#include <assert.h>
+
 #include "api/api.h"
 #include "features/access/users/accounts.h"
 #include "features/access/users/sessions.h"
@@ -70,6 +72,7 @@ static void reauth_checked(struct api_call *call, const struct error *err)
     const bool needs_code = r->check.good && r->check.factor.verdict == FACTOR_NEEDED;
     const bool good = r->check.good && r->check.factor.verdict != FACTOR_WRONG;
 
+    assert(err != NULL || r->check.good || r->check.factor.verdict == FACTOR_NONE);
     accounts_end_hash(call);
     accounts_end_attempt(call, &r->attempt, err == NULL && !needs_code, good);
     if (err != NULL)
@@ -87,6 +90,7 @@ int reauth_begin(struct api_call *call, struct str password, const struct reauth
 {
     struct reauth *r = ARENA_NEW(call->arena, struct reauth);
 
+    assert(call->user != NULL && next->work != NULL);
     *r = (struct reauth){ .attempt = accounts_own_attempt(call),
                           .claim = { .email = call->user->email,
                                      .password = password,

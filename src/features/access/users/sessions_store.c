@@ -1,6 +1,8 @@
 /* sessions_store.c - SQL of sessions. */
 #include "features/access/users/sessions_store.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "shape/rows.h"
 
@@ -60,6 +62,7 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
                 db_int(row->last_used_at), text_value(row->address), text_value(row->user_agent),
                 text_value(row->voucher));
 
+    assert(!str_is_null(row->user_id) && row->last_used_at >= row->created_at);
     return db_run(db, &insert_session, args, err);
 }
 
@@ -117,6 +120,7 @@ int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *k
 
 int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n, struct error *err)
 {
+    assert(n > 0); /* the one that was just opened */
     return db_run(db, &delete_oldest, DB_ARGS(db_text(user_id), db_int(n)), err);
 }
 

@@ -1,6 +1,8 @@
 /* users_store.c - SQL of users and roles. */
 #include "features/access/users/users_store.h"
 
+#include <assert.h>
+
 #include "db/db.h"
 #include "engine/engine.h"
 #include "shape/rows.h"
@@ -121,6 +123,7 @@ int store_user_add(struct db *db, const struct user_row *row, struct error *err)
                 db_int(row->role), db_int(row->created_at), rows_time_value(row->last_login_at),
                 db_int(row->confirmed), db_int(row->made_in));
 
+    assert(!str_is_null(row->user_id) && row->email.len > 0);
     if (db_run(db, &insert_user, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
@@ -171,6 +174,7 @@ int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct e
 
     if (db_exec(db, &count_users, DB_ARGS(db_int(PLATFORM_ADMIN)), read_counts, &counts, err) != 0)
         return -1;
+    assert(counts.admins <= counts.all);
     *ret = counts.all;
     *ret_admins = counts.admins;
     return 0;
@@ -195,6 +199,7 @@ int store_tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, st
 int store_role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
                    struct error *err)
 {
+    assert(tenant_id > 0 && role != ROLE_NONE);
     return db_run(db, &set_role, DB_ARGS(db_int(tenant_id), db_text(user_id), db_int(role)), err);
 }
 

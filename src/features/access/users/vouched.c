@@ -1,6 +1,8 @@
 /* vouched.c - what all ways to sign in have in common. */
 #include "features/access/users/vouched.h"
 
+#include <assert.h>
+
 #include "api/call.h"
 #include "features/access/links/store.h"
 #include "features/access/users/accounts.h"
@@ -29,6 +31,7 @@ int vouched_finish(struct api_call *call, struct db *db, const char *action, str
     struct session_answer *answer = call->answer;
     struct session_user *user = ARENA_NEW(call->arena, struct session_user);
 
+    assert(!str_is_null(answer->user_id) && !str_is_null(answer->email));
     answer->csrf_token = session_csrf_token(call);
     user->user_id = answer->user_id;
     user->email = answer->email;
