@@ -9,12 +9,15 @@
 
 struct agent_register;
 struct db;
+struct kpi_row;
 
 /* A registration in the form in which it is stored. */
 struct registration_rows {
     const struct agent_register *body;
-    struct str kpis;                           /* JSON array of rows */
+    struct str kpis;                           /* JSON array of rows, for PostgreSQL */
+    struct kpi_row *kpi_rows;                  /* the same for SQLite, by key; n as in the body */
     struct str inputs, outputs, config_schema; /* JSON; STR_NULL: none */
+    struct arena *arena;
 };
 
 /* Does all the work that needs no database, outside the writer's transaction. Borrows the body; the

@@ -194,6 +194,28 @@ TEST(a_registration_replaces_whole_what_was_declared)
     world_done(&w);
 }
 
+/* Each place in the order of keys: before, between and after those that stay. */
+TEST(kpis_that_differ_are_replaced_and_others_stay)
+{
+#define KPI(key, label) "{\"key\":\"" key "\",\"label\":\"" label "\"}"
+#define DECLARES(kpis)  "{\"agent_name\":\"a\",\"business_kpis\":[" kpis "]}"
+    struct world w;
+
+    world_init(&w, -1, ERR_NONE);
+    CHECK_INT(put(&w, 0, DECLARES(KPI("b", "B") "," KPI("d", "D") "," KPI("f", "F"))), 'R');
+    CHECK_INT(put(&w, 0, DECLARES(KPI("f", "F") "," KPI("d", "new") "," KPI("b", "B"))), 'U');
+    CHECK_STR(rows(&w, &all_kpis), "1 b B count sum\n1 d new count sum\n1 f F count sum");
+    CHECK_INT(put(&w, 0, DECLARES(KPI("a", "A") "," KPI("d", "new") "," KPI("g", "G"))), 'U');
+    CHECK_STR(rows(&w, &all_kpis), "1 a A count sum\n1 d new count sum\n1 g G count sum");
+    CHECK_INT(put(&w, 0, DECLARES(KPI("d ", "E") "," KPI("d", "new"))), 'U');
+    CHECK_STR(rows(&w, &all_kpis), "1 d new count sum\n1 d  E count sum");
+    CHECK_INT(put(&w, 0, DECLARES(KPI("z", "Z"))), 'U');
+    CHECK_STR(rows(&w, &all_kpis), "1 z Z count sum");
+    world_done(&w);
+#undef KPI
+#undef DECLARES
+}
+
 TEST(a_disabled_agent_registers_and_stays_disabled)
 {
     struct world w;
@@ -317,6 +339,6 @@ TEST(a_registration_is_all_or_nothing_whichever_call_fails)
         CHECK_INT(temp_db_int(w.reader, &count_all, DB_NO_ARGS), more ? 0 : 1 + 2 + 2);
         world_done(&w);
     }
-    CHECK_INT(fired,
-              14); /* begin, seven for the agent, three that declare, two for the catalog, commit */
+    /* begin, seven for the agent, four that declare, two for the catalog, commit */
+    CHECK_INT(fired, 15);
 }
