@@ -61,10 +61,13 @@ class Field:
         return contextlib.closing(made)
 
     def ask(self, method, path, body=None, token=None, source=None):
-        connection = http.client.HTTPConnection(*self.address, timeout=60, source_address=source)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return self.send(method, path, json.dumps(body) if body else None, headers, source)
+
+    def send(self, method, path, text, headers, source):
+        connection = http.client.HTTPConnection(*self.address, timeout=60, source_address=source)
         with contextlib.closing(connection):
-            connection.request(method, path, json.dumps(body) if body else None, headers)
+            connection.request(method, path, text, headers)
             answer = connection.getresponse()
             answer.read()
             return answer.status

@@ -3,6 +3,9 @@
 MIX_SECONDS is how long (scripts/crash: ten minutes); without it there is no mix. The honest client is
 a process of its own and compares with itself alone, before and after. The hostile ones are a process
 that yields to the others: they stand for other machines, whose work costs this one nothing.
+
+A job is one commit, a batch of 1,000 events too, and the embedded store has one writer. So an event may
+have to wait for one job of another tenant; more than that, and three times what it takes alone, it must not.
 """
 
 import json
@@ -15,6 +18,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hostile import Field
 from muster import Server
 from test_kill import new_server
 
@@ -24,6 +28,7 @@ DEAR = ("register", "replace maxima", "failed runs")  # each up to 10 ms of the 
 DEAR_S, DEAR_TIMES_MAX = 60.0, 5
 WEBHOOKS = 100
 CONTROL_S = 30.0  # of the negative control
+SAMPLES = 9
 KEYS = 20  # of the hostile tenant; its rate limit is of each
 SHARE_MIN, TIMES_MAX = 0.99, 3
 RSS_MAX, WAL_MAX = 256 << 20, 128 << 20
@@ -81,10 +86,40 @@ def p99(rows, kind):
     return statistics.quantiles([s for k, _, s in rows if k == kind], n=100)[98]
 
 
+def alone(kind, before, after):
+    return max(p99(before, kind), p99(after, kind))
+
+
 def times_alone(before, beside, after):
     """By how much the p99 beside the others is longer than alone."""
-    alone = {kind: max(p99(before, kind), p99(after, kind)) for kind in ("event", "list")}
-    return {kind: p99(beside, kind) / alone[kind] for kind in alone}
+    return {kind: p99(beside, kind) / alone(kind, before, after) for kind in ("event", "list")}
+
+
+class Timed(Field):
+    """Knows how long each of its requests took (s)."""
+
+    def send(self, *request):
+        began = time.perf_counter()
+        status = super().send(*request)
+        assert status in (200, 202), status
+        self.durations.append(time.perf_counter() - began)
+        return status
+
+    def median(self, job):
+        self.durations = []
+        for _ in range(SAMPLES):
+            job()
+        return statistics.median(self.durations)
+
+
+def longest_job(server, store, *names):
+    """How long the longest of these jobs takes (s) with nothing beside it. PostgreSQL has two writers,
+    and long jobs of one tenant have only one of them."""
+    if store == "postgres":
+        return 0
+    tenant = server.add_tenant(rate_limit=1000)
+    field = Timed(server.address, tenant.slug, [tenant.token], 0)
+    return max(field.median(getattr(field, name)) for name in names)
 
 
 def served(rows):
@@ -142,6 +177,7 @@ def watched_mix(server, honest, seconds, hostile=None, attacks=()):
 def test_an_honest_tenant_is_served_beside_a_hostile_mix(store, tmp_path, capsys):
     with new_server(store, tmp_path) as server:
         honest = server.add_tenant()
+        job = longest_job(server, store, "flood", "grow_run", "register", "replace_maxima")
         before = Honest(server, honest, ALONE_S).rows()
         beside, counts, watch = watched_mix(server, honest, SECONDS)
         after = Honest(server, honest, ALONE_S).rows()
@@ -150,14 +186,16 @@ def test_an_honest_tenant_is_served_beside_a_hostile_mix(store, tmp_path, capsys
         print(f"\nbeside {json.dumps(counts, indent=1)}")
         print(
             f"{store}: served {served(beside):.4f}, p99 {times} times alone"
-            f" ({[round(1000 * p99(rows, 'event'), 1) for rows in (before, beside, after)]} ms);"
+            f" ({[round(1000 * p99(rows, 'event'), 1) for rows in (before, beside, after)]} ms,"
+            f" the longest job {1000 * job:.1f});"
             f" {watch.rss >> 20} MiB, log {watch.wal >> 20} MiB"
         )
     assert all(sum(outcomes.values()) > 0 for outcomes in counts.values())
     assert served(beside) >= SHARE_MIN
     assert watch.rss <= RSS_MAX
     assert watch.wal <= WAL_MAX
-    assert max(times.values()) <= TIMES_MAX, times
+    assert times["list"] <= TIMES_MAX, times
+    assert p99(beside, "event") <= TIMES_MAX * alone("event", before, after) + job, times
 
 
 def add_webhooks(server, tenant):
@@ -177,16 +215,18 @@ def test_an_honest_tenant_waits_little_for_dear_jobs(store, tmp_path, capsys):
     with new_server(store, tmp_path) as server:
         honest, hostile = server.add_tenant(), server.add_tenant(rate_limit=1000)
         add_webhooks(server, hostile)
+        job = longest_job(server, store, "register", "replace_maxima")
         before = Honest(server, honest, ALONE_S).rows()
         beside, counts, _ = watched_mix(server, honest, min(SECONDS, DEAR_S), hostile, DEAR)
         after = Honest(server, honest, ALONE_S).rows()
     times = times_alone(before, beside, after)
     ms = [round(1000 * p99(rows, "event"), 1) for rows in (before, beside, after)]
     with capsys.disabled():
-        print(f"\n{store}: dear jobs {counts}, p99 {times} times alone, of events {ms} ms")
+        print(f"\n{store}: dear jobs {counts}, p99 {times} times alone, of events {ms} ms,")
+        print(f"the longest job {1000 * job:.1f} ms")
     assert all(counts[name].get("202", 0) + counts[name].get("200", 0) > 0 for name in DEAR)
     assert served(beside) >= SHARE_MIN
-    assert times["event"] <= DEAR_TIMES_MAX, times
+    assert p99(beside, "event") <= DEAR_TIMES_MAX * alone("event", before, after) + job, times
 
 
 @pytest.mark.skipif(SECONDS == 0, reason="part of the long campaign, make crash")
