@@ -11,6 +11,7 @@ static const char *const units[] = { "events", "bytes", NULL };
 SHAPE_BEGIN(health_answer_shape)
     { STR(status), .flags = F_REQUIRED, .choices = health_states, .doc = "ok: a report could be stored now. degraded: of some tenants only." },
     { STR(reason), .flags = F_OMIT, .doc = "Why a report could not be stored now (503), or those of some tenants (200)." },
+    { LIST_STR(tenants), .flags = F_OMIT, .doc = "degraded, for requests with the metrics token: the tenants whose reports could not be stored now, by slug." },
 SHAPE_END(health_answer_shape, "Health", .doc = "Service health.",
           .example = EXAMPLE({"status": "ok"}));
 #undef OWNER

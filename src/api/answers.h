@@ -6,8 +6,9 @@
 #include "shape/shape.h"
 
 struct health_answer {
-    struct str status; /* ok, unavailable */
-    struct str reason; /* left out when ok */
+    struct str status;   /* ok, degraded, unavailable */
+    struct str reason;   /* left out when ok */
+    struct list tenants; /* of struct str: the slugs of those that cannot report; degraded only */
 };
 
 /* What the callers of a key and of its tenant hold of one kind, and may hold; null: any number. */

@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/writer.h"
 #include "http/exchange.h"
 
 enum { INLINE_FRESH_US = 2000 }; /* older requests are left to a reader thread */
@@ -74,6 +75,10 @@ static int prepare_read(struct api_call *call, struct error *err)
 {
     if (check_unread(call, err) != 0)
         return -1;
+    /* Such a read would keep a reader for as long as it may take, and other tenants waiting. */
+    if (call->tenant_id != 0 &&
+        writer_tenant_hangs(engine_writer(call->api->engine), call->tenant_id))
+        return err_set(err, ERR_UNAVAILABLE, "the tenant's server does not answer");
     call->work = call->route->read;
     /* Who can change something must see it at once; who cannot may see it a little later. */
     call->read = (struct reader_job){ .budget = call->budget,

@@ -171,6 +171,11 @@ bool db_part_is_away(const struct db *db)
     return db->part_away;
 }
 
+bool db_is_silent(const struct db *db)
+{
+    return db->silent;
+}
+
 int64_t db_changes(const struct db *db)
 {
     return db->driver->changes(db);

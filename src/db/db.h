@@ -161,6 +161,9 @@ bool db_was_contended(const struct db *db);
  */
 bool db_part_is_away(const struct db *db);
 
+/* Was the connection given up because an answer did not come in time? db_ping() makes another. */
+bool db_is_silent(const struct db *db);
+
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
 int64_t db_changes(const struct db *db);
 

@@ -48,6 +48,7 @@ struct db {
     int64_t n_skipped;              /* rows that were left out for it */
     bool contended;                 /* see db_was_contended(); the driver sets it */
     bool part_away;                 /* see db_part_is_away(); the driver sets it */
+    bool silent;                    /* see db_is_silent(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */
     int64_t number_slot;            /* the low digits of each number; the driver sets it */

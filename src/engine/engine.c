@@ -9,12 +9,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "engine/database_clock.h"
 #include "engine/ear.h"
 #include "engine/engine_state.h"
 #include "engine/expirer.h"
 #include "engine/feature.h"
-#include "engine/parts.h"
 #include "engine/readers.h"
 #include "engine/watcher.h"
 
@@ -182,80 +180,10 @@ struct tick engine_now(const struct engine *e, bool healthy)
                           .healthy = healthy && writer_is_healthy(e->writer) };
 }
 
-static int probe_run(struct reader_job *job, struct db *db, struct error *err)
-{
-    (void)job;
-    (void)db;
-    (void)err;
-    return 0;
-}
-
-static void probe_done(struct reader_job *job, const struct error *err)
-{
-    struct engine *e = CONTAINER_OF(job, struct engine, probe);
-
-    (void)err;
-    atomic_store(&e->probes, false);
-}
-
-/* Asks the primary how far it is and, if the standby was not good enough, tries that again with a
- * read of nothing, so that no caller has to wait for a connection. */
-static void look_at_standby(struct engine *e)
-{
-    struct error err = { 0 };
-
-    if (e->standby_readers == NULL)
-        return;
-    if (standby_ask(&e->standby, e->watch_db, &err) != 0) /* then its last answer gets old */
-        log_write(LOG_INFO, "standby", "the primary does not say how far it is: %s", err.text);
-    if (standby_is_usable(&e->standby) || atomic_exchange(&e->probes, true))
-        return;
-    e->probe = (struct reader_job){ .run = probe_run, .done = probe_done };
-    if (readers_submit(e->standby_readers, &e->probe, NULL) != 0)
-        atomic_store(&e->probes, false);
-}
-
-/* Where tenants are distributed: which server has whom. */
-static int look_at_parts(struct engine *e, struct error *err)
-{
-    struct parts parts;
-    int r;
-
-    if (!e->options.serves || !db_is_distributed(e->watch_db))
-        return 0;
-    r = parts_load(e->watch_db, &parts, err);
-    if (r == 0)
-        writer_set_parts(e->writer, &parts);
-    parts_done(&parts);
-    return r;
-}
-
-/* The watcher's thread, about once a second. */
-static void tick_features(void *ctx, bool healthy)
-{
-    struct engine *e = ctx;
-    const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
-    const struct tick tick = engine_now(e, healthy && (timed || !e->shared));
-    struct error trouble = { 0 };
-
-    if (timed)
-        look_at_standby(e);
-    if (timed && look_at_parts(e, &trouble) != 0)
-        log_write(LOG_INFO, "database", "does not say which server has whom: %s", trouble.text);
-    space_measure(&e->space);
-    for (size_t f = 0; f < e->n_opened; f++) {
-        const struct feature *feature = e->options.features[f];
-        struct error err = { 0 };
-
-        if (feature->tick != NULL && feature->tick(e, &tick, &err) != 0)
-            log_write(LOG_WARNING, feature->name, "tick failed: %s", err.text);
-    }
-}
-
 static int start_watcher(struct engine *e, struct error *err)
 {
     const struct watcher_options watcher = {
-        .db = e->watch_db, .refresh = refresh_caches, .tick = tick_features, .ctx = e
+        .db = e->watch_db, .refresh = refresh_caches, .tick = engine_tick, .ctx = e
     };
 
     return watcher_new(&watcher, &e->watcher, err);
@@ -370,8 +298,9 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     standby_init(&e->standby, options->standby_max_lag_us);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (engine_open_databases(e, err) != 0 || open_features(e, err) != 0 ||
-        start_threads(e, err) != 0 || look_at_parts(e, err) != 0 || start_features(e, err) != 0 ||
-        start_watcher(e, err) != 0 || start_expirer(e, err) != 0 || start_ear(e, err) != 0) {
+        start_threads(e, err) != 0 || engine_look_at_parts(e, err) != 0 ||
+        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_expirer(e, err) != 0 ||
+        start_ear(e, err) != 0) {
         close_all(e);
         return -1;
     }

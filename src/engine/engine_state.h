@@ -46,3 +46,11 @@ struct engine {
 /* Opens all connections, and migrates the database before any but the first. */
 int engine_open_databases(struct engine *e, struct error *err) MUST_CHECK;
 void engine_close_databases(struct engine *e);
+
+/* --- ticks.c --- */
+
+/* Where tenants are distributed: finds out which server has whom. */
+int engine_look_at_parts(struct engine *e, struct error *err) MUST_CHECK;
+
+/* The watcher's tick; `ctx` is the engine. */
+void engine_tick(void *ctx, bool healthy);

@@ -21,6 +21,10 @@ enum {
 
     SYNC_US_MAX = 10 * USEC_PER_SEC,
     PATIENCE_US = USEC_PER_SEC, /* of a group, however long its jobs have waited */
+
+    /* How long after it hung a part is tried by one writer at a time: longer than any transaction
+     * may take, so that a second writer never joins the one that tries. */
+    DOUBT_S = 60,
 };
 
 void job_queue_init(struct job_queue *q, const struct writer_limits *limits, size_t n_writers)
@@ -164,21 +168,37 @@ static const struct budget *tenant_at_its_most(const struct job_queue *q)
     return NULL;
 }
 
-void job_queue_note_part(struct job_queue *q, int64_t part, bool away, int64_t raw_us)
+/* It answers again. Then what may need every server is not known to hang either. */
+static void forget_away(struct job_queue *q, int64_t part)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
+        if (q->away[i].part == part || q->away[i].part == 0)
+            q->away[i].until_us = q->away[i].doubted_us = 0;
+}
+
+void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state state, int64_t raw_us)
 {
     size_t oldest = 0, i = 0;
+    int64_t away_us = (int64_t)AWAY_S * USEC_PER_SEC;
 
+    if (state == PART_ANSWERS) {
+        forget_away(q, part);
+        return;
+    }
     while (i < PARTS_AWAY_MAX && !(q->away[i].until_us != 0 && q->away[i].part == part)) {
         if (q->away[i].until_us < q->away[oldest].until_us)
             oldest = i;
         i++;
     }
-    if (i == PARTS_AWAY_MAX && !away)
-        return;
     if (i == PARTS_AWAY_MAX)
         i = oldest;
+    if (state == PART_HUNG) /* until the next attempt has failed too */
+        away_us += (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC;
     q->away[i].part = part;
-    q->away[i].until_us = away ? raw_us + (int64_t)AWAY_S * USEC_PER_SEC : 0;
+    q->away[i].hung = state == PART_HUNG;
+    q->away[i].until_us = raw_us + away_us;
+    q->away[i].doubted_us =
+        state == PART_HUNG ? raw_us + (int64_t)DOUBT_S * USEC_PER_SEC : q->away[i].until_us;
 }
 
 bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us)
@@ -197,22 +217,54 @@ bool job_queue_any_is_away(const struct job_queue *q, int64_t raw_us)
     return false;
 }
 
-/* The parts that are away and have a writer that finds out whether they are back. */
+bool job_queue_part_hangs(const struct job_queue *q, int64_t part, int64_t raw_us)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
+        if (q->away[i].hung && q->away[i].part == part && q->away[i].until_us > raw_us)
+            return true;
+    return false;
+}
+
+bool job_queue_any_hangs(const struct job_queue *q, int64_t raw_us)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
+        if (q->away[i].hung && q->away[i].until_us > raw_us)
+            return true;
+    return false;
+}
+
+bool job_queue_is_doubtful(const struct job_queue *q, int64_t part, int64_t raw_us)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
+        if (q->away[i].doubted_us > raw_us &&
+            (q->away[i].part == part || (part == 0 && q->away[i].hung)))
+            return true;
+    return false;
+}
+
+/* The parts that this writer may not take, because another one finds out whether they are back. */
 static size_t find_closed(const struct job_queue *q, size_t writer, int64_t *ret)
 {
     const int64_t raw_us = clock_raw_us();
-    size_t n = 0;
+    size_t n = 0, i = 0;
 
-    for (size_t i = 0; i < q->n_writers; i++)
-        if (i != writer && q->part_of[i] != 0 && job_queue_is_away(q, q->part_of[i], raw_us))
-            ret[n++] = q->part_of[i];
+    while (i < q->n_writers &&
+           (i == writer || !q->has_group[i] || !job_queue_is_doubtful(q, q->part_of[i], raw_us)))
+        i++;
+    if (i == q->n_writers)
+        return 0;
+    for (size_t j = 0; j < PARTS_AWAY_MAX; j++)
+        if (q->away[j].doubted_us > raw_us && q->away[j].part != 0)
+            ret[n++] = q->away[j].part;
+    if (job_queue_is_doubtful(q, 0, raw_us))
+        ret[n++] = 0;
     return n;
 }
 
 static struct writer_job *next_job(struct job_queue *q, size_t writer, const struct job_list *group,
                                    int64_t now_us)
 {
-    int64_t closed[WRITERS_MAX];
+    int64_t closed[PARTS_AWAY_MAX + 1];
     struct turns_choice choice = { .most_us = GROUP_US,
                                    .by_part = q->parted && group->first != NULL,
                                    .part = group->first == NULL ? 0 : group->first->part,
@@ -231,7 +283,7 @@ void job_queue_end_group(struct job_queue *q, size_t writer)
 {
     assert(writer < q->n_writers);
     q->costly[writer] = NULL;
-    q->part_of[writer] = 0;
+    q->has_group[writer] = false;
 }
 
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
@@ -248,8 +300,10 @@ void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
         if (job->cost_us > GROUP_US)
             q->costly[writer] = share_of(job->budget);
     }
-    if (ret_group->first != NULL)
+    if (ret_group->first != NULL) {
+        q->has_group[writer] = true;
         q->part_of[writer] = ret_group->first->part;
+    }
     turns_end_group(&q->turns);
 }
 

@@ -13,6 +13,13 @@
 
 enum { WRITERS_MAX = 8, PARTS_AWAY_MAX = 32, AWAY_S = 5 };
 
+/* What a group of a part met. */
+enum part_state {
+    PART_ANSWERS,
+    PART_AWAY, /* its server refuses at once */
+    PART_HUNG, /* its server did not answer in time */
+};
+
 struct job_queue {
     struct writer_limits limits;
     size_t n_writers; /* that take groups */
@@ -20,9 +27,12 @@ struct job_queue {
     const struct budget *costly[WRITERS_MAX];
     struct turns turns;
     bool parted;                  /* some jobs had a part */
-    int64_t part_of[WRITERS_MAX]; /* by writer: the part of its group; 0: unknown, or no group */
+    bool has_group[WRITERS_MAX];  /* by writer */
+    int64_t part_of[WRITERS_MAX]; /* by writer: the part of its group; 0: unknown, or several */
     struct {
-        int64_t part, until_us;       /* raw clock: it counts as away until then */
+        int64_t part, until_us; /* raw clock: it counts as away until then; 0: not used */
+        int64_t doubted_us;     /* raw clock: until then one writer at a time tries it */
+        bool hung;
     } away[PARTS_AWAY_MAX];           /* those that failed last */
     int64_t sync_us;                  /* moving average of what a commit adds to its group */
     const struct budget *last_tenant; /* whose job was taken last; compared only, it may be gone */
@@ -44,16 +54,27 @@ void job_queue_end_group(struct job_queue *q, size_t writer);
 
 /* Takes the jobs of one transaction for this writer, which has no group. While several
  * tenants write, costly jobs of one of them have all writers but one: what the others send
- * meanwhile need not wait for them. All jobs of a group have one part, and a part that is away has
- * one writer at a time. So there may be none to take although the queue is not empty. */
+ * meanwhile need not wait for them. All jobs of a group have one part. The parts that are away have
+ * one writer at a time, all together, and while one hangs so do jobs without a part, which may need
+ * its server too: the other writers go on with what can be stored. So there may be none to take
+ * although the queue is not empty. */
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group);
 
-/* A group of this part was stored, or failed because its server is away, at `raw_us`. */
-void job_queue_note_part(struct job_queue *q, int64_t part, bool away, int64_t raw_us);
+/* What a group of this part met at `raw_us`. */
+void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state state, int64_t raw_us);
 
 bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us);
 bool job_queue_any_is_away(const struct job_queue *q, int64_t raw_us);
+
+/* Does its server hang? */
+bool job_queue_part_hangs(const struct job_queue *q, int64_t part, int64_t raw_us);
+
+/* Does a server hang that a job without a part may need? */
+bool job_queue_any_hangs(const struct job_queue *q, int64_t raw_us);
+
+/* May a job of this part have to wait for a server that is away? */
+bool job_queue_is_doubtful(const struct job_queue *q, int64_t part, int64_t raw_us);
 
 /* The jobs of tenants that were queued before `before_us`, by the raw clock. */
 void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);

@@ -5,7 +5,8 @@
  * fails if either is away; so the writer forms its groups by part.
  *
  * What this says may be out of date while rows move, or wrong: then a
- * transaction takes two phases, and nothing else.
+ * transaction takes two phases. If it fails because a server is away, the
+ * writer asks again, and tries the jobs one by one if some are of another.
  */
 #pragma once
 #include "base/err.h"

@@ -32,6 +32,8 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
         err_set(err, ERR_IO, "storage failed; the service is stopping");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
+    else if (job->dispensable && job_queue_any_hangs(&w->queue, job->queued_us))
+        err_set(err, ERR_UNAVAILABLE, "a server of the database does not answer");
     else
         r = job_queue_add(&w->queue, job, err);
     if (r == 0) {
@@ -79,20 +81,35 @@ void writer_note_overdue(struct writer *w)
     atomic_store_explicit(&w->overdue_us, clock_raw_us(), memory_order_relaxed);
 }
 
+/* Is there a job that has not waited for a server that is known to be away? */
+static bool is_any_overdue(const struct writer *w, const struct job_list *old, int64_t now_us)
+    REQUIRES(w->lock)
+{
+    const struct writer_job *job = old->first;
+
+    while (job != NULL && job_queue_is_doubtful(&w->queue, job->part, now_us))
+        job = job->next;
+    return job != NULL;
+}
+
 void writer_expire(struct writer *w)
 {
     const int64_t max_us = (int64_t)w->options.limits.wait_max_ms * USEC_PER_MSEC;
+    const int64_t now_us = clock_raw_us();
     struct job_list old;
     struct error err;
+    bool overdue;
 
     if (max_us == 0)
         return;
     lock_acquire(&w->lock);
-    job_queue_take_old(&w->queue, clock_raw_us() - max_us, &old);
+    job_queue_take_old(&w->queue, now_us - max_us, &old);
+    overdue = is_any_overdue(w, &old, now_us);
     lock_release(&w->lock);
     if (old.first == NULL)
         return;
-    writer_note_overdue(w);
+    if (overdue)
+        writer_note_overdue(w);
     for (const struct writer_job *job = old.first; job != NULL; job = job->next)
         metric_add(METRIC_BUSY_WRITER, 1);
     err_set(&err, ERR_BUSY, "the database did not take it within %u ms",
@@ -235,6 +252,56 @@ bool writer_part_is_away(struct writer *w)
     away = job_queue_any_is_away(&w->queue, clock_raw_us());
     lock_release(&w->lock);
     return away;
+}
+
+bool writer_tenant_is_away(struct writer *w, int64_t tenant_id)
+{
+    bool away;
+    int64_t part;
+
+    lock_acquire(&w->lock);
+    part = parts_of(&w->parts, tenant_id);
+    away = part != 0 && job_queue_is_away(&w->queue, part, clock_raw_us());
+    lock_release(&w->lock);
+    return away;
+}
+
+void writer_note_part(struct writer *w, int64_t part, enum part_state state)
+{
+    const int64_t now_us = clock_raw_us();
+
+    lock_acquire(&w->lock);
+    job_queue_note_part(&w->queue, part, state, now_us);
+    lock_release(&w->lock);
+    if (state == PART_HUNG)
+        atomic_store_explicit(&w->hung_us, now_us, memory_order_relaxed);
+}
+
+void writer_note_hung(struct writer *w)
+{
+    writer_note_part(w, 0, PART_HUNG);
+}
+
+bool writer_tenant_hangs(struct writer *w, int64_t tenant_id)
+{
+    bool hangs;
+
+    if (atomic_load_explicit(&w->hung_us, memory_order_relaxed) == 0)
+        return false;
+    lock_acquire(&w->lock);
+    hangs = job_queue_part_hangs(&w->queue, parts_of(&w->parts, tenant_id), clock_raw_us());
+    lock_release(&w->lock);
+    return hangs;
+}
+
+bool writer_hangs(struct writer *w)
+{
+    bool hangs;
+
+    lock_acquire(&w->lock);
+    hangs = job_queue_any_hangs(&w->queue, clock_raw_us());
+    lock_release(&w->lock);
+    return hangs;
 }
 
 bool writer_is_stalled(const struct writer *w)

@@ -67,6 +67,7 @@ struct writer_job {
     bool exclusive;      /* runs in a transaction of its own, because it may fail */
     bool keeps_caches;   /* exclusive, and changes nothing that struct txn caches */
     bool unbounded;      /* accepted even when the queue is full: few jobs, of the service itself */
+    bool dispensable;    /* refused with ERR_UNAVAILABLE while a server hangs that it may need */
     struct txn *txn;     /* set by the writer before apply() */
 };
 
@@ -120,6 +121,19 @@ int64_t writer_part_of(struct writer *w, int64_t tenant_id);
 /* Has a job failed within the last 5 s because its tenant's server of a distributed database is
  * away, and none been stored there since? Any thread. */
 bool writer_part_is_away(struct writer *w);
+
+/* The same, for the server of this tenant. Any thread. */
+bool writer_tenant_is_away(struct writer *w, int64_t tenant_id);
+
+/* A read found that a server of a distributed database hangs; it is not known which. Any thread. */
+void writer_note_hung(struct writer *w);
+
+/* Has the tenant's server hung lately, so that a read of its rows would wait for it? Costs a load
+ * while none has. Any thread. */
+bool writer_tenant_hangs(struct writer *w, int64_t tenant_id);
+
+/* Has a server hung lately, so that what needs all of them would wait for it? Any thread. */
+bool writer_hangs(struct writer *w);
 
 /* Has every thread worked on one group for more than 5 s, so that what is queued waits for it? Or
  * has a job failed within the last 5 s because it had waited too long? Any thread. */

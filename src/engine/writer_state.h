@@ -37,6 +37,7 @@ struct writer {
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
     atomic_uint n_lost;         /* threads without a connection */
+    _Atomic int64_t hung_us;    /* raw clock: when a server of the database last hung; 0: never */
     _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
 };
 
@@ -51,6 +52,9 @@ void writer_finish_durable(struct writer *w, struct job_list *group,
 void writer_become_fatal(struct writer *w, const struct error *err);
 
 void writer_note_overdue(struct writer *w);
+
+/* What a group of this part met. */
+void writer_note_part(struct writer *w, int64_t part, enum part_state state);
 
 /* Of each struct writer_thread. */
 void *writer_thread_main(void *arg);

@@ -27,6 +27,9 @@ enum {
     LARGE_EVENTS = 200,
 
     RETRIES_MAX = 3, /* of a group, after a deadlock */
+
+    PING_S = 2, /* how long the server of this connection has to show that it is not the one that
+                 * hangs */
 };
 
 static _Thread_local const struct writer_thread *current;
@@ -235,12 +238,41 @@ static bool is_general(const struct writer_thread *t, const struct job_list *gro
             (!db_part_is_away(t->txn->db) || (group->first != NULL && group->first->part != 0)));
 }
 
-/* A group of this part was stored, or its server is away. */
-static void note_part(struct writer *w, int64_t part, bool away)
+/* What the server of a failed group did. One that hangs is told from a hung server of this
+ * connection's own, which then does not answer a new connection either. */
+static enum part_state find_part_state(struct writer_thread *t)
 {
-    lock_acquire(&w->lock);
-    job_queue_note_part(&w->queue, part, away, clock_raw_us());
-    lock_release(&w->lock);
+    struct db *db = t->txn->db;
+
+    if (db_part_is_away(db))
+        return PART_AWAY;
+    if (!db_is_distributed(db) || !db_is_silent(db))
+        return PART_ANSWERS;
+    db_set_patience(db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
+    return db_ping(db, NULL) == 0 ? PART_HUNG : PART_ANSWERS;
+}
+
+/* A server does not answer: asks again which one has whom, because rows may have moved since the
+ * jobs were queued. Says whether they had, for some of them. */
+static bool find_parts(struct writer_thread *t, struct job_list *group)
+{
+    struct parts parts;
+    bool moved = false;
+
+    if (group->first == NULL || group->first->part == 0)
+        return false;
+    db_set_patience(t->txn->db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
+    if (parts_load(t->txn->db, &parts, NULL) == 0) {
+        for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+            const int64_t part = parts_of(&parts, job->tenant_id);
+
+            moved = moved || part != job->part;
+            job->part = part;
+        }
+        writer_set_parts(t->writer, &parts);
+    }
+    parts_done(&parts);
+    return moved;
 }
 
 /* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
@@ -295,20 +327,37 @@ static bool is_old(const struct writer_thread *t)
            (int64_t)(WRITER_STALL_S - 1) * USEC_PER_SEC;
 }
 
+/* Remembers what keeps groups from being stored. */
+static void note_failure(struct writer_thread *t, struct job_list *group, enum err_code code)
+{
+    const enum part_state state = code == ERR_UNAVAILABLE ? find_part_state(t) : PART_ANSWERS;
+
+    if (state == PART_HUNG)
+        (void)find_parts(t, group);
+    if (state != PART_ANSWERS && group->first != NULL)
+        writer_note_part(t->writer, group->first->part, state);
+    set_lost(t, code == ERR_UNAVAILABLE && state == PART_ANSWERS);
+    if (t->lost && is_old(t))
+        writer_note_overdue(t->writer);
+}
+
 static void run_group(struct writer_thread *t, struct job_list *group)
 {
     struct error err = { 0 };
     struct pace pace = { 0 };
+    bool moved;
 
     if (commit_or_retry(t, group, &pace, &err) == 0) {
         if (group->first != NULL && group->first->part != 0)
-            note_part(t->writer, group->first->part, false);
+            writer_note_part(t->writer, group->first->part, PART_ANSWERS);
         if (group->first != NULL) /* else a test told its jobs early */
             hand_over(t, group, &pace);
         return;
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
-    if (!is_general(t, group, err.code) && group->first != NULL && group->first->next != NULL) {
+    moved = db_part_is_away(t->txn->db) && find_parts(t, group);
+    if (group->first != NULL && group->first->next != NULL &&
+        (moved || !is_general(t, group, err.code))) {
         /* retry one by one, so that only the bad job fails */
         while (group->first != NULL && !is_fatal(t->writer)) {
             struct job_list single;
@@ -320,11 +369,7 @@ static void run_group(struct writer_thread *t, struct job_list *group)
         writer_finish(group, &err);
         return;
     }
-    if (db_part_is_away(t->txn->db) && group->first != NULL)
-        note_part(t->writer, group->first->part, true);
-    set_lost(t, err.code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db));
-    if (err.code == ERR_UNAVAILABLE && is_old(t))
-        writer_note_overdue(t->writer);
+    note_failure(t, group, err.code);
     writer_finish(group, &err);
     if (err.code == ERR_IO)
         writer_become_fatal(t->writer, &err);

@@ -78,6 +78,23 @@ def fence(server):
         time.sleep(0.01)
 
 
+def hang(server):
+    """Its connections stay, and nothing answers, until resume()."""
+    os.kill(server.process.pid, signal.SIGSTOP)  # first, so that it starts no others
+    _signal_all(server, signal.SIGSTOP)
+
+
+def resume(server):
+    _signal_all(server, signal.SIGCONT)
+
+
+def _signal_all(server, number):
+    for pid in _pids():
+        if _folder_of(pid) == os.path.realpath(server.data):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
 def _pids():
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
@@ -172,18 +189,24 @@ class Citus:
 
     def __init__(self):
         self.programs = citus_bin(plain.newest_bin())
-        self.servers = []
+        self.servers, self.added = [], []
 
     def start(self):
         """The URLs of their databases "postgres", the coordinator's first."""
-        for _ in range(1 + WORKERS):
-            server = plain.Server(synced=False, programs=self.programs, settings=CITUS_SETTINGS)
-            self.servers.append(server)
+        self.servers = [self._server() for _ in range(1 + WORKERS)]
         urls = [server.start() for server in self.servers]
         for server, url in zip(self.servers, urls, strict=True):
             server.port = port_of(url)
         return urls
 
+    def _server(self):
+        return plain.Server(synced=False, programs=self.programs, settings=CITUS_SETTINGS)
+
+    def start_another(self):
+        """One that is to become a worker: the URL of its database "postgres"."""
+        self.added.append(self._server())
+        return self.added[-1].start()
+
     def stop(self):
-        for server in self.servers:
+        for server in self.servers + self.added:
             server.stop()

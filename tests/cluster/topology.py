@@ -17,6 +17,7 @@ from muster import Postgres, Server, Trouble
 from servers import Citus, Pair, environment, plain, start_again
 
 NODES = 3
+METRICS_TOKEN = "who-may-know-the-tenants"
 DOWN_S = 5  # so that one can see what the others do meanwhile
 
 KILL = """\
@@ -65,7 +66,8 @@ class Cluster:
         return Server(
             self.folder / f"node-{number}", url,
             arguments=["--listen", f"127.0.0.1:{ports[number]}", "--trusted-proxies", "127.0.0.1"],
-            environment={"LD_PRELOAD": "", "MUSTER_PUBLIC_URL": f"http://127.0.0.1:{ports[0]}", **more},
+            environment={"LD_PRELOAD": "", "MUSTER_PUBLIC_URL": f"http://127.0.0.1:{ports[0]}",
+                         "MUSTER_METRICS_TOKEN": METRICS_TOKEN, **more},
         )  # fmt: skip
 
     def named(self):

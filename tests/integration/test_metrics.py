@@ -125,6 +125,14 @@ def test_without_a_token_only_the_operator_is_told(server, tenant):
         assert server.operator().get("/metrics").headers["Content-Type"] == TYPE
 
 
+def test_health_says_to_its_token_what_it_says_to_all_while_all_is_well(scraped):
+    """Which tenants are away, if some are, is seen on Citus (tests/cluster)."""
+    scraped.add_tenant()
+    for token in (None, TOKEN, "x" * len(TOKEN)):
+        answer = scraped.client(token).get("/api/v1/health")
+        assert (answer.status, answer.json()) == (200, {"status": "ok"})
+
+
 def test_a_listener_of_its_own_answers_metrics_and_nothing_else(store, tmp_path):
     with running(store, tmp_path, arguments=["--metrics-listen", "127.0.0.1:0"]) as server:
         port = re.search(rb"metrics on 127.0.0.1:(\d+)", server.said)[1]

@@ -234,8 +234,10 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
     if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && mark_session(pg, err) == 0 &&
-        take_slot(pg, err) == 0)
+        take_slot(pg, err) == 0) {
+        pg->base.silent = false;
         return 0;
+    }
     db_postgres_drop(pg);
     return -1;
 }

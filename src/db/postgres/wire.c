@@ -134,6 +134,7 @@ static int wait_for(struct postgres *pg, short events, struct error *err)
     while (n < 0 && errno == EINTR);
     if (n == 0) {
         say_lost(pg, "no answer in time", err);
+        pg->base.silent = true;
         return -1;
     }
     if (n < 0 || ((fd.revents & ~POLLOUT) != 0 && PQconsumeInput(pg->conn) == 0))

@@ -142,7 +142,7 @@ static int alerts_tick(struct engine *e, const struct tick *tick, struct error *
     struct alerts *alerts = engine_state(e, &alerts_feature);
 
     (void)err;
-    if (alerts->ticks++ % COUNT_PERIOD_TICKS == 0)
+    if (alerts->ticks++ % COUNT_PERIOD_TICKS == 0 && tick->healthy)
         count_open(e, alerts);
     if (alerts->silence != NULL)
         evaluate(e, tick);

@@ -68,7 +68,7 @@ static int retention_tick(struct engine *e, const struct tick *tick, struct erro
 {
     struct retention *retention = engine_state(e, &retention_feature);
 
-    if (retention->ticks++ % SIZE_PERIOD_TICKS == 0)
+    if (retention->ticks++ % SIZE_PERIOD_TICKS == 0 && tick->healthy)
         measure(e, retention);
     if (retention->sweep == NULL || !tick->healthy)
         return 0;

@@ -1,12 +1,64 @@
 /* health_routes.c - health, limits and the OpenAPI document. */
+#include <stdlib.h>
+
 #include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
 #include "engine/engine.h"
 #include "engine/writer.h"
+#include "features/access/access.h"
 #include "features/access/rate.h"
 #include "features/access/registry.h"
+#include "features/status/metrics_routes.h"
 #include "features/status/routes.h"
+
+/* The tenants of the registry, in the order of their slugs. */
+struct slugs {
+    const struct tenant_entry **tenants;
+    size_t n, max;
+};
+
+static void count_tenant(void *ctx, const struct tenant_entry *tenant)
+{
+    (void)tenant;
+    ++*(size_t *)ctx;
+}
+
+static void add_tenant(void *ctx, const struct tenant_entry *tenant)
+{
+    struct slugs *slugs = ctx;
+
+    if (slugs->n < slugs->max)
+        slugs->tenants[slugs->n++] = tenant;
+}
+
+static int by_slug(const void *a, const void *b)
+{
+    const struct tenant_entry *const *x = a, *const *y = b;
+
+    return str_cmp((*x)->slug, (*y)->slug);
+}
+
+/* Those whose server does not answer. The registry's lock and the writer's are taken one after the
+ * other. */
+static struct list list_away(const struct api_call *call)
+{
+    struct registry *registry = access_registry(call->api->engine);
+    struct writer *writer = engine_writer(call->api->engine);
+    struct slugs slugs = { 0 };
+    struct str *away;
+    size_t n = 0;
+
+    registry_each_tenant(registry, count_tenant, &slugs.max);
+    slugs.tenants = ARENA_ARRAY(call->arena, const struct tenant_entry *, slugs.max);
+    registry_each_tenant(registry, add_tenant, &slugs);
+    away = ARENA_ARRAY(call->arena, struct str, slugs.max);
+    qsort(slugs.tenants, slugs.n, sizeof(struct tenant_entry *), by_slug);
+    for (size_t i = 0; i < slugs.n; i++)
+        if (writer_tenant_is_away(writer, slugs.tenants[i]->id))
+            away[n++] = slugs.tenants[i]->slug;
+    return (struct list){ away, n };
+}
 
 static int show_health(struct api_call *call, struct error *err)
 {
@@ -21,6 +73,8 @@ static int show_health(struct api_call *call, struct error *err)
         answer->status = STR_LIT("degraded");
         answer->reason =
             STR_LIT("A server of the database does not answer: the tenants on it are refused");
+        if (metrics_may_read(call)) /* the names of tenants are not for strangers */
+            answer->tenants = list_away(call);
     }
     if (problem == NULL) {
         call_reply(call, NULL);
@@ -99,7 +153,7 @@ static int send_openapi(struct api_call *call, struct error *err)
 const struct route health_routes[] = {
     { ROUTE(GET, "/api/v1/health", OPEN, 200), .handler = show_health, .unavailable = &health_answer_shape, .answer = &health_answer_shape,
       .id = "get_health", .summary = "Check that reports can be stored",
-      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, reports have waited for 5 seconds, or disk space is low. Where tenants are distributed over several servers and one of them does not answer, it is 200 with status `degraded`." },
+      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, reports have waited for 5 seconds, or disk space is low. Where tenants are distributed over several servers and one of them does not answer, it is 200 with status `degraded`; `tenants` then lists the tenants on it, for requests with the metrics token (`Authorization: Bearer`)." },
     { ROUTE(GET, "/livez", OPEN, 200), .handler = show_liveness, .answer = &health_answer_shape,
       .id = "get_liveness", .summary = "Check that the process runs",
       .description = "Answers 200 while the process runs, whatever the state of the database. For supervisors that restart what does not answer." },

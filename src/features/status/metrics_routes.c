@@ -180,14 +180,24 @@ static bool has_token(const struct api_call *call)
     return str_eq_nocase(scheme, STR_LIT("Bearer")) && digest_equal(&wanted, &given);
 }
 
+static bool has_metrics_token(const struct api *api)
+{
+    return api->metrics_token != NULL && api->metrics_token[0] != '\0';
+}
+
+bool metrics_may_read(const struct api_call *call)
+{
+    return call->exchange->request.peer == PEER_OPERATOR ||
+           (has_metrics_token(call->api) && has_token(call));
+}
+
 static int send_metrics(struct api_call *call, struct error *err)
 {
-    bool by_token = call->api->metrics_token != NULL && call->api->metrics_token[0] != '\0';
     bool is_operator = call->exchange->request.peer == PEER_OPERATOR;
 
-    if (!is_operator && !by_token)
+    if (!is_operator && !has_metrics_token(call->api))
         return call_refuse(call, err, 404, "Not Found");
-    if (!is_operator && !has_token(call))
+    if (!metrics_may_read(call))
         return call_refuse_caller(call, err, true);
     reply(call->api, call->exchange);
     return 0;

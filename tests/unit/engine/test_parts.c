@@ -126,7 +126,7 @@ TEST(a_part_that_is_away_has_one_writer_at_a_time)
     add(0, 1);
     CHECK_INT(take(1), 1); /* a second writer */
     CHECK_INT(take(1), 0);
-    job_queue_note_part(&w.queue, 1, true, now_us);
+    job_queue_note_part(&w.queue, 1, PART_AWAY, now_us);
     CHECK(job_queue_is_away(&w.queue, 1, now_us) && job_queue_any_is_away(&w.queue, now_us));
     CHECK(!job_queue_is_away(&w.queue, 2, now_us));
     CHECK(!job_queue_is_away(&w.queue, 1, now_us + INT64_C(6) * USEC_PER_SEC));
@@ -138,8 +138,70 @@ TEST(a_part_that_is_away_has_one_writer_at_a_time)
     CHECK_INT(take(2), 1);
     add(2, 1);
     CHECK_INT(take(0), 0);
-    job_queue_note_part(&w.queue, 1, false, now_us);
+    job_queue_note_part(&w.queue, 1, PART_ANSWERS, now_us);
     CHECK(!job_queue_any_is_away(&w.queue, now_us));
     CHECK_INT(take(0), 1);
+    tear_down();
+}
+
+/* Of the service itself, which may need all servers. */
+static void add_own(void)
+{
+    struct writer_job *job = &w.jobs[w.n++];
+
+    *job = (struct writer_job){ .events = 1, .cost_us = 20, .exclusive = true };
+    CHECK(job_queue_add(&w.queue, job, NULL) == 0);
+}
+
+TEST(while_a_part_hangs_one_writer_waits_for_it_or_for_all_servers)
+{
+    const int64_t now_us = clock_raw_us(), later_us = now_us + INT64_C(30) * USEC_PER_SEC;
+
+    set_up(2);
+    job_queue_note_part(&w.queue, 1, PART_HUNG, now_us);
+    CHECK(job_queue_any_hangs(&w.queue, now_us) && job_queue_is_away(&w.queue, 1, now_us));
+    CHECK(!job_queue_any_hangs(&w.queue, later_us) && !job_queue_is_away(&w.queue, 1, later_us));
+    CHECK(job_queue_is_doubtful(&w.queue, 1, later_us));
+    CHECK(job_queue_is_doubtful(&w.queue, 0, later_us));
+    CHECK(!job_queue_is_doubtful(&w.queue, 2, later_us));
+    add(0, 1);
+    CHECK_INT(take(0), 1);
+    add(2, 1);
+    add_own();
+    CHECK_INT(take(1), 0); /* what is queued may have to wait for the same server */
+    CHECK(!w.queue.has_group[1]);
+    add(1, 1);
+    CHECK_INT(take(1), 2); /* of a server that answers */
+    job_queue_end_group(&w.queue, 0);
+    CHECK_INT(take(0), 1);
+    job_queue_end_group(&w.queue, 0);
+    job_queue_note_part(&w.queue, 1, PART_ANSWERS, now_us);
+    CHECK(!job_queue_is_doubtful(&w.queue, 1, now_us));
+    CHECK(!job_queue_is_doubtful(&w.queue, 0, now_us));
+    add(0, 1);
+    CHECK_INT(take(1), 0); /* its own */
+    CHECK(w.queue.has_group[1]);
+    CHECK_INT(take(0), 1);
+    tear_down();
+}
+
+TEST(what_needs_all_servers_may_hang_itself)
+{
+    const int64_t now_us = clock_raw_us();
+
+    set_up(2);
+    job_queue_note_part(&w.queue, 0, PART_HUNG, now_us);
+    CHECK(job_queue_any_is_away(&w.queue, now_us) && !job_queue_is_away(&w.queue, 1, now_us));
+    add_own();
+    CHECK_INT(take(0), 0);
+    CHECK(w.queue.has_group[0]);
+    add_own();
+    add(0, 1);
+    CHECK_INT(take(1), 1);
+    CHECK_INT(take(1), 0);
+    CHECK(!w.queue.has_group[1]);
+    job_queue_note_part(&w.queue, 1, PART_ANSWERS, now_us);
+    CHECK_INT(take(1), 0);
+    CHECK(w.queue.has_group[1]);
     tear_down();
 }

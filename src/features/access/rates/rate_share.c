@@ -281,7 +281,8 @@ static struct batch *take_batch(struct rate_share *s) REQUIRES(s->lock)
                                       .events = 1,
                                       .exclusive = s->shared,
                                       .keeps_caches = s->shared,
-                                      .unbounded = true };
+                                      .unbounded = true,
+                                      .dispensable = true };
     return batch;
 }
 

@@ -1,0 +1,241 @@
+/* test_writer_parts.c - a server of a distributed database that is away, or hangs, fails the jobs
+ * of its own tenants. */
+#include <semaphore.h>
+
+#include "db/driver.h"
+#include "engine/parts.h"
+#include "engine/txn.h"
+#include "engine/writer.h"
+#include "test.h"
+
+/* Their hashes are negative and positive (test_parts.c). */
+enum { ON_FIRST = 1, ON_SECOND = 2 };
+
+/* A database whose second server fails, in one of two ways. */
+struct fake {
+    struct db base;
+    bool moved; /* the tenant ON_SECOND is on the second server; else all are on the first */
+    bool hangs; /* instead of refusing at once */
+    bool pings; /* the server of the connection answers */
+};
+
+struct row {
+    struct db_row base;
+    int64_t columns[3];
+};
+
+static int64_t get_int(const struct db_row *row, unsigned column)
+{
+    return ((const struct row *)row)->columns[column];
+}
+
+static const struct db_row_methods row_methods = { .get_int = get_int };
+
+static int begin(struct db *db, struct error *err)
+{
+    (void)db;
+    (void)err;
+    return 0;
+}
+
+static void rollback(struct db *db)
+{
+    (void)db;
+}
+
+/* Which server has whom. */
+static int exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                void *ctx, struct error *err)
+{
+    const struct fake *fake = (const struct fake *)db;
+    const struct row rows[] = { { { &row_methods }, { INT32_MIN, -1, 0 } },
+                                { { &row_methods }, { 0, INT32_MAX, fake->moved ? 1 : 0 } } };
+
+    (void)q;
+    (void)args;
+    (void)err;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        CHECK(on_row(ctx, &rows[i].base));
+    return 0;
+}
+
+static int ping(struct db *db, struct error *err)
+{
+    struct fake *fake = (struct fake *)db;
+
+    if (!fake->pings)
+        return err_set(err, ERR_UNAVAILABLE, "told to fail");
+    db->silent = false;
+    return 0;
+}
+
+static const struct db_driver driver = {
+    .dialect = "postgres",
+    .begin = begin,
+    .commit = begin,
+    .rollback = rollback,
+    .exec = exec,
+    .ping = ping,
+};
+
+struct job {
+    struct writer_job write;
+    sem_t *waits;   /* for this, when it is applied; or NULL */
+    unsigned tries; /* by the writer's thread */
+    enum err_code result;
+    sem_t ended;
+};
+
+static int apply(struct writer_job *write, struct txn *txn, struct error *err)
+{
+    struct job *job = CONTAINER_OF(write, struct job, write);
+    const struct fake *fake = (const struct fake *)txn->db;
+
+    job->tries++;
+    if (job->waits != NULL)
+        CHECK(sem_wait(job->waits) == 0);
+    if (write->tenant_id != ON_SECOND)
+        return 0;
+    txn->db->part_away = !fake->hangs;
+    txn->db->silent = fake->hangs;
+    return err_set(err, ERR_UNAVAILABLE, "told to fail");
+}
+
+static void done(struct writer_job *write, const struct error *err)
+{
+    struct job *job = CONTAINER_OF(write, struct job, write);
+
+    job->result = err == NULL ? ERR_NONE : err->code;
+    CHECK(sem_post(&job->ended) == 0);
+}
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+static void submit(struct writer *w, struct job *job, int64_t tenant_id, sem_t *waits)
+{
+    *job = (struct job){ .write = { .apply = apply,
+                                    .done = done,
+                                    .tenant_id = tenant_id,
+                                    .events = 1,
+                                    .exclusive = waits != NULL },
+                         .waits = waits };
+    CHECK(sem_init(&job->ended, 0, 0) == 0);
+    CHECK(writer_submit(w, &job->write, NULL) == 0);
+}
+
+static void await(struct job *job)
+{
+    CHECK(sem_wait(&job->ended) == 0);
+    CHECK(sem_destroy(&job->ended) == 0);
+}
+
+static struct writer *start(struct txn *txn)
+{
+    const struct writer_options options = {
+        .txns = txn,
+        .n_txns = 1,
+        .limits = { .events_max = 99, .bytes_max = 99, .group_max = 99, .wait_max_ms = 5000 },
+        .on_fatal = on_fatal
+    };
+    struct writer *w;
+
+    CHECK(writer_new(&options, &w, NULL) == 0);
+    return w;
+}
+
+static void look_at_parts(struct writer *w, struct db *db)
+{
+    struct parts parts;
+
+    CHECK(parts_load(db, &parts, NULL) == 0);
+    writer_set_parts(w, &parts);
+}
+
+/* One group of both, formed before the second tenant's rows moved, if they did. */
+static void run_both(struct fake *fake, bool moved, struct job jobs[2])
+{
+    struct txn txn = { .db = &fake->base };
+    struct writer *w = start(&txn);
+    struct job first;
+    sem_t gate;
+
+    look_at_parts(w, &fake->base);
+    CHECK(sem_init(&gate, 0, 0) == 0);
+    submit(w, &first, 0, &gate);
+    submit(w, &jobs[0], ON_FIRST, NULL);
+    submit(w, &jobs[1], ON_SECOND, NULL);
+    fake->moved = moved;
+    CHECK(sem_post(&gate) == 0);
+    await(&first);
+    await(&jobs[0]);
+    await(&jobs[1]);
+    CHECK(writer_is_healthy(w));
+    CHECK(!writer_hangs(w));
+    look_at_parts(w, &fake->base);
+    CHECK(writer_tenant_is_away(w, ON_SECOND));
+    CHECK_INT(writer_tenant_is_away(w, ON_FIRST), !moved);
+    writer_free(w);
+    CHECK(sem_destroy(&gate) == 0);
+}
+
+TEST(a_tenant_that_moved_to_a_server_that_is_away_fails_alone)
+{
+    struct fake fake = { .base = { .driver = &driver, .distributed = true } };
+    struct job jobs[2];
+
+    run_both(&fake, true, jobs);
+    CHECK_INT(jobs[0].result, ERR_NONE);
+    CHECK_INT(jobs[1].result, ERR_UNAVAILABLE);
+}
+
+TEST(all_tenants_of_a_server_that_is_away_fail_at_once)
+{
+    struct fake fake = { .base = { .driver = &driver, .distributed = true } };
+    struct job jobs[2];
+
+    run_both(&fake, false, jobs);
+    CHECK_INT(jobs[0].result, ERR_UNAVAILABLE);
+    CHECK_INT(jobs[1].result, ERR_UNAVAILABLE);
+    CHECK_INT(jobs[0].tries + jobs[1].tries, 2);
+}
+
+TEST(a_server_that_hangs_is_told_from_the_one_of_the_connection)
+{
+    static const struct {
+        bool distributed, pings, hangs;
+    } rows[] = { { true, true, true }, { true, false, false }, { false, true, false } };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct fake fake = { .base = { .driver = &driver, .distributed = rows[i].distributed },
+                             .moved = true,
+                             .hangs = true,
+                             .pings = rows[i].pings };
+        struct writer_job optional = { .apply = apply, .done = done, .dispensable = true };
+        struct txn txn = { .db = &fake.base };
+        struct writer *w = start(&txn);
+        struct job job;
+
+        if (rows[i].distributed)
+            look_at_parts(w, &fake.base);
+        submit(w, &job, ON_SECOND, NULL);
+        await(&job);
+        CHECK_INT(job.result, ERR_UNAVAILABLE);
+        CHECK_INT(writer_hangs(w), rows[i].hangs);
+        CHECK_INT(writer_tenant_is_away(w, ON_SECOND), rows[i].hangs);
+        CHECK(!writer_tenant_is_away(w, ON_FIRST));
+        if (rows[i].hangs) {
+            struct error err = { 0 };
+
+            CHECK(writer_is_healthy(w));
+            CHECK(writer_submit(w, &optional, &err) != 0);
+            CHECK_INT(err.code, ERR_UNAVAILABLE);
+        } else {
+            CHECK(!writer_is_healthy(w));
+        }
+        writer_free(w);
+    }
+}
