@@ -6,7 +6,8 @@
  *
  * An index of a large table is built beside its writers, which PostgreSQL does outside of
  * transactions alone ("CONCURRENTLY"). Such a step begins by dropping what an attempt that broke
- * off has left, so it may be repeated until its number is stored.
+ * off has left, so it may be repeated until its number is stored. Other processes wait for as long
+ * as the one that builds is connected: a lock of its session says so.
  */
 #include "db/migrate.h"
 
@@ -24,6 +25,7 @@
 enum {
     TURN_US = 500000,       /* between two tries */
     PATIENCE_US = 60000000, /* with others that hold a lock */
+    SAY_US = 60000000,      /* between two lines of the log about one wait */
     OLDEST_SINCE = 42,      /* the migration from which on rows have `oldest` */
 };
 
@@ -64,6 +66,8 @@ static const struct db_query release_build_lock = {
     .postgres = "SELECT pg_advisory_unlock(7211980252)",
 };
 /* clang-format on */
+
+static const struct timespec turn = { .tv_nsec = TURN_US * 1000L };
 
 static bool is_postgres(const struct db *db)
 {
@@ -159,32 +163,38 @@ static int build(struct db *db, const struct migration *m, struct error *err)
     return -1;
 }
 
-static int build_beside(struct db *db, const struct migration *m, struct error *err)
+enum outcome {
+    STEP_NONE, /* there is no other step */
+    STEP_APPLIED,
+    STEP_ELSEWHERE, /* another process builds its index */
+};
+
+static int build_beside(struct db *db, const struct migration *m, enum outcome *ret,
+                        struct error *err)
 {
     int64_t mine = 0;
     int r;
 
     if (db_exec(db, &try_build_lock, DB_NO_ARGS, db_read_int, &mine, err) != 0)
         return -1;
-    if (mine == 0) {
-        err_set(err, ERR_BUSY, "another process builds an index");
-        return fail(m, err);
-    }
+    *ret = mine != 0 ? STEP_APPLIED : STEP_ELSEWHERE;
+    if (mine == 0)
+        return 0;
     r = build(db, m, err);
     if (db_run(db, &release_build_lock, DB_NO_ARGS, r == 0 ? err : NULL) != 0)
         r = -1;
     return r;
 }
 
-/* Applies the step after `*newest`, if there is one, and says whether it did. */
-static int apply_next(struct db *db, bool *ret_applied, struct error *err)
+/* Applies the step after the newest one. */
+static int apply_next(struct db *db, enum outcome *ret, struct error *err)
 {
     const struct migration *m;
     int64_t newest = 0;
     size_t moved;
     int r = -1;
 
-    *ret_applied = false;
+    *ret = STEP_NONE;
     if (begin_locked(db, err) != 0)
         return -1;
     if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 ||
@@ -198,9 +208,7 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     assert(m->number == newest + 1);
     if (is_built_beside(db, m)) {
         db_rollback(db);
-        r = build_beside(db, m, err);
-        *ret_applied = r == 0;
-        return r;
+        return build_beside(db, m, ret, err);
     }
     if (db_is_distributed(db) && distribution_prepare(db, err) != 0)
         goto out;
@@ -215,7 +223,7 @@ static int apply_next(struct db *db, bool *ret_applied, struct error *err)
     if (record(db, m, err) != 0)
         goto out;
     r = db_commit(db, err);
-    *ret_applied = r == 0;
+    *ret = STEP_APPLIED;
 out:
     if (r != 0)
         db_rollback(db);
@@ -238,14 +246,13 @@ static int create_version_table(struct db *db, struct error *err)
 }
 
 /* The step after the newest one, as soon as others let it have its locks. */
-static int apply_patiently(struct db *db, bool *ret_applied, struct error *err)
+static int apply_patiently(struct db *db, enum outcome *ret, struct error *err)
 {
-    static const struct timespec turn = { .tv_nsec = TURN_US * 1000L };
     const bool shared = is_postgres(db);
     const int64_t began_us = clock_raw_us();
     struct error why = { 0 };
 
-    while (apply_next(db, ret_applied, &why) != 0) {
+    while (apply_next(db, ret, &why) != 0) {
         const bool busy = shared && why.code == ERR_BUSY;
 
         if (!busy || clock_raw_us() - began_us > PATIENCE_US)
@@ -257,16 +264,37 @@ static int apply_patiently(struct db *db, bool *ret_applied, struct error *err)
     return 0;
 }
 
+/* The same, after another process has built an index or has gone, however long that takes. */
+static int apply_in_turn(struct db *db, enum outcome *ret, struct error *err)
+{
+    const int64_t began_us = clock_raw_us();
+    int64_t said_us = 0;
+    int r;
+
+    while ((r = apply_patiently(db, ret, err)) == 0 && *ret == STEP_ELSEWHERE) {
+        const int64_t now_us = clock_raw_us();
+
+        if (said_us == 0 || now_us - said_us >= SAY_US) {
+            log_write(LOG_INFO, "migrate",
+                      "waits for another process, which builds an index: for %lld s so far",
+                      (long long)((now_us - began_us) / USEC_PER_SEC));
+            said_us = now_us;
+        }
+        (void)nanosleep(&turn, NULL);
+    }
+    return r;
+}
+
 int store_migrate(struct db *db, struct error *err)
 {
-    bool applied;
+    enum outcome outcome;
 
     if (create_version_table(db, err) != 0)
         return -1;
     do {
-        if (apply_patiently(db, &applied, err) != 0)
+        if (apply_in_turn(db, &outcome, err) != 0)
             return -1;
-    } while (applied);
+    } while (outcome == STEP_APPLIED);
     return 0;
 }
 

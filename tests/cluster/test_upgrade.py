@@ -3,6 +3,7 @@
 `muster_next` is this version with one more migration; the version before is built from the history.
 """
 
+import re
 import subprocess
 import threading
 from contextlib import ExitStack, contextmanager
@@ -11,11 +12,13 @@ import pytest
 from account import Sender, balance
 from before import last_migration, program_before
 from muster import BINARY, Postgres, Server, Trouble
+from postgres import Session
 from stored import stored
 from waiting import until
 
 NEXT = BINARY.with_name("muster_next")
 NODES, SENDERS = 3, 6
+BUILDS = re.compile(r"which builds an index: for (\d+) s")
 OLDEST_SINCE = 42  # programs that know this migration may start on what later ones made
 
 
@@ -136,6 +139,29 @@ def test_a_migration_that_has_to_wait_holds_up_no_report(tmp_path):
             starts.join()
             newer.stop()
             assert version(nodes) == last_migration() + 1
+
+
+def test_a_node_waits_for_another_that_builds_an_index(tmp_path):
+    """For longer than for a lock that someone holds, which is a minute."""
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    builder, node = Session(url), Server(tmp_path, url)
+    try:
+        builder.run("DELETE FROM schema_version WHERE number >= 48")  # which builds an index
+        builder.run("SELECT pg_advisory_lock(7211980252)")
+        starts = threading.Thread(target=node.start)
+        starts.start()
+        until(lambda: any(int(s) >= 60 for s in BUILDS.findall(node.log())), 180)
+        assert stored(node, "SELECT MAX(number) AS n FROM schema_version") == [{"n": 47}]
+        builder.run("SELECT pg_advisory_unlock(7211980252)")
+        starts.join()
+        assert stored(node, "SELECT MAX(number) AS n FROM schema_version") == [{"n": last_migration()}]
+        node.stop()
+    finally:
+        builder.close()
+        if node.process is not None:
+            node.kill()
+        postgres.drop(url)
 
 
 def test_nodes_of_the_version_before_go_on_beside_this_one(tmp_path):
