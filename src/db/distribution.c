@@ -1,6 +1,8 @@
 /* distribution.c - the manifest of tables, and moving tables to the servers it names. */
 #include "db/distribution.h"
 
+#include <stdio.h>
+
 #include "base/base.h"
 #include "db/db.h"
 
@@ -13,6 +15,11 @@
 #define ONE_SHARD(name, column)                                                                    \
     { name, "SELECT create_distributed_table('" name "', '" column "', colocate_with => 'none', shard_count => 1)", \
       CLEAR(name) }
+/* The same for a table that has no log on one PostgreSQL: a shard moves by its log. */
+#define LOGGED_SHARD(name, column)                                                                 \
+    { name, "ALTER TABLE " name " SET LOGGED;"                                                     \
+            "SELECT create_distributed_table('" name "', '" column "', colocate_with => 'none', shard_count => 1)", \
+      CLEAR(name) }
 #define OF_TENANT(name) SPLIT(name, "agents")
 
 const struct table_place table_places[] = {
@@ -24,7 +31,7 @@ const struct table_place table_places[] = {
     WHOLE("command_policies"), WHOLE("alert_rules"),
 
     /* What is written often, and belongs to no tenant: on one server. */
-    ONE_SHARD("rate_windows", "name"), ONE_SHARD("nodes", "node"),
+    LOGGED_SHARD("rate_windows", "name"), LOGGED_SHARD("nodes", "node"),
     ONE_SHARD("sign_in_failures", "about"),
 
     SPLIT("agents", "none"),
@@ -48,6 +55,11 @@ static const struct db_query select_place = {
            " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))",
 };
 enum { MISSING, LOCAL, DISTRIBUTED }; /* what it says */
+/* Is it distributed without a log? */
+static const struct db_query select_unlogged = {
+    .sql = "SELECT COUNT(*) FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid"
+           " WHERE c.oid = to_regclass(CAST($1 AS TEXT)) AND c.relpersistence = 'u'",
+};
 /* Hashes of tenants, and the server that has each range of them; all tables have the same. */
 static const struct db_query select_ranges = {
     .sql = "SELECT CAST(s.shardminvalue AS BIGINT), CAST(s.shardmaxvalue AS BIGINT), p.groupid"
@@ -84,6 +96,24 @@ int distribution_count(struct db *db, int64_t *ret, struct error *err)
 int distribution_prepare(struct db *db, struct error *err)
 {
     return db_script(db, settings, err);
+}
+
+int distribution_take_back(struct db *db, struct error *err)
+{
+    for (size_t i = 0; i < n_table_places; i++) {
+        int64_t unlogged = 0;
+        char sql[128];
+
+        if (db_exec(db, &select_unlogged, DB_ARGS(db_text(str_of(table_places[i].table))),
+                    db_read_int, &unlogged, err) != 0)
+            return -1;
+        if (unlogged == 0)
+            continue;
+        (void)snprintf(sql, sizeof(sql), "SELECT undistribute_table('%s')", table_places[i].table);
+        if (db_script(db, sql, err) != 0)
+            return err_wrap(err, "taking back the table %s", table_places[i].table);
+    }
+    return 0;
 }
 
 int distribution_run(struct db *db, size_t *ret, struct error *err)

@@ -29,6 +29,10 @@ int distribution_count(struct db *db, int64_t *ret, struct error *err) MUST_CHEC
  * the connection. */
 int distribution_prepare(struct db *db, struct error *err) MUST_CHECK;
 
+/* Takes back the tables that an earlier version distributed in a form in which they cannot move to
+ * another server, for distribution_run(). No node may run. */
+int distribution_take_back(struct db *db, struct error *err) MUST_CHECK;
+
 /* Distributes what is not distributed yet, with its rows, and counts in *ret. Each table in a
  * transaction of its own unless one is open: after an error it can be called again. */
 int distribution_run(struct db *db, size_t *ret, struct error *err) MUST_CHECK;

@@ -12,13 +12,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from muster import Postgres, Server, running
+from muster import WATCHES, Postgres, Server, running
 from postgres import Session, SqlError
 from queries import queries
 from stored import of_tenant, stored
 from waiting import until
 
 CREATES = re.compile(r"^CREATE (?:UNLOGGED )?TABLE ([a-z_]+)", re.MULTILINE)
+UNLOGGED = (
+    "SELECT COUNT(*) FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid"
+    " WHERE c.relpersistence = 'u'"
+)
 ADDS = re.compile(r"^ALTER TABLE ([a-z_]+) ADD COLUMN ([a-z_]+)", re.MULTILINE)
 
 
@@ -95,6 +99,12 @@ def test_a_database_is_distributed_with_what_it_holds(tmp_path):
             assert plain["coordinator"] and plain["distributed"] == 0 < plain["tables"]
             assert "tables are distributed now" in server.cli("cluster", "enable")
             assert "were distributed already" in server.cli("cluster", "enable")
+            # as an earlier version left them: without a log, by which shards move
+            psql(url, "SELECT undistribute_table('nodes')", "ALTER TABLE nodes SET UNLOGGED",
+                 "SELECT create_distributed_table('nodes', 'node', colocate_with => 'none', shard_count => 1)")  # fmt: skip
+            assert psql(url, UNLOGGED) == "1"
+            assert "1 tables are distributed now" in server.cli("cluster", "enable")
+            assert psql(url, UNLOGGED) == "0"
             told = json.loads(server.cli("cluster", "enable", "--json"))
             assert told["distributed"] == told["tables"]
             assert told == json.loads(server.cli("cluster", "status", "--json"))
@@ -210,7 +220,7 @@ def test_a_lock_on_rate_windows_holds_for_nodes_that_use_other_servers():
 
 
 def test_a_worker_that_is_away_fails_only_its_tenants(tmp_path):
-    with running("postgres", tmp_path) as server:
+    with running("postgres", tmp_path, environment={"MUSTER_METRICS_TOKEN": WATCHES}) as server:
         tenants = [server.add_tenant() for _ in range(8)]
         for tenant in tenants:  # later ones are of known agents
             assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
@@ -238,6 +248,9 @@ def test_a_worker_that_is_away_fails_only_its_tenants(tmp_path):
             assert stored_now == {t.slug: 503 if t.slug in of_worker else 202 for t in tenants}
             health = server.client().get("/api/v1/health")
             assert (health.status, health.json()["status"]) == (200, "degraded")
+            assert "tenants" not in health.json()  # they are not for strangers
+            told = server.client(WATCHES).get("/api/v1/health").json()
+            assert told["tenants"] == sorted(of_worker)
         finally:
             psql(maintenance, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
         for tenant in tenants:

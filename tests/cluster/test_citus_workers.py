@@ -1,4 +1,4 @@
-"""Citus under load, while a worker is killed: three nodes, two workers.
+"""Citus under load, while a worker is killed, hangs or is added: three nodes, two workers.
 
 A transaction of reports touches one worker: it is committed in one phase, and a worker that is away
 fails its own tenants only. The cluster is one of its own (topology.py); Citus must be installed, or
@@ -8,13 +8,15 @@ CITUS_SOURCE name its source.
 import os
 import time
 from collections import Counter
+from functools import partial
 
 import pytest
 from account import Sender, balance
 from nodes import in_threads
-from postgres import Session
+from postgres import Session, run_sql
+from servers import hang, port_of, resume
 from stored import stored
-from topology import Cluster
+from topology import METRICS_TOKEN, Cluster
 from waiting import until
 
 TENANTS = 8
@@ -92,18 +94,28 @@ def two_phases(cluster):
     return stored(cluster.reads, PHASES)[0]["n"]
 
 
-def test_reports_are_committed_in_one_phase(cluster, tenants):
-    assert len(set(ports(cluster).values())) == 2
+def count_two_phases(cluster, tenants, first):
+    """How many there are more after some reports of all tenants."""
     slugs = {tenant.slug for tenant in tenants}
-    with Load(cluster, tenants, 0) as load:
+    with Load(cluster, tenants, first) as load:
         load.moves(slugs)
         before = two_phases(cluster)
         for _ in range(3):
             load.moves(slugs)
     time.sleep(2)  # counts are told late
-    assert two_phases(cluster) == before
     acknowledged, lost, twice = balance(cluster.reads, load.senders)
     assert acknowledged and (lost, twice) == (0, 0)
+    return two_phases(cluster) - before
+
+
+def test_reports_are_committed_in_one_phase(cluster, tenants):
+    """The nodes also store when keys were last used, now and then, and on all servers at once: that
+    may be in one of the counts, but not in each."""
+    assert len(set(ports(cluster).values())) == 2
+    counts = []
+    while len(counts) < 4 and 0 not in counts:
+        counts.append(count_two_phases(cluster, tenants, 100 * len(counts)))
+    assert 0 in counts, counts
 
 
 def test_what_touches_two_workers_takes_two_phases(cluster, tenants):
@@ -118,7 +130,15 @@ def test_what_touches_two_workers_takes_two_phases(cluster, tenants):
 
 def away(node):
     answer = node.client().get("/api/v1/health")
+    assert "tenants" not in answer.json()  # they are not for strangers
     return answer.status, answer.json()["status"]
+
+
+def tenants_away(node):
+    """Whose reports cannot be stored, as far as the node knows."""
+    answer = node.client(METRICS_TOKEN).get("/api/v1/health")
+    assert answer.status == 200 or "tenants" not in answer.json()
+    return answer.json().get("tenants", [])
 
 
 def test_a_killed_worker_fails_its_own_tenants_and_nothing_is_lost(cluster, tenants):
@@ -139,6 +159,7 @@ def test_a_killed_worker_fails_its_own_tenants_and_nothing_is_lost(cluster, tena
             load.moves(living)
         for node in cluster.nodes:
             assert away(node) == (200, "degraded")
+            until(lambda n=node: tenants_away(n) == sorted(dead))
         assert load.counts(dead)[0] == gone
         stored_now, refused_now = load.counts(living)
         cluster.away["worker-1"] = 0
@@ -151,3 +172,86 @@ def test_a_killed_worker_fails_its_own_tenants_and_nothing_is_lost(cluster, tena
     assert acknowledged and (lost, twice) == (0, 0)
     for node in cluster.nodes:
         until(lambda n=node: away(n) == (200, "ok"))
+
+
+def read_all(cluster, tenants, times):
+    """What so many reads of each tenant on each node, all at once, were answered, by slug."""
+    answers = {tenant.slug: Counter() for tenant in tenants}
+
+    def read(node, tenant):
+        answer = node.client(tenant.token).get(tenant.path("dashboard/runs"))
+        answers[tenant.slug][answer.status] += 1
+
+    in_threads([partial(read, node, tenant) for _ in range(times) for tenant in tenants
+                for node in cluster.nodes])  # fmt: skip
+    return answers
+
+
+def test_a_worker_that_hangs_fails_its_own_tenants_and_nothing_is_lost(cluster, tenants):
+    """It refuses nothing: whatever needs it waits. One writer of a node does, the other goes on."""
+    server = cluster.databases.servers[2]
+    dead = {slug for slug, port in ports(cluster).items() if port == server.port}
+    living = {t.slug for t in tenants} - dead
+    assert dead and living
+    with Load(cluster, tenants, 2000) as load:
+        load.moves(dead | living)
+        hang(server)
+        try:
+            for node in cluster.nodes:
+                until(lambda n=node: tenants_away(n) == sorted(dead))
+            gone, _ = load.counts(dead)
+            stored_before, refused_before = load.counts(living)
+            for _ in range(20):
+                load.moves(living)
+            stored_now, refused_now = load.counts(living)
+            assert load.counts(dead)[0] == gone
+            for node in cluster.nodes:
+                until(lambda n=node: away(n) == (200, "degraded"))
+            answers = read_all(cluster, tenants, 5)
+            assert {slug for slug, seen in answers.items() if 200 in seen} == living, answers
+            assert {slug for slug, seen in answers.items() if 503 in seen} == dead, answers
+        finally:
+            resume(server)
+        load.moves(dead | living)
+    batches, refused = stored_now - stored_before, sum((refused_now - refused_before).values())
+    print(f"{batches} batches of living tenants were stored, {refused} refused")
+    assert refused <= (batches + refused) / 20
+    acknowledged, lost, twice = balance(cluster.reads, load.senders)
+    assert acknowledged and (lost, twice) == (0, 0)
+    for node in cluster.nodes:
+        until(lambda n=node: (away(n), tenants_away(n)) == ((200, "ok"), []))
+
+
+def add_worker(cluster):
+    """A third, which has no shards yet: its port."""
+    url = cluster.databases.start_another()
+    name = cluster.reads.database.rsplit("/", 1)[1].split("?")[0]
+    run_sql(url, f"CREATE DATABASE {name}")
+    run_sql(url.replace("/postgres", f"/{name}"), "CREATE EXTENSION citus")
+    run_sql(cluster.reads.database, f"SELECT citus_add_node('127.0.0.1', {port_of(url)})")
+    return port_of(url)
+
+
+def moves_end(cluster):
+    """Have all shards moved? Raises if one of them did not."""
+    rows = stored(cluster.reads, "SELECT CAST(status AS TEXT) AS status, message"
+                  " FROM pg_dist_background_task")  # fmt: skip
+    failed = [row["message"] for row in rows if row["status"] in ("error", "runnable")]
+    assert not any(failed), failed  # one that failed says why, and is tried again
+    return rows and {row["status"] for row in rows} == {"done"}
+
+
+def test_a_worker_is_added_under_load_and_nothing_is_lost(cluster, tenants):
+    port, slugs = add_worker(cluster), {tenant.slug for tenant in tenants}
+    with Load(cluster, tenants, 3000) as load:
+        load.moves(slugs)
+        run_sql(cluster.reads.database, "SELECT citus_rebalance_start()")
+        until(lambda: moves_end(cluster), 900)
+        moved = {slug for slug, where in ports(cluster).items() if where == port}
+        load.moves(slugs)
+    assert moved, "no tenant has moved"
+    acknowledged, lost, twice = balance(cluster.reads, load.senders)
+    print(f"{len(moved)} of {len(slugs)} tenants moved while {acknowledged} events were stored")
+    assert acknowledged and (lost, twice) == (0, 0)
+    statuses = {status for sender in load.senders for status in sender.refused}
+    assert statuses <= {503}, statuses

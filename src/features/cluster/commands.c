@@ -80,7 +80,7 @@ static int enable(struct invocation *in, struct db *db, struct cluster *c, size_
     if (!str_is_null(broken))
         return err_set(err, ERR_UNAVAILABLE, "servers cannot connect: %.*s", STR_ARG(broken));
     if (store_cluster_lock(db, err) != 0 || store_migrate(db, err) != 0 ||
-        distribution_run(db, ret_moved, err) != 0)
+        distribution_take_back(db, err) != 0 || distribution_run(db, ret_moved, err) != 0)
         return -1;
     if (*ret_moved > 0 && store_cluster_clear(db, err) != 0)
         return -1;
