@@ -1,6 +1,6 @@
 # The verbs of the project. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help build run demo cluster package sdk sdk-test check test test-cluster test-package test-sizes lint bench fuzz crash clean
+.PHONY: help build run demo cluster package sdk sdk-test check test test-cluster test-citus test-package test-sizes lint bench fuzz crash clean
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
 help: ## list the verbs
@@ -41,6 +41,10 @@ test: ## everything: gates, unit, store, black-box and sanitizer tests
 test-cluster: ## three nodes on PostgreSQL under load and faults, and on Citus (CITUS_SOURCE=archive)
 	@scripts/bootstrap cluster
 	@scripts/test_cluster
+
+test-citus: ## the black-box tests on Citus, one coordinator and two workers (CITUS_SOURCE=archive)
+	@scripts/bootstrap cluster
+	@scripts/run_tests.py citus
 
 package: ## build a .deb and a tarball into build/packages/
 	@scripts/bootstrap package

@@ -5,6 +5,8 @@
     scripts/run_tests.py check      what `make check` promises: the dev build, unit tests, SQLite
                                     drivers and a few black-box tests
     scripts/run_tests.py measure    everything, and tests/durations.json as it was measured
+    scripts/run_tests.py citus      the black-box tests of the store on Citus, one coordinator and two
+                                    workers: what `make test-citus` promises
     scripts/run_tests.py run KIND…  these kinds of tests alone, on what is built already, and what
                                     each file costs, in seconds of a processor and in all
 
@@ -30,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 DURATIONS = ROOT / "tests/durations.json"
 WITH_POSTGRES = ROOT / "tests/drivers/with_postgres"
+WITH_CITUS = ROOT / "tests/cluster/with_citus"
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 CORES = os.cpu_count()
 SLOTS = 2 * CORES  # tests often wait: for a server, a clock, a process that starts
@@ -184,14 +187,14 @@ class Job:
 class Pool:
     """Test files of one kind, and the pytest processes that take them from a queue."""
 
-    def __init__(self, name, kind, files, environment=None, options=(), postgres=False):
+    def __init__(self, name, kind, files, environment=None, options=(), beside=None):
         self.name, self.kind, self.options = name, kind, options
         self.known = durations().get(kind, {})
         self.files = sorted(files, key=lambda file: (-self.seconds(file), file))
         self.queue, self.times = BUILD / "queue" / kind, BUILD / "queue" / f"{kind}.times"
         self.queue.write_text("".join(f"{file}\n" for file in self.files))
         self.times.mkdir()
-        self.prefix = [WITH_POSTGRES] if postgres else []
+        self.prefix = [beside] if beside else []  # the databases of each worker
         self.environment = {
             "MUSTER_TEST_QUEUE": str(self.queue), "MUSTER_TEST_TIMES": str(self.times),
             "PYTHONPATH": str(ROOT / "scripts"), **(environment or {}),
@@ -285,14 +288,19 @@ def ctest(name, kind, preset, *options, summary=ctest_summary):
     return Job(name, kind, command, summary=summary)
 
 
+def stored(name, kind, beside):
+    """The black-box tests in which the store has a part, on databases of PostgreSQL."""
+    left_out = {EXCLUSIVE, *files_in("tests/integration", ANY_STORE)}
+    files = [file for file in files_in("tests/integration") if file not in left_out]
+    return Pool(name, kind, files, on("release", "postgres", MUSTER_TEST_STORED="1"), beside=beside)
+
+
 def all_work():
     """Each store has its own build: what differs between the stores is SQL, and what a sanitizer
     sees it sees on either."""
     black_box = files_in("tests/integration")
     threaded = files_in("tests/integration", THREADED)
-    stored = on("release", "postgres", MUSTER_TEST_STORED="1")
     commands = str(BUILD / "release/muster")  # those that only prepare what is tested
-    not_stored = {EXCLUSIVE, *files_in("tests/integration", ANY_STORE)}
     browser = "scripts/npm_ci tests/browser && node --test"
     pages = sorted(map(str, (ROOT / "tests/browser").glob("*.test.mjs")))
     every_page = str(ROOT / "tests/browser/every_page.test.mjs")
@@ -309,13 +317,12 @@ def all_work():
             ["sh", "-c", f"{browser} {every_page}"]),
         Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
              on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands)),
-        Pool("black-box tests on PostgreSQL, of the release", "postgres",
-             [file for file in black_box if file not in not_stored], stored, postgres=True),
+        stored("black-box tests on PostgreSQL, of the release", "postgres", WITH_POSTGRES),
         Pool("black-box tests on SQLite, under TSan", "tsan", threaded,
              on("tsan", "sqlite", MUSTER_TEST_COMMANDS=commands, MUSTER_TEST_ANSWERS="",
                 MUSTER_TEST_THREADS="1")),
         Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
-             {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rP"], postgres=True),
+             {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rP"], beside=WITH_POSTGRES),
         Pool("the Python library for agents", "sdk", files_in("sdk/python/tests"),
              on("release", "sqlite")),
         Job("the packages for agents, the guide and the Node.js library", "sdk-packages",
@@ -381,6 +388,16 @@ def test(measure):
             tidy.kill()
 
 
+def run_citus():
+    build("release", "muster", "test_hooks")
+    run("Citus is installed, or built once", [WITH_CITUS, "true"])
+    if failed:
+        return
+    work = stored("black-box tests on Citus, of the release", "citus", WITH_CITUS)
+    run_all([work])
+    print(f"\n{work.costs()}")
+
+
 def run_kinds(kinds):
     work = all_work()
     unknown = set(kinds) - {one.kind for one in work}
@@ -415,7 +432,7 @@ def temporary_parent():
 
 def main():
     verb = sys.argv[1] if len(sys.argv) > 1 else "all"
-    if verb not in ("all", "check", "measure", "run") or (verb != "run" and len(sys.argv) > 2):
+    if verb not in ("all", "check", "citus", "measure", "run") or (verb != "run" and len(sys.argv) > 2):
         sys.exit(__doc__)
     began = time.monotonic()
     for folder in ("logs", "queue"):
@@ -434,6 +451,8 @@ def main():
                           MUSTER_TEST_CLUSTER=f"{memory}/cluster")
         if verb == "check":
             check()
+        elif verb == "citus":
+            run_citus()
         elif verb == "run":
             run_kinds(sys.argv[2:])
         else:

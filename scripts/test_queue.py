@@ -63,7 +63,8 @@ def top_process():
     """pytest, or what started a database beside it."""
     parent = os.getppid()
     name = Path(f"/proc/{parent}/cmdline").read_bytes().split(b"\0")
-    return parent if any(part.endswith(b"with_postgres") for part in name) else os.getpid()
+    databases = (b"with_postgres", b"with_citus")
+    return parent if any(part.endswith(databases) for part in name) else os.getpid()
 
 
 @pytest.hookimpl(tryfirst=True)
