@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "db/size.h"
+#include "db/sqlite/sqlite.h"
 #include "hooks/clock_hook.h"
 #include "suite.h"
 
@@ -106,4 +107,47 @@ TEST(a_readers_transaction_has_a_deadline_over_all_its_statements)
     db_rollback(reader);
     db_close(reader);
     db_close(writer);
+}
+
+static const struct db_query check = {
+    .sql = "SELECT CASE integrity_check WHEN 'ok' THEN 1 ELSE 0 END FROM pragma_integrity_check(1)",
+};
+
+/* As the service writes: a commit does not wait for its sync, and the log is moved meanwhile. */
+TEST(the_log_is_moved_into_the_file_while_the_writer_goes_on)
+{
+    static char body[BODY];
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER), *reader;
+    const struct sqlite *s = (const struct sqlite *)db;
+    int64_t longest = 0;
+    int restarts = 0;
+
+    memset(body, 'x', sizeof(body));
+    suite_script(db, "CREATE TABLE item (body TEXT NOT NULL)");
+    db_set_log_max(db, CEILING);
+    CHECK(db_defer_sync(db, NULL) == 0);
+    reader = suite_open(url, DB_READER);
+    for (int i = 0; i < 4 * COMMITS; i++) {
+        const int before = s->log_pages;
+        int64_t now;
+
+        CHECK(db_begin(db, NULL) == 0);
+        CHECK(db_run(db, &insert, DB_ARGS(db_text(str_from(body, BODY))), NULL) == 0);
+        CHECK(db_commit(db, NULL) == 0);
+        CHECK(db_sync(db, NULL) == 0);
+        CHECK_INT(suite_int(reader, &count), i + 1);
+        now = db_log_bytes(url);
+        longest = now > longest ? now : longest;
+        restarts += s->log_pages < before;
+    }
+    CHECK(s->mover != NULL);
+    CHECK(longest <= CEILING);
+    CHECK(restarts > 0);
+    CHECK(db_checkpoint(db, NULL) == 0);
+    CHECK_INT(db_log_bytes(url), 0);
+    CHECK_INT(suite_int(reader, &count), 4 * COMMITS);
+    CHECK_INT(suite_int(reader, &check), 1);
+    db_close(reader);
+    db_close(db);
 }

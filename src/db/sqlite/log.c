@@ -15,10 +15,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "db/sqlite/mover.h"
 #include "db/sqlite/sqlite.h"
 
 enum {
     CHECKPOINT_PAGES = 4000, /* about 16 MiB of log between checkpoints */
+    REST_PAGES = 256,        /* the writer moves a rest of these by itself: about a millisecond */
+    MOVES_MAX = 3,           /* by the mover, before the writer moves whatever is left */
     LOG_PAGE = 4096 + 24,    /* bytes in the log, with its header */
     LOG_PAGES_LEAST = 64,
     RESTART_WAIT_US = 2000000, /* for readers to leave the log */
@@ -83,12 +86,84 @@ static int fail_checkpoint(struct sqlite *s, int code, struct error *err)
     return why.code == ERR_IO ? err_set(err, ERR_IO, "checkpoint failed: %s", why.text) : 0;
 }
 
+/* The same of the mover, whose connection is not ours: its message is lost, its code is not. */
+static int fail_mover(struct sqlite *s, int code, struct error *err)
+{
+    if ((code & 0xff) != SQLITE_IOERR && (code & 0xff) != SQLITE_CORRUPT)
+        return 0;
+    s->broken = true;
+    return err_set(err, ERR_IO, "checkpoint failed: SQLite: %s (%d)", sqlite3_errstr(code), code);
+}
+
+/* On the writer's own connection; the mover must be idle. */
+static int move_here(struct sqlite *s, struct error *err)
+{
+    int code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+    assert(s->moves == 0);
+    if (code != SQLITE_OK && fail_checkpoint(s, code, err) != 0)
+        return -1;
+    s->checkpointed_at = s->log_pages;
+    return 0;
+}
+
+/* What was committed last is not in the file (mover.h). False: there is no mover, and cannot be one
+ * now. */
+static bool ask_mover(struct sqlite *s)
+{
+    if (s->log_fd < 0) /* a commit waits for its sync: there is nothing to do meanwhile */
+        return false;
+    if (s->mover == NULL)
+        s->mover = mover_new(sqlite3_db_filename(s->handle, "main"));
+    if (s->mover == NULL)
+        return false;
+    mover_begin(s->mover);
+    s->moves++;
+    s->asked_at = s->log_pages;
+    return true;
+}
+
+/* The mover has moved what was in the log when it looked; more has come since. The log starts again
+ * only when all of it is moved, so the writer moves the rest, unless that is much. */
+static int end_move(struct sqlite *s, const struct move *move, struct error *err)
+{
+    const int moves = s->moves;
+
+    s->moves = 0;
+    if (move->code != SQLITE_OK && fail_mover(s, move->code, err) != 0)
+        return -1;
+    if (move->code == SQLITE_OK && s->log_pages <= move->pages) { /* all, and it may have begun */
+        s->checkpointed_at = 0;                                   /* again since */
+        s->restart_at = mark_of(s);
+        return 0;
+    }
+    if (move->code == SQLITE_OK && s->log_pages - s->asked_at > REST_PAGES && moves < MOVES_MAX &&
+        ask_mover(s)) {
+        s->moves += moves;
+        return 0;
+    }
+    return move_here(s, err);
+}
+
+int db_sqlite_await_mover(struct sqlite *s, struct error *err)
+{
+    struct move move;
+
+    if (s->moves == 0)
+        return 0;
+    move = mover_wait(s->mover);
+    s->moves = 0;
+    return move.code != SQLITE_OK ? fail_mover(s, move.code, err) : 0;
+}
+
 int db_sqlite_after_commit(struct sqlite *s, struct error *err)
 {
-    int code;
+    struct move move;
 
     assert(s->mode == DB_WRITER);
     s->log_grew = false;
+    if (s->moves > 0)
+        return mover_is_done(s->mover, &move) ? end_move(s, &move, err) : 0;
     if (s->log_pages < s->checkpointed_at) { /* the log was restarted */
         s->checkpointed_at = 0;
         s->restart_at = mark_of(s);
@@ -96,11 +171,7 @@ int db_sqlite_after_commit(struct sqlite *s, struct error *err)
     /* Counted from the last one: while a long reader pins the log, each commit would sync twice. */
     if (s->log_pages - s->checkpointed_at < checkpoint_pages(s))
         return 0;
-    code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (code != SQLITE_OK && fail_checkpoint(s, code, err) != 0)
-        return -1;
-    s->checkpointed_at = s->log_pages;
-    return 0;
+    return ask_mover(s) ? 0 : move_here(s, err);
 }
 
 /* SQLite's own pauses grow to 100 ms. */
@@ -120,6 +191,8 @@ int db_sqlite_before_write(struct sqlite *s, struct error *err)
     assert(s->mode == DB_WRITER);
     if (s->log_max_pages == 0 || s->log_pages < s->restart_at || !sqlite3_get_autocommit(s->handle))
         return 0;
+    if (db_sqlite_await_mover(s, err) != 0)
+        return -1;
     s->restart_until_us = clock_raw_us() + RESTART_WAIT_US;
     (void)sqlite3_busy_handler(s->handle, wait_for_readers, s);
     atomic_store(&writer_waits, true);

@@ -1,8 +1,8 @@
 /* sqlite.c - the embedded store: one file, one writer, readers beside it.
  *
- * 1. One connection writes and checkpoints. SQLite before 3.51.3 can corrupt a
- *    file when two do so at once, so readers are read-only, and there is no
- *    checkpoint on close and no automatic one.
+ * 1. One connection writes and checkpoints, or has its mover do that (mover.h). SQLite before
+ *    3.51.3 can corrupt a file when two do so at once, so readers are read-only, and there is
+ *    no checkpoint on close and no automatic one.
  * 2. A commit is synced (WAL, synchronous=FULL) before it returns; after db_defer_sync() it is
  *    written when it returns, and synced by db_sync().
  * 3. After an I/O error the writer refuses everything: Linux forgets that pages
@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "db/sqlite/mover.h"
 
 enum {
     ROLLBACK_TRIES = 3,
@@ -53,6 +54,7 @@ static void sqlite_close(struct db *db)
     struct sqlite *s = sqlite_of(db);
     int code;
 
+    mover_free(s->mover);
     db_sqlite_forget_statements(s);
     code = sqlite3_close(s->handle);
     assert(code == SQLITE_OK); /* else a statement is still open, and the handle leaks */
@@ -157,10 +159,13 @@ static int sqlite_checkpoint(struct db *db, struct error *err)
                        "refused after an earlier input/output error: it is unknown what is stored");
     if (s->mode != DB_WRITER)
         return err_set(err, ERR_INTERNAL, "only the writer checkpoints");
+    if (db_sqlite_await_mover(s, err) != 0)
+        return -1;
     code = sqlite3_wal_checkpoint_v2(s->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     if (code != SQLITE_OK)
         return db_sqlite_fail(s, code, err);
-    s->checkpointed_at = 0;
+    s->log_pages = s->checkpointed_at = 0; /* the next commit is the first in it */
+    s->log_grew = false;
     return 0;
 }
 

@@ -25,6 +25,9 @@ struct sqlite {
     int log_max_pages;        /* its ceiling; 0: none */
     int restart_at;           /* its length at which it is restarted */
     int64_t restart_until_us; /* how long the writer waits for readers, monotonic */
+    struct mover *mover;      /* NULL: none was needed yet */
+    int moves;                /* asked of the mover, one after the other; 0: it is idle */
+    int asked_at;             /* length of the log when it was last asked */
     bool log_grew;            /* a commit happened since the last check */
     int log_fd;               /* for db_sync(); -1: each commit is synced */
     bool stuck;               /* a rollback found no memory: the transaction is still open */
@@ -68,9 +71,12 @@ void db_sqlite_set_log_max(struct sqlite *s, int64_t bytes);
 /* Before the writer begins a transaction: restarts a log that is near its ceiling. */
 int db_sqlite_before_write(struct sqlite *s, struct error *err);
 
-/* Call after anything that may have committed: checkpoints when the log has grown long. An I/O
- * error here fails the caller, since a sync failed. */
+/* Call after anything that may have committed: checkpoints when the log has grown long, or has that
+ * done (mover.h). An I/O error here fails the caller, since a sync failed. */
 int db_sqlite_after_commit(struct sqlite *s, struct error *err);
+
+/* Waits for the mover, if it works. ERR_IO: it failed. */
+int db_sqlite_await_mover(struct sqlite *s, struct error *err);
 
 /* See db_defer_sync() and db_sync(). */
 int db_sqlite_defer_sync(struct db *db, struct error *err);
