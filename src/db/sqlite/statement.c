@@ -10,6 +10,7 @@
 struct statement {
     sqlite3_stmt *stmt;
     unsigned n_params;
+    uint64_t nulls; /* bit i: parameter i is NULL since it was last bound */
     int index[];
 };
 
@@ -171,21 +172,26 @@ static int bind_one(sqlite3_stmt *stmt, int index, const struct db_value *value)
     return sqlite3_bind_null(stmt, index);
 }
 
-static int bind_all(struct sqlite *s, const struct statement *st, struct db_args args,
-                    struct error *err)
+static int bind_all(struct sqlite *s, struct statement *st, struct db_args args, struct error *err)
 {
     if (UNLIKELY(args.n < st->n_params))
         return db_fail_args(args, st->n_params, err);
     for (unsigned i = 0; i < st->n_params; i++) {
         const struct db_value *value = &args.values[i];
+        const uint64_t bit = i < 64 ? UINT64_C(1) << i : 0;
         int code;
 
+        if (value->type == DB_NULL && (st->nulls & bit) != 0)
+            continue; /* SQLite keeps what is bound */
+        st->nulls &= ~bit;
         if (value->type == DB_TEXT && value->bytes.len != 0 &&
             memchr(value->bytes.data, '\0', value->bytes.len) != NULL)
             return err_set(err, ERR_INVALID, "text contains a NUL character");
         code = bind_one(st->stmt, st->index[i], value);
         if (UNLIKELY(code != SQLITE_OK))
             return db_sqlite_fail(s, code, err);
+        if (value->type == DB_NULL)
+            st->nulls |= bit;
     }
     return 0;
 }
@@ -239,6 +245,7 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
         return fail_late(err);
     if (UNLIKELY(st == NULL) && prepare(s, q, &st, err) != 0)
         return -1;
+    assert(st != NULL);
     if (bind_all(s, st, args, err) != 0)
         return -1;
     code = run(s, st->stmt, on_row, ctx);
