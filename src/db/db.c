@@ -155,6 +155,14 @@ int db_run(struct db *db, const struct db_query *q, struct db_args args, struct 
     return db_exec(db, q, args, NULL, NULL, err);
 }
 
+int db_run_later(struct db *db, const struct db_query *q, struct db_args args, struct error *err)
+{
+    if (db->driver->run_later == NULL)
+        return db_run(db, q, args, err);
+    begin_use(db);
+    return end_use(db, db->driver->run_later(db, q, args, err));
+}
+
 int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
 {
     return err_set(err, ERR_INTERNAL, "the query has %u parameters but %zu arguments", n_params,

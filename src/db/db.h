@@ -23,12 +23,15 @@ struct shape;
  * is the key of the prepared statement. `row` is the struct that a row fills by column name
  * (shape/rows.h); NULL for queries that are read another way. `sum` is set when each row begins
  * with the columns of a checksum and the checksum (db/row_sum.h): the query fails with ERR_DAMAGED
- * before on_row() sees a row that does not match. */
+ * before on_row() sees a row that does not match. `keeps_plan`: PostgreSQL plans it once in a while
+ * instead of each time; for statements of the busiest path, whose plan hardly depends on their
+ * arguments. */
 struct db_query {
     const struct shape *row;
     const struct row_sum *sum;
     const char *sql;
     const char *sqlite, *postgres, *citus;
+    bool keeps_plan;
 };
 
 enum db_type { DB_NULL, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
@@ -151,6 +154,11 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
 /* The same for a statement without rows to read. */
 int db_run(struct db *db, const struct db_query *q, struct db_args args,
            struct error *err) MUST_CHECK;
+
+/* The same, in a transaction, for a statement of which nothing must be known before the next one or
+ * the commit: PostgreSQL is sent it with that, which fails in its place. */
+int db_run_later(struct db *db, const struct db_query *q, struct db_args args,
+                 struct error *err) MUST_CHECK;
 
 /* Did the last call that failed meet a deadlock or another transaction's change? Then the same
  * transaction may succeed when it is tried again. */

@@ -247,3 +247,89 @@ TEST(the_fault_shim_fails_each_call_once_and_leaves_nothing_behind)
     }
     CHECK_INT(failed, 4); /* begin, two inserts, commit */
 }
+
+static int add_later(struct db *db, int64_t id, struct str name, struct error *err)
+{
+    return db_run_later(db, &insert, DB_ARGS(db_int(id), db_text(name)), err);
+}
+
+TEST(what_is_run_later_is_there_for_the_next_statement_and_the_commit)
+{
+    static const struct db_query first = { .sql = "SELECT MIN(id) FROM item" };
+    struct db *db = open_items(NULL);
+
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(add_later(db, 1, STR_LIT("a"), NULL) == 0);
+    CHECK(add_later(db, 2, STR_LIT("b"), NULL) == 0);
+    CHECK_INT(suite_int(db, &count), 2);
+    CHECK(add_later(db, 3, STR_LIT("c"), NULL) == 0);
+    CHECK_INT(suite_int(db, &first), 1); /* prepared after it was sent */
+    CHECK(add_later(db, 4, STR_LIT("d"), NULL) == 0);
+    CHECK(add_later(db, 5, str_from("bad\0", 4), NULL) != 0); /* is not sent */
+    CHECK(db_commit(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &count), 4);
+
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK(add_later(db, 6, STR_LIT("e"), NULL) == 0);
+    db_rollback(db);
+    CHECK_INT(suite_int(db, &count), 4);
+    db_close(db);
+}
+
+/* Where the failure shows, at once or with the next statement or the commit, is the database's. */
+TEST(what_is_run_later_and_fails_fails_the_transaction)
+{
+    for (int ending = 0; ending < 3; ending++) {
+        struct db *db = open_items(NULL);
+        struct error err = { 0 };
+        bool failed;
+
+        CHECK(add(db, 1, NULL) == 0);
+        CHECK(db_begin(db, NULL) == 0);
+        CHECK(add(db, 2, NULL) == 0);
+        failed = add_later(db, 1, STR_LIT("twice"), &err) != 0;
+        if (!failed && ending == 0)
+            failed = db_commit(db, &err) != 0;
+        else if (!failed && ending == 1)
+            failed = db_run(db, &count, DB_NO_ARGS, &err) != 0;
+        else if (!failed) /* another one that waits */
+            failed = add_later(db, 3, STR_LIT("n"), NULL) != 0 || db_commit(db, &err) != 0;
+        CHECK(failed);
+        CHECK_INT(err.code, ERR_CONSTRAINT);
+        db_rollback(db);
+        CHECK_INT(suite_int(db, &count), 1);
+        CHECK(db_begin(db, NULL) == 0); /* and the connection goes on */
+        CHECK(add(db, 4, NULL) == 0);
+        CHECK(db_commit(db, NULL) == 0);
+        CHECK_INT(suite_int(db, &count), 2);
+        db_close(db);
+    }
+}
+
+TEST(a_plan_that_is_kept_is_kept_for_its_own_statements_only)
+{
+    static const struct db_query kept = { .sql = "SELECT COUNT(*) FROM item WHERE id >= $1",
+                                          .keeps_plan = true };
+    static const struct db_query mode = {
+        .sqlite = "SELECT 1",
+        .postgres =
+            "SELECT CAST(current_setting('plan_cache_mode') = 'force_custom_plan' AS INTEGER)",
+    };
+    struct db *db = open_items(NULL);
+    int64_t n = 0;
+
+    for (int i = 0; i < 1000; i++) { /* it is planned again several times */
+        CHECK(add(db, i, NULL) == 0 && db_begin(db, NULL) == 0);
+        CHECK(db_exec(db, &kept, DB_ARGS(db_int(0)), db_read_int, &n, NULL) == 0);
+        CHECK(db_commit(db, NULL) == 0 && db_begin(db, NULL) == 0);
+        CHECK(db_exec(db, &kept, DB_ARGS(db_int(i / 2)), db_read_int, &n, NULL) == 0);
+        CHECK_INT(n, i - i / 2 + 1);
+        if (i % 3 == 0) {
+            CHECK_INT(suite_int(db, &mode), 1);
+            CHECK(db_exec(db, &kept, DB_ARGS(db_int(0)), db_read_int, &n, NULL) == 0);
+            CHECK_INT(n, i + 1);
+        }
+        CHECK(db_commit(db, NULL) == 0);
+    }
+    db_close(db);
+}

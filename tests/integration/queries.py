@@ -10,6 +10,7 @@ from dataclasses import dataclass
 SRC = pathlib.Path(__file__).parents[2] / "src"
 BEGIN = re.compile(r"const struct (?:db_query|sealed_table) (\w+)(\[[^\]]*\])*\s*=\s*\{")
 MEMBER = re.compile(r'\.(sql|postgres|sqlite|citus)\s*=\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
+KEEPS = re.compile(r"\.keeps_plan\s*=\s*(?:1|true)\b")
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 LITERAL_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 
@@ -22,6 +23,7 @@ class Query:
     place: str  # file and name
     text: str  # as PostgreSQL gets it
     citus: str  # the same where tenants are distributed
+    keeps: bool  # its plan is not made for each use
 
 
 def _initialiser(source, at):
@@ -55,7 +57,7 @@ def _of_file(path):
             if text is not None:
                 name = f"{begin.group(1)}[{number}]" if begin.group(2) else begin.group(1)
                 citus = members.get("citus", text)
-                yield Query(f"{path.relative_to(SRC)}:{name}", text, citus)
+                yield Query(f"{path.relative_to(SRC)}:{name}", text, citus, bool(KEEPS.search(part)))
             number += bool(members)
 
 

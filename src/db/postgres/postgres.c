@@ -70,8 +70,12 @@ static int postgres_begin(struct db *db, struct error *err)
     if (expect_state(pg, false, err) != 0)
         return -1;
     if (pg->mode == DB_WRITER)
-        return db_postgres_run(pg, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", NULL, NULL,
-                               err) != 0
+        return db_postgres_run(pg,
+                               db_postgres_expect_kept_plans(pg)
+                                   ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+                                     "SET LOCAL plan_cache_mode = force_generic_plan"
+                                   : "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+                               NULL, NULL, err) != 0
                    ? -1
                    : db_postgres_check_session(pg, err);
     pg->transaction_us = clock_raw_us();
@@ -92,7 +96,8 @@ static int postgres_commit(struct db *db, struct error *err)
     if (PQtransactionStatus(pg->conn) == PQTRANS_INERROR)
         return err_set(err, ERR_INTERNAL, "the transaction has failed and cannot be committed");
     pg->warned = false;
-    if (db_postgres_run(pg, "COMMIT", NULL, NULL, err) != 0) {
+    if ((pg->n_later > 0 ? db_postgres_settle_commit(pg, err)
+                         : db_postgres_run(pg, "COMMIT", NULL, NULL, err)) != 0) {
         if (pg->conn == NULL)
             err_wrap(err, "whether it was stored is unknown");
         return -1;
@@ -109,6 +114,7 @@ static void postgres_rollback(struct db *db)
 {
     struct postgres *pg = postgres_of(db);
 
+    (void)db_postgres_settle(pg, NULL); /* whatever they say */
     if (pg->conn != NULL && PQtransactionStatus(pg->conn) != PQTRANS_IDLE &&
         db_postgres_run(pg, "ROLLBACK", NULL, NULL, NULL) != 0)
         db_postgres_drop(pg);
@@ -178,6 +184,7 @@ static const struct db_driver driver = {
     .commit = postgres_commit,
     .rollback = postgres_rollback,
     .exec = postgres_exec,
+    .run_later = db_postgres_run_later,
     .changes = postgres_changes,
     .script = db_postgres_script,
     .ping = postgres_ping,

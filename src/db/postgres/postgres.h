@@ -26,12 +26,16 @@ struct postgres {
     bool pooled;                         /* no session is its own: each transaction sets it up */
     bool standby;                        /* reads from a standby, and does without one */
     char mark[DB_POSTGRES_MARK_LEN + 1]; /* of the session behind a pooler; empty: none is there */
-    bool warned;                         /* the server sent a WARNING since this was last cleared */
+    bool keeps_plans; /* this transaction uses kept plans: all of its statements say keeps_plan */
+    unsigned n_later; /* statements that were sent and not yet answered */
+    unsigned n_keeping, n_other; /* its statements that do and do not */
+    bool warned;                 /* the server sent a WARNING since this was last cleared */
 };
 
 #define DB_POSTGRES_SET_TIMEOUT "SET statement_timeout = '30s'"
 /* What answers are read by. A plan is made for the tables and the tenant as they are now: one that
- * is kept is made for the average tenant, or for tables that were empty when it was made. */
+ * is kept is made for the average tenant, or for tables that were empty when it was made. But see
+ * db_postgres_expect_kept_plans(). */
 #define DB_POSTGRES_SET_FORMS(how)                                                                 \
     how " TimeZone = 'UTC';" how " DateStyle = 'ISO';" how " bytea_output = 'hex';" how            \
         " extra_float_digits = 1;" how " standard_conforming_strings = on;" how                    \
@@ -80,6 +84,10 @@ int db_postgres_next(struct postgres *pg, PGresult **ret, struct error *err);
 /* Reads all results and keeps the first error; `on_row` sees the rows. Counts changes. */
 int db_postgres_finish(struct postgres *pg, db_row_fn *on_row, void *ctx, struct error *err);
 
+/* Passes one result on; false in *ret_more when on_row has returned false. */
+int db_postgres_take(struct postgres *pg, PGresult *result, db_row_fn *on_row, void *ctx,
+                     bool *ret_more, struct error *err);
+
 /* One or more commands without parameters. */
 int db_postgres_run(struct postgres *pg, const char *sql, db_row_fn *on_row, void *ctx,
                     struct error *err);
@@ -91,6 +99,29 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
                      db_row_fn *on_row, void *ctx, struct error *err);
 
 void db_postgres_forget_statements(struct postgres *pg);
+
+/* A writer's transaction begins. True: its statements are expected to be such as keep their plans,
+ * as those of the last transaction were, and BEGIN must say so; another one takes that back. */
+bool db_postgres_expect_kept_plans(struct postgres *pg);
+
+/* Prepares the statement if need be and sends it with its arguments; `later`: in a pipeline. */
+int db_postgres_send(struct postgres *pg, const struct db_query *q, struct db_args args, bool later,
+                     struct error *err);
+
+/* --- later.c: statements that are sent with the next one --- */
+
+/* The driver's run_later. */
+int db_postgres_run_later(struct db *db, const struct db_query *q, struct db_args args,
+                          struct error *err);
+
+/* Waits for those that were sent. Does nothing if there are none. */
+int db_postgres_settle(struct postgres *pg, struct error *err);
+
+/* Waits for those that were sent, the last of which has rows. */
+int db_postgres_settle_rows(struct postgres *pg, db_row_fn *on_row, void *ctx, struct error *err);
+
+/* COMMIT, after those that were sent and in the same turn. */
+int db_postgres_settle_commit(struct postgres *pg, struct error *err);
 
 /* --- script.c: the driver's script --- */
 

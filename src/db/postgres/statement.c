@@ -14,13 +14,22 @@
 #include "base/mem.h"
 #include "db/postgres/postgres.h"
 
-enum { NUMBER_MAX = 32, TEXT_BYTES_KEPT = 1 << 20 };
+enum {
+    NUMBER_MAX = 32,
+    TEXT_BYTES_KEPT = 1 << 20,
+    /* A plan that is kept is made again after a second, and after this number of uses; the first
+     * ones sooner, since tables grow fastest when they are new. */
+    PLAN_USES_MAX = 256,
+    PLAN_AGE_MAX_US = USEC_PER_SEC,
+};
 
 /* A parameter as libpq expects it, with room for a number. */
 struct statement {
     unsigned session; /* of the connection that knows it */
     char name[16];
     unsigned n_params;
+    unsigned uses, uses_max; /* of a plan that is kept */
+    int64_t planned_us;      /* raw clock */
     const char **values;
     int *lengths, *formats;
     char (*numbers)[NUMBER_MAX];
@@ -79,6 +88,8 @@ static struct statement *statement_new(unsigned n_params)
 static int prepare(struct postgres *pg, const struct db_query *q, struct statement *st,
                    struct error *err)
 {
+    if (db_postgres_settle(pg, err) != 0)
+        return -1;
     (void)snprintf(st->name, sizeof(st->name), "m%u", ++pg->n_names);
     if (PQsendPrepare(pg->conn, st->name, sql_of(pg, q), 0, NULL) == 0)
         return db_postgres_fail(pg, NULL, err);
@@ -86,6 +97,47 @@ static int prepare(struct postgres *pg, const struct db_query *q, struct stateme
         return -1;
     st->session = pg->session;
     return 0;
+}
+
+/* Citus plans a statement by its arguments, which say where to. */
+bool db_postgres_expect_kept_plans(struct postgres *pg)
+{
+    pg->keeps_plans = pg->n_keeping > 0 && pg->n_other == 0 && !pg->base.distributed;
+    pg->n_keeping = pg->n_other = 0;
+    return pg->keeps_plans;
+}
+
+/* Counts the statement, and has it planned as all but a few are. */
+static int choose_plan(struct postgres *pg, const struct db_query *q, struct error *err)
+{
+    if (q->keeps_plan) {
+        pg->n_keeping++;
+        return 0;
+    }
+    pg->n_other++;
+    if (pg->keeps_plans && db_postgres_settle(pg, err) != 0)
+        return -1;
+    if (!pg->keeps_plans || PQtransactionStatus(pg->conn) != PQTRANS_INTRANS)
+        return 0;
+    pg->keeps_plans = false;
+    return db_postgres_run(pg, "SET LOCAL plan_cache_mode = force_custom_plan", NULL, NULL, err);
+}
+
+/* A plan is made by the first use of a statement that was just prepared. */
+static int renew_plan(struct postgres *pg, struct statement *st, struct error *err)
+{
+    const int64_t now_us = clock_raw_us();
+    char sql[32];
+
+    if (st->session != pg->session ||
+        (++st->uses <= st->uses_max && now_us - st->planned_us < PLAN_AGE_MAX_US))
+        return 0;
+    st->uses = 0;
+    st->planned_us = now_us;
+    st->uses_max = st->uses_max * 2 < PLAN_USES_MAX ? st->uses_max * 2 + 1 : PLAN_USES_MAX;
+    st->session = 0;
+    (void)snprintf(sql, sizeof(sql), "DEALLOCATE %s", st->name);
+    return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
 /* Prepared on this connection: for the first time, or again after it was lost. Not where the next
@@ -100,6 +152,8 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
         db_cache_put(&pg->statements, q, st);
     }
     *ret = st;
+    if (q->keeps_plan && pg->keeps_plans && renew_plan(pg, st, err) != 0)
+        return -1;
     return pg->pooled || st->session == pg->session ? 0 : prepare(pg, q, st, err);
 }
 
@@ -167,38 +221,13 @@ static int encode(struct postgres *pg, struct statement *st, unsigned i,
     return 0;
 }
 
-/* With on_row, rows come one by one, so that a large result is never in memory. */
-static int send(struct postgres *pg, const struct db_query *q, const struct statement *st,
-                bool row_by_row, struct error *err)
+int db_postgres_send(struct postgres *pg, const struct db_query *q, struct db_args args, bool later,
+                     struct error *err)
 {
-    const int n = (int)st->n_params;
-    const int sent = pg->pooled ? PQsendQueryParams(pg->conn, sql_of(pg, q), n, NULL, st->values,
-                                                    st->lengths, st->formats, 0)
-                                : PQsendQueryPrepared(pg->conn, st->name, n, st->values,
-                                                      st->lengths, st->formats, 0);
-
-    if (sent == 0)
-        return db_postgres_fail(pg, NULL, err);
-    if (row_by_row)
-        (void)PQsetSingleRowMode(pg->conn);
-    return 0;
-}
-
-int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args args,
-                     db_row_fn *on_row, void *ctx, struct error *err)
-{
-    struct postgres *pg = (struct postgres *)db;
     struct statement *st;
-    int r;
+    int sent;
 
-    pg->changes = 0;
-    if (pg->conn == NULL)
-        return db_postgres_fail(pg, NULL, err);
-    if (pg->mode == DB_READER && PQtransactionStatus(pg->conn) == PQTRANS_INTRANS &&
-        clock_raw_us() - pg->transaction_us >
-            (pg->read_max_us != 0 ? pg->read_max_us : DB_POSTGRES_TRANSACTION_MAX_US))
-        return err_set(err, ERR_BUSY, "the read did not finish before its deadline");
-    if (find(pg, q, &st, err) != 0)
+    if (choose_plan(pg, q, err) != 0 || find(pg, q, &st, err) != 0)
         return -1;
     if (args.n < st->n_params)
         return db_fail_args(args, st->n_params, err);
@@ -208,12 +237,36 @@ int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args arg
     for (unsigned i = 0; i < st->n_params; i++)
         if (encode(pg, st, i, &args.values[i], err) != 0)
             return -1;
-    if (send(pg, q, st, on_row != NULL, err) != 0)
-        return -1;
-    r = db_postgres_finish(pg, on_row, ctx, err);
-    if (pg->text.capacity > TEXT_BYTES_KEPT) {
+    if (later && pg->n_later == 0 && PQenterPipelineMode(pg->conn) != 1)
+        return db_postgres_fail(pg, NULL, err);
+    sent = pg->pooled ? PQsendQueryParams(pg->conn, sql_of(pg, q), (int)st->n_params, NULL,
+                                          st->values, st->lengths, st->formats, 0)
+                      : PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, st->values,
+                                            st->lengths, st->formats, 0);
+    if (pg->text.capacity > TEXT_BYTES_KEPT) { /* libpq has copied them */
         buf_done(&pg->text);
         buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
     }
-    return r;
+    return sent == 0 ? db_postgres_fail(pg, NULL, err) : 0;
+}
+
+int db_postgres_exec(struct db *db, const struct db_query *q, struct db_args args,
+                     db_row_fn *on_row, void *ctx, struct error *err)
+{
+    struct postgres *pg = (struct postgres *)db;
+
+    pg->changes = 0;
+    if (pg->conn == NULL)
+        return db_postgres_fail(pg, NULL, err);
+    if (pg->mode == DB_READER && PQtransactionStatus(pg->conn) == PQTRANS_INTRANS &&
+        clock_raw_us() - pg->transaction_us >
+            (pg->read_max_us != 0 ? pg->read_max_us : DB_POSTGRES_TRANSACTION_MAX_US))
+        return err_set(err, ERR_BUSY, "the read did not finish before its deadline");
+    if (db_postgres_send(pg, q, args, false, err) != 0)
+        return -1;
+    if (pg->n_later > 0)
+        return db_postgres_settle_rows(pg, on_row, ctx, err);
+    if (on_row != NULL) /* rows come one by one, so that a large result is never in memory */
+        (void)PQsetSingleRowMode(pg->conn);
+    return db_postgres_finish(pg, on_row, ctx, err);
 }

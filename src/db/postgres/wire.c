@@ -14,6 +14,7 @@ void db_postgres_drop(struct postgres *pg)
 {
     PQfinish(pg->conn); /* NULL is fine */
     pg->conn = NULL;
+    pg->n_later = 0;
 }
 
 static enum err_code classify(const char *state, enum db_mode mode)
@@ -172,9 +173,8 @@ static int64_t count_changes(PGresult *result)
     return n;
 }
 
-/* One result; false in *ret_more when on_row has returned false. */
-static int take(struct postgres *pg, PGresult *result, db_row_fn *on_row, void *ctx, bool *ret_more,
-                struct error *err)
+int db_postgres_take(struct postgres *pg, PGresult *result, db_row_fn *on_row, void *ctx,
+                     bool *ret_more, struct error *err)
 {
     switch (PQresultStatus(result)) {
     case PGRES_SINGLE_TUPLE:
@@ -215,7 +215,7 @@ int db_postgres_finish(struct postgres *pg, db_row_fn *on_row, void *ctx, struct
             return -1;
         if (result == NULL)
             break;
-        if (take(pg, result, on_row, ctx, &more, why) != 0)
+        if (db_postgres_take(pg, result, on_row, ctx, &more, why) != 0)
             failed = true;
         PQclear(result);
     }
@@ -225,6 +225,8 @@ int db_postgres_finish(struct postgres *pg, db_row_fn *on_row, void *ctx, struct
 int db_postgres_run(struct postgres *pg, const char *sql, db_row_fn *on_row, void *ctx,
                     struct error *err)
 {
+    if (db_postgres_settle(pg, err) != 0)
+        return -1;
     if (pg->conn == NULL || PQsendQuery(pg->conn, sql) == 0)
         return db_postgres_fail(pg, NULL, err);
     return db_postgres_finish(pg, on_row, ctx, err);

@@ -16,11 +16,13 @@ enum { PARTS = 64, CORRECTION = PARTS }; /* the part of the correction is the la
 
 /* clang-format off */
 static const struct db_query add_bytes = {
+    .keeps_plan = true,
     .sql = "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, $2, $3)"
            " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = tenant_bytes.bytes + excluded.bytes",
 };
 /* The same for several tenants. */
 static const struct db_query add_all_bytes = {
+    .keeps_plan = true,
     .postgres = "INSERT INTO tenant_bytes (tenant_id, part, bytes)"
                 " SELECT tenant_id, part, bytes FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"
                 " AS x(tenant_id, part, bytes) ORDER BY tenant_id ON CONFLICT (tenant_id, part)"
@@ -145,7 +147,7 @@ static int settle_all(struct stored_bytes *s, struct db *db, struct error *err)
             pg_arrays_add(&arrays, row);
     }
     pg_arrays_args(&arrays, args);
-    r = db_run(db, &add_all_bytes, DB_ARGS_OF(args), err);
+    r = db_run_later(db, &add_all_bytes, DB_ARGS_OF(args), err);
     pg_arrays_done(&arrays);
     arena_done(&arena);
     return r;
@@ -160,7 +162,7 @@ int stored_bytes_settle(struct stored_bytes *s, struct db *db, struct error *err
         const struct db_args args = DB_ARGS(db_int(s->changes[i].tenant_id), db_int(part_of(s, db)),
                                             db_int(s->changes[i].bytes));
 
-        if (s->changes[i].bytes != 0 && db_run(db, &add_bytes, args, err) != 0)
+        if (s->changes[i].bytes != 0 && db_run_later(db, &add_bytes, args, err) != 0)
             return -1;
     }
     return 0;
