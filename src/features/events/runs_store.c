@@ -74,12 +74,16 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     struct run_state state;
     struct run_row run;
     struct list events;
+    int64_t found = 0;
     bool same = true;
 
-    ret->runs++;
     ret->last_run_no = run_no;
-    if (db_run(db, &lock_run, DB_ARGS_OF(args), err) != 0 ||
-        store_run(db, tenant_id, run_no, arena, &run, err) != 0)
+    if (db_exec(db, &lock_run, DB_ARGS_OF(args), db_read_int, &found, err) != 0)
+        return -1;
+    if (found == 0) /* a sweep has deleted it meanwhile */
+        return 0;
+    ret->runs++;
+    if (store_run(db, tenant_id, run_no, arena, &run, err) != 0)
         return -1;
     if (store_run_events(db, tenant_id, run_no, arena, &events, err) != 0) {
         ret->damaged += err->code == ERR_DAMAGED;
