@@ -284,12 +284,14 @@ void writer_note_hung(struct writer *w)
 
 bool writer_tenant_hangs(struct writer *w, int64_t tenant_id)
 {
+    int64_t part;
     bool hangs;
 
     if (atomic_load_explicit(&w->hung_us, memory_order_relaxed) == 0)
         return false;
     lock_acquire(&w->lock);
-    hangs = job_queue_part_hangs(&w->queue, parts_of(&w->parts, tenant_id), clock_raw_us());
+    part = parts_of(&w->parts, tenant_id);
+    hangs = part != 0 && job_queue_part_hangs(&w->queue, part, clock_raw_us());
     lock_release(&w->lock);
     return hangs;
 }

@@ -226,6 +226,8 @@ TEST(a_server_that_hangs_is_told_from_the_one_of_the_connection)
         CHECK_INT(job.result, ERR_UNAVAILABLE);
         CHECK_INT(writer_hangs(w), rows[i].hangs);
         CHECK_INT(writer_tenant_is_away(w, ON_SECOND), rows[i].hangs);
+        CHECK_INT(writer_tenant_hangs(w, ON_SECOND), rows[i].hangs);
+        CHECK(!writer_tenant_hangs(w, ON_FIRST));
         CHECK(!writer_tenant_is_away(w, ON_FIRST));
         if (rows[i].hangs) {
             struct error err = { 0 };
