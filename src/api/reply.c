@@ -68,14 +68,19 @@ static struct str decimal(struct arena *arena, int64_t n)
     return str_from(at, (size_t)(end - at));
 }
 
+static void add_security_headers(const struct api_call *call, struct headers *h)
+{
+    add_headers(h, security_headers, COUNT_OF(security_headers));
+    if (call->api->secure)
+        add_header(h, STR_LIT("Strict-Transport-Security"), STR_LIT("max-age=31536000"));
+}
+
 static void add_common_headers(const struct api_call *call, struct headers *h)
 {
     struct http_header cors[CORS_HEADERS_MAX];
 
-    add_headers(h, security_headers, COUNT_OF(security_headers));
+    add_security_headers(call, h);
     add_headers(h, data_headers, COUNT_OF(data_headers));
-    if (call->api->secure)
-        add_header(h, STR_LIT("Strict-Transport-Security"), STR_LIT("max-age=31536000"));
     if (!str_is_null(call->set_cookie))
         add_header(h, STR_LIT("Set-Cookie"), call->set_cookie);
     add_headers(h, cors, cors_headers(call, cors));
@@ -284,7 +289,7 @@ void call_reply_file(struct api_call *call, const struct call_file *file)
                                 .body = file->bytes,
                                 .body_take = file->bytes_take };
 
-    add_headers(&h, security_headers, COUNT_OF(security_headers));
+    add_security_headers(call, &h);
     add_headers(&h, &page_policy, 1);
     add_header(&h, STR_LIT("Cache-Control"),
                file->keep ? STR_LIT("public, max-age=31536000, immutable") : STR_LIT("no-cache"));

@@ -40,6 +40,19 @@ def test_the_page_is_asked_for_again_each_time(client):
     assert page.headers["Referrer-Policy"] == "no-referrer"
 
 
+@pytest.mark.parametrize(("public_url", "strict"), [("https://muster.example.com", "max-age=31536000"),
+                                                    ("http://muster.example.com", None)])  # fmt: skip
+def test_browsers_keep_to_tls_from_the_page_on(own_server, public_url, strict):
+    own_server.stop()
+    own_server.arguments = ["--public-url", public_url]
+    own_server.start()
+    client = own_server.client()
+    client.recorder = None
+    for path in ("/", "/docs", "/assets/missing.js", "/api/v1/health"):
+        assert client.get(path).headers["Strict-Transport-Security"] == strict, path
+    client.close()
+
+
 def test_the_page_has_nothing_inline(client, assets):
     page = client.get("/").body.decode()
     assert "<style" not in page
