@@ -201,6 +201,12 @@ static const char *hint(const struct command **list, const char *noun, const cha
         n++;
     words = ARENA_ARRAY(arena, const char *, n + 1);
     n = 0;
+    if (typed[0] == '-') { /* options that stand alone */
+        static const char *const alone[] = { "--version", "--help", NULL };
+
+        near = suggest(typed, alone);
+        return near == NULL ? "" : arena_printf(arena, "; did you mean '%s'?", near).data;
+    }
     for (; *list != NULL; list++)
         if (noun == NULL || (strcmp((*list)->noun, noun) == 0 && (*list)->verb != NULL))
             words[n++] = noun == NULL ? (*list)->noun : (*list)->verb;
@@ -214,11 +220,11 @@ static int refuse_words(const struct command **list, int argc, char **argv, stru
     const char *verbs = argc < 2 ? "" : help_verbs(list, argv[1], arena), *meant;
 
     if (argc < 2) {
-        say(stderr, "muster: no command given; `muster help` lists them\n");
+        say(stderr, "muster: no command given; `muster help` lists all commands\n");
     } else if (verbs[0] == '\0') {
         meant = hint(list, NULL, argv[1], arena);
-        say(stderr, "muster: unknown command '%s'%s%s\n", argv[1], meant,
-            meant[0] != '\0' ? " `muster help` lists all commands" : "; `muster help` lists them");
+        say(stderr, "muster: unknown %s '%s'%s `muster help` lists all commands\n",
+            argv[1][0] == '-' ? "option" : "command", argv[1], meant[0] != '\0' ? meant : ";");
     } else if (argc == 2 || argv[2][0] == '-') {
         say(stderr, "muster: '%s' needs a verb: %s\n", argv[1], verbs);
         (void)help_noun(stderr, list, argv[1]);
@@ -275,10 +281,13 @@ static int parse_and_run(struct invocation *in, int argc, char **argv)
     if (in->command->local_only && in->settings.server[0] != '\0') {
         (void)err_set(&err, ERR_INVALID,
                       "'%s' works on the service's own files or database: run it on its machine, "
-                      "without server",
+                      "without --server",
                       in->command->noun);
         return command_fail(&err);
     }
+    if ((in->command->local_only || in->command->shows_settings) &&
+        settings_check_open(&in->settings, in->settings_given, in->n_settings_given, &err) != 0)
+        return command_fail(&err);
     return in->command->run != NULL ? in->command->run(in) : run_row(in);
 }
 

@@ -29,7 +29,9 @@ int datadir_ensure(const struct datadir *d, bool may_make, struct error *err)
     }
     if (!may_make)
         return err_set(err, ERR_NOT_FOUND,
-                       "data directory '%s' not found; `muster serve` creates it", d->path);
+                       "data directory '%s' not found: `muster serve` creates it, --data names "
+                       "another one, and `muster login` or --server a service elsewhere",
+                       d->path);
     if (mkdir(d->path, 0700) != 0)
         return err_set(err, ERR_UNAVAILABLE, "cannot create the data directory '%s': %s", d->path,
                        strerror(errno));

@@ -69,7 +69,9 @@ static int check_value(struct invocation *in, const struct option *option, const
         problem = datetime_parse(str_of(value), &number);
         if (problem == NULL)
             return 0;
-        return err_set(err, ERR_INVALID, "%s: '%s' is not a date-time: %s", label, value, problem);
+        return err_set(err, ERR_INVALID,
+                       "%s: '%s' is not a date-time such as 2030-01-01T00:00:00Z: %s", label, value,
+                       problem);
     case OPTION_WORD:
         if (is_word(option->value, value))
             return 0;

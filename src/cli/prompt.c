@@ -115,15 +115,15 @@ static int read_password(int fd, const char *question, struct arena *arena, stru
     return 0;
 }
 
-int prompt_terminal(const char *question, struct arena *arena, struct str *ret, struct error *err)
+int prompt_terminal(const char *question, const char *option, struct arena *arena, struct str *ret,
+                    struct error *err)
 {
     int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
     char *bytes = arena_alloc(arena, LINE_MAX_BYTES);
     size_t n;
 
     if (terminal < 0)
-        return err_set(err, ERR_INVALID, "no terminal to ask for '%s': give it as an option",
-                       question);
+        return err_set(err, ERR_INVALID, "no terminal to ask for '%s': use --%s", question, option);
     (void)dprintf(terminal, "%s: ", question);
     n = read_bytes(terminal, bytes, LINE_MAX_BYTES, true);
     (void)close(terminal);

@@ -15,8 +15,9 @@ int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, s
 int prompt_line(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
                 struct error *err) MUST_CHECK;
 
-/* A line that may be seen, always from the terminal of the process. In the arena. ERR_INVALID. */
-int prompt_terminal(const char *question, struct arena *arena, struct str *ret,
+/* A line that may be seen, always from the terminal of the process; without one, an error that
+ * names the option to use. In the arena. ERR_INVALID. */
+int prompt_terminal(const char *question, const char *option, struct arena *arena, struct str *ret,
                     struct error *err) MUST_CHECK;
 
 /* The password that a user has: the first line of standard input, or asked for once, without echo,

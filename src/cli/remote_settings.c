@@ -94,7 +94,7 @@ int remote_read(const struct settings *settings, struct arena *arena, struct rem
         return -1;
     if (settings->token_file[0] == '\0')
         return err_set(err, ERR_INVALID,
-                       "token_file: server needs a file with a personal access token, which "
-                       "`muster token add` prints there; or sign in with `muster login`");
+                       "--server needs a personal access token: sign in with `muster login`, or "
+                       "name a file that holds one with --token-file");
     return read_token(settings->token_file, arena, &ret->bearer_token, err);
 }

@@ -29,6 +29,8 @@ STATIC_SHAPE_END(problem_list_shape, "Problems");
 #undef OWNER
 /* clang-format on */
 
+enum { UNPROCESSABLE = 422 };
+
 int request_read(const struct client_reply *reply, const struct shape *shape, struct arena *arena,
                  void *ret, struct error *err)
 {
@@ -94,12 +96,45 @@ int request_check(const struct client_reply *reply, struct arena *arena, struct 
 
     if (reply->status >= 200 && reply->status < 300)
         return 0;
-    if (reply->status == 422 && request_read(reply, &problem_list_shape, arena, &list, NULL) == 0 &&
-        list.detail.n > 0)
+    if (reply->status == UNPROCESSABLE &&
+        request_read(reply, &problem_list_shape, arena, &list, NULL) == 0 && list.detail.n > 0)
         return problem_error(list.detail.items, arena, err);
     if (request_read(reply, &error_answer_shape, arena, &answer, NULL) != 0)
         return refuse_foreign(reply, err);
     return err_set(err, ERR_FORBIDDEN, "%.*s", STR_ARG(answer.detail));
+}
+
+/* The argument that names the file the body was made of, or NULL. */
+static const struct given *given_file(const struct invocation *in)
+{
+    const struct option *args = in->command->args;
+
+    for (size_t i = 0; i < in->n_given; i++) {
+        const struct option *o = in->given[i].option;
+
+        if ((o->type == OPTION_BODY || o->type == OPTION_FILE) && o >= args &&
+            o < args + COMMAND_ARGS_MAX)
+            return &in->given[i];
+    }
+    return NULL;
+}
+
+/* What the service says about a body, with the name of the file it was made of. */
+static int name_file(struct invocation *in, struct error *err)
+{
+    static const struct str broken = STR_INIT("body ");
+    const struct given *file = given_file(in);
+    struct str said = arena_copy(&in->arena, str_of(err->text)), rest = said;
+    struct str place = str_split(&rest, ':');
+
+    if (file == NULL)
+        return -1;
+    if (!str_eq_c(str_trim(rest), "JSON decode error") || !str_starts(place, broken))
+        return err_set(err, ERR_FORBIDDEN, "'%s': %.*s", file->value, STR_ARG(said));
+    if (file->option->type == OPTION_FILE) /* the body has more than the file */
+        return err_set(err, ERR_FORBIDDEN, "'%s' is not valid JSON", file->value);
+    return err_set(err, ERR_FORBIDDEN, "'%s' is not valid JSON: error at byte %.*s", file->value,
+                   (int)(place.len - broken.len), place.data + broken.len);
 }
 
 /* The login that the command uses, or NULL: it counts when the command names no service, or names
@@ -129,6 +164,9 @@ static int connect_client(struct invocation *in, struct error *err)
         return 0;
     if (find_login(in, &in->login, err) != 0)
         return -1;
+    if (in->login == NULL &&
+        settings_check_open(&in->settings, in->settings_given, in->n_settings_given, err) != 0)
+        return -1;
     return client_new(&in->settings, in->login, in->program->local, &in->client, err);
 }
 
@@ -144,7 +182,7 @@ static int transfer(struct invocation *in, const struct client_request *request,
         return err_set(err, ERR_FORBIDDEN,
                        "the login at %s has expired or was ended: run `muster login` again",
                        in->login->server);
-    return -1;
+    return ret->status == UNPROCESSABLE ? name_file(in, err) : -1;
 }
 
 int request_send(struct invocation *in, const struct client_request *request,

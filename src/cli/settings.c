@@ -196,9 +196,11 @@ static const struct setting *find_name(struct str name)
     return NULL;
 }
 
-/* "; did you mean 'listen'?" for a name that is near one, as it is written there; else "". */
+/* "; did you mean 'listen'?" for a name that is near one, as it is written there; else ";". */
 static const char *meant(struct str typed, bool as_variable, struct arena *arena)
 {
+    static const struct str prefix = STR_INIT("MUSTER_");
+    const size_t skipped = as_variable ? prefix.len : 0; /* else every short word would be near */
     const char **words = (const char **)arena_alloc(arena, (n_settings + 1) * sizeof(*words));
     const char *near;
 
@@ -206,11 +208,11 @@ static const char *meant(struct str typed, bool as_variable, struct arena *arena
         char *word = arena_alloc(arena, SETTING_NAME_MAX);
 
         settings_spell(&settings_table[i], as_variable, word);
-        words[i] = as_variable ? word : settings_table[i].name;
+        words[i] = as_variable ? word + skipped : settings_table[i].name;
     }
     words[n_settings] = NULL;
-    near = suggest(arena_cstr(arena, typed), words);
-    return near == NULL ? "" : arena_printf(arena, "; did you mean '%s'?", near).data;
+    near = suggest(arena_cstr(arena, typed) + skipped, words);
+    return near == NULL ? ";" : arena_printf(arena, "; did you mean '%s'?", near - skipped).data;
 }
 
 /* The settings file as it is read. */
@@ -238,8 +240,8 @@ static int read_line(struct settings_file *file, struct str line, struct arena *
     s = find_name(name);
     if (s == NULL || str_eq_c(name, "config"))
         return err_set(err, ERR_INVALID,
-                       "%s: unknown setting '%.*s'%s; muster settings lists those there are",
-                       source, STR_ARG(name), meant(name, false, arena));
+                       "%s: unknown setting '%.*s'%s `muster settings` lists all settings", source,
+                       STR_ARG(name), meant(name, false, arena));
     before = &file->set_in[s - settings_table];
     if (*before != 0)
         return err_set(err, ERR_INVALID, "%s: %s is set in line %u already: leave one of them out",
@@ -254,18 +256,22 @@ static int read_file(const char *path, struct arena *arena, struct settings *ret
     FILE *file = fopen(path, "re");
     char *bytes;
     struct str rest;
-    bool readable;
+    int failed;
 
     if (file == NULL)
         return err_set(err, ERR_INVALID, "cannot read the settings file '%s': %s", path,
                        strerror(errno));
     bytes = arena_alloc(arena, FILE_MAX);
     rest = str_from(bytes, fread(bytes, 1, FILE_MAX, file));
-    readable = ferror(file) == 0 && rest.len < FILE_MAX;
+    failed = ferror(file) != 0 ? errno : 0;
     (void)fclose(file);
-    if (!readable)
-        return err_set(err, ERR_INVALID, "cannot read the settings file '%s', or it is too large",
-                       path);
+    if (failed != 0)
+        return err_set(err, ERR_INVALID, "cannot read the settings file '%s': %s", path,
+                       strerror(failed));
+    if (rest.len == FILE_MAX)
+        return err_set(err, ERR_INVALID,
+                       "the settings file '%s' is too large: it may have less than %d bytes", path,
+                       FILE_MAX);
     lines.set_in = ARENA_ARRAY(arena, unsigned, n_settings);
     while (!str_is_null(rest))
         if (read_line(&lines, str_split(&rest, '\n'), arena, ret, err) != 0)
@@ -301,7 +307,7 @@ static int check_environment(struct arena *arena, struct error *err)
         }
         if (!known)
             return err_set(err, ERR_INVALID,
-                           "%.*s: unknown setting%s; muster settings lists those there are",
+                           "%.*s: unknown setting%s `muster settings` lists all settings",
                            STR_ARG(given), meant(given, true, arena));
     }
     return 0;
@@ -337,28 +343,49 @@ static int read_flags(const struct setting_flag *flags, size_t n, struct arena *
     return 0;
 }
 
-bool settings_name_service(const struct setting_flag *flags, size_t n)
+static bool is_given(const char *name, const struct setting_flag *flags, size_t n)
 {
-    static const char *const names[] = { "server", "database", "data", "config" };
-    static const char *const variables[] = { "MUSTER_SERVER", "MUSTER_DATABASE", "MUSTER_DATA",
-                                             "MUSTER_CONFIG" };
+    char variable[SETTING_NAME_MAX];
+    const char *value;
 
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *value = getenv(variables[i]);
-
-        if (value != NULL && value[0] != '\0')
+    settings_spell(settings_find_flag(name), true, variable);
+    value = getenv(variable);
+    if (value != NULL && value[0] != '\0')
+        return true;
+    for (size_t f = 0; f < n; f++)
+        if (strcmp(flags[f].name, name) == 0)
             return true;
-        for (size_t f = 0; f < n; f++)
-            if (strcmp(flags[f].name, names[i]) == 0)
-                return true;
-    }
     return false;
 }
 
-/* Is there a file to read? One that was named must be there. */
-static bool has_file(const char *path)
+bool settings_name_service(const struct setting_flag *flags, size_t n)
 {
-    return path[0] != '\0' && (strcmp(path, CONFIG_INITIAL) != 0 || access(path, F_OK) == 0);
+    return is_given("server", flags, n) || is_given("database", flags, n) ||
+           is_given("data", flags, n) || is_given("config", flags, n);
+}
+
+int settings_check_open(const struct settings *s, const struct setting_flag *flags, size_t n,
+                        struct error *err)
+{
+    if (!s->config_is_closed || settings_name_service(flags, n))
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "cannot read the settings file '%s': %s; use sudo, or sign in with "
+                   "`muster login`",
+                   s->config, strerror(EACCES));
+}
+
+/* Is there a file to read? Another one than the package's must be there, and one that was named be
+ * readable. */
+static bool has_file(const char *path, bool is_named, bool *ret_is_closed)
+{
+    *ret_is_closed = false;
+    if (path[0] == '\0' || strcmp(path, CONFIG_INITIAL) != 0)
+        return path[0] != '\0';
+    if (access(path, R_OK) == 0)
+        return true;
+    *ret_is_closed = errno == EACCES && !is_named;
+    return !*ret_is_closed && access(path, F_OK) == 0;
 }
 
 int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena *arena,
@@ -374,7 +401,7 @@ int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena
     /* once for the name of the file, once more over what the file says */
     if (read_environment(arena, &s, err) != 0 || read_flags(flags, n_flags, arena, &s, err) != 0)
         return -1;
-    if (has_file(s.config) &&
+    if (has_file(s.config, is_given("config", flags, n_flags), &s.config_is_closed) &&
         (read_file(s.config, arena, &s, err) != 0 || read_environment(arena, &s, err) != 0 ||
          read_flags(flags, n_flags, arena, &s, err) != 0))
         return -1;

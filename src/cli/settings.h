@@ -22,6 +22,7 @@ struct settings {
     const char *database_standby; /* URL of a standby, for reads that may lag; empty: none */
     int64_t standby_max_lag_s;
     const char *config;             /* file; empty: none */
+    bool config_is_closed;          /* the package's file, which this user may not read */
     const char *master_key_file;    /* empty: master.key in the data directory */
     const char *public_url;         /* empty: as it listens */
     const char *cors_origins;       /* comma-separated; empty: none */
@@ -84,12 +85,18 @@ void settings_spell(const struct setting *s, bool as_variable, char ret[SETTING_
 /* The row of a flag, NULL when there is none. */
 const struct setting *settings_find_flag(const char *flag);
 
-/* Reads all sources. Texts live in the arena. ERR_INVALID names what is wrong. */
+/* Reads all sources. Texts live in the arena. ERR_INVALID names what is wrong. The package's file
+ * is for root and the service: a user who may not read it gets `config_is_closed`, not an error,
+ * and reaches a service by its URL or a login. */
 int settings_read(const struct setting_flag *flags, size_t n_flags, struct arena *arena,
                   struct settings *ret, struct error *err) MUST_CHECK;
 
 /* Does a flag or a variable name a service or its data: server, database, data or config? */
 bool settings_name_service(const struct setting_flag *flags, size_t n);
+
+/* For what needs the settings of the package's file. */
+int settings_check_open(const struct settings *s, const struct setting_flag *flags, size_t n,
+                        struct error *err) MUST_CHECK;
 
 /* One line per setting, for help. */
 void settings_print(struct buf *out);

@@ -79,8 +79,10 @@ static int bind_tcp(const char *host, unsigned port, bool shared, struct error *
         return -1;
     fd = bound_socket(&address, len, shared);
     if (fd < 0)
-        return err_set(err, ERR_UNAVAILABLE, "cannot listen on %s port %u: %s", host, port,
-                       strerror(errno));
+        return err_set(
+            err, ERR_UNAVAILABLE, "cannot listen on %s port %u: %s%s", host, port, strerror(errno),
+            errno == EADDRINUSE ? "; stop the program that listens there, or choose another port"
+                                : "");
     return fd;
 }
 

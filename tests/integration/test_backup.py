@@ -108,7 +108,8 @@ def test_a_backup_replaces_nothing_and_leaves_no_half_of_itself(embedded, tmp_pa
     refused(embedded.run("backup", str(tmp_path / "link")), "link")
     embedded.stop()
     embedded.cli("backup", str(tmp_path / "second"))  # with no server running
-    refused(fresh(tmp_path, "empty").run("backup", str(tmp_path / "third")), "not found")
+    refused(fresh(tmp_path, "empty").run("backup", str(tmp_path / "third")),
+            "empty/data' not found: ", "`muster serve` creates it", "--data", "`muster login`")  # fmt: skip
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"copy", "second", "link", "data", "data.stderr"}
     embedded.start()

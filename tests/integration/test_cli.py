@@ -173,9 +173,11 @@ def test_many_commands_at_once_all_succeed(server):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ((), "no command given"),
-        (("brew",), "unknown command 'brew'; `muster help` lists them"),
-        (("serv",), "unknown command 'serv'; did you mean 'serve'? "),
+        ((), "no command given; `muster help` lists all commands"),
+        (("brew",), "unknown command 'brew'; `muster help` lists all commands"),
+        (("serv",), "unknown command 'serv'; did you mean 'serve'? `muster help` lists all commands"),
+        (("--verison",), "unknown option '--verison'; did you mean '--version'? "),
+        (("--brew",), "unknown option '--brew'; `muster help` lists all commands"),
         (("tenant",), "'tenant' needs a verb: add, set, delete, list"),
         (("tenant", "brew"), "'tenant' has no verb 'brew'; choose one of add, set, delete, list"),
         (("tenant", "lits"), "'tenant' has no verb 'lits'; did you mean 'list'? It has add, set, "),
@@ -191,6 +193,7 @@ def test_many_commands_at_once_all_succeed(server):
         (("key", "add", "--tenant", "x", "--agent", ""), "--agent"),
         (("key", "add", "--tenant="), "--tenant"),
         (("tenant", "set", "x"), "nothing to change"),
+        (("key", "add", "--tenant", "x", "--expires", "soon"), "'soon' is not a date-time such as 2030-"),
     ],
 )
 def test_wrong_usage_is_exit_status_2(arguments, word, tmp_path):
@@ -246,13 +249,17 @@ MAIL = ("--smtp-url", "smtps://mail", "--smtp-from", "muster@example.com")
         ([], {"MUSTER_RAEDERS": "4"}, None,
          ["MUSTER_RAEDERS: unknown setting; did you mean 'MUSTER_READERS'?"]),
         ([], {"MUSTER_LOGFILE": "x"}, None, ["MUSTER_LOGFILE: ", "mean 'MUSTER_LOG_FILE'?"]),
+        ([], {"MUSTER_FOO": "x"}, None,
+         ["MUSTER_FOO: unknown setting; `muster settings` lists all settings"]),
         ([], {}, "readers = x\n", ["settings:1", "readers", "'x'"]),
         ([], {}, "\nraeders = 4\n", ["settings:2: unknown setting 'raeders'; did you mean 'readers'?"]),
         ([], {}, "log-level = debug\n", ["settings:1", "'log-level'", "mean 'log_level'?"]),
-        ([], {}, "xyzzyplugh = 4\n", ["'xyzzyplugh'; muster settings lists those there are"]),
+        ([], {}, "xyzzyplugh = 4\n", ["'xyzzyplugh'; `muster settings` lists all settings"]),
         ([], {}, "readers = 4\n#\nreaders = 4\n", ["settings:3: readers is set in line 1 already"]),
         ([], {}, "just words\n", ["settings:1", "name = value"]),
-        (["--config", "/nonexistent"], {}, None, ["/nonexistent"]),
+        pytest.param([], {}, "#" * (1 << 20), ["settings' is too large: it may have less than "], id="large"),
+        (["--config", "/nonexistent"], {}, None, ["'/nonexistent': No such file"]),
+        (["--config", "/"], {}, None, ["settings file '/': Is a directory"]),
         (["--listen", "nowhere"], {}, None, ["listen", "nowhere"]),
         (["--listen", "127.0.0.1:99999"], {}, None, ["listen", "99999"]),
         (["--listen", "example.com:80"], {}, None, ["listen", "'example.com'", "localhost"]),
@@ -352,7 +359,7 @@ def test_a_port_in_use_by_another_program_is_refused(tmp_path):
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         done = muster("serve", "--data", str(tmp_path / "data"), "--listen", address)
-    check_refused(done, 1, address.split(":")[1])
+    check_refused(done, 1, address.split(":")[1], "choose another port")
 
 
 def test_a_data_directory_that_is_not_there_is_made_by_serve_alone(tmp_path):

@@ -351,7 +351,7 @@ def test_a_link_that_is_shown_leads_to_the_port_that_is_bound(store, tmp_path):
         everywhere.address = ("127.0.0.1", port)
         made = invite(platform_admin(everywhere), PLATFORM, role="none")
         assert made["url"].startswith(f"http://localhost:{port}/#/")
-        assert "set public_url" in made["url_note"]
+        assert "only on the service's own machine: set public_url" in made["url_note"]
         assert accept(everywhere, made["token"]).status == 200
         given = ("user", "invite", new_email(), "--role", "platform_admin", "--listen", ":0")
         done = everywhere.run(*given)

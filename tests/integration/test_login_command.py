@@ -152,7 +152,7 @@ def test_a_command_that_names_a_service_does_not_use_the_login(service, machine,
     same = machine.run("tenant", "list", "--server", service.url)
     assert same.returncode == 0, "the login's own server needs no token file"
     other = machine.run("tenant", "list", "--server", "https://other.example.com")
-    assert other.returncode == 2 and "token_file" in other.stderr
+    assert other.returncode == 2 and "--token-file" in other.stderr
 
 
 def test_a_login_allows_what_the_user_may_and_not_more(service, machine):
@@ -232,4 +232,4 @@ def test_without_a_terminal_a_login_says_what_to_give(service, machine):
     done = subprocess.run(["setsid", BINARY, "login", "--server", service.url], cwd=machine.folder,
                           capture_output=True, text=True, timeout=COMMAND_S, check=False,
                           stdin=subprocess.DEVNULL, env=machine.environment)  # fmt: skip
-    assert done.returncode == 2 and "E-mail" in done.stderr
+    assert done.returncode == 2 and "'E-mail': use --user" in done.stderr

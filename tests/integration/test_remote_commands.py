@@ -130,7 +130,7 @@ def test_tls_where_there_is_none_and_none_where_there_is_are_told_apart(away, se
         ({"url": "https://x:http"}, ["server: 'https://x:http'", "a host and a port"]),
         ({"url": "http://muster.example.com"}, ["server:", "without TLS", "https://"]),
         ({"url": "http://localhost.example.com"}, ["server:", "without TLS"]),
-        ({"token_file": None}, ["token_file:", "muster token add"]),
+        ({"token_file": None}, ["--server needs", "`muster login`", "--token-file"]),
         ({"token_file": "/nonexistent"}, ["token_file: cannot read '/nonexistent'"]),
     ],
 )
@@ -156,3 +156,4 @@ def test_a_token_that_others_can_read_is_refused(away):
 def test_what_reads_the_files_of_a_store_is_refused_from_afar(away, words):
     done = away(*words)
     assert done.returncode == 2 and "the service's own files or database" in done.stderr, done.stderr
+    assert "without --server" in done.stderr

@@ -142,6 +142,29 @@ def test_installed_used_upgraded_removed(root):
     assert (root.path / "var/lib/muster/muster.db").exists()
 
 
+def test_a_user_who_may_not_read_the_settings_reaches_a_service_by_its_url(root):
+    port, nobody = free_port(), "65534"
+
+    def run(*words):
+        return subprocess.run(root.command("muster", *words, user=nobody), capture_output=True,
+                              text=True, env={**ENVIRONMENT, "HOME": "/tmp"})  # fmt: skip
+
+    root.install(NOW)
+    listen_on(root, port)
+    token = root.path / "tmp/token"
+    token.write_text("mst_pat_unknown\n")
+    token.chmod(0o600)
+    os.chown(token, int(nobody), int(nobody))
+    assert run("settings").returncode == 0
+    for words in (("tenant", "list"), ("check",), ("serve",)):
+        refused = run(*words)
+        assert refused.returncode == 2 and "use sudo, or sign in with `muster login`" in refused.stderr, refused
+    words, user = command_of_unit(root)
+    with serving(root.command(*words, user=user), port):
+        asked = run("tenant", "list", "--server", f"http://127.0.0.1:{port}", "--token-file", "/tmp/token")
+    assert asked.returncode == 1 and "Invalid or expired token" in asked.stderr, asked
+
+
 def test_the_unit_is_valid_and_exposes_little(root):
     root.install(NOW)
     unit = root.path / "usr/lib/systemd/system/muster.service"

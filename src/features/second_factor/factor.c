@@ -240,7 +240,8 @@ int factor_confirm(struct db *db, const struct factor_owner *owner, struct str c
         return -1;
     if (str_is_null(row.user_id) || row.active)
         return err_set(err, ERR_CONFLICT,
-                       row.active ? "The second factor is active already" : "Begin first");
+                       row.active ? "The second factor is active already"
+                                  : "No second factor was begun: ask for a key first");
     if (now - row.created_at > (int64_t)CONFIRM_S * USEC_PER_SEC)
         return err_set(err, ERR_CONFLICT, "That was begun more than 15 minutes ago: begin again");
     if (match_code(owner->vault, db, &row, normal_code(code, room), &check, err) != 0)

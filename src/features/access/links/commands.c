@@ -37,7 +37,7 @@ const struct command link_commands[] = {
       .method = METHOD_POST, .path = INVITATIONS, .bind = user_invite_bind,
       .answer = &link_created_shape, .line = CREATED_LINE, .note = "{url_note}" },
     { "user", "reset-link", .args = { EMAIL_ARG }, .options = OPTIONS(SHOW_OPTION),
-      .help = "create a link with which a user chooses a new password, once and within an hour; sent or printed as above",
+      .help = "create a link with which a user chooses a new password, once and within an hour; it is sent by e-mail if a mail server is set, else printed",
       .examples = "muster user reset-link ada@example.com",
       .method = METHOD_POST, .path = "/api/v1/platform/users/{email}/reset-link", .body = &reset_request_shape,
       .answer = &link_created_shape, .line = CREATED_LINE, .note = "{url_note}" },

@@ -67,8 +67,8 @@ static struct str url_note(const struct api_call *call)
 {
     if (engine_settings(call->api->engine)->public_url[0] != '\0' || !call->api->own_url_is_local)
         return STR_NULL;
-    return STR_LIT("The link opens the service on the machine where it is opened: set public_url "
-                   "to the URL that people use");
+    return STR_LIT("The link works only on the service's own machine: set public_url to the URL "
+                   "that people use");
 }
 
 static struct str link_url(struct arena *arena, struct str base, struct str token)

@@ -50,11 +50,11 @@ static int send_to(struct invocation *in, const struct remote *to,
 }
 
 /* What was given, or what a person types at the terminal. */
-static int given_or_asked(struct invocation *in, const char *given, const char *question,
-                          struct str *ret, struct error *err)
+static int given_or_asked(struct invocation *in, const char *given, const char *option,
+                          const char *question, struct str *ret, struct error *err)
 {
     *ret = given == NULL || given[0] == '\0' ? STR_NULL : str_of(given);
-    return str_is_null(*ret) ? prompt_terminal(question, &in->arena, ret, err) : 0;
+    return str_is_null(*ret) ? prompt_terminal(question, option, &in->arena, ret, err) : 0;
 }
 
 /* Signs in; when the user has a second factor and no code was given, asks for it and tries again.
@@ -69,7 +69,8 @@ static int send_sign_in(struct invocation *in, const struct remote *to, struct s
     if (send_to(in, to, &request, ret, err) == 0)
         return 0;
     if (ret->status != UNPROCESSABLE || !str_is_null(body->code) ||
-        prompt_terminal("Code of your authenticator app", &in->arena, &body->code, NULL) != 0)
+        prompt_terminal("Code of your authenticator app", "code", &in->arena, &body->code, NULL) !=
+            0)
         return -1;
     request.body = request_body(in, &sign_in_shape, body);
     return send_to(in, to, &request, ret, err);
@@ -83,7 +84,7 @@ static int open_session(struct invocation *in, struct remote *to, struct session
     struct sign_in body = { .code = code == NULL ? STR_NULL : str_of(code) };
     struct client_reply reply = { 0 };
 
-    if (given_or_asked(in, command_value(in, "user"), "E-mail", &body.email, err) != 0 ||
+    if (given_or_asked(in, command_value(in, "user"), "user", "E-mail", &body.email, err) != 0 ||
         prompt_current_password(command_value(in, "password-stdin") != NULL, &in->arena,
                                 &body.password, err) != 0)
         return -1;
@@ -192,7 +193,7 @@ static int find_server(struct invocation *in, struct remote *ret, struct error *
 
     if (login_file_path(&in->arena) == NULL)
         return err_set(err, ERR_INVALID, "HOME is not set, so there is no place for the login");
-    if (given_or_asked(in, in->settings.server, "Server (https://…)", &url, err) != 0 ||
+    if (given_or_asked(in, in->settings.server, "server", "Server (https://…)", &url, err) != 0 ||
         remote_url(url, &in->arena, &ret->server, err) != 0)
         return -1;
     return absolute_ca(in, &ret->ca, err);
