@@ -1,12 +1,14 @@
-"""What is kept of a webhook's deliveries: the newest, and a webhook with thousands is removed in steps.
+"""What is kept of a webhook's deliveries: the newest; those of a removed webhook go in steps.
 
 Rows are put in past the service: it would take hours to make as many.
 """
 
 import json
 import re
+from contextlib import closing
 
 import pytest
+from postgres import Session
 from stored import change, of_tenant, stored
 from waiting import until
 
@@ -61,13 +63,118 @@ def test_a_webhook_with_many_deliveries_is_removed_in_steps(own_server):
     before, path = commits(own_server), tenant.path("webhooks")
     answer = own_server.admin.request("DELETE", f"{path}/{removed}")
     assert answer.status == 200, answer.body
-    assert commits(own_server) - before >= n / STEP
     assert [hook["webhook_id"] for hook in answer.json()["webhooks"]] == [kept]
+    assert own_server.admin.request("DELETE", f"{path}/{removed}").status == 404
+    until(lambda: rows(own_server, tenant, "webhooks") == 1)
     assert (rows(own_server, tenant, "deliveries"), rows(own_server, tenant, "messages")) == (0, 0)
+    assert commits(own_server) - before >= n / STEP
+
+
+def refuse_to_delete(server, delivery_id):
+    """Whoever deletes this one fails."""
+    when = f"BEFORE DELETE ON deliveries {{}} WHEN (OLD.delivery_id = '{delivery_id}')"
+    if server.database:
+        change(server, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                       " $$ BEGIN RAISE EXCEPTION 'refused by the test'; END $$;"
+                       f" CREATE TRIGGER refuse {when.format('FOR EACH ROW')} EXECUTE FUNCTION refuse()")  # fmt: skip
+    else:
+        change(server, f"CREATE TRIGGER refuse {when.format('FOR EACH ROW')}"
+                       " BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")  # fmt: skip
+
+
+def let_delete(server):
+    change(server, "DROP TRIGGER refuse ON deliveries" if server.database else "DROP TRIGGER refuse")
+
+
+@pytest.mark.administered
+@pytest.mark.one_server
+def test_a_removal_is_decided_and_entered_at_once_whatever_becomes_of_the_deliveries(own_server):
+    n, tenant = 2 * STEP + 1, own_server.add_tenant()
+    webhook_id, path = add_webhook(own_server, tenant, "removed"), tenant.path("webhooks")
+    own_server.stop()
+    put_deliveries(own_server, tenant, webhook_id, n, waiting=STEP + 5)
+    refuse_to_delete(own_server, f"dlv_0{STEP + 3:09}")  # in the second step
+    own_server.start()
+    answer = own_server.admin.request("DELETE", f"{path}/{webhook_id}")
+    assert (answer.status, answer.json()) == (200, {"webhooks": []})
+    until(lambda: "should go are kept for now: " in own_server.log())
+    assert "deliveries are paused" not in own_server.log()
+    assert rows(own_server, tenant, "deliveries") == n - STEP
+    assert own_server.admin.get(path).json() == {"webhooks": []}
+    for method, rest, body in (
+        ("DELETE", "", None), ("PATCH", "", {"enabled": True}), ("GET", "/deliveries", None),
+        ("POST", "/test", None), ("POST", f"/deliveries/dlv_0{n:09}/retry", None),
+    ):  # fmt: skip
+        assert own_server.admin.request(method, f"{path}/{webhook_id}{rest}", body).status == 404
     told = own_server.admin.get(tenant.path("audit?action=webhook.remove")).json()["entries"]
     assert len(told) == 1
-    assert removed in told[0]["target"]
-    assert own_server.admin.request("DELETE", f"{path}/{removed}").status == 404
+    assert webhook_id in told[0]["target"]
+    own_server.stop()
+    let_delete(own_server)
+    own_server.start()
+    add_webhook(own_server, tenant, "another")
+    another = own_server.admin.get(path).json()["webhooks"][0]["webhook_id"]
+    assert own_server.admin.request("DELETE", f"{path}/{another}").status == 200
+    until(lambda: rows(own_server, tenant, "webhooks") == 0)
+    assert (rows(own_server, tenant, "deliveries"), rows(own_server, tenant, "messages")) == (0, 0)
+
+
+@pytest.mark.administered
+@pytest.mark.one_server
+def test_a_webhook_whose_deliveries_cannot_go_keeps_those_of_no_other(own_server, clock):
+    stuck, other = own_server.add_tenant(), own_server.add_tenant()
+    hooks = {tenant.slug: add_webhook(own_server, tenant, "hook") for tenant in (stuck, other)}
+    own_server.stop()
+    for tenant in (stuck, other):
+        put_deliveries(own_server, tenant, hooks[tenant.slug], KEPT + 10)
+    refuse_to_delete(own_server, f"dlv_0{1:09}")
+    change(own_server, "UPDATE deliveries SET delivery_id = 'dlv_00'"
+                       f" WHERE delivery_id = 'dlv_0{1:09}' AND {of_tenant(other)}")  # fmt: skip
+    own_server.start()
+    clock.advance(61)
+    until(lambda: rows(own_server, other, "deliveries") == KEPT)
+    assert rows(own_server, stuck, "deliveries") == KEPT + 10
+    assert own_server.log().count("should go are kept for now: ") == 1
+    assert "deliveries are paused" not in own_server.log()
+
+
+def waits_for_a_lock(server):
+    waiting = ("SELECT COUNT(*) AS n FROM pg_stat_activity WHERE datname = current_database()"
+               " AND wait_event_type = 'Lock' AND query LIKE 'DELETE FROM deliveries%'")  # fmt: skip
+    return stored(server, waiting)[0]["n"] > 0
+
+
+@pytest.mark.administered
+@pytest.mark.one_server
+@pytest.mark.parametrize("why", ["number", "age"])
+def test_a_delivery_that_is_retried_while_it_should_go_is_kept(own_server, clock, store, why):
+    if store != "postgres":
+        pytest.skip("SQLite has one node, whose writer does one change after the other")
+    n, tenant = KEPT + 10, own_server.add_tenant()
+    webhook_id = add_webhook(own_server, tenant, "hook")
+    own_server.stop()
+    put_deliveries(own_server, tenant, webhook_id, n)
+    if why == "age":
+        change(own_server, f"UPDATE deliveries SET created_at = 1 WHERE {of_tenant(tenant)}")
+    own_server.start()
+    retried = f"delivery_id = 'dlv_0{1:09}' AND {of_tenant(tenant)}"
+    tomorrow = f"created_at + {10_000 * DAY_US}"
+    with closing(Session(own_server.database)) as other:
+        other.run("BEGIN")
+        other.run(f"UPDATE deliveries SET state = 0, next_at = {tomorrow} WHERE {retried}")
+        clock.advance(3601 if why == "age" else 61)
+        until(lambda: waits_for_a_lock(own_server))
+        other.run("COMMIT")
+
+    def are_gone():  # asked again, since the service may have waited for the lock for too long
+        clock.advance(61)
+        finished = f"SELECT COUNT(*) AS n FROM deliveries WHERE next_at IS NULL AND {of_tenant(tenant)}"
+        return stored(own_server, finished)[0]["n"] == (0 if why == "age" else KEPT)
+
+    until(are_gone)
+    assert stored(own_server, f"SELECT state FROM deliveries WHERE {retried}") == [{"state": 0}]
+    assert stored(own_server, f"SELECT message_id FROM messages WHERE {of_tenant(tenant)}"
+                              f" AND message_id = 'msg_{webhook_id}{1:09}'") != []  # fmt: skip
 
 
 @pytest.mark.administered

@@ -41,8 +41,8 @@ ACROSS_TENANTS = {
     "features/vault/data_keys_store.c:any_retired": "a rotation of data keys, of all tenants",
     "features/vault/data_keys_store.c:select_retired": "as above",
     "features/vault/data_keys_store.c:select_superseded": "as above",
-    "features/webhooks/deliveries_store.c:forget_deliveries": "a sweep; bounded by its LIMIT",
-    "features/webhooks/deliveries_store.c:forget_messages": "a sweep; bounded by its LIMIT",
+    "features/webhooks/deliveries_store.c:forget_deliveries_query": "a sweep; bounded by its LIMIT",
+    "features/webhooks/deliveries_store.c:forget_messages_query": "a sweep; bounded by its LIMIT",
     "features/webhooks/deliveries_store.c:release_planned": "what waits, after a step of the clock",
     "features/webhooks/deliveries_store.c:select_due_of_all": "at the start: all webhooks",
 }

@@ -22,7 +22,9 @@ static inline void plan_check(const struct db_query *query, struct db_args args,
 
     arena_init(&arena);
     buf_init(&plan, KIB(4));
-    explain.sql = arena_printf(&arena, "EXPLAIN QUERY PLAN %s", query->sqlite).data;
+    explain.sql = arena_printf(&arena, "EXPLAIN QUERY PLAN %s",
+                               query->sqlite != NULL ? query->sqlite : query->sql)
+                      .data;
     if (db_exec(db, &explain, args, plan_add, &plan, &err) != 0)
         fail_msg("%s", err.text);
     buf_add_char(&plan, '\0');

@@ -230,7 +230,9 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
     }
     if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
         open_secrets(c, f, err) != 0) {
-        attempt_ended(c, f, &(struct attempt_end){ .error = err->text });
+        attempt_ended(c, f,
+                      &(struct attempt_end){ .final = err->code == ERR_NOT_FOUND, /* removed */
+                                             .error = err->text });
         return 0;
     }
     if (!f->webhook.enabled) { /* disabled while the message was stored */
@@ -337,11 +339,12 @@ static void poll_due(struct courier *c)
         return;
     c->polled_us = clock_mono_us();
     failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
-              fan_out(c, &err) != 0 || send_due(c, &err) != 0 ||
-              forgetting_step(&c->forgetting, c->options.db, c->options.writer, &err) != 0;
+              fan_out(c, &err) != 0 || send_due(c, &err) != 0;
     if (failing && !c->failing)
         log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);
     c->failing = failing;
+    if (!failing)
+        forgetting_step(&c->forgetting, c->options.db, c->options.writer);
 }
 
 static void start_test(struct courier *c, struct courier_test *test)
@@ -464,6 +467,11 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
     if (r == 0)
         attempts_wake(&c->attempts);
     return r;
+}
+
+void courier_forget_soon(struct courier *c)
+{
+    atomic_store(&c->forgetting.asked, true);
 }
 
 void courier_stop(struct courier *c)

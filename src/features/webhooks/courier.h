@@ -44,6 +44,9 @@ int courier_new(const struct courier_options *options, struct courier **ret,
  * called. */
 int courier_submit(struct courier *c, struct courier_test *test, struct error *err) MUST_CHECK;
 
+/* Any thread. Looks for deliveries of removed webhooks at the next poll. */
+void courier_forget_soon(struct courier *c);
+
 /* Breaks off attempts in progress: their deliveries are due again later. From then on
  * courier_submit() answers ERR_BUSY. */
 void courier_stop(struct courier *c);

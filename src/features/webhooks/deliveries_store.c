@@ -38,7 +38,7 @@ ROW_END(pending_row);
 
 #define OWNER struct due_webhook
 SHAPE_BEGIN(due_webhook)
-    { INT(tenant_id) }, { STR(webhook_id) }, { INT(deliveries) },
+    { INT(tenant_id) }, { STR(webhook_id) }, { INT(deliveries) }, { BOOL(removed) },
 ROW_END(due_webhook);
 #undef OWNER
 
@@ -134,18 +134,20 @@ static const struct db_query select_log = {
            " WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.delivery_id < $3"
            " AND (CAST($4 AS BIGINT) < 0 OR d.state = $4) ORDER BY d.delivery_id DESC LIMIT $5",
 };
-static const struct db_query forget_deliveries = {
-    .sql = "DELETE FROM deliveries WHERE (tenant_id, delivery_id) IN (SELECT tenant_id, delivery_id"
-           " FROM deliveries WHERE created_at < $1 AND next_at IS NULL LIMIT $2)",
+/* With tenant_id first in the pair, SQLite would look the rows up by it alone, and so read all of
+ * a tenant. PostgreSQL looks at next_at again when a retry has changed the row meanwhile. */
+const struct db_query forget_deliveries_query = {
+    .sql = "DELETE FROM deliveries WHERE (delivery_id, tenant_id) IN (SELECT delivery_id, tenant_id"
+           " FROM deliveries WHERE created_at < $1 AND next_at IS NULL LIMIT $2) AND next_at IS NULL",
 };
-static const struct db_query forget_messages = {
-    .sql = "DELETE FROM messages WHERE (tenant_id, message_id) IN (SELECT m.tenant_id, m.message_id"
+const struct db_query forget_messages_query = {
+    .sql = "DELETE FROM messages WHERE (message_id, tenant_id) IN (SELECT m.message_id, m.tenant_id"
            " FROM messages m WHERE m.created_at < $1 AND m.pending = 0 AND NOT EXISTS (SELECT 1 FROM deliveries d"
            " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
 };
 static const struct db_query select_webhooks_after = {
     .row = &due_webhook,
-    .sql = "SELECT tenant_id, webhook_id FROM webhooks WHERE (tenant_id, webhook_id) > ($1, $2)"
+    .sql = "SELECT tenant_id, webhook_id, removed FROM webhooks WHERE (tenant_id, webhook_id) > ($1, $2)"
            " ORDER BY tenant_id, webhook_id LIMIT $3",
 };
 static const struct db_query select_oldest_kept = {
@@ -159,11 +161,13 @@ static const struct db_query select_oldest = {
            " AND delivery_id < $3 AND (next_at IS NULL OR CAST($4 AS BIGINT) = 1)"
            " ORDER BY delivery_id LIMIT $5",
 };
+/* Since they were found, one may have been retried, and then it waits again. */
+#define STILL_FINISHED " AND (next_at IS NULL OR CAST($3 AS BIGINT) = 1)"
 static const struct db_query delete_delivery = {
-    .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = $2",
+    .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = $2" STILL_FINISHED,
 };
 static const struct db_query delete_deliveries = {
-    .postgres = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = ANY($2::text[])",
+    .postgres = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = ANY($2::text[])" STILL_FINISHED,
     .citus = "SELECT 1", /* one by one there */
 };
 /* A message goes with its last delivery. */
@@ -352,10 +356,10 @@ int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struc
     enum { FORGET_MAX = 1000 };
     const struct db_args args = DB_ARGS(db_int(before), db_int(FORGET_MAX));
 
-    if (db_run(db, &forget_deliveries, args, err) != 0)
+    if (db_run(db, &forget_deliveries_query, args, err) != 0)
         return -1;
     *ret_more = db_changes(db) == FORGET_MAX;
-    if (db_run(db, &forget_messages, args, err) != 0)
+    if (db_run(db, &forget_messages_query, args, err) != 0)
         return -1;
     *ret_more = *ret_more || db_changes(db) == FORGET_MAX;
     return 0;
@@ -379,28 +383,33 @@ int store_deliveries_oldest_kept(struct db *db, const struct due_webhook *webhoo
     return rows_one_text(db, &select_oldest_kept, args, arena, ret, err);
 }
 
-static int delete_one_by_one(struct db *db, const struct list *rows, int64_t tenant_id,
-                             struct error *err)
+static bool trims_all(const struct delivery_trim *trim)
 {
+    return str_is_null(trim->before);
+}
+
+static int delete_one_by_one(struct db *db, const struct delivery_trim *trim,
+                             const struct list *rows, struct error *err)
+{
+    const struct db_value tenant = db_int(trim->tenant_id), all = db_int(trims_all(trim));
     const struct delivery_row *found = rows->items;
 
     for (size_t i = 0; i < rows->n; i++) {
-        const struct db_value tenant = db_int(tenant_id);
+        const struct db_args delivery = DB_ARGS(tenant, db_text(found[i].delivery_id), all);
+        const struct db_args message = DB_ARGS(tenant, db_text(found[i].message.message_id));
 
-        if (db_run(db, &delete_delivery, DB_ARGS(tenant, db_text(found[i].delivery_id)), err) !=
-                0 ||
-            db_run(db, &delete_message, DB_ARGS(tenant, db_text(found[i].message.message_id)),
-                   err) != 0)
+        if (db_run(db, &delete_delivery, delivery, err) != 0 ||
+            db_run(db, &delete_message, message, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int delete_at_once(struct db *db, const struct list *rows, int64_t tenant_id,
+static int delete_at_once(struct db *db, const struct delivery_trim *trim, const struct list *rows,
                           struct arena *arena, struct error *err)
 {
     const struct delivery_row *found = rows->items;
-    struct db_value args[3] = { db_int(tenant_id) };
+    struct db_value args[3] = { db_int(trim->tenant_id) };
     struct pg_arrays arrays;
     int r;
 
@@ -411,7 +420,7 @@ static int delete_at_once(struct db *db, const struct list *rows, int64_t tenant
         pg_arrays_add(&arrays, args + 1);
     }
     pg_arrays_args(&arrays, args + 1);
-    r = db_run(db, &delete_deliveries, DB_ARGS(args[0], args[1]), err);
+    r = db_run(db, &delete_deliveries, DB_ARGS(args[0], args[1], db_int(trims_all(trim))), err);
     if (r == 0)
         r = db_run(db, &delete_messages, DB_ARGS(args[0], args[2]), err);
     pg_arrays_done(&arrays);
@@ -422,7 +431,7 @@ int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool 
                           struct error *err)
 {
     enum { STEP_MAX = 500 };
-    const bool all = str_is_null(trim->before);
+    const bool all = trims_all(trim);
     const struct db_args args =
         DB_ARGS(db_int(trim->tenant_id), db_text(trim->webhook_id),
                 db_text(all ? above_all : trim->before), db_int(all), db_int(STEP_MAX));
@@ -433,8 +442,8 @@ int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool 
     arena_init(&arena);
     r = rows_list(db, &select_oldest, args, &arena, &rows, err);
     if (r == 0 && rows.n > 0)
-        r = pg_arrays_suit(db) ? delete_at_once(db, &rows, trim->tenant_id, &arena, err)
-                               : delete_one_by_one(db, &rows, trim->tenant_id, err);
+        r = pg_arrays_suit(db) ? delete_at_once(db, trim, &rows, &arena, err)
+                               : delete_one_by_one(db, trim, &rows, err);
     *ret_more = r == 0 && rows.n == STEP_MAX;
     arena_done(&arena);
     return r;

@@ -10,6 +10,7 @@
 #include "shape/shape.h"
 
 struct db;
+struct db_query;
 
 struct message_row {
     int64_t tenant_id;
@@ -18,11 +19,12 @@ struct message_row {
     struct str data; /* a JSON object */
 };
 
-/* A webhook with deliveries due. */
+/* A webhook with deliveries due, or to delete. */
 struct due_webhook {
     int64_t tenant_id;
     struct str webhook_id;
     int64_t deliveries; /* how many; 0 when they were not counted */
+    bool removed;       /* only store_webhooks_after() finds such ones */
 };
 
 struct delivery_row {
@@ -102,6 +104,9 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
 int store_deliveries(struct db *db, const struct delivery_filter *filter, struct arena *arena,
                      struct list *ret, struct error *err) MUST_CHECK;
 
+/* Tests look at their plans. */
+extern const struct db_query forget_deliveries_query, forget_messages_query;
+
 /* Deletes up to a thousand finished deliveries created before `before`, and their messages;
  * *ret_more when there may be others. */
 int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more,
@@ -110,8 +115,8 @@ int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more,
 /* Deliveries kept of a webhook: the newest ones, and those that wait. */
 enum { DELIVERIES_KEPT = 1000 };
 
-/* The next webhooks of all tenants, in order of tenant_id and webhook_id: a list of struct
- * due_webhook; in the arena. */
+/* The next webhooks of all tenants, removed ones too, in order of tenant_id and webhook_id: a list
+ * of struct due_webhook; in the arena. */
 int store_webhooks_after(struct db *db, const struct due_webhook *after, int64_t limit,
                          struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 

@@ -141,6 +141,14 @@ struct courier *webhooks_courier(struct engine *e, struct error *err)
     return start_courier(e, err) == 0 ? webhooks->courier : NULL;
 }
 
+void webhooks_forget_soon(const struct engine *e)
+{
+    const struct webhooks *webhooks = engine_state(e, &webhooks_feature);
+
+    if (webhooks->courier != NULL) /* a command leaves it to the server */
+        courier_forget_soon(webhooks->courier);
+}
+
 /* While there is a writer: the courier waits for what it asked of it. */
 static void webhooks_stop(struct engine *e)
 {

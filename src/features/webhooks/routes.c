@@ -71,65 +71,36 @@ static int check_changed_webhook(struct api_call *call, struct error *err)
     return call_proceed(call, err);
 }
 
-/* A webhook that is being removed. It may have thousands of deliveries: it is switched off, and
- * they go in steps between which the writer serves others. */
-struct removal {
-    struct change change;
-    struct api_call *call;
-    bool more;
-};
-
 static int remove_webhook(struct api_call *call, struct db *db, struct error *err)
 {
     const struct webhooks_call hooks = hooks_of(call, db);
 
-    return webhooks_remove(&hooks, err);
+    if (webhooks_remove(&hooks, err) != 0)
+        return -1;
+    webhooks_leave_out(&hooks, call->answer);
+    return 0;
 }
 
-/* The list counts deliveries, which is work for a reader. */
-static void list_rest(struct api_call *call, const struct error *failed)
+static void webhook_removed(struct api_call *call, const struct error *failed)
 {
-    struct error err = { 0 };
-
-    if (failed == NULL && call_read(call, list_webhooks, call_reply, &err) == 0)
-        return;
-    call_reply(call, failed != NULL ? failed : &err);
+    if (failed == NULL)
+        webhooks_forget_soon(call->api->engine);
+    call_reply(call, failed);
 }
 
-static int empty_webhook(struct change *change, struct db *db, struct error *err)
+static void remove_listed(struct api_call *call, const struct error *failed)
 {
-    struct removal *removal = CONTAINER_OF(change, struct removal, change);
-    const struct webhooks_call hooks = hooks_of(removal->call, db);
-
-    return webhooks_empty(&hooks, &removal->more, err);
+    if (failed != NULL)
+        call_reply(call, failed);
+    else
+        call_change(call, CHANGE_NOTHING, remove_webhook, webhook_removed);
 }
 
-static void webhook_emptied(struct change *change, const struct error *failed)
-{
-    struct removal *removal = CONTAINER_OF(change, struct removal, change);
-    struct api_call *call = removal->call;
-    struct error err = { 0 };
-
-    if (failed == NULL && !removal->more) {
-        call_change(call, CHANGE_NOTHING, remove_webhook, list_rest);
-        return;
-    }
-    if (failed == NULL && change_submit(call->api->engine, change, &err) == 0)
-        return;
-    call_reply(call, failed != NULL ? failed : &err);
-}
-
+/* The list counts deliveries, which is work for a reader. It is read first: once the webhook is
+ * removed, nothing can fail any more. */
 static int begin_remove_webhook(struct api_call *call, struct error *err)
 {
-    struct removal *removal = ARENA_NEW(call->arena, struct removal);
-
-    *removal = (struct removal){ .change = { .topic = CHANGE_NOTHING,
-                                             .budget = call->budget,
-                                             .administrative = true,
-                                             .apply = empty_webhook,
-                                             .done = webhook_emptied },
-                                 .call = call };
-    return change_submit(call->api->engine, &removal->change, err);
+    return call_read(call, list_webhooks, remove_listed, err);
 }
 
 static int list_deliveries(struct api_call *call, struct db *db, struct error *err)

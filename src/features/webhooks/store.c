@@ -23,7 +23,7 @@ ROW_END(webhook_row);
 #define SELECT_ANSWERS                                                                             \
     "SELECT webhook_id, url, format, CASE WHEN types = '' THEN '[]'"                               \
     " ELSE '[\"' || replace(types, ',', '\",\"') || '\"]' END AS types, label, enabled,"           \
-    " created_at FROM webhooks WHERE tenant_id = $1"
+    " created_at FROM webhooks WHERE tenant_id = $1 AND removed = 0"
 
 static const struct db_query put_webhook = {
     .sql = "INSERT INTO webhooks (" WEBHOOK_COLUMNS ")"
@@ -36,7 +36,7 @@ static const struct db_query put_webhook = {
 static const struct db_query select_webhook = {
     .row = &webhook_row,
     .sql = "SELECT " WEBHOOK_COLUMNS ", (SELECT t.slug FROM tenants t WHERE t.tenant_id = $1)"
-           " AS workspace FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
+           " AS workspace FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0",
 };
 static const struct db_query select_answer = {
     .row = &webhook_shape,
@@ -49,7 +49,7 @@ static const struct db_query select_answers = {
 static const struct db_query select_webhooks = {
     .row = &webhook_row,
     .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
-           " ORDER BY created_at, webhook_id",
+           " AND removed = 0 ORDER BY created_at, webhook_id",
 };
 #define SEALED_COLUMN(column)                                                                      \
     {                                                                                              \
@@ -74,11 +74,12 @@ const struct db_query webhook_use_query = {
     .sqlite = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries INDEXED BY deliveries_log" USE_OF_WEBHOOK,
     .postgres = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries" USE_OF_WEBHOOK,
 };
-static const struct db_query delete_deliveries = {
-    .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2",
-};
 static const struct db_query delete_webhook = {
     .sql = "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
+};
+static const struct db_query mark_removed = {
+    .sql = "UPDATE webhooks SET enabled = 0, removed = 1 WHERE tenant_id = $1 AND webhook_id = $2"
+           " AND removed = 0",
 };
 static const struct db_query disable_webhook = {
     .sql = "UPDATE webhooks SET enabled = 0 WHERE tenant_id = $1 AND webhook_id = $2",
@@ -177,28 +178,21 @@ int store_webhook_answers(struct db *db, int64_t tenant_id, struct arena *arena,
     return 0;
 }
 
-int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id, struct error *err)
+int store_webhook_mark_removed(struct db *db, int64_t tenant_id, struct str webhook_id,
+                               struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
-    if (db_run(db, &delete_deliveries, args, err) != 0 ||
-        db_run(db, &delete_webhook, args, err) != 0)
+    if (db_run(db, &mark_removed, args, err) != 0)
         return -1;
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
     return 0;
 }
 
-int store_webhook_switch_off(struct db *db, int64_t tenant_id, struct str webhook_id,
-                             struct error *err)
+int store_webhook_delete(struct db *db, int64_t tenant_id, struct str webhook_id, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
-
-    if (db_run(db, &disable_webhook, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
-    return 0;
+    return db_run(db, &delete_webhook, DB_ARGS(db_int(tenant_id), db_text(webhook_id)), err);
 }
 
 int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,

@@ -55,12 +55,13 @@ int store_webhook_answer(struct db *db, int64_t tenant_id, struct str webhook_id
 int store_webhook_answers(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                           struct error *err) MUST_CHECK;
 
-/* Nothing is sent to it any more, and what waits keeps waiting. ERR_NOT_FOUND. */
-int store_webhook_switch_off(struct db *db, int64_t tenant_id, struct str webhook_id,
-                             struct error *err) MUST_CHECK;
+/* Nothing is sent to it any more, and nothing but store_webhooks_after() finds it. ERR_NOT_FOUND.
+ */
+int store_webhook_mark_removed(struct db *db, int64_t tenant_id, struct str webhook_id,
+                               struct error *err) MUST_CHECK;
 
-/* Deletes the webhook and what is left of its deliveries. ERR_NOT_FOUND. */
-int store_webhook_remove(struct db *db, int64_t tenant_id, struct str webhook_id,
+/* Once its deliveries are gone. */
+int store_webhook_delete(struct db *db, int64_t tenant_id, struct str webhook_id,
                          struct error *err) MUST_CHECK;
 
 /* Disables the webhook and gives up its waiting deliveries. */

@@ -176,18 +176,26 @@ int webhooks_list(const struct webhooks_call *call, struct webhook_list *ret, st
     return store_webhook_answers(call->db, call->tenant_id, call->arena, &ret->webhooks, err);
 }
 
-int webhooks_empty(const struct webhooks_call *call, bool *ret_more, struct error *err)
-{
-    const struct delivery_trim all = { call->tenant_id, call->webhook_id, STR_NULL };
-
-    if (store_webhook_switch_off(call->db, call->tenant_id, call->webhook_id, err) != 0)
-        return -1;
-    return store_deliveries_trim(call->db, &all, ret_more, err);
-}
-
 int webhooks_remove(const struct webhooks_call *call, struct error *err)
 {
-    return store_webhook_remove(call->db, call->tenant_id, call->webhook_id, err);
+    const struct delivery_trim all = { call->tenant_id, call->webhook_id, STR_NULL };
+    bool more;
+
+    if (store_webhook_mark_removed(call->db, call->tenant_id, call->webhook_id, err) != 0 ||
+        store_deliveries_trim(call->db, &all, &more, err) != 0)
+        return -1;
+    return more ? 0 : store_webhook_delete(call->db, call->tenant_id, call->webhook_id, err);
+}
+
+void webhooks_leave_out(const struct webhooks_call *call, struct webhook_list *list)
+{
+    struct webhook *all = list->webhooks.items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->webhooks.n; i++)
+        if (!str_eq(all[i].webhook_id, call->webhook_id))
+            all[n++] = all[i];
+    list->webhooks.n = n;
 }
 
 int webhooks_deliveries(const struct webhooks_call *call, const struct deliveries_query *query,

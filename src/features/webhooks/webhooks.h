@@ -51,12 +51,12 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
 int webhooks_list(const struct webhooks_call *call, struct webhook_list *ret,
                   struct error *err) MUST_CHECK;
 
-/* Switches it off and deletes some of its deliveries, messages that wait too; *ret_more when there
- * may be others. */
-int webhooks_empty(const struct webhooks_call *call, bool *ret_more, struct error *err) MUST_CHECK;
-
-/* Once it is empty. */
+/* Its deliveries go too, those that wait as well: the oldest now, the others with
+ * webhooks_forget_soon(). */
 int webhooks_remove(const struct webhooks_call *call, struct error *err) MUST_CHECK;
+
+/* The list as it is without the webhook of the call. */
+void webhooks_leave_out(const struct webhooks_call *call, struct webhook_list *list);
 
 int webhooks_deliveries(const struct webhooks_call *call, const struct deliveries_query *query,
                         struct delivery_list *ret, struct error *err) MUST_CHECK;
@@ -70,6 +70,9 @@ int webhooks_retry(const struct webhooks_call *call, struct str delivery_id,
 
 /* The engine's. Any thread. */
 const struct webhooks_context *webhooks_context(const struct engine *e);
+
+/* What is left of removed webhooks goes in steps, without waiting for the next round of that. */
+void webhooks_forget_soon(const struct engine *e);
 
 /* The engine's courier; NULL when a server has ended it or a command, which starts one only when it
  * needs it, cannot. */
