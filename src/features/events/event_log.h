@@ -12,6 +12,7 @@
 
 struct db;
 struct engine;
+struct event_kinds;
 struct event_log;
 struct telemetry_event;
 
@@ -69,6 +70,9 @@ int event_log_new(struct db *db, struct event_log **ret, struct error *err) MUST
 
 int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err) MUST_CHECK;
 int event_log_postgres_new(struct event_log **ret);
+
+/* Of SQLite; NULL otherwise. */
+struct event_kinds *event_log_kinds(struct event_log *log);
 
 /* The engine's. Any thread. */
 struct event_log *events_log(const struct engine *e);

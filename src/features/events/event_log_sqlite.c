@@ -416,6 +416,12 @@ static const struct event_log_methods sqlite_methods = {
     .find_run = sqlite_find_run,
 };
 
+struct event_kinds *event_log_kinds(struct event_log *log)
+{
+    return log->methods == &sqlite_methods ? CONTAINER_OF(log, struct sqlite_log, base)->kinds
+                                           : NULL;
+}
+
 int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err)
 {
     struct sqlite_log *l = NEW(struct sqlite_log);

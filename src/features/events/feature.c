@@ -8,6 +8,7 @@
 #include "features/events/commands.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
+#include "features/events/kinds/kinds_sweep.h"
 #include "features/events/routes.h"
 #include "features/events/run_spending.h"
 #include "features/features.h"
@@ -15,6 +16,7 @@
 struct events {
     struct event_log *log;
     run_spending_fn *spending; /* or NULL */
+    struct kinds_sweep sweep;
 };
 
 struct event_log *events_log(const struct engine *e)
@@ -48,12 +50,25 @@ static int events_open(struct engine *e, void **ret_state, struct error *err)
     return event_log_new(engine_open_db(e), &events->log, err);
 }
 
+static int events_tick(struct engine *e, const struct tick *tick, struct error *err)
+{
+    struct events *events = engine_state(e, &events_feature);
+    struct event_kinds *kinds = event_log_kinds(events->log);
+
+    if (kinds == NULL || !tick->healthy)
+        return 0;
+    return kinds_sweep_step(&events->sweep, kinds, engine_watch_db(e), engine_writer(e), err);
+}
+
 static void events_close(void *state)
 {
     struct events *events = state;
 
-    if (events != NULL && events->log != NULL)
+    if (events == NULL)
+        return;
+    if (events->log != NULL)
         events->log->methods->free(events->log);
+    kinds_sweep_done(&events->sweep);
     free(events);
 }
 
@@ -73,6 +88,7 @@ const struct feature events_feature = {
     .routes = { telemetry_routes, run_routes },
     .commands = { event_commands },
     .open = events_open,
+    .tick = events_tick,
     .close = events_close,
     .txn = { .open = events_txn_open,
              .close = events_txn_close,

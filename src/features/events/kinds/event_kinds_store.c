@@ -12,6 +12,13 @@ static const struct db_query insert_kind = {
     .sqlite = "INSERT INTO event_kinds (kind_no, tenant_id, bytes, agent_version, level, category,"
               " source) VALUES ($1, $2, $3, $4, $5, $6, $7)",
 };
+static const struct db_query select_kinds_of_events = {
+    .sqlite = "SELECT event_no, COALESCE(kind_no, 0) FROM events WHERE event_no > $1"
+              " ORDER BY event_no LIMIT $2",
+};
+static const struct db_query delete_kind = {
+    .sqlite = "DELETE FROM event_kinds WHERE kind_no = $1",
+};
 /* clang-format on */
 
 struct kind_reader {
@@ -50,4 +57,36 @@ int store_add_event_kind(struct db *db, int64_t kind_no, const struct event_kind
                           db_text(kind->agent_version), db_text(kind->level),
                           db_text(kind->category), db_text(kind->source)),
                   err);
+}
+
+struct kind_walker {
+    kind_of_event_fn *fn;
+    void *ctx;
+    size_t n;
+};
+
+static bool read_kind_of_event(void *ctx, const struct db_row *row)
+{
+    struct kind_walker *walker = ctx;
+
+    walker->fn(walker->ctx, db_get_int(row, 0), db_get_int(row, 1));
+    walker->n++;
+    return true;
+}
+
+int store_kinds_of_events(struct db *db, int64_t event_no, int64_t limit, kind_of_event_fn *fn,
+                          void *ctx, size_t *ret, struct error *err)
+{
+    struct kind_walker walker = { fn, ctx, 0 };
+
+    if (db_exec(db, &select_kinds_of_events, DB_ARGS(db_int(event_no), db_int(limit)),
+                read_kind_of_event, &walker, err) != 0)
+        return -1;
+    *ret = walker.n;
+    return 0;
+}
+
+int store_drop_event_kind(struct db *db, int64_t kind_no, struct error *err)
+{
+    return db_run(db, &delete_kind, DB_ARGS(db_int(kind_no)), err);
 }

@@ -1,7 +1,11 @@
 /* test_event_kinds.c - which texts of events get a number, and which number. */
 #include "features/events/kinds/event_kinds.h"
 
+#include <stdlib.h>
+
 #include "base/digest.h"
+#include "base/mem.h"
+#include "base/metrics.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "unit/temp_db.h"
@@ -101,24 +105,145 @@ TEST(a_number_that_was_rolled_back_is_not_used_without_its_row)
     world_done(&w);
 }
 
-TEST(a_tenant_with_too_many_combinations_leaves_room_for_others)
+/* The tenant gets `n` kinds more. */
+static void fill(struct kinds_world *w, int64_t tenant_id, int n)
 {
-    struct kinds_world w = world_new();
     struct error err = { 0 };
     char source[32];
 
-    CHECK(db_begin(w.db, &err) == 0);
-    for (int i = 0; i < EVENT_KINDS_PER_TENANT; i++) {
+    CHECK(db_begin(w->db, &err) == 0);
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(source, sizeof(source), "%d", i);
+        (void)find(w, tenant_id, "a", source);
+        CHECK(find(w, tenant_id, "a", source) > 0);
+    }
+    CHECK(db_commit(w->db, &err) == 0);
+    event_kinds_committed(w->kinds);
+}
+
+static int64_t find_twice(struct kinds_world *w, int64_t tenant_id, const char *source)
+{
+    (void)find(w, tenant_id, "a", source);
+    return find(w, tenant_id, "a", source);
+}
+
+TEST(a_tenant_with_too_many_combinations_leaves_room_for_others)
+{
+    struct kinds_world w = world_new();
+    const uint64_t refused = metric_sum(METRIC_KINDS_REFUSED);
+
+    fill(&w, 1, EVENT_KINDS_PER_TENANT);
+    CHECK_INT((int64_t)(metric_sum(METRIC_KINDS_REFUSED) - refused), 0);
+    CHECK_INT(find_twice(&w, 1, "one more"), 0);
+    CHECK_INT((int64_t)(metric_sum(METRIC_KINDS_REFUSED) - refused), 1);
+    CHECK_INT(find_twice(&w, 2, "one more"), EVENT_KINDS_PER_TENANT + 1);
+    world_done(&w);
+}
+
+/* Also after a start, which counts the kinds by reading them. */
+TEST(tenants_that_fill_a_store_leave_every_other_its_first_combinations)
+{
+    enum { FURTHER = EVENT_KINDS_PER_TENANT - EVENT_KINDS_FIRST };
+    const int whole = EVENT_KINDS_MAX / FURTHER, rest = EVENT_KINDS_MAX % FURTHER;
+    struct kinds_world w = world_new();
+    int64_t last = 0;
+
+    for (int i = 0; i < whole; i++)
+        fill(&w, ++last, EVENT_KINDS_PER_TENANT);
+    fill(&w, ++last, EVENT_KINDS_FIRST + rest);
+    CHECK_INT(find_twice(&w, last, "one more"), 0);
+    event_kinds_free(w.kinds);
+    w.kinds = event_kinds_new();
+    CHECK_INT(find_twice(&w, last, "one more"), 0);
+    fill(&w, ++last, EVENT_KINDS_FIRST);
+    CHECK_INT(find_twice(&w, last, "one more"), 0);
+    world_done(&w);
+}
+
+TEST(combinations_that_come_once_hide_none_of_another_tenant)
+{
+    struct kinds_world w = world_new();
+    char source[32];
+
+    (void)find(&w, 2, "a", "b");
+    for (int i = 0; i < 20000; i++) {
         (void)snprintf(source, sizeof(source), "%d", i);
         (void)find(&w, 1, "a", source);
-        CHECK_INT(find(&w, 1, "a", source), i + 1);
     }
-    CHECK(db_commit(w.db, &err) == 0);
+    CHECK_INT(find(&w, 2, "a", "b") > 0, 1);
+    world_done(&w);
+}
+
+TEST(kinds_that_nothing_uses_are_dropped_and_the_others_stay)
+{
+    const uint8_t bits[1] = { 1U << 3 }; /* events have the third */
+    struct kinds_world w = world_new();
+    struct kinds_used used = { .bits = bits };
+    struct error err = { 0 };
+    size_t dropped;
+
+    fill(&w, 1, 4);
+    CHECK(event_kinds_begin_sweep(w.kinds, w.db, &used.below_no, &err) == 0);
+    CHECK_INT(used.below_no, 5);
+    CHECK_INT(find(&w, 1, "a", "1"), 2); /* used since then */
+    CHECK_INT(find_twice(&w, 1, "new"), 5);
+    CHECK(event_kinds_drop(w.kinds, w.db, &used, 1, &dropped, &err) == 0);
+    CHECK_INT((int64_t)dropped, 1);
+    CHECK(event_kinds_drop(w.kinds, w.db, &used, 10, &dropped, &err) == 0);
+    CHECK_INT((int64_t)dropped, 1);
     event_kinds_committed(w.kinds);
-    (void)find(&w, 1, "a", "one more");
-    CHECK_INT(find(&w, 1, "a", "one more"), 0);
-    (void)find(&w, 2, "a", "one more");
-    CHECK_INT(find(&w, 2, "a", "one more"), EVENT_KINDS_PER_TENANT + 1);
+    CHECK_INT(temp_db_int(w.db, &count_kinds, DB_NO_ARGS), 3);
+    CHECK_INT(find(&w, 1, "a", "1"), 2);
+    CHECK_INT(find(&w, 1, "a", "2"), 3);
+    CHECK_INT(find(&w, 1, "a", "new"), 5);
+    CHECK_INT(find_twice(&w, 1, "0"), 6); /* a new one, with a row of its own */
+    CHECK_INT(temp_db_int(w.db, &count_kinds, DB_NO_ARGS), 4);
+    world_done(&w);
+}
+
+TEST(a_drop_that_is_rolled_back_leaves_the_kinds_in_use)
+{
+    const uint8_t bits[1] = { 0 };
+    struct kinds_world w = world_new();
+    struct kinds_used used = { .bits = bits };
+    struct error err = { 0 };
+    size_t dropped;
+
+    fill(&w, 1, 2);
+    CHECK(event_kinds_begin_sweep(w.kinds, w.db, &used.below_no, &err) == 0);
+    CHECK(db_begin(w.db, &err) == 0);
+    CHECK(event_kinds_drop(w.kinds, w.db, &used, 10, &dropped, &err) == 0);
+    CHECK_INT((int64_t)dropped, 2);
+    db_rollback(w.db);
+    event_kinds_rolled_back(w.kinds);
+    CHECK_INT(find(&w, 1, "a", "0"), 1);
+    CHECK_INT(find(&w, 1, "a", "1"), 2);
+    CHECK_INT(temp_db_int(w.db, &count_kinds, DB_NO_ARGS), 2);
+    world_done(&w);
+}
+
+/* A tenant that dropped its many has room again, and leaves what it had to others. */
+TEST(dropped_kinds_leave_their_room)
+{
+    struct kinds_world w = world_new();
+    struct kinds_used used = { 0 };
+    struct error err = { 0 };
+    uint8_t *bits;
+    size_t dropped;
+
+    CHECK(!event_kinds_are_many(w.kinds));
+    fill(&w, 1, EVENT_KINDS_PER_TENANT);
+    CHECK(event_kinds_are_many(w.kinds));
+    CHECK_INT(find_twice(&w, 1, "one more"), 0);
+    CHECK(event_kinds_begin_sweep(w.kinds, w.db, &used.below_no, &err) == 0);
+    CHECK(!event_kinds_are_many(w.kinds));
+    used.bits = bits = mem_new((size_t)used.below_no / 8 + 1);
+    CHECK(event_kinds_drop(w.kinds, w.db, &used, EVENT_KINDS_PER_TENANT, &dropped, &err) == 0);
+    CHECK_INT((int64_t)dropped, EVENT_KINDS_PER_TENANT);
+    event_kinds_committed(w.kinds);
+    fill(&w, 1, EVENT_KINDS_PER_TENANT);
+    CHECK_INT(find_twice(&w, 1, "one more"), 0);
+    free(bits);
     world_done(&w);
 }
 
