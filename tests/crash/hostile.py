@@ -2,15 +2,20 @@
 
 A process of its own, so that its threads take no turns with the honest client's:
     hostile.py HOST PORT SLUG SECONDS [ATTACK...] < tokens, one per line, the workspace key first
-It prints, as JSON, how often each attack had which outcome. Without names it makes all attacks.
+Tokens that begin with mst_pat_ are those of an admin of the workspace. It prints, as JSON, how often
+each attack had which outcome. Without names it makes all attacks but those on handshakes, which need
+a server that speaks TLS: HOSTILE_TRUSTS names the file with its certificate.
 """
 
 import contextlib
+import functools
+import gzip
 import http.client
 import itertools
 import json
 import os
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -21,6 +26,40 @@ STRANGER = ("127.0.0.2", 0)  # the address without a key
 PAUSE_S = 0.05  # between two tries of one attacker: refusals are cheap to ask for
 MIB = 1 << 20
 RUN_BATCHES = 6  # of 3.2 MB each: more than a page of a narrative holds
+OF_ADMINS = "mst_pat_"
+TRACE = "0123456789abcdef" * 2  # stands for another one in each request
+
+
+@functools.cache
+def trace_of_spans(n, attributes):
+    """A request of OpenTelemetry, and the same trace in all of its spans."""
+    values = [{"key": f"name {i}", "value": {"stringValue": "x" * 20}} for i in range(attributes)]
+    nested = {"stringValue": "x"}
+    for _ in range(14):
+        nested = {"kvlistValue": {"values": [{"key": "k", "value": nested}]}}
+    at = time.time_ns()
+    spans = [
+        {"traceId": TRACE, "spanId": f"{i + 1:016x}", "name": f"span {i}", "startTimeUnixNano": str(at),
+         "endTimeUnixNano": str(at + 1000), "attributes": [*values, {"key": "deep", "value": nested}]}
+        for i in range(n)
+    ]  # fmt: skip
+    name = [{"key": "service.name", "value": {"stringValue": "agent-0"}}]
+    resource = {"resource": {"attributes": name}, "scopeSpans": [{"spans": spans}]}
+    return json.dumps({"resourceSpans": [resource]}).encode()
+
+
+@functools.cache
+def zeros():
+    """32 MiB in 150 KiB."""
+    return gzip.compress(bytes(32 * MIB), 1)
+
+
+def client_hello():
+    """The first bytes of a handshake."""
+    coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(coming, going, server_hostname="localhost").do_handshake()
+    return going.read()
 
 
 class Attack(threading.Thread):
@@ -42,7 +81,11 @@ class Attack(threading.Thread):
 
 class Field:
     def __init__(self, address, slug, tokens, seconds):
-        self.address, self.slug, self.tokens = address, slug, tokens
+        self.address, self.slug = address, slug
+        self.tokens = [token for token in tokens if not token.startswith(OF_ADMINS)]
+        self.admins = [token for token in tokens if token.startswith(OF_ADMINS)]
+        trusts = os.environ.get("HOSTILE_TRUSTS")
+        self.tls = ssl.create_default_context(cafile=trusts) if trusts else None
         self.until = time.monotonic() + seconds
         self.counts, self.lock = {}, threading.Lock()
         self.turn = itertools.count()
@@ -57,15 +100,22 @@ class Field:
         return self.tokens[next(self.turn) % len(self.tokens)]
 
     def connect(self, source=None):
-        made = socket.create_connection(self.address, timeout=30, source_address=source)
-        return contextlib.closing(made)
+        made = self.raw(source)
+        return contextlib.closing(self.tls.wrap_socket(made, server_hostname="localhost") if self.tls else made)
 
-    def ask(self, method, path, body=None, token=None, source=None):
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return self.send(method, path, json.dumps(body) if body else None, headers, source)
+    def raw(self, source=None):
+        return socket.create_connection(self.address, timeout=30, source_address=source)
+
+    def ask(self, method, path, body=None, token=None, source=None, headers=None):
+        bearer = {"Authorization": f"Bearer {token}"} if token else {}
+        sent = body if body is None or isinstance(body, bytes) else json.dumps(body)
+        return self.send(method, path, sent, {**bearer, **(headers or {})}, source)
 
     def send(self, method, path, text, headers, source):
-        connection = http.client.HTTPConnection(*self.address, timeout=60, source_address=source)
+        kind = http.client.HTTPConnection
+        if self.tls:
+            kind = functools.partial(http.client.HTTPSConnection, context=self.tls)
+        connection = kind(*self.address, timeout=60, source_address=source)
         with contextlib.closing(connection):
             connection.request(method, path, text, headers)
             answer = connection.getresponse()
@@ -140,16 +190,85 @@ class Field:
         path = "/api/v1/telemetry/business"
         return self.fill(lambda size: self.unfinished(path, self.token(), 2 * size, size), 5 * MIB)
 
+    def trace(self, n, attributes):
+        """In few bytes: what counts is what becomes of them."""
+        body = trace_of_spans(n, attributes).replace(TRACE.encode(), uuid.uuid4().hex.encode())
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        return self.ask("POST", "/v1/traces", gzip.compress(body, 1), self.token(), headers=headers)
+
+    def bomb(self):
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        path = ("/v1/traces", "/v1/logs", "/api/v1/telemetry/batch")[next(self.turn) % 3]
+        return self.ask("POST", path, zeros(), self.token(), headers=headers)
+
+    def ask_tool(self, name, **arguments):
+        params = {"name": name, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers = {"Accept": "application/json, text/event-stream"}
+        return self.ask("POST", "/mcp", message, self.token(), headers=headers)
+
+    def use_tools(self):
+        tools = (
+            ("list_runs", {"limit": 1000}),
+            ("get_run_events", {"run_id": self.run_id, "limit": 1000}),
+            ("get_kpi_breakdown", {"metric": "m", "by": "a"}),
+            ("list_agents", {}),
+        )
+        name, arguments = tools[next(self.turn) % len(tools)]
+        return self.ask_tool(name, **arguments)
+
+    def search(self):
+        """Texts that nearly match, in messages that are one letter again and again."""
+        q = "x" * 60 + uuid.uuid4().hex[:4]
+        paths = (f"dashboard/runs?limit=1000&q={q}", f"dashboard/facets?q={q}", "workflows",
+                 f"runs/{self.run_id}/events?q={q}", f"runs/{self.run_id}/timeline",
+                 "dashboard/totals", "metrics", "agents")  # fmt: skip
+        return self.read(paths[next(self.turn) % len(paths)])
+
+    def come_and_go(self):
+        """A stream whose client leaves as soon as it has begun."""
+        with self.connect() as connection:
+            connection.sendall(self.get("stream"))
+            return connection.recv(12)[9:12].decode()
+
+    def change(self):
+        """Each change that an admin may make, large where it may be."""
+        n, slug = next(self.turn), f"/api/v1/tenants/{self.slug}"
+        rules = [{"key": f"m{i}", "above": i} for i in range(50)]
+        changes = (
+            ("PUT", f"/values/key-{n % 900}", {"value": "x" * 4000}),
+            ("PUT", f"/secrets/secret-{n % 900}", {"value": "x" * 4000}),
+            ("POST", "/keys", {"label": f"key {n}"}),
+            ("POST", "/webhooks", {"url": f"https://hooks.invalid/{n}"}),
+            ("POST", "/invitations", {"email": f"person-{n}@example.com", "role": "member"}),
+            ("POST", "/users", {"email": f"user-{n}@example.com", "role": "member"}),
+            ("PUT", "/rules", {"kpis": rules}),
+            ("PUT", f"/agents/agent-{n % 20}/document", {"document": "x" * 500_000}),
+            ("PUT", "/command-policy", {"mode": "enforce", "allow": [f"command {i}" for i in range(1000)]}),
+            ("GET", "/audit/verify", None),
+            ("GET", "/keys", None),
+            ("POST", "/runs/rebuild", None),
+        )
+        method, path, body = changes[n % len(changes)]
+        return self.ask(method, slug + path, body, self.admins[n % len(self.admins)])
+
+    def half_a_trace(self):
+        path = "/v1/traces"
+        return self.fill(lambda size: self.unfinished(path, self.token(), 2 * size, size), 5 * MIB)
+
     def read(self, path):
         return self.ask("GET", f"/api/v1/tenants/{self.slug}/{path}", token=self.token())
+
+    def get(self, path):
+        return (
+            f"GET /api/v1/tenants/{self.slug}/{path} HTTP/1.1\r\nHost: x\r\n"
+            f"Authorization: Bearer {self.token()}\r\n\r\n"
+        ).encode()
 
     def read_nothing(self, path):
         with self.connect() as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection.sendall(
-                f"GET /api/v1/tenants/{self.slug}/{path} HTTP/1.1\r\nHost: x\r\n"
-                f"Authorization: Bearer {self.token()}\r\n\r\n".encode()
-            )
+            connection.sendall(self.get(path))
             status = connection.recv(12)[9:12].decode()
             if status == "200":
                 self.wait(20)
@@ -202,6 +321,45 @@ class Field:
         body = {"email": "nobody@example.com", "password": uuid.uuid4().hex}
         return self.ask("POST", "/api/v1/auth/login", body, source=STRANGER)
 
+    def ask_for_links(self):
+        """Links that lead in, asked for and tried out."""
+        n = next(self.turn)
+        path, body = (
+            ("forgot", {"email": f"person-{n % 50}@example.com"}),
+            ("link", {"token": f"mst_inv_{uuid.uuid4().hex}"}),
+            ("link/accept", {"token": f"mst_inv_{uuid.uuid4().hex}", "password": uuid.uuid4().hex}),
+            ("oidc/begin", {}),
+            ("oidc/complete", {"code": uuid.uuid4().hex, "state": uuid.uuid4().hex}),
+        )[n % 5]
+        return self.ask("POST", f"/api/v1/auth/{path}", body, source=STRANGER)
+
+    def begun_handshake(self, pieces, pause):
+        """Sends the beginning of a handshake in so many pieces, and waits to be cut off."""
+        with contextlib.closing(self.raw(STRANGER)) as connection:
+            hello = client_hello()
+            size = -(-len(hello) // pieces)
+            for at in range(0, len(hello) // 2 if pieces == 1 else len(hello), size):
+                connection.sendall(hello[at : at + (size if pieces > 1 else len(hello) // 2)])
+                self.wait(pause)
+            connection.settimeout(max(1.0, min(30, self.until - time.monotonic())))
+            while connection.recv(4096):
+                pass
+            return "closed"
+
+    def no_handshake(self):
+        with contextlib.closing(self.raw(STRANGER)) as connection:
+            connection.sendall(os.urandom(16384))
+            while connection.recv(4096):
+                pass
+            return "closed"
+
+    def handshakes(self):
+        """Each a whole one, without a session to resume, and nothing after it."""
+        for _ in range(20):
+            with self.connect(STRANGER):
+                pass
+        return "done"
+
     def hoard(self):
         held = []
         with contextlib.suppress(OSError):
@@ -237,7 +395,24 @@ class Field:
             (2, "guess a token", self.guess),
             (2, "guess a password", self.sign_in),
             (1, "hoard connections", self.hoard),
+            (2, "spans", lambda: self.trace(900, 10)),
+            (1, "spans with many attributes", lambda: self.trace(20, 950)),
+            (3, "gzip bomb", self.bomb),
+            (4, "half a trace", self.half_a_trace),
+            (3, "use tools", self.use_tools),
+            (3, "search", self.search),
+            (2, "streams that come and go", self.come_and_go),
+            (2, "ask for links", self.ask_for_links),
         ]
+        if self.admins:
+            kinds.append((3, "change as an admin", self.change))
+        if self.tls:
+            kinds += [
+                (40, "half a handshake", lambda: self.begun_handshake(1, 0)),
+                (20, "slow handshake", lambda: self.begun_handshake(40, 1)),
+                (4, "no handshake", self.no_handshake),
+                (4, "handshakes", self.handshakes),
+            ]
         return [Attack(self, name, once) for n, name, once in kinds for _ in range(n)]
 
 

@@ -65,7 +65,7 @@ LIFTS = {
         ("app/assemble.c", ".log_max_bytes = settings->wal_max_bytes,",
          f'.log_max_bytes = {lifted("A7", "0")}settings->wal_max_bytes),'),
     ],
-    "A8": [  # neither a floor of free space nor a quota; old alerts and repeated entries stay
+    "A8": [  # neither a floor of free space nor a quota; old alerts, empty totals and repeated entries stay
         ("engine/space.c", "set_low(s, free_bytes <",
          'set_low(s, !bound_is_lifted("A8") && free_bytes <'),
         ("features/agents/over_quota.c", "return tenant_is_over_quota(",
@@ -75,6 +75,12 @@ LIFTS = {
          '    if (bound_is_lifted("A8"))\n        c->options.keep = INT64_MAX;'),
         ("features/agents/config/handouts.c", "return found;",
          'return found && !bound_is_lifted("A8");'),
+        ("features/access/hooks.c", "rate_take(call->tenant->changes, TENANT_CHANGES_MAX,",
+         f'rate_take(call->tenant->changes, {lifted("A8", "1000000")}TENANT_CHANGES_MAX),'),
+        ("features/kpis/report_store.c", "if (rows->n_values == 0 && rows->n_breakdowns == 0)",
+         'if (rows->n_values == 0 && rows->n_breakdowns == 0 && !bound_is_lifted("A8"))'),
+        ("features/kpis/rollups.c", "list->items[i]->stored.n > 0 ?",
+         '(bound_is_lifted("A8") || list->items[i]->stored.n > 0) ?'),
     ],
     "A9": [  # a key rotates as often as it likes
         ("features/access/key_routes.c", ".per_hour_max = settings->key_rotations_per_hour",

@@ -118,8 +118,8 @@ def test_the_answer_is_the_same_bytes_in_both_stores(tenant):
 
 
 def test_the_run_id_is_answered_in_its_one_spelling(tenant):
-    assert post(tenant, report(run_id="{" + RUN.upper() + "}"))["run_id"] == RUN
-    post(tenant, report(run_id=RUN.replace("-", "")))
+    assert post(tenant, report(run_id="{" + RUN.upper() + "}", metrics={"k": 1}))["run_id"] == RUN
+    post(tenant, report(run_id=RUN.replace("-", ""), metrics={"k": 1}))
     rows = stored(tenant.server, f"SELECT run_id FROM business_runs WHERE {of_tenant(tenant)}")
     assert rows == [{"run_id": RUN}]
 

@@ -64,6 +64,43 @@ def test_racing_reports_leave_the_totals_of_their_values(tenant):
         assert abs(told[key]["value"] - expected) < 1e-6
 
 
+def test_a_report_that_moves_to_another_day_leaves_no_totals_behind(tenant):
+    """The quota counts values alone: totals that stayed could be stored without end."""
+    run, days = str(uuid.uuid4()), 30
+    report(tenant.client, str(uuid.uuid4()), T0, {"k0": 5})
+    for day in range(days):
+        report(tenant.client, run, T0 + day * DAY, {"k0": 1, "k1": day, "k2": "text"})
+    totals = stored(tenant.server, "SELECT s.key, r.level, r.start FROM business_rollups r"
+                                   " JOIN business_series s ON s.series_no = r.series_no"
+                                   f" WHERE r.{of_tenant(tenant)} ORDER BY key, level, start")  # fmt: skip
+    last = T0 + (days - 1) * DAY
+    expected = [("k0", level, start) for level in (0, 1) for start in (T0, last)]
+    expected += [(key, level, last) for key in ("k1", "k2") for level in (0, 1)]
+    assert [tuple(row.values()) for row in totals] == expected
+    assert [row["key"] for row in json.loads(summary(tenant))["kpis"]] == ["k0"]
+
+
+def test_a_report_of_nothing_takes_no_room_but_says_the_version(tenant):
+    """The quota counts values and breakdowns alone."""
+    run, other = str(uuid.uuid4()), str(uuid.uuid4())
+
+    def runs():
+        columns = "run_id, agent_version, timestamp"
+        return stored(tenant.server, f"SELECT {columns} FROM business_runs WHERE {of_tenant(tenant)}")
+
+    def tell(run, at, version, metrics):
+        answer = tenant.client.post(BUSINESS, {"agent_name": "a", "run_id": run, "timestamp": moment(at),
+                                               "agent_version": version, "metrics": metrics})  # fmt: skip
+        assert answer.status == 202, answer.body
+
+    tell(other, T0, "1", {})
+    assert runs() == []
+    tell(run, T0 + HOUR, "1", {"k": 1})
+    tell(run, T0 + 2 * HOUR, "2", {})
+    tell(run, T0, "0", {})
+    assert runs() == [{"run_id": run, "agent_version": "2", "timestamp": T0 + 2 * HOUR}]
+
+
 def execute(server, statements):
     if server.database:
         run_sql(server.database, "; ".join(statements))

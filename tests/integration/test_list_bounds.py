@@ -1,8 +1,11 @@
 """What a tenant may create of each kind has an end, and the largest list can be read."""
 
 import json
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from people import platform_admin, tenant_person
 from stored import of_tenant, stored
 from test_checksums import alter
 from waiting import until
@@ -117,3 +120,32 @@ def test_the_oldest_closed_alerts_make_room_for_new_ones(own_server, clock):
 
     until(has_looked)
     assert closed() == "alt_1000252"
+
+
+@pytest.mark.administered
+def test_the_people_of_a_workspace_make_600_changes_in_a_minute(own_server, clock):
+    """Each is an entry of the audit log, which no quota counts. One that changes nothing counts too."""
+    tenant, other = own_server.add_tenant(), own_server.add_tenant()
+    people, limit = [tenant_person(tenant, "admin") for _ in range(4)], 600
+
+    def change(person, whose=tenant):
+        return person.request("PATCH", whose.path("catalog/none"), {"secret": True})
+
+    def change_often(person):
+        return Counter(change(person).status for _ in range(limit // len(people) + 1))
+
+    with ThreadPoolExecutor(len(people)) as pool:
+        statuses = sum(pool.map(change_often, people), Counter())
+    assert statuses == {404: limit, 429: len(people)}
+    refused = change(people[0])
+    assert "600 changes in 60 seconds" in refused.json()["detail"]
+    assert 1 <= int(refused.headers["Retry-After"]) <= 61
+    key = people[0].get(tenant.path("keys")).json()["keys"][0]["key_id"]
+    assert people[0].request("DELETE", tenant.path(f"keys/{key}")).status == 200  # always
+    assert people[0].get(tenant.path("values")).status == 200
+    assert change(tenant_person(other, "admin"), other).status == 404  # nobody else is touched
+    assert change(platform_admin(own_server)).status == 404
+    clock.advance(61)
+    assert change(people[0]).status == 404
+    for person in people:
+        person.close()

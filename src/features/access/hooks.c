@@ -13,6 +13,8 @@
 #include "features/access/users/cookies.h"
 #include "features/access/users/sessions.h"
 
+enum { TENANT_CHANGES_MAX = 600 }; /* per rate window */
+
 static int identify_caller(struct api_call *call, struct error *err)
 {
     if (auth_identify(call, err) != 0)
@@ -126,6 +128,34 @@ static int check_caller(struct api_call *call, struct error *err)
     return session_check(call, err) != 0 ? -1 : check_rate(call, err);
 }
 
+/* Each is an entry of the audit log, which is kept for ever and which no quota counts. What removes
+ * something is let through: there must be something to remove, and a key can always be revoked. */
+static bool is_counted_change(const struct api_call *call)
+{
+    const struct route *route = call->route;
+
+    return route->audit != NULL && route->method != METHOD_GET && route->method != METHOD_DELETE &&
+           call->tenant != NULL && call->user != NULL && !call->user->is_platform_admin;
+}
+
+static int authorize_caller(struct api_call *call, struct error *err)
+{
+    struct rate_verdict verdict;
+
+    if (auth_authorize(call, err) != 0)
+        return -1;
+    if (!is_counted_change(call))
+        return 0;
+    verdict = rate_take(call->tenant->changes, TENANT_CHANGES_MAX, clock_mono_us());
+    if (verdict.allowed)
+        return 0;
+    call->rate.reset_s = verdict.reset_s;
+    return call_refuse(call, err, 429,
+                       "The people of this workspace made %lld changes in %d seconds, which is the "
+                       "limit for all of them together",
+                       (long long)verdict.limit, RATE_WINDOW_S);
+}
+
 /* A user counts for the tenant of the path when they have a role there. */
 static struct budget *budget_of_user(const struct api_call *call)
 {
@@ -191,6 +221,6 @@ const struct api_hooks access_hooks = {
     .budget_of = budget_of_caller,
     .named_address = named_address,
     .look_up = auth_look_up,
-    .authorize = auth_authorize,
+    .authorize = authorize_caller,
     .log_caller = log_caller,
 };

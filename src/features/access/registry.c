@@ -35,6 +35,11 @@ struct registry *registry_new(struct budgets *budgets)
     return r;
 }
 
+static void free_window(void *window)
+{
+    rate_window_free(window);
+}
+
 static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t number)
     REQUIRES(r->lock)
 {
@@ -45,6 +50,8 @@ static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t
         tenant->id = row->tenant_id;
         tenant->slug = arena_copy(&r->arena, row->slug);
         budget_init(&tenant->budget, &r->budgets->tenant_level, &r->budgets->service);
+        tenant->changes = rate_window_new(tenant->slug);
+        arena_defer(&r->arena, free_window, tenant->changes);
         map_put(&r->tenants, tenant->slug, tenant);
         map_put(&r->tenants_by_id, registry_id(&tenant->id), tenant);
     }

@@ -42,6 +42,7 @@ struct tenant_entry {
     _Atomic int64_t stored_bytes; /* what they take, as far as this process knows */
     atomic_bool run_failed;       /* alerts on failed runs are enabled */
     struct budget budget;         /* what its callers hold */
+    struct rate_window *changes;  /* by its people, on this node */
     int64_t loaded;               /* internal: number of the last load that included it */
 };
 

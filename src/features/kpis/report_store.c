@@ -39,6 +39,11 @@ static const struct db_query ensure_run = {
     .postgres = "INSERT INTO business_runs (" RUN_COLUMNS ", run_no) OVERRIDING SYSTEM VALUE"
                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)" KEEP_NEWER,
 };
+/* A report without values has no row of its own: no one could read it, and no quota counts it. */
+static const struct db_query update_run = {
+    .sql = "UPDATE business_runs SET timestamp = $4, agent_version = $5, workflow_run_id = $6,"
+           " checksum = $7 WHERE tenant_id = $1 AND agent_id = $2 AND run_id = $3 AND timestamp <= $4",
+};
 /* An equal value is not written again: it keeps the time of its first arrival. */
 #define PUT_VALUE                                                                                  \
     "INSERT INTO business_values (tenant_id, run_no, key, full_key, agent_id, timestamp,"          \
@@ -461,6 +466,9 @@ int store_business_put(struct db *db, const struct report_key *place,
     struct putting p = { .place = place, .rows = rows, .old = rows->old };
 
     args[COUNT_OF(args) - 2] = row_sum_of(&business_run_sum, args);
+    *ret_replaced = 0;
+    if (rows->n_values == 0 && rows->n_breakdowns == 0)
+        return db_run(db, &update_run, (struct db_args){ args, COUNT_OF(args) - 1 }, err);
     if (db_exec(db, &ensure_run, DB_ARGS_OF(args), db_read_int, &p.run_no, err) != 0)
         return -1;
     if (put_values(db, &p, rollups, err) != 0 || put_breakdowns(db, &p, err) != 0)

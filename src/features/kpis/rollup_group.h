@@ -32,6 +32,7 @@ struct rollups {
     size_t n_series, series_capacity;
     struct rollup_list levels[ROLLUP_LEVELS];
     struct rollup_list unknown; /* of the level being settled: without a maximum or last value */
+    struct rollup_list kept, empty; /* the same: those with values, and the others */
 };
 
 /* Finds the number of each series and inserts new ones; in PostgreSQL also locks them, always in
@@ -45,6 +46,10 @@ int rollup_rows_load(struct db *db, struct rollups *r, const struct rollup_list 
 /* Writes `stored` of each bucket. */
 int rollup_rows_save(struct db *db, struct rollups *r, const struct rollup_list *list,
                      struct error *err) MUST_CHECK;
+
+/* Deletes what is stored of each bucket. */
+int rollup_rows_delete(struct db *db, struct rollups *r, const struct rollup_list *list,
+                       struct error *err) MUST_CHECK;
 
 /* Searches the maximum and the last value of each bucket into `found`: of an hour by indexes of its
  * values, of a day among its hours. */

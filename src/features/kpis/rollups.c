@@ -29,6 +29,8 @@ void rollups_free(struct rollups *r)
     for (size_t i = 0; i < ROLLUP_LEVELS; i++)
         free((void *)r->levels[i].items);
     free((void *)r->unknown.items);
+    free((void *)r->kept.items);
+    free((void *)r->empty.items);
     free(r);
 }
 
@@ -192,7 +194,12 @@ static int settle_level(struct rollups *r, struct db *db, enum rollup_level leve
     if (r->unknown.n > 0 && (rollup_rows_find(db, r, level, &r->unknown, err) != 0 ||
                              apply_found(r, db, level, err) != 0))
         return -1;
-    return rollup_rows_save(db, r, list, err);
+    r->kept.n = r->empty.n = 0;
+    for (size_t i = 0; i < list->n; i++)
+        list_add(list->items[i]->stored.n > 0 ? &r->kept : &r->empty, list->items[i]);
+    if (rollup_rows_save(db, r, &r->kept, err) != 0)
+        return -1;
+    return rollup_rows_delete(db, r, &r->empty, err);
 }
 
 /* Hours first: a day's maximum and last value are searched among them. */

@@ -192,7 +192,7 @@ TEST(version_and_workflow_are_those_of_the_newest_report)
     struct world w;
 
     world_init(&w);
-    put(&w, 2, "\"agent_version\":\"2\",\"workflow_run_id\":\"w\"", 1);
+    put(&w, 2, "\"agent_version\":\"2\",\"workflow_run_id\":\"w\",\"metrics\":{\"k\":1}", 1);
     put(&w, 1, "\"agent_version\":\"1\",\"workflow_run_id\":\"v\"", 2);
     CHECK_STR(world_rows(&w, &all_runs, DB_NO_ARGS), "1 " RUN " 2 w at 2000000");
     put(&w, 3, "\"agent_version\":\"3\"", 3);
