@@ -5,7 +5,7 @@
     run.py --markdown   the table of the last run, for docs/BENCHMARKS.md
     run.py --keep       makes the last results bench/baseline.json, which later runs are held against
 
-FULL=1 uses 3,000,000 stored events, 1,000,000 business values and longer rounds. Writes build/bench/results.json,
+KEEP=1 does that at the end of a run. FULL=1 uses 3,000,000 stored events, 1,000,000 business values and longer rounds. Writes build/bench/results.json,
 and a line of build/bench/history.jsonl.
 """
 
@@ -121,6 +121,8 @@ def main():
           f"load before the start {load:.1f}")  # fmt: skip
     for sentence in history.changes(rows, history.load()):
         print(sentence)
+    if os.environ.get("KEEP"):
+        history.keep(results)
     return 1 if missed else 0
 
 
