@@ -1,4 +1,7 @@
-/* budgets.c - the limits of all shares, from the settings.
+/* budgets.c - the limits of bodies, replies, connections and streams, from the settings.
+ *
+ * Those of the queues are in engine/engine.c (limit_shares()), that of exports is in
+ * features/export/feature.c.
  *
  * A setting gives what the service may hold, and mostly what a tenant may hold. Parts of that are
  * for single keys, for callers without a key, and for small takes. docs/OPERATIONS.md has them all.

@@ -13,6 +13,12 @@ enum {
     STRINGS = 7,     /* list_strings(): six strings and a NULL */
 };
 
+/* A string that list_strings() does not list would stay in memory that is freed. */
+static_assert(
+    sizeof(struct run_state) == (STRINGS - 1) * sizeof(struct str) + 3 * sizeof(struct run_moment) +
+                                    2 * sizeof(struct opt_int) + 5 * sizeof(int64_t),
+    "struct run_state has changed: list a new string in list_strings(), then mend this sum");
+
 struct slot {
     uint64_t hash;
     int64_t tenant_id, run_no; /* run_no 0: free */

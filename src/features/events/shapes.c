@@ -16,6 +16,9 @@ static const char *const run_order_names[] = { "started", "duration", "records",
                                                "status",  "agent",    "version", "error",
                                                "tokens",  "cost",     NULL };
 
+/* What run_cursor_format() writes. */
+#define RUN_CURSOR_PATTERN "^[0-9A-Za-z]{11}[0-9a-f-]{36}[0-9A-Za-z]{6}$"
+
 bool runs_query_is_sorted(const struct runs_query *query)
 {
     return query->order != 0 || query->ascending;
@@ -189,10 +192,10 @@ SHAPE_END(run_listed_shape, "RunListItem", .doc = "A run, with its steps if requ
 #define OWNER struct run_list
 SHAPE_BEGIN(run_list_shape)
     { LIST(runs, run_listed_shape), .flags = F_REQUIRED, .doc = "Newest start first." },
-    { STR(next), .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page; a short page may have one too. Null: last page." },
+    { STR(next), .pattern = RUN_CURSOR_PATTERN, .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page; a short page may have one too. Null: last page." },
     { TIME(examined_since), .flags = F_OMIT, .doc = "Only of a sorted list that is not made of all matching runs: the start of the oldest run that was examined." },
 SHAPE_END(run_list_shape, "RunList", .doc = "A page of runs.",
-          .example = EXAMPLE({"next": "1768469400000000.42"}));
+          .example = EXAMPLE({"next": "0086AtWLjM03f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b06xuaQ"}));
 #undef OWNER
 
 #define OWNER struct run_narrative
@@ -212,7 +215,7 @@ SHAPE_BEGIN(runs_query_shape)
     { STR(since),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
     { STR(until),           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now." },
     { INT(limit),           .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
-    { STR(cursor),          .pattern = "^[0-9A-Za-z]{11}[0-9a-f-]{36}[0-9A-Za-z]{6}$", .flags = F_NULL, .doc = "The next of the previous page." },
+    { STR(cursor),          .pattern = RUN_CURSOR_PATTERN, .flags = F_NULL, .doc = "The next of the previous page." },
     { STR(agent_name),      .flags = F_NULL, .doc = "Only runs of this agent." },
     { ENUM(status),         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status." },
     { STR(workflow_run_id), .flags = F_NULL, .doc = "Only runs of this workflow." },

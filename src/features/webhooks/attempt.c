@@ -171,7 +171,7 @@ static const char *prepare_post(struct attempt *f)
     signature = webhook_signature(secrets, f->n_secrets, f->delivery.message.message_id, now_s,
                                   f->body, &f->arena);
     if (str_is_null(signature))
-        return "stored webhook secret has the wrong length";
+        return "stored webhook secret is malformed";
     add_header(f, STR_LIT("Content-Type: application/json"));
     add_header(f, STR_LIT("Expect:"));
     add_header(

@@ -79,7 +79,7 @@ const struct command webhook_commands[] = {
       .method = METHOD_PATCH, .path = WEBHOOK, .body_text = "{\"enabled\":false}",
       .line = "webhook '{id}' disabled" },
     { "webhook", "rotate", .args = { WEBHOOK_ARG }, .options = OPTIONS(TENANT_OPTION),
-      .help = "create a new secret and print it; the old one also signs for another day",
+      .help = "create a new secret and print it; the old one also signs for a day, unless it is rotated again",
       .examples = "muster webhook rotate whk_8hJk2LmN4pQr6StU --tenant acme",
       .method = METHOD_PATCH, .path = WEBHOOK, .body_text = "{\"rotate_secret\":true}",
       .answer = &webhook_shape, .line = "{secret}" },

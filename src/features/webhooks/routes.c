@@ -196,7 +196,7 @@ const struct route webhook_routes[] = {
       .description = "The answer holds the signing secret, which is shown only this once. The URL must be https and lead to a public address." },
     { ROUTE(PATCH, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .handler = check_changed_webhook, .change = set_webhook, .topic = CHANGE_NOTHING, .params = &webhook_path_shape, .body = &webhook_patch_shape, .answer = &webhook_shape, .audit = "webhook.set",
       .id = "update_webhook", .summary = "Change a webhook",
-      .description = "Disabling it cancels pending deliveries. A new secret signs beside the old one for a day." },
+      .description = "Disabling it cancels pending deliveries. A new secret signs beside the old one for a day, unless it is rotated again." },
     { ROUTE(DELETE, "/api/v1/tenants/{slug}/webhooks/{webhook_id}", ADMIN, 200), .handler = begin_remove_webhook, .change = remove_webhook, .topic = CHANGE_NOTHING, .params = &webhook_path_shape, .answer = &webhook_list_shape, .audit = "webhook.remove",
       .id = "delete_webhook", .summary = "Delete a webhook",
       .description = "Its deliveries are deleted too." },

@@ -116,7 +116,7 @@ SHAPE_BEGIN(webhook_patch_shape)
     { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .flags = F_NULL, .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run." },
     { STR(label),      .max = LABEL_MAX, .flags = F_NULL, .doc = "What the webhook is for." },
     { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries." },
-    { BOOL(rotate_secret),               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day." },
+    { BOOL(rotate_secret),               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day, unless it is rotated again: then it ends at once." },
 SHAPE_END(webhook_patch_shape, "WebhookPatch", .doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch,
           .example = EXAMPLE({"label": "On call", "enabled": true}));
 #undef OWNER

@@ -21,6 +21,15 @@ TEST(a_cursor_comes_back_as_it_went_out)
     }
 }
 
+/* So that a stranger who copies it gets a page. */
+TEST(the_cursor_of_the_documented_example_is_one)
+{
+    struct run_cursor back;
+
+    CHECK(run_cursor_parse(STR_LIT("0086AtWLjM0" ID "06xuaQ"), &back));
+    CHECK(back.start_at == 1768469400000000);
+}
+
 /* Also one that names the same place in other digits: what parses is what was given. */
 TEST(no_other_text_is_a_cursor)
 {

@@ -41,7 +41,7 @@ TEST(an_attempt_with_a_malformed_secret_fails)
     const char *wrong = attempt_prepare(f, &options);
 
     CHECK(wrong != NULL);
-    CHECK_STR(str_of(wrong), "stored webhook secret has the wrong length");
+    CHECK_STR(str_of(wrong), "stored webhook secret is malformed");
     CHECK(f->headers == NULL);
     attempt_free(f);
 }
