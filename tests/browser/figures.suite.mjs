@@ -377,6 +377,55 @@ describe("fleet, business and cost", () => {
         await close(page);
     });
 
+    /** KPIs whose axes are hard to draw, each with the same number of values. */
+    const ODD = { debt: -123_456_789, vast: 1.7e308, abyss: -1.7e308, still: 91.2, tiny: 1e-300, naught: 0 };
+
+    async function sendOdd() {
+        const odd = server.addTenant("odd-figures", ADMIN);
+        await server.send(odd, "/api/v1/agents/register", {
+            agent_name: "odd",
+            business_kpis: Object.keys(ODD).map((key) => ({ key, label: key, unit: "money:EUR", agg: "avg" })),
+        });
+        for (let day = 1; day <= 5; day++)
+            await server.send(odd, "/api/v1/telemetry/business", {
+                agent_name: "odd",
+                run_id: randomUUID(),
+                timestamp: new Date(Date.now() - day * DAY_MS).toISOString(),
+                metrics: ODD,
+            });
+    }
+
+    /** Notes what is written at the left of a plot: labels are drawn, so they are not in the page. */
+    const noteLabels = () => {
+        window.labels = [];
+        const draw = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            if (this.textAlign === "right") window.labels.push(text);
+            return draw.call(this, text, ...rest);
+        };
+    };
+
+    test("constant, negative, huge and tiny values have an axis that can be read, with zero", async () => {
+        await sendOdd();
+        const page = await open("/t/odd-figures/business?range=30d", {});
+        await page.addInitScript(noteLabels);
+        for (const key of Object.keys(ODD)) {
+            await page.goto("about:blank");
+            const kpi = encodeURIComponent(`odd/${key}`);
+            await page.goto(`${server.url}/#/t/odd-figures/business?range=30d&bucket=day&kpi=${kpi}`);
+            await page.waitForFunction(() => window.labels?.length > 0);
+            const labels = await page.evaluate(() => [...new Set(window.labels)].filter((text) => text !== ""));
+            const what = `${key}: ${labels.join(" ")}`;
+            assert.ok(labels.length >= 2 && labels.length <= 12, what);
+            assert.ok(labels.some((text) => !/[1-9]/.test(text)), `no zero: ${what}`);
+            assert.ok(labels.every((text) => text.length <= 14), what);
+            if (ODD[key] === 0) continue;
+            const others = labels.filter((text) => /[1-9]/.test(text));
+            assert.equal(others.every((text) => /^[-−]/.test(text)), ODD[key] < 0, what);
+        }
+        await close(page);
+    });
+
     test("a period is exported as a file", async () => {
         const page = await open("/t/figures/cost");
         await page.getByRole("button", { name: "Export" }).click();

@@ -66,6 +66,9 @@ const VALUES = [
     [1_310_000, "money:EUR", "€1.31M"],
     [1.7e308, "count", "1.7E308"],
     [-1.7e308, "money:EUR", "-€1.7E308"],
+    [1e-300, "money:EUR", "€1E-300"],
+    [1e-300, "count", "1E-300"],
+    [-2.5e-10, "money:USD", "-$2.5E-10"],
     [5, "money:beans", "5 beans"],
     [7, "boxes", "7 boxes"],
     ["calm", "count", "calm"],
@@ -193,4 +196,17 @@ test("short labels of ids differ", () => {
         [ids[3], ids[3]], // its ends do not tell it from the next
         [ids[4], ids[4]],
     ]);
+});
+
+test("a mark stays at its periods when a live chart gets new ones and loses old ones", () => {
+    const hours = (first, n) => Array.from({ length: n }, (_, i) => (first + i) * 3600);
+    assert.deepEqual(scale.markOf(hours(0, 5), 3600, 3 * 3600), { first: 1, last: 3, at: 3 });
+    assert.deepEqual(scale.markOf(hours(1, 5), 3600, 3 * 3600), { first: 0, last: 2, at: 2 });
+    assert.deepEqual(scale.markOf(hours(1, 5), 3 * 3600, 3600), { first: 0, last: 2, at: 0 });
+    assert.deepEqual(scale.markOf(hours(3, 5), 3600, 3 * 3600), { first: 0, last: 0, at: 0 });
+    assert.equal(scale.markOf(hours(4, 5), 3600, 3 * 3600), null, "all of it is gone");
+    assert.equal(scale.markOf(hours(0, 2), 2 * 3600, 3 * 3600), null, "another time was chosen");
+    assert.equal(scale.markOf([], 0, 0), null);
+    const days = [0, 86_400];
+    assert.deepEqual(scale.markOf(days, 3600, 86_400 + 3600), { first: 0, last: 1, at: 1 });
 });

@@ -217,6 +217,80 @@ describe("time", () => {
         await close(page);
     });
 
+    /** Leaves the first periods out of the totals once asked, as when time passes while a page is open. */
+    async function losePeriods(page) {
+        let lost = 0;
+        await page.route("**/dashboard/totals?*", async (route) => {
+            const headers = { ...route.request().headers() };
+            delete headers["if-none-match"];
+            const response = await route.fetch({ headers });
+            const totals = await response.json();
+            await route.fulfill({ response, json: { ...totals, periods: totals.periods.slice(lost) } });
+        });
+        return async (n) => {
+            lost = n;
+            const [run] = runsOf("fresh", 1);
+            await sendRuns(server, tenant, [run]);
+        };
+    }
+
+    test("what is marked stays marked when a live chart moves on and a pointer passes by", async () => {
+        const places = [["overview?range=30d", ".columns-of"], ["agents/fresh?tab=activity&range=30d", ".u-over"]];
+        for (const [place, area] of places) {
+            const page = await open(`/t/timely/${place}`, {});
+            await page.getByText("Live", { exact: true }).waitFor();
+            const figure = page.getByRole("figure", { name: "Runs per day by status" });
+            await figure.locator(area).waitFor();
+            const moveOn = await losePeriods(page);
+            await figure.locator(".plot").focus();
+            for (const key of ["Home", ...Array(9).fill("ArrowRight"), "Shift+ArrowRight"])
+                await page.keyboard.press(key);
+            const said = figure.locator('[role="status"]');
+            await said.getByText("Marked:").waitFor();
+            const before = await said.innerText();
+            await figure.locator("summary").evaluate((summary) => summary.click());
+            const rows = figure.locator("tbody tr");
+            await rows.nth(25).waitFor();
+            const periods = await rows.count();
+            await moveOn(3);
+            await page.waitForFunction(
+                (n) => document.querySelector("figure.chart tbody").rows.length === n,
+                periods - 3,
+            );
+            assert.equal(await said.innerText(), before, `${place}: another period is marked`);
+            const box = await figure.locator(area).boundingBox();
+            await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+            await page.mouse.move(box.x + box.width / 2, 1);
+            await page.mouse.move(box.x + box.width / 2, 2);
+            assert.equal(await said.innerText(), before, `${place}: a pointer cleared it`);
+            await page.keyboard.press("Enter");
+            await page.waitForURL(/range=.*%2F/);
+            const first = new Date(rangeOf(page)[0]).getUTCDate();
+            assert.match(before.split("Marked: ")[1], new RegExp(`^${first} `), `${place}: what is shown`);
+            await close(page);
+        }
+    });
+
+    test("what a mouse marks is shown when the chart is drawn again meanwhile", async () => {
+        const page = await open("/t/timely/agents/fresh?tab=activity&range=30d");
+        await page.getByText("Live", { exact: true }).waitFor();
+        const figure = page.getByRole("figure", { name: "Runs per day by status" });
+        const canvas = await figure.locator("canvas").elementHandle();
+        const { x, y, width, height } = await figure.locator(".u-over").boundingBox();
+        await page.mouse.move(x + width * 0.3, y + height / 2);
+        await page.mouse.down();
+        await page.mouse.move(x + width * 0.4, y + height / 2, { steps: 3 });
+        await sendRuns(server, tenant, runsOf("fresh", 1));
+        await page.waitForFunction((canvas) => !canvas.isConnected, canvas);
+        await figure.locator("canvas").waitFor();
+        await page.mouse.move(x + width * 0.6, y + height / 2, { steps: 3 });
+        await page.mouse.up();
+        await page.waitForURL(/range=.*%2F/);
+        const [from, to] = rangeOf(page);
+        assert.ok(to - from >= 7 * DAY && to - from <= 12 * DAY, `${(to - from) / DAY} days`);
+        await close(page);
+    });
+
     test("every chart has its values in a table and at the keyboard", async () => {
         const page = await open("/t/timely/overview");
         for (const one of CHARTS) {

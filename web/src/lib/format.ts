@@ -13,6 +13,7 @@ export function count(value: number): string {
 }
 
 const HUGE = 1e15; // from here on digits are only noise: 1.7E308
+const TINY = 1e-9; // the same: 1E-300
 
 /** 12,345 in full; 1,234,567 as 1.23M. */
 export function compact(value: number): string {
@@ -21,7 +22,8 @@ export function compact(value: number): string {
 }
 
 export function number(value: number): string {
-    if (Math.abs(value) >= HUGE) return power.format(value);
+    const size = Math.abs(value);
+    if (size >= HUGE || (size !== 0 && size < TINY)) return power.format(value);
     return value !== 0 && Math.abs(value) < 1 ? fine.format(value) : plain.format(value);
 }
 
@@ -124,15 +126,16 @@ export function day(time: string): string {
 
 function money(value: number, currency: string, brief: boolean): string {
     const size = Math.abs(value);
+    const tiny = size !== 0 && size < TINY;
     try {
         return new Intl.NumberFormat("en", {
             style: "currency",
             currency,
-            ...(size >= HUGE ? { notation: "scientific", maximumSignificantDigits: 3 } : {}),
+            ...(size >= HUGE || tiny ? { notation: "scientific", maximumSignificantDigits: 3 } : {}),
             ...(brief && size >= 100_000 && size < HUGE
                 ? { notation: "compact", maximumSignificantDigits: 3 }
                 : {}),
-            ...(size !== 0 && size < 0.995
+            ...(size !== 0 && size < 0.995 && !tiny
                 ? { minimumSignificantDigits: 2, maximumSignificantDigits: 3 }
                 : {}),
         }).format(value);

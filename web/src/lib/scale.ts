@@ -53,6 +53,29 @@ export function stepOf(times: readonly number[]): number {
     return Number.isFinite(step) && step > 0 ? step : DAY_S;
 }
 
+/** Periods by their places: from the first to the last; `at` is where the person is. */
+export interface Mark {
+    first: number;
+    last: number;
+    at: number;
+}
+
+/** The place of the period that holds a time; the first one for what is before it. */
+function placeAt(times: readonly number[], seconds: number): number {
+    let place = times.length - 1;
+    while (place > 0 && (times[place] ?? 0) > seconds) place--;
+    return place;
+}
+
+/** What was marked from one time to another, in the periods that a chart has now: a live chart gets
+ * new ones and loses old ones. Null: it has lost all of it. */
+export function markOf(times: readonly number[], from: number, at: number): Mark | null {
+    const [low, high] = [Math.min(from, at), Math.max(from, at)];
+    const end = (times[times.length - 1] ?? 0) + stepOf(times);
+    if (times.length === 0 || high < (times[0] ?? 0) || low >= end) return null;
+    return { first: placeAt(times, low), last: placeAt(times, high), at: placeAt(times, at) };
+}
+
 const every = <T>(list: readonly T[], n: number) => list.filter((_, i) => i % n === 0);
 
 /** Where an axis of periods has labels: at periods that exist, each label different, `most` at the

@@ -7,6 +7,7 @@ import { count } from "../lib/format";
 import {
     distinct,
     divisorOf,
+    type Mark,
     periodLabel,
     stacked,
     stepOf,
@@ -28,7 +29,7 @@ import {
     type ShownChart,
     Tooltip,
 } from "./chart_parts";
-import { type Mark, type OnZoom, useMarking } from "./marking";
+import { type OnZoom, useMarking } from "./marking";
 import { dashOf, fillOf, forcedColours } from "./patterns";
 
 export interface Line {
@@ -200,20 +201,6 @@ function edgeOf({ times, formatTime }: Props): number {
     return Math.max(SIDE_PX, (label.length * DIGIT_PX) / 2 + 2);
 }
 
-const MARK_MIN_PX = 8; // less is a click
-
-/** The periods that were marked: whole ones, since a part of one cannot be shown. */
-function zoom(chart: uPlot, { times, onZoom }: Props) {
-    const { left, width } = chart.select;
-    if (onZoom === undefined || width < MARK_MIN_PX) return;
-    const [from, to] = [chart.posToVal(left, "x"), chart.posToVal(left + width, "x")];
-    const half = stepOf(times) / 2;
-    const marked = times.filter((time) => time + half > from && time - half < to);
-    const [first, last] = [marked[0], marked[marked.length - 1]];
-    chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    if (first !== undefined && last !== undefined) onZoom(first, last + stepOf(times));
-}
-
 interface Pointer {
     at: number;
     left: number;
@@ -240,7 +227,7 @@ function optionsOf(
         cursor: {
             y: false,
             points: { show: !isBars(props) },
-            drag: { x: props.onZoom !== undefined, y: false, setScale: false },
+            drag: { x: false, y: false }, // a plot that is drawn again would forget it
         },
         tzDate: (seconds) => u.tzDate(new Date(seconds * 1000), "UTC"),
         scales: {
@@ -250,7 +237,6 @@ function optionsOf(
         axes: axesOf(props, divisor),
         series: [{}, ...series],
         hooks: {
-            setSelect: [(chart) => zoom(chart, props)],
             draw: [
                 (chart) =>
                     props.unfinished && hatch(chart, props.times, props.times.length - 1, surface),
@@ -288,18 +274,24 @@ function MarkBox({ chart, times, mark }: { chart: uPlot; times: number[]; mark: 
     return <div class="mark" style={box} />;
 }
 
-/** uPlot marks with a mouse alone: this is the same with a finger, which scrolls up and down. */
-function fingers(drawn: { current: uPlot | null }, marking: ReturnType<typeof useMarking>) {
-    const by = (act: (at: number) => void) => (event: PointerEvent) => {
+/** What a mouse marks, and a finger, which scrolls up and down. Captured: the plot may be drawn again
+ * meanwhile, and the pointer leave it. */
+function pointers(drawn: { current: uPlot | null }, marking: ReturnType<typeof useMarking>) {
+    const by = (act: (at: number, x: number) => void) => (event: PointerEvent) => {
         const chart = drawn.current;
-        if (event.pointerType === "mouse" || chart === null) return;
-        act(chart.posToIdx(event.clientX - chart.over.getBoundingClientRect().left));
+        if (chart === null) return;
+        act(chart.posToIdx(event.clientX - chart.over.getBoundingClientRect().left), event.clientX);
     };
+    const begin = by(marking.begin);
     return {
-        onPointerDown: by(marking.begin),
+        onPointerDown: (event: PointerEvent) => {
+            if (!drawn.current?.over.contains(event.target as Node)) return;
+            (event.currentTarget as Element).setPointerCapture(event.pointerId);
+            begin(event);
+        },
         onPointerMove: by(marking.extend),
-        onPointerUp: by(marking.end),
-        onPointerCancel: by(marking.clear),
+        onPointerUp: marking.end,
+        onPointerCancel: marking.cancel,
     };
 }
 
@@ -377,7 +369,7 @@ export function Chart(props: Props) {
                 aria-label={plotLabel(props.label, props.onZoom !== undefined)}
                 onKeyDown={marking.onKeyDown}
                 onBlur={marking.clear}
-                {...fingers(drawn, marking)}
+                {...(props.onZoom && pointers(drawn, marking))}
             >
                 <div ref={holder} />
                 {mark && plot && <MarkBox chart={plot} times={props.times} mark={mark} />}

@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks";
 
 import { count } from "../lib/format";
-import type { Mark } from "./marking";
+import type { Mark } from "../lib/scale";
 import { forcedColours, swatchOf } from "./patterns";
 
 export interface ShownLine {

@@ -2,17 +2,10 @@
 
 import { useRef, useState } from "preact/hooks";
 
-import { stepOf } from "../lib/scale";
+import { type Mark, markOf, stepOf } from "../lib/scale";
 
 /** Called with a part that was marked, in seconds since 1970. */
 export type OnZoom = (from: number, to: number) => void;
-
-/** Periods by their places: from the first to the last; `at` is where the person is. */
-export interface Mark {
-    first: number;
-    last: number;
-    at: number;
-}
 
 /** Where a key leads from a place; null: it is not one of a chart's keys. */
 function moved(key: string, from: number | null, last: number): number | null {
@@ -23,10 +16,15 @@ function moved(key: string, from: number | null, last: number): number | null {
     return null;
 }
 
+const DRAG_MIN_PX = 8; // less is a click
+
+/** By time: a live chart gets a new period at its end and loses one at its beginning, and a place
+ * would then be another period. */
 interface Ends {
-    from: number;
-    at: number;
-    dragged: boolean; // by a pointer that is down
+    from: number; // in seconds, the beginning of a period
+    at: number; // the same, where the person is
+    downX: number | null; // where a pointer went down that is still down
+    dragged: boolean; // it has moved since
 }
 
 /** In a reference besides the state: a finger moves faster than a page is drawn. */
@@ -38,38 +36,46 @@ export function useMarking(times: readonly number[], onZoom: OnZoom | undefined)
         draw(to);
     };
     const clear = () => set(null);
-    const markOf = (of: Ends | null): Mark | null =>
-        of && Math.max(of.from, of.at) < times.length
-            ? { first: Math.min(of.from, of.at), last: Math.max(of.from, of.at), at: of.at }
-            : null;
+    const timeAt = (place: number) => times[place] ?? 0;
+    const current = () => ends.current && markOf(times, ends.current.from, ends.current.at);
     const show = (mark: Mark) => {
         if (onZoom === undefined) return;
         clear();
-        onZoom(times[mark.first] ?? 0, (times[mark.last] ?? 0) + stepOf(times));
+        onZoom(timeAt(mark.first), timeAt(mark.last) + stepOf(times));
     };
     const onKeyDown = (event: KeyboardEvent) => {
         if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
-        const mark = markOf(ends.current);
+        const mark = current();
         const to = moved(event.key, mark && mark.at, times.length - 1);
-        const from = event.shiftKey && ends.current ? ends.current.from : to;
-        if (to !== null && from !== null) set({ from, at: to, dragged: false });
-        else if (event.key === "Enter" && mark) show(mark);
+        if (to !== null) {
+            const from = event.shiftKey && ends.current ? ends.current.from : timeAt(to);
+            set({ from, at: timeAt(to), downX: null, dragged: false });
+        } else if (event.key === "Enter" && mark) show(mark);
         else if (event.key === "Escape" && mark) clear();
         else return;
         event.preventDefault();
     };
     return {
-        mark: markOf(ends.current),
+        mark: current(),
         onKeyDown,
         clear,
-        begin: (at: number) => set({ from: at, at, dragged: true }),
-        extend: (at: number) => ends.current?.dragged && set({ ...ends.current, at }),
-        /** One period alone was tapped rather than marked. */
-        end: () => {
-            const mark = ends.current?.dragged ? markOf(ends.current) : null;
-            if (mark === null) return;
-            if (mark.last > mark.first) show(mark);
-            clear();
+        /** The pointer went down, at a place and a number of pixels from the left. */
+        begin: (at: number, downX: number) =>
+            set({ from: timeAt(at), at: timeAt(at), downX, dragged: false }),
+        extend: (at: number, x: number) => {
+            const now = ends.current;
+            if (now === null || now.downX === null) return;
+            const dragged = now.dragged || Math.abs(x - now.downX) >= DRAG_MIN_PX;
+            set({ ...now, at: dragged ? timeAt(at) : now.from, dragged });
         },
+        /** What was tapped rather than marked is not shown. */
+        end: () => {
+            if (ends.current === null || ends.current.downX === null) return;
+            const mark = ends.current.dragged ? current() : null;
+            clear();
+            if (mark !== null) show(mark);
+        },
+        /** The pointer is gone, but what the keyboard marked stays. */
+        cancel: () => ends.current?.downX != null && clear(),
     };
 }

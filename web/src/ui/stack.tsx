@@ -98,17 +98,17 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
                 <Axes most={most} times={times} />
                 <div
                     class="columns-of"
-                    onPointerDown={(event) => marking.begin(columnAt(event))}
+                    onPointerDown={(event) => {
+                        event.currentTarget.setPointerCapture(event.pointerId);
+                        marking.begin(columnAt(event), event.clientX);
+                    }}
                     onPointerMove={(event) => {
                         setAt(columnAt(event));
-                        marking.extend(columnAt(event));
+                        marking.extend(columnAt(event), event.clientX);
                     }}
                     onPointerUp={marking.end}
-                    onPointerCancel={marking.clear}
-                    onPointerLeave={() => {
-                        setAt(null);
-                        marking.clear();
-                    }}
+                    onPointerCancel={marking.cancel}
+                    onPointerLeave={() => setAt(null)}
                 >
                     {times.map((time, i) => (
                         <span
