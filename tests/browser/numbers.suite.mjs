@@ -12,6 +12,9 @@ import { Clock, close, openAs, openBrowser, Server } from "./muster.mjs";
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 const NOON = DAY / 2;
 const ODD = "50 % & <more>/of"; // a type with what an address must escape
+const WORKFLOW = "night & day";
+const CROWD = 1_201; // runs: more than the 1,000 that an agent's page counts
+const BATCH = 1_000;
 const SILENT = ["silent-a", "silent-b", "silent-c"];
 
 let server, browser, tenant, clock;
@@ -21,6 +24,7 @@ let runs;
 /** Runs at the edges of the range, and many inside. */
 function makeRuns() {
     const run = (agent, at, status, error_type) => ({ id: randomUUID(), agent, at, status, error_type });
+    const step = (...of) => ({ ...run(...of), workflow_run_id: WORKFLOW });
     return [
         run("steady", from - 1, "completed"), // ends within the range, but began before it
         run("steady", from - 2 * MINUTE, "failed", "Timeout"), // in the same hour as its beginning
@@ -34,15 +38,35 @@ function makeRuns() {
         run("steady", to - 1, "failed", "Timeout"),
         run("steady", to, "failed", "Timeout"), // the end is not part of it
         run("free", from - 5 * HOUR, "failed", "Refused"),
+        step("free", from - 4 * HOUR, "completed"),
+        step("free", from - 4 * HOUR + MINUTE, "failed", "Refused"),
+        step("steady", from - 4 * HOUR + 2 * MINUTE, "failed", "Refused"),
         ...Array.from({ length: 60 }, (_, i) => run("busy", from + 6 * HOUR + i * MINUTE, "failed", "Flood")),
     ];
 }
 
-function eventsOf({ id, agent, at, status, error_type }) {
+function eventsOf({ id, agent, at, status, error_type, workflow_run_id = null }) {
     const run = { id, agent, from: at };
-    if (status === "in_progress") return [event(tenant, run, "started", 0)];
+    const began = event(tenant, run, "started", 0, { workflow_run_id });
+    if (status === "in_progress") return [began];
     const error = error_type === undefined ? {} : { error_type };
-    return [event(tenant, run, "started", 0), event(tenant, run, status, 1000, error)];
+    return [began, event(tenant, run, status, 1000, { workflow_run_id, ...error })];
+}
+
+/** An agent with more runs than its page counts, two of each time; its tenant. */
+async function fillCrowd() {
+    const crowd = server.addTenant("crowd");
+    const runOf = (i) => ({ agent: "crowd", id: randomUUID(), from: now - DAY + Math.floor(i / 2) * MINUTE });
+    for (let first = 0; first < CROWD; first += BATCH) {
+        const events = Array.from({ length: Math.min(BATCH, CROWD - first) }, (_, k) => {
+            const i = first + k;
+            const agent_version = i % 5 === 0 ? "2" : "1";
+            if (i % 50 === 0) return event(crowd, runOf(i), "started", 0, { agent_version });
+            return event(crowd, runOf(i), i % 4 === 0 ? "failed" : "completed", 0, { agent_version });
+        });
+        await server.send(crowd, "/api/v1/telemetry/batch", { events });
+    }
+    return crowd;
 }
 
 async function fill() {
@@ -232,6 +256,59 @@ describe("numbers", () => {
         await close(page);
     });
 
+    test("of more runs than are counted, those that are counted are listed", async () => {
+        const crowd = await fillCrowd();
+        const page = await openAs(browser, server, crowd.email, "/t/crowd/agents/crowd");
+        const fact = (name) => page.locator(".facts > div", { has: page.getByText(name, { exact: true }) }).first();
+        const versions = card(page, "Versions").locator("tbody tr");
+        const links = [
+            fact("Runs").getByRole("link", { name: "the newest 999" }), // the 1,000th is of the time of the next
+            fact("Runs").getByRole("link", { name: "running" }),
+            fact("Failed").getByRole("link"),
+            ...[0, 1].map((i) => versions.nth(i).locator("td.number a")),
+        ];
+        let all = 0;
+        for (const [i, link] of links.entries()) {
+            const n = numberOf(await link.innerText());
+            assert.ok(n > 0, `number ${i}`);
+            assert.equal(await follow(page, link, listedRuns), n, `the list of number ${i}`);
+            if (i >= 3) all += n;
+        }
+        assert.equal(all, 999, "the versions of the same runs");
+        await fact("Failed").getByText(/of the newest 999/).waitFor();
+        await close(page);
+    });
+
+    test("the runs of a workflow, and those of it that failed", async () => {
+        const own = runs.filter((run) => run.workflow_run_id === WORKFLOW);
+        const failed = own.filter((run) => run.status === "failed");
+        const page = await open("/t/numbers/workflows?since=30d");
+        const row = page.locator("tbody tr", { hasText: WORKFLOW });
+        for (const [i, n] of [own.length, failed.length].entries()) {
+            const link = row.locator("td.number a").nth(i);
+            assert.equal(Number(await link.innerText()), n);
+            assert.equal(await follow(page, link, listedRuns), n);
+        }
+        await row.locator("a.row-link").click();
+        const link = page.locator(".facts").getByRole("link", { name: `${own.length} runs` });
+        assert.equal(await follow(page, link, listedRuns), own.length);
+        await close(page);
+    });
+
+    test("the runs of an agent of the fleet that are in progress, and what it cost today", async () => {
+        const page = await open("/t/numbers/fleet");
+        const row = (name) => page.locator("tbody tr", { has: page.getByRole("link", { name, exact: true }) });
+        const running = row("free").locator("td.number a").first();
+        assert.equal(await running.innerText(), "1");
+        assert.equal(await follow(page, running, listedRuns), 1);
+        const cost = row("steady").locator("td.number a").last();
+        const text = await cost.innerText();
+        assert.match(text, /^\$18,000/);
+        await cost.click();
+        await page.getByText(`In all ${text}.`).waitFor();
+        await close(page);
+    });
+
     test("agents by state, and the agents that are silent", async () => {
         const page = await open("/t/numbers/overview?range=7d");
         const rows = card(page, "Agents").locator("tbody tr");
@@ -271,6 +348,14 @@ describe("numbers", () => {
         assert.match(value, /^123/);
         await row.getByRole("link").click();
         await page.locator(".facts, .kpi").getByText(value, { exact: true }).first().waitFor();
+        const reports = page.locator(".kpi-detail .facts").getByRole("link");
+        const n = Number(await reports.innerText());
+        await reports.click();
+        await card(page, "Runs that reported it").locator("tbody tr").first().waitFor();
+        assert.equal(await card(page, "Runs that reported it").locator("tbody tr").count(), n);
+        await card(page, "Runs that reported it").getByText(n === 1 ? "1 run" : `${n} runs`).waitFor();
+        await card(page, "Runs that reported it").locator("a.row-link").first().click();
+        await page.waitForURL(new RegExp(runs[2].id));
         await close(page);
     });
 });

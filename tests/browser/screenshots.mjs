@@ -42,6 +42,7 @@ const PAGES = [
     ["business", `${T}/business?range=30d`, ".kpi canvas, .kpi svg, .kpi", {}],
     ["cost", `${T}/cost?range=30d`, ".chart canvas", {}],
     ["alerts", `${T}/alerts`, ".alert", { narrow: true }],
+    ["rules", `${T}/alerts?tab=rules`, ".rules", {}],
     ["webhooks", `${T}/alerts?tab=webhooks`, ".card", {}],
     ["agent", `${T}/agents/support-triage`, ".facts", {}],
     ["activity", `${T}/agents/support-triage?tab=activity`, ".chart canvas", {}],

@@ -95,6 +95,7 @@ OPERATIONS = """
     read      GET    /api/v1/tenants/{slug}/business/summary
     read      GET    /api/v1/tenants/{slug}/business/series
     read      GET    /api/v1/tenants/{slug}/business/breakdown
+    read      GET    /api/v1/tenants/{slug}/business/reports
     read      GET    /api/v1/tenants/{slug}/llm/usage
     read      GET    /api/v1/tenants/{slug}/metrics
     read      GET    /api/v1/tenants/{slug}/prices

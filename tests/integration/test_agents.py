@@ -274,6 +274,7 @@ def test_runs_of_an_agent(tenant):
     detail = one(tenant, "collector")
     assert detail["counts"] == {
         "runs": 25, "in_progress": 9, "completed": 8, "failed": 8, "median_duration_ms": 7,
+        "counted_since": None, "newest_at": at(24),
     }  # fmt: skip
     assert detail["versions"] == [
         {"agent_version": v, "runs": n, "first_run_at": at(a), "last_run_at": at(b)}

@@ -253,6 +253,43 @@ def test_a_late_report_and_a_retry_change_no_newer_value(pair):
     assert told["kpis"][0]["value"] == 6
 
 
+def test_the_runs_behind_a_number_of_reports_are_listed(pair):
+    values = [3, 2.5, "calm", -1, 10**15, 7]
+    runs = [str(uuid.uuid4()) for _ in values]
+    long = "k" * 200
+    for i, value in enumerate(values):
+        pair.report("lister", T0 + i * HOUR, {"mood": value, long: i}, run=runs[i])
+    pair.report("lister", T0 + 10 * HOUR, {"mood": 4}, run=runs[0])  # replaces what it said before
+    pair.report("another", T0 + 2 * HOUR, {"mood": 1})
+
+    def listed(since, until, key="mood", **query):
+        span = f"{moment(since)}/{moment(until)}"
+        told = json.loads(pair.ask("reports", agent_name="lister", key=key, time_range=span, **query))
+        summed = json.loads(pair.ask("summary", time_range=span))["kpis"]
+        (counted,) = [one["reports"] for one in summed if (one["agent_name"], one["key"]) == ("lister", key)]
+        return told, counted
+
+    def row(i, value=None, at=None):
+        return {"run_id": runs[i], "value": values[i] if value is None else value,
+                "at": moment(T0 + i * HOUR if at is None else at)}  # fmt: skip
+
+    told, counted = listed(T0, T0 + DAY)
+    assert told["reports"] == [row(0, 4, T0 + 10 * HOUR), *(row(i) for i in (5, 4, 3, 2, 1))]
+    assert (len(told["reports"]), told["truncated"]) == (counted, False)
+    told, counted = listed(T0 + HOUR, T0 + 4 * HOUR)
+    assert told == {"reports": [row(i) for i in (3, 2, 1)], "truncated": False} and counted == 3
+    assert listed(T0, T0 + DAY, limit=2)[0] == {"reports": [row(0, 4, T0 + 10 * HOUR), row(5)], "truncated": True}
+    assert listed(T0, T0 + DAY, limit=6)[0]["truncated"] is False
+    assert len(listed(T0, T0 + DAY, key=long)[0]["reports"]) == len(values)
+    for unknown in ({"agent_name": "unheard-of", "key": "mood"}, {"agent_name": "lister", "key": "x"}):
+        assert json.loads(pair.ask("reports", time_range="all", **unknown)) == {"reports": [], "truncated": False}
+    known = {"agent_name": "lister", "key": "mood"}
+    for name, wrong in (("time_range", "never"), ("limit", 0), ("limit", 1001)):
+        assert loc(pair.ask("reports", 422, **known, **{name: wrong})) == ["query", name]
+    for name in known:
+        assert loc(pair.ask("reports", 422, **{k: v for k, v in known.items() if k != name})) == ["query", name]
+
+
 def test_a_new_declaration_totals_old_values_anew(pair):
     pair.report("a", T0, {"n": 5})
     pair.report("a", T0 + 1, {"n": 2})

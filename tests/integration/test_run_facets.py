@@ -150,25 +150,3 @@ def test_failed_runs_without_a_type_are_counted_and_listed(filled):
     both = filled.client.get(filled.path("dashboard/runs?untyped=true&error_type=Timeout"))
     assert both.status == 422 and both.json()["detail"][0]["loc"] == ["query", "error_type"]
     assert filled.client.get(filled.path("dashboard/facets?untyped=true&error_type=x")).status == 422
-
-
-def test_only_the_newest_ten_thousand_runs_are_counted(tenant):
-    for first in range(0, 10_500, 500):
-        events = [
-            tenant.event(
-                run_id=f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}",
-                agent_name="old" if number < 500 else "new",
-                timestamp=(T0 + timedelta(seconds=number)).isoformat(),
-            )
-            for number in range(first, first + 500)
-        ]
-        answer = tenant.client.post(BATCH, {"events": events})
-        while answer.status == 503:  # a busy machine: nothing of it was stored
-            answer = tenant.client.post(BATCH, {"events": events})
-        assert answer.status == 202, answer.body
-    answer, found = counted(tenant)
-    assert found["agent_name"] == {"new": 10_000}
-    assert answer["examined_since"].startswith((T0 + timedelta(seconds=500)).isoformat()[:19])
-    answer, found = counted(tenant, agent_name="old")
-    assert answer["runs"] == 500, "of one agent, its own newest runs are counted"
-    assert found["status"] == {"in_progress": 500}

@@ -11,7 +11,11 @@
 #include "features/events/run_list_store.h"
 #include "features/events/shapes.h"
 
-enum { SCAN_MAX = 10000, SEARCH_MAX = 2000 }; /* as in the list of runs */
+enum {
+    SCAN_MAX = 10000, /* runs that are counted by value, one by one */
+    SEARCH_MAX = 2000,
+    STATUSES_MAX = 100000 /* counted by status: as many as the totals of a workspace */
+};
 
 enum facet { BY_STATUS, BY_AGENT, BY_VERSION, BY_ERROR, BY_WORKFLOW, N_FACETS };
 
@@ -21,7 +25,7 @@ struct counting {
     struct map counts[N_FACETS]; /* value -> struct facet_value */
     unsigned facets;             /* bits of those that this pass counts */
     bool all;                    /* this pass counts the runs that match all filters, too */
-    int64_t runs, untyped, examined, oldest;
+    int64_t runs, untyped, oldest, newest;
 };
 
 static void count_value(struct counting *c, enum facet facet, struct str value)
@@ -41,10 +45,12 @@ static void count_value(struct counting *c, enum facet facet, struct str value)
     found->runs++;
 }
 
-/* Empty: it failed without a type. */
+/* Empty: it failed without a type. Null: it did not fail. */
 static struct str error_of(const struct run_facets_row *row)
 {
-    return row->status == RUN_FAILED && row->error_type.len == 0 ? STR_LIT("") : row->error_type;
+    if (row->status != RUN_FAILED)
+        return STR_NULL;
+    return row->error_type.len == 0 ? STR_LIT("") : row->error_type;
 }
 
 /* A run that no filter leaves out counts for every facet, one that a single filter leaves out for
@@ -56,9 +62,10 @@ static void count_run(void *ctx, const struct run_facets_row *row)
                                           row->agent_version, error_of(row), row->workflow_run_id };
     int left_out = 0, by = -1;
 
-    c->examined++;
     if (row->start_at < c->oldest)
         c->oldest = row->start_at;
+    if (row->start_at > c->newest)
+        c->newest = row->start_at;
     if (!row->has_part)
         return;
     for (int i = 0; i < N_FACETS; i++) {
@@ -103,29 +110,95 @@ static struct list list_values(const struct counting *c, enum facet facet)
     return (struct list){ listed, kept };
 }
 
+/* Cuts the span to as many of its newest runs as its limit, if it has more. Those that started when
+ * one beyond the limit did are left out, too, so that a list of the runs since then has exactly the
+ * counted ones; unless all of them did. */
+static int bound_span(struct db *db, struct run_facets_span *span, bool *ret_cut, struct error *err)
+{
+    int64_t beyond, newest;
+
+    if (store_run_facets_nth(db, span, span->limit, &beyond, err) != 0)
+        return -1;
+    *ret_cut = beyond != TIME_NULL;
+    if (!*ret_cut)
+        return 0;
+    if (store_run_facets_nth(db, span, 0, &newest, err) != 0)
+        return -1;
+    span->since = beyond == newest ? beyond : beyond + 1;
+    return 0;
+}
+
+static int count_span(struct db *db, const struct run_facets_span *span, struct counting *c,
+                      int64_t *ret_since, struct error *err)
+{
+    struct run_facets_span counted = *span;
+    bool cut;
+
+    c->oldest = INT64_MAX;
+    if (bound_span(db, &counted, &cut, err) != 0 ||
+        store_run_facets(db, &counted, count_run, c, err) != 0)
+        return -1;
+    *ret_since = cut ? c->oldest : TIME_NULL;
+    return 0;
+}
+
 /* First the runs that the list examines: an agent's, a workflow's, or all. Then, for the values
  * that could be chosen instead of that agent or workflow, all runs. */
-static int count_all(struct db *db, struct run_facets_span *span, struct counting *c,
+static int count_all(struct db *db, const struct run_facets_span *span, struct counting *c,
                      struct run_facets *ret, struct error *err)
 {
     const bool of_workflow = !str_is_null(span->workflow_run_id);
     const unsigned others = of_workflow           ? 1U << BY_WORKFLOW
                             : span->agent_id != 0 ? 1U << BY_AGENT
                                                   : 0;
+    struct run_facets_span all = *span;
 
     c->facets = ~others;
     c->all = true;
-    if (store_run_facets(db, span, count_run, c, err) != 0)
+    if (count_span(db, span, c, &ret->examined_since, err) != 0)
         return -1;
     ret->runs = c->runs;
-    ret->examined_since = c->examined == span->limit ? c->oldest : TIME_NULL;
+    ret->counted_since = ret->examined_since;
     if (others == 0)
         return 0;
     c->facets = others;
     c->all = false;
-    span->agent_id = 0;
-    span->workflow_run_id = STR_NULL;
-    return store_run_facets(db, span, count_run, c, err);
+    all.agent_id = 0;
+    all.workflow_run_id = STR_NULL;
+    return count_span(db, &all, c, &ret->others_since, err);
+}
+
+/* Counts more runs by status than were examined one by one. */
+static int count_statuses(struct db *db, const struct run_facets_span *span,
+                          const struct run_facets_query *query, struct run_facets *ret,
+                          struct arena *arena, struct error *err)
+{
+    struct run_facets_span more = *span; /* without a text to search */
+    const struct run_statuses_filter filter = {
+        .agent_version = query->agent_version,
+        .error_type = query->untyped ? STR_LIT("") : query->error_type,
+        .agent_id = span->agent_id,
+    };
+    struct facet_value *values = ARENA_ARRAY(arena, struct facet_value, N_RUN_STATUSES);
+    int64_t runs[N_RUN_STATUSES];
+    size_t n = 0;
+    bool cut;
+
+    more.limit = STATUSES_MAX;
+    if (bound_span(db, &more, &cut, err) != 0 ||
+        store_run_statuses(db, &more, &filter, runs, err) != 0)
+        return -1;
+    ret->counted_since = cut ? more.since : TIME_NULL;
+    ret->runs = 0;
+    for (int i = 0; i < N_RUN_STATUSES; i++) {
+        if (runs[i] == 0)
+            continue;
+        values[n++] = (struct facet_value){ str_of(run_status_names[i]), runs[i] };
+        if (query->status < 0 || query->status == i)
+            ret->runs += runs[i];
+    }
+    ret->status = (struct list){ values, n };
+    return 0;
 }
 
 static int load_facets(struct db *db, const struct tenant_entry *tenant,
@@ -144,20 +217,24 @@ static int load_facets(struct db *db, const struct tenant_entry *tenant,
         return -1;
     if (count_all(db, &span, c, ret, err) != 0)
         return -1;
+    ret->newest_at = c->newest;
     ret->status = list_values(c, BY_STATUS);
     ret->agent_name = list_values(c, BY_AGENT);
     ret->agent_version = list_values(c, BY_VERSION);
     ret->error_type = list_values(c, BY_ERROR);
     ret->untyped = c->untyped;
     ret->workflow_run_id = list_values(c, BY_WORKFLOW);
-    return 0;
+    if (ret->examined_since == TIME_NULL || !str_is_null(query->q) ||
+        (!str_is_null(query->agent_name) && span.agent_id == 0)) /* it has no runs */
+        return 0;
+    return count_statuses(db, &span, query, ret, c->arena, err);
 }
 
 int run_facets_read(struct db *db, const struct tenant_entry *tenant,
                     const struct run_facets_query *query, struct arena *arena,
                     struct run_facets *ret, struct error *err)
 {
-    struct counting c = { .arena = arena, .oldest = INT64_MAX };
+    struct counting c = { .arena = arena, .newest = TIME_NULL };
     int status;
 
     c.wanted[BY_STATUS] = query->status < 0 ? STR_NULL : str_of(run_status_names[query->status]);
@@ -169,7 +246,10 @@ int run_facets_read(struct db *db, const struct tenant_entry *tenant,
         return -1;
     for (int i = 0; i < N_FACETS; i++)
         map_init(&c.counts[i]);
-    *ret = (struct run_facets){ .examined_since = TIME_NULL };
+    *ret = (struct run_facets){ .counted_since = TIME_NULL,
+                                .examined_since = TIME_NULL,
+                                .others_since = TIME_NULL,
+                                .newest_at = TIME_NULL };
     status = load_facets(db, tenant, query, &c, ret, err);
     for (int i = 0; i < N_FACETS; i++)
         map_done(&c.counts[i]);

@@ -25,6 +25,19 @@
     " ORDER BY start_at DESC LIMIT $4) r"                                                          \
     " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = r.agent_id"
 
+#define NTH(lane)                                                                                  \
+    "SELECT start_at FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3" lane     \
+    " ORDER BY start_at DESC LIMIT 1 OFFSET $4"
+/* $5 is the version, $6 the error type (empty: it failed without one), $7 the agent (0: any), as in
+ * the list of runs. */
+#define STATUSES(lane)                                                                             \
+    "SELECT closed_by, COUNT(*) AS runs FROM (SELECT " COLUMNS " FROM runs"                        \
+    " WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3" lane                              \
+    " ORDER BY start_at DESC LIMIT $4) newest"                                                     \
+    " WHERE (CAST($5 AS TEXT) IS NULL OR agent_version = $5)"                                      \
+    " AND (CAST($6 AS TEXT) IS NULL OR (COALESCE(error_type, '') = $6 AND closed_by = 2))"         \
+    " AND (CAST($7 AS BIGINT) = 0 OR agent_id = $7) GROUP BY closed_by"
+
 #define LIKE(text) "LOWER(" text ") LIKE LOWER(CAST($5 AS TEXT)) ESCAPE '!'"
 #define HAS_PART                                                                                   \
     "CASE WHEN " LIKE("a.agent_name") " OR " LIKE("r.error_type") " OR " LIKE("r.error_message")   \
@@ -44,6 +57,14 @@ static const struct db_query found_of_agent = {
 static const struct db_query found_of_workflow = {
     .sql = FACETS(COLUMNS TEXTS, HAS_PART, OF_WORKFLOW(6)),
 };
+
+static const struct db_query nth = { .sql = NTH(ALL) };
+static const struct db_query nth_of_agent = { .sql = NTH(OF_AGENT(5)) };
+static const struct db_query nth_of_workflow = { .sql = NTH(OF_WORKFLOW(5)) };
+
+static const struct db_query statuses = { .sql = STATUSES(ALL) };
+static const struct db_query statuses_of_agent = { .sql = STATUSES(OF_AGENT(8)) };
+static const struct db_query statuses_of_workflow = { .sql = STATUSES(OF_WORKFLOW(8)) };
 /* clang-format on */
 
 struct reading {
@@ -81,14 +102,31 @@ static bool read_row(void *ctx, const struct db_row *row)
 /* The statements that read all runs, an agent's and a workflow's. */
 static const struct db_query *const counting[] = { &facets, &facets_of_agent, &facets_of_workflow };
 static const struct db_query *const searching[] = { &found, &found_of_agent, &found_of_workflow };
+static const struct db_query *const skipping[] = { &nth, &nth_of_agent, &nth_of_workflow };
+static const struct db_query *const grouping[] = { &statuses, &statuses_of_agent,
+                                                   &statuses_of_workflow };
+
+static int lane_of(const struct run_facets_span *span)
+{
+    return !str_is_null(span->workflow_run_id) ? 2 : span->agent_id != 0;
+}
+
+/* Adds the parameter that the statements of an agent or a workflow end with. */
+static unsigned add_lane(struct db_value *values, unsigned n, const struct run_facets_span *span)
+{
+    if (lane_of(span) == 1)
+        values[n++] = db_int(span->agent_id);
+    if (lane_of(span) == 2)
+        values[n++] = db_text(span->workflow_run_id);
+    return n;
+}
 
 int store_run_facets(struct db *db, const struct run_facets_span *span,
                      void (*each)(void *ctx, const struct run_facets_row *row), void *ctx,
                      struct error *err)
 {
     const bool search = !str_is_null(span->pattern);
-    const int lane = !str_is_null(span->workflow_run_id) ? 2 : span->agent_id != 0;
-    const struct db_query *query = search ? searching[lane] : counting[lane];
+    const struct db_query *query = (search ? searching : counting)[lane_of(span)];
     struct reading r = { each, ctx };
     struct db_value values[6] = { db_int(span->tenant_id), db_int(span->since), db_int(span->until),
                                   db_int(span->limit) };
@@ -96,9 +134,49 @@ int store_run_facets(struct db *db, const struct run_facets_span *span,
 
     if (search)
         values[n++] = db_text(span->pattern);
-    if (lane == 1)
-        values[n++] = db_int(span->agent_id);
-    if (lane == 2)
-        values[n++] = db_text(span->workflow_run_id);
+    n = add_lane(values, n, span);
     return db_exec(db, query, (struct db_args){ values, n }, read_row, &r, err);
+}
+
+static bool read_start(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx = db_get_int(row, 0);
+    return false;
+}
+
+int store_run_facets_nth(struct db *db, const struct run_facets_span *span, int64_t nth_newest,
+                         int64_t *ret, struct error *err)
+{
+    struct db_value values[5] = { db_int(span->tenant_id), db_int(span->since), db_int(span->until),
+                                  db_int(nth_newest) };
+    const unsigned n = add_lane(values, 4, span);
+
+    *ret = TIME_NULL;
+    return db_exec(db, skipping[lane_of(span)], (struct db_args){ values, n }, read_start, ret,
+                   err);
+}
+
+static bool read_status(void *ctx, const struct db_row *row)
+{
+    ((int64_t *)ctx)[status_of(db_get_int(row, 0))] += db_get_int(row, 1);
+    return true;
+}
+
+int store_run_statuses(struct db *db, const struct run_facets_span *span,
+                       const struct run_statuses_filter *filter, int64_t ret[N_RUN_STATUSES],
+                       struct error *err)
+{
+    struct db_value values[8] = { db_int(span->tenant_id),
+                                  db_int(span->since),
+                                  db_int(span->until),
+                                  db_int(span->limit),
+                                  db_text(filter->agent_version),
+                                  db_text(filter->error_type),
+                                  db_int(filter->agent_id) };
+    const unsigned n = add_lane(values, 7, span);
+
+    for (int i = 0; i < N_RUN_STATUSES; i++)
+        ret[i] = 0;
+    return db_exec(db, grouping[lane_of(span)], (struct db_args){ values, n }, read_status, ret,
+                   err);
 }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "features/events/shapes.h"
 
 struct db;
 
@@ -27,3 +28,18 @@ struct run_facets_row {
 int store_run_facets(struct db *db, const struct run_facets_span *span,
                      void (*each)(void *ctx, const struct run_facets_row *row), void *ctx,
                      struct error *err) MUST_CHECK;
+
+/* When the nth newest run of the span started, whatever its limit; 0 is the newest. TIME_NULL:
+ * there are fewer. */
+int store_run_facets_nth(struct db *db, const struct run_facets_span *span, int64_t nth_newest,
+                         int64_t *ret, struct error *err) MUST_CHECK;
+
+struct run_statuses_filter {
+    struct str agent_version, error_type; /* null: any; an empty type: failed without one */
+    int64_t agent_id;                     /* 0: any; for the runs of a workflow */
+};
+
+/* How many of the span's runs that the filter leaves have each status. Searches no texts. */
+int store_run_statuses(struct db *db, const struct run_facets_span *span,
+                       const struct run_statuses_filter *filter, int64_t ret[N_RUN_STATUSES],
+                       struct error *err) MUST_CHECK;

@@ -255,7 +255,10 @@ SHAPE_END(facet_value_shape, "FacetValue", .doc = "A value of a filter.",
 #define OWNER struct run_facets
 SHAPE_BEGIN(run_facets_shape)
     { INT(runs),                                .flags = F_REQUIRED, .doc = "Runs that match all filters." },
-    { TIME(examined_since),                     .flags = F_REQUIRED | F_NULL, .doc = "Only runs that started since then were counted: the newest 10,000 of the range, with q 2,000. Null: all." },
+    { TIME(counted_since),                      .flags = F_REQUIRED | F_NULL, .doc = "For runs and status, only runs that started since then were counted: the newest 100,000 of the range, with q 2,000. Null: all." },
+    { TIME(examined_since),                     .flags = F_REQUIRED | F_NULL, .doc = "The same for the values of the other filters: the newest 10,000, with q 2,000." },
+    { TIME(others_since),                       .flags = F_REQUIRED | F_NULL, .doc = "The same for what could be chosen instead of the chosen agent_name, or workflow_run_id if one is chosen." },
+    { TIME(newest_at),                          .flags = F_REQUIRED | F_NULL, .doc = "When the newest of the counted runs started." },
     { LIST(status, facet_value_shape),          .flags = F_REQUIRED, .doc = "By status." },
     { LIST(agent_name, facet_value_shape),      .flags = F_REQUIRED, .doc = "By agent; the 20 most frequent, and the chosen one." },
     { LIST(agent_version, facet_value_shape),   .flags = F_REQUIRED, .doc = "By version, the same way." },
@@ -263,7 +266,7 @@ SHAPE_BEGIN(run_facets_shape)
     { INT(untyped),                             .flags = F_REQUIRED, .doc = "Runs that failed without a type of error, counted like one." },
     { LIST(workflow_run_id, facet_value_shape), .flags = F_REQUIRED, .doc = "By workflow, the same way." },
 SHAPE_END(run_facets_shape, "RunFacets", .doc = "Numbers of runs by the values of each filter.",
-          .example = EXAMPLE({"runs": 41, "examined_since": null, "untyped": 2}));
+          .example = EXAMPLE({"runs": 41, "counted_since": null, "examined_since": null, "others_since": null, "newest_at": "2026-01-15T09:30:00Z", "untyped": 2}));
 #undef OWNER
 
 #define OWNER struct narrative_query

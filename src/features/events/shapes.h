@@ -47,7 +47,7 @@ struct stored_event {
     bool clock_skewed; /* the timestamp was over an hour ahead of our clock */
 };
 
-enum run_status { RUN_IN_PROGRESS, RUN_COMPLETED, RUN_FAILED };
+enum run_status { RUN_IN_PROGRESS, RUN_COMPLETED, RUN_FAILED, N_RUN_STATUSES };
 
 extern const char *const run_status_names[]; /* in that order, ends in NULL */
 
@@ -154,8 +154,11 @@ struct facet_value {
 };
 
 struct run_facets {
-    int64_t runs;           /* that match all filters */
-    int64_t examined_since; /* TIME_NULL: all runs of the range were counted */
+    int64_t runs; /* that match all filters */
+    /* Only runs since then were counted, for `runs` and `status`, for the other values, and for
+     * the agents or workflows that could be chosen instead of one. TIME_NULL: all of the range. */
+    int64_t counted_since, examined_since, others_since;
+    int64_t newest_at; /* when the newest counted run started; TIME_NULL: nothing is counted */
     struct list status, agent_name, agent_version, error_type,
         workflow_run_id; /* of struct facet_value, most frequent first */
     int64_t untyped;     /* runs that failed without a type of error */

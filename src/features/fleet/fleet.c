@@ -289,6 +289,22 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Leaves the newest COUNTED_RUNS, without those that started when one that is left out did: so the
+ * list of runs since the oldest of them has exactly these. Returns when that one started;
+ * TIME_NULL: nothing is left out. */
+static int64_t bound_counted(struct list *list)
+{
+    const struct recent_run *runs = list->items;
+    size_t n = COUNTED_RUNS;
+
+    if (list->n <= COUNTED_RUNS)
+        return TIME_NULL;
+    while (n > 0 && runs[n - 1].started_at == runs[COUNTED_RUNS].started_at)
+        n--;
+    list->n = n > 0 ? n : COUNTED_RUNS;
+    return runs[list->n - 1].started_at;
+}
+
 static struct run_counts *count_runs(const struct list *list, struct arena *arena)
 {
     struct run_counts *counts = ARENA_NEW(arena, struct run_counts);
@@ -297,6 +313,7 @@ static struct run_counts *count_runs(const struct list *list, struct arena *aren
     size_t ended = 0;
 
     counts->runs = (int64_t)list->n;
+    counts->newest_at = list->n == 0 ? TIME_NULL : runs[0].started_at;
     for (size_t i = 0; i < list->n; i++) {
         counts->in_progress += runs[i].status == RUN_IN_PROGRESS;
         counts->completed += runs[i].status == RUN_COMPLETED;
@@ -363,6 +380,7 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
 {
     struct agent_register declared;
     struct fleet_agent row;
+    int64_t counted_since;
     struct list runs;
 
     if (store_fleet_agent(db, view->tenant->id, agent_name, arena, &row, err) != 0)
@@ -371,7 +389,8 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
         return err_set(err, ERR_NOT_FOUND, "There is no agent '%.*s' in tenant '%.*s'",
                        STR_ARG(agent_name), STR_ARG(view->tenant->slug));
     if (store_fleet_declared(db, view->tenant->id, row.agent_id, arena, &declared, err) != 0 ||
-        store_recent_runs(db, &(struct recent_runs){ view->tenant->id, row.agent_id, COUNTED_RUNS },
+        store_recent_runs(db,
+                          &(struct recent_runs){ view->tenant->id, row.agent_id, COUNTED_RUNS + 1 },
                           arena, &runs, err) != 0)
         return -1;
     if (declared.config_schema != NULL &&
@@ -385,8 +404,10 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
     ret->inputs = declared.inputs;
     ret->outputs = declared.outputs;
     ret->config_schema = declared.config_schema;
+    counted_since = bound_counted(&runs);
     ret->versions = find_versions(&runs, arena);
     ret->counts = count_runs(&runs, arena);
+    ret->counts->counted_since = counted_since;
     return 0;
 }
 

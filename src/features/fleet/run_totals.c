@@ -42,22 +42,18 @@ static void count_runs(struct run_period *period, int64_t event, int64_t runs)
 }
 
 static int read_all(struct db *db, const struct run_totals_span *span, struct list *periods,
-                    struct arena *arena, int64_t *ret_runs, struct error *err)
+                    struct arena *arena, struct error *err)
 {
     struct run_period *all = periods->items;
     const struct run_total *rows;
     struct list totals;
 
-    *ret_runs = 0;
     if (store_run_totals(db, span, arena, &totals, err) != 0)
         return -1;
     rows = totals.items;
-    for (size_t i = 0; i < totals.n; i++) {
-        if (rows[i].period < 0 || (size_t)rows[i].period >= periods->n)
-            continue;
-        count_runs(&all[rows[i].period], rows[i].event, rows[i].runs);
-        *ret_runs += rows[i].runs;
-    }
+    for (size_t i = 0; i < totals.n; i++)
+        if (rows[i].period >= 0 && (size_t)rows[i].period < periods->n)
+            count_runs(&all[rows[i].period], rows[i].event, rows[i].runs);
     return 0;
 }
 
@@ -95,7 +91,7 @@ static void fill_period(struct run_period *period, const struct agent_run_total 
 }
 
 static int read_agent(struct db *db, const struct run_totals_span *span, struct list *periods,
-                      struct arena *arena, int64_t *ret_runs, struct error *err)
+                      struct arena *arena, struct error *err)
 {
     struct run_period *all = periods->items;
     struct agent_run_total *runs;
@@ -104,7 +100,6 @@ static int read_agent(struct db *db, const struct run_totals_span *span, struct 
     if (store_agent_runs(db, span, arena, &list, err) != 0)
         return -1;
     runs = list.items;
-    *ret_runs = (int64_t)list.n;
     if (list.n > 0)
         qsort(runs, list.n, sizeof(*runs), compare_runs);
     for (size_t begin = 0, end; begin < list.n; begin = end) {
@@ -113,6 +108,24 @@ static int read_agent(struct db *db, const struct run_totals_span *span, struct 
         if (runs[begin].period >= 0 && (size_t)runs[begin].period < periods->n)
             fill_period(&all[runs[begin].period], runs + begin, end - begin);
     }
+    return 0;
+}
+
+/* Cuts the span to as many of its newest runs as its limit, if it has more. Those that started when
+ * one beyond the limit did are left out, too, so that a list of the runs since then has exactly the
+ * counted ones; unless all of them did. */
+static int bound_span(struct db *db, struct run_totals_span *span, bool *ret_cut, struct error *err)
+{
+    int64_t beyond, newest;
+
+    if (store_totals_nth(db, span, span->limit, &beyond, err) != 0)
+        return -1;
+    *ret_cut = beyond != TIME_NULL;
+    if (!*ret_cut)
+        return 0;
+    if (store_totals_nth(db, span, 0, &newest, err) != 0)
+        return -1;
+    span->since = beyond == newest ? beyond : beyond + 1;
     return 0;
 }
 
@@ -149,18 +162,17 @@ int run_totals_read(struct db *db, int64_t tenant_id, const struct run_totals_qu
     enum bucket bucket =
         range->until - range->since <= HOURS_UP_TO_DAYS * day_us ? BUCKET_HOUR : BUCKET_DAY;
     struct run_totals_span span = span_of(tenant_id, range, bucket);
-    int64_t runs;
 
     if (find_agent(db, tenant_id, query->agent_name, &span.agent_id, err) != 0)
         return -1;
     if (span.agent_id != 0)
         span.limit = AGENT_RUNS_MAX;
     ret->periods = make_periods(range, bucket, &span, arena);
-    if ((span.agent_id == 0 ? read_all : read_agent)(db, &span, &ret->periods, arena, &runs, err) !=
-            0 ||
+    if (bound_span(db, &span, &ret->truncated, err) != 0 ||
+        (span.agent_id == 0 ? read_all : read_agent)(db, &span, &ret->periods, arena, err) != 0 ||
         store_error_totals(db, &span, arena, &ret->errors, err) != 0)
         return -1;
-    ret->truncated = runs == span.limit;
+    ret->counted_since = ret->truncated ? span.since : TIME_NULL;
     ret->bucket = str_of(bucket_names[bucket]);
     return 0;
 }

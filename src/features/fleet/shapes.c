@@ -66,8 +66,9 @@ SHAPE_BEGIN(run_totals_shape)
     { LIST(periods, run_period_shape), .flags = F_REQUIRED, .doc = "All from the one that holds the beginning, oldest first. Only runs that started in the range count, so the first and the last may be parts of an hour or day." },
     { LIST(errors, error_total_shape), .flags = F_REQUIRED, .doc = "The ten most frequent." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "Only the newest 100,000 runs were counted, or of an agent the newest 20,000." },
+    { TIME(counted_since),             .flags = F_REQUIRED | F_NULL, .doc = "When truncated: only runs that started since then were counted. Null: all." },
 SHAPE_END(run_totals_shape, "RunTotals", .doc = "Runs and failures over time.",
-          .example = EXAMPLE({"bucket": "day", "truncated": false}));
+          .example = EXAMPLE({"bucket": "day", "truncated": false, "counted_since": null}));
 #undef OWNER
 
 #define OWNER struct agents_query
@@ -158,9 +159,11 @@ SHAPE_BEGIN(run_counts_shape)
     { INT(in_progress),            .flags = F_REQUIRED, .doc = "Open runs." },
     { INT(completed),              .flags = F_REQUIRED, .doc = "Runs that completed." },
     { INT(failed),                 .flags = F_REQUIRED, .doc = "Runs that failed." },
+    { TIME(counted_since),         .flags = F_REQUIRED | F_NULL, .doc = "Only runs that started since then are counted. Null: all." },
+    { TIME(newest_at),             .flags = F_REQUIRED | F_NULL, .doc = "When the newest of them started. Null: there are no runs." },
     { OPT_INT(median_duration_ms), .flags = F_REQUIRED | F_NULL, .doc = "Median over the runs that ended." },
 SHAPE_END(run_counts_shape, "RunCounts", .doc = "An agent's newest runs by status.",
-          .example = EXAMPLE({"runs": 320, "in_progress": 1, "completed": 311, "failed": 8, "median_duration_ms": 70400}));
+          .example = EXAMPLE({"runs": 320, "in_progress": 1, "completed": 311, "failed": 8, "counted_since": null, "newest_at": "2026-01-15T09:30:00Z", "median_duration_ms": 70400}));
 #undef OWNER
 
 #define OWNER struct agent_detail

@@ -67,6 +67,8 @@ struct agent_version {
 
 struct run_counts {
     int64_t runs, in_progress, completed, failed;
+    int64_t counted_since; /* TIME_NULL: all of the agent's runs are counted */
+    int64_t newest_at;     /* TIME_NULL: it has no runs */
     struct opt_int median_duration_ms;
 };
 
@@ -107,6 +109,7 @@ struct run_totals {
     struct list periods; /* of struct run_period, oldest first */
     struct list errors;  /* of struct error_total, most frequent first */
     bool truncated;
+    int64_t counted_since; /* TIME_NULL: all runs of the range are counted */
 };
 
 extern const struct shape run_totals_query_shape; /* "RunTotalsQuery" */

@@ -13,6 +13,8 @@ struct breakdown_query;
 struct db;
 struct kpi_breakdown;
 struct kpi_catalog;
+struct kpi_reports;
+struct kpi_reports_query;
 struct kpi_series_answer;
 struct kpi_summary;
 struct series_query;
@@ -53,6 +55,11 @@ int kpis_series(const struct kpi_reader *reader, const struct series_query *quer
 int kpis_breakdown(const struct kpi_reader *reader, const struct breakdown_query *query,
                    struct kpi_breakdown *ret, struct kpi_refusal *refusal,
                    struct error *err) MUST_CHECK;
+
+/* The values of one KPI of one agent, newest first. */
+int kpis_reports(const struct kpi_reader *reader, const struct kpi_reports_query *query,
+                 struct kpi_reports *ret, struct kpi_refusal *refusal,
+                 struct error *err) MUST_CHECK;
 
 /* One KPI over a range as one number: of one agent, or of all. */
 struct kpi_question {

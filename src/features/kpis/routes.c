@@ -56,6 +56,15 @@ static int read_breakdown(struct api_call *call, struct db *db, struct error *er
                   err);
 }
 
+static int read_reports(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct kpi_reader reader = reader_of(call, db);
+    struct kpi_refusal refusal = { 0 };
+
+    return refuse(call, kpis_reports(&reader, call->query, call->answer, &refusal, err), &refusal,
+                  err);
+}
+
 static int read_run_kpis(struct api_call *call, struct db *db, struct error *err)
 {
     const struct run_kpis_path *path = call->params;
@@ -78,6 +87,9 @@ const struct route kpi_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .read = read_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
       .id = "get_kpi_breakdown", .summary = "Break one KPI down by dimensions",
       .description = "`by` is a comma-separated list of dimensions. At most 1,000 rows, largest first; `truncated` says that there are more." },
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/reports", READ, 200), .read = read_reports, .params = &tenant_path_shape, .query = &kpi_reports_query_shape, .answer = &kpi_reports_shape, .tagged = true,
+      .id = "get_kpi_reports", .summary = "List the runs that reported a KPI",
+      .description = "The values of one KPI of one agent, newest first: as many as `reports` of the summary says, while they are kept, but at most `limit`." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/business", READ, 200), .read = read_run_kpis, .params = &run_kpis_path_shape, .answer = &run_kpis_shape, .tagged = true,
       .id = "get_run_kpis", .summary = "Get the KPIs that a run reported",
       .description = "At most 1,000. A run that reported none, or that is not known, has none." },

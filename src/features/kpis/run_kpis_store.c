@@ -1,4 +1,4 @@
-/* run_kpis_store.c - SQL of the values that one run reported. */
+/* run_kpis_store.c - SQL of the values that runs reported, one by one. */
 #include "features/kpis/run_kpis_store.h"
 
 #include "db/db.h"
@@ -20,7 +20,18 @@ static const struct db_query select_values = {
     .sum = &business_value_sum,
     .sqlite = VALUES(""), .postgres = VALUES(" COLLATE \"C\""),
 };
+
+static const struct db_query select_reports = {
+    .sum = &business_value_sum,
+    .sql = "SELECT " BUSINESS_VALUE_SUMMED("v.") ", r.run_id FROM business_values v"
+           " JOIN business_runs r ON r.tenant_id = v.tenant_id AND r.run_no = v.run_no"
+           " WHERE v.tenant_id = $1 AND v.key = $2 AND v.agent_id = $3"
+           " AND v.timestamp >= $4 AND v.timestamp < $5"
+           " ORDER BY v.timestamp DESC, v.run_no DESC LIMIT $6",
+};
 /* clang-format on */
+
+enum { BYTES_MAX = 16 << 20 };
 
 static bool add_value(void *ctx, const struct db_row *row)
 {
@@ -47,5 +58,45 @@ int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, struct a
     if (db_exec(db, &select_values, args, add_value, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+struct reports_reader {
+    struct rows rows;
+    size_t max, before; /* before: bytes in the arena at the start */
+    bool cut;
+};
+
+static bool add_report(void *ctx, const struct db_row *row)
+{
+    struct reports_reader *r = ctx;
+    struct arena *arena = r->rows.arena;
+    const struct kpi_value value = kpi_value_read(row, VALUE_AT_NUMBER);
+    struct kpi_report *report;
+
+    r->cut = r->rows.n == r->max || arena->total - r->before > BYTES_MAX;
+    if (r->cut)
+        return false;
+    report = rows_add(&r->rows);
+    report->run_id = rows_text(arena, row, VALUE_AT_NEXT);
+    report->at = db_get_int(row, VALUE_AT_TIMESTAMP);
+    report->value = kpi_value_text(&value, rows_text(arena, row, VALUE_AT_TEXT), arena);
+    return true;
+}
+
+int store_kpi_reports(struct db *db, const struct kpi_reports_span *span, struct arena *arena,
+                      struct kpi_reports *ret, struct error *err)
+{
+    const int64_t since = span->range.since == TIME_NULL ? INT64_MIN : span->range.since;
+    const struct db_args args =
+        DB_ARGS(db_int(span->tenant_id), db_text(span->key), db_int(span->agent_id), db_int(since),
+                db_int(span->range.until), db_int(span->limit + 1));
+    struct reports_reader r = { .rows = { .arena = arena, .size = sizeof(struct kpi_report) },
+                                .max = (size_t)span->limit,
+                                .before = arena->total };
+
+    if (db_exec(db, &select_reports, args, add_report, &r, err) != 0)
+        return -1;
+    *ret = (struct kpi_reports){ { r.rows.items, r.rows.n }, r.cut };
     return 0;
 }

@@ -24,6 +24,13 @@ static void check_series(void *value, struct arena *arena, struct problems *prob
         rule_refuse_text(problems, arena, "bucket", q->bucket, sentence);
 }
 
+static void check_reports(void *value, struct arena *arena, struct problems *problems)
+{
+    const struct kpi_reports_query *q = value;
+
+    rule_check_range(problems, arena, q->time_range);
+}
+
 static void check_breakdown(void *value, struct arena *arena, struct problems *problems)
 {
     const struct breakdown_query *q = value;
@@ -159,6 +166,33 @@ STATIC_SHAPE_END(run_kpi_shape, "RunKpi", .doc = "A value that a run reported.",
 SHAPE_BEGIN(run_kpis_shape)
     { LIST(kpis, run_kpi_shape), .flags = F_REQUIRED, .doc = "By agent and key, at most 1,000." },
 SHAPE_END(run_kpis_shape, "RunKpis", .doc = "The KPIs of a run.");
+#undef OWNER
+
+#define OWNER struct kpi_report
+SHAPE_BEGIN(kpi_report_shape)
+    { UUID(run_id), .flags = F_REQUIRED, .doc = "The run that reported it." },
+    { JSON(value),  .flags = F_REQUIRED, .doc = "A number or a string." },
+    { TIME(at),     .flags = F_REQUIRED, .doc = "Of the report that has the value." },
+STATIC_SHAPE_END(kpi_report_shape, "KpiReport", .doc = "A value of one KPI.",
+          .example = EXAMPLE({"run_id": "0b8f7a52-4c1e-4f0a-9d53-6a2e8c1f7b90", "value": 42, "at": "2026-01-15T09:31:12Z"}));
+#undef OWNER
+
+#define OWNER struct kpi_reports
+SHAPE_BEGIN(kpi_reports_shape)
+    { LIST(reports, kpi_report_shape), .flags = F_REQUIRED, .doc = "One per run, newest first." },
+    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are older ones in the range." },
+SHAPE_END(kpi_reports_shape, "KpiReports", .doc = "The values of one KPI, with the runs that reported them.",
+          .example = EXAMPLE({"truncated": false}));
+#undef OWNER
+
+#define OWNER struct kpi_reports_query
+SHAPE_BEGIN(kpi_reports_query_shape)
+    { STR(agent_name), .flags = F_REQUIRED, .doc = "Name of the agent." },
+    { STR(key),        .flags = F_REQUIRED, .doc = "Key of the KPI." },
+    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
+    { INT(limit),      .absent = "100", .least = 1, .most = 1000, .doc = "How many are listed at most." },
+SHAPE_END(kpi_reports_query_shape, "KpiReportsQuery", .rules = check_reports,
+          .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "time_range": "7d"}));
 #undef OWNER
 
 #define OWNER struct run_kpis_path

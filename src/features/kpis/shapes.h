@@ -65,6 +65,18 @@ struct run_kpis {
     struct list kpis; /* of struct run_kpi */
 };
 
+/* A value of one KPI, and the run that reported it. */
+struct kpi_report {
+    struct str run_id;
+    struct str value; /* JSON: a number or a string */
+    int64_t at;
+};
+
+struct kpi_reports {
+    struct list reports; /* of struct kpi_report, newest first */
+    bool truncated;
+};
+
 struct run_kpis_path {
     struct str slug, run_id;
 };
@@ -79,6 +91,11 @@ extern const struct shape kpi_breakdown_shape;   /* "KpiBreakdown" */
 
 struct summary_query {
     struct str time_range;
+};
+
+struct kpi_reports_query {
+    struct str agent_name, key, time_range;
+    int64_t limit;
 };
 
 struct series_query {
@@ -96,8 +113,10 @@ struct breakdown_query {
     struct str time_range;
 };
 
-extern const struct shape summary_query_shape;   /* "SummaryQuery" */
-extern const struct shape series_query_shape;    /* "SeriesQuery" */
-extern const struct shape breakdown_query_shape; /* "BreakdownQuery" */
-extern const struct shape run_kpis_path_shape;   /* "RunKpisPath" */
-extern const struct shape run_kpis_shape;        /* "RunKpis" */
+extern const struct shape summary_query_shape;     /* "SummaryQuery" */
+extern const struct shape series_query_shape;      /* "SeriesQuery" */
+extern const struct shape breakdown_query_shape;   /* "BreakdownQuery" */
+extern const struct shape kpi_reports_query_shape; /* "KpiReportsQuery" */
+extern const struct shape kpi_reports_shape;       /* "KpiReports" */
+extern const struct shape run_kpis_path_shape;     /* "RunKpisPath" */
+extern const struct shape run_kpis_shape;          /* "RunKpis" */

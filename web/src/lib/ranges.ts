@@ -76,6 +76,18 @@ export const isCut = (range: string, seconds: number | undefined, now: number) =
 export const listedRange = (range: string, now: number) =>
     SPAN.test(range) || isCustom(range) ? range : rangeBetween(boundsOf(range, now));
 
+/** From a time to just after another, for lists of exactly the runs that were counted. The times are
+ * those of the service, which may be finer than a millisecond. */
+export const rangeThrough = (from: string, last: string) =>
+    `${from}/${new Date(Date.parse(last) + 1).toISOString()}`;
+
+/** The part of a range whose runs were counted, as the list of runs knows it; all of it unless they
+ * were counted since a time. */
+export const countedRange = (range: string, since: string | null, now: number) =>
+    since === null
+        ? listedRange(range, now)
+        : `${since}/${new Date(boundsOf(range, now)[1]).toISOString()}`;
+
 /** The range of the same length that ends where this one begins. */
 export function rangeBefore(range: string, now: number): string {
     const [from, to] = boundsOf(range, now);

@@ -20,7 +20,7 @@ import { useNow } from "../lib/clock";
 import { cost, count, dollars, percent } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { useLiveQuery } from "../lib/query";
-import { chosenRange } from "../lib/ranges";
+import { chosenRange, countedRange } from "../lib/ranges";
 import { href, pathOf } from "../lib/route";
 import { Heading, Live, LoadState, PeriodSelect } from "../ui";
 
@@ -105,6 +105,7 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
     const { admin } = useRoles(slug);
     const counts = agents.data?.counts;
     const sums = totals.data && sumsOf(totals.data);
+    const since = countedRange(range, totals.data?.counted_since ?? null, Date.now());
     const page = (name: string, query = {}) => href(pathOf("t", slug, name), query);
     if (counts && Object.values(counts).every((n) => n === 0)) return <FirstEvent slug={slug} />;
     return (
@@ -121,10 +122,10 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
                         <small> silent, {count(counts.late)} late</small>
                     )}
                 </Tile>
-                <Tile label="Runs" to={page("runs", { since: range })}>
+                <Tile label="Runs" to={page("runs", { since })}>
                     {sums ? count(sums.runs) : "…"}
                 </Tile>
-                <Tile label="Failed runs" to={page("runs", { since: range, status: "failed" })}>
+                <Tile label="Failed runs" to={page("runs", { since, status: "failed" })}>
                     {sums ? count(sums.failed) : "…"}
                     {sums && sums.rate !== null && <small> {percent(sums.rate)}</small>}
                 </Tile>
@@ -136,7 +137,7 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
                 {counts && <AgentsByState slug={slug} counts={counts} />}
                 {alerts.data && <OpenAlerts slug={slug} alerts={alerts.data.alerts} />}
                 {admin && <RecentMessages slug={slug} />}
-                {totals.data && <TopErrors slug={slug} totals={totals.data} since={range} />}
+                {totals.data && <TopErrors slug={slug} totals={totals.data} since={since} />}
                 {kpis.data && (
                     <MovedKpis slug={slug} kpis={movedOf(kpis.data.kpis)} range={range} />
                 )}

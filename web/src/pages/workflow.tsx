@@ -6,9 +6,9 @@ import { WorkflowSteps } from "../features/events/workflow_steps";
 import { call } from "../lib/api";
 import { duration, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
-import { workflowsPath } from "../lib/paths";
+import { workflowRuns, workflowsPath } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
-import { href, pathOf } from "../lib/route";
+import { href } from "../lib/route";
 import { CopyButton, Fact, Heading, Live, LoadState, Time } from "../ui";
 
 const WORKFLOW = "GET /api/v1/tenants/{slug}/workflows/{workflow_run_id}";
@@ -35,7 +35,7 @@ export default function Workflow({ slug, params }: PageProps) {
                 }
             >
                 <Live />
-                <a class="button" href={href(pathOf("t", slug, "runs"), { workflow_run_id, since: "all" })}>
+                <a class="button" href={workflowRuns(slug, workflow_run_id)}>
                     Its runs
                 </a>
             </Heading>
@@ -51,7 +51,12 @@ export default function Workflow({ slug, params }: PageProps) {
                                 ? duration(Date.parse(data.ended_at) - Date.parse(data.started_at))
                                 : "running"}
                         </Fact>
-                        <Fact label="Runs">{plural(data.runs.length, "run")}</Fact>
+                        <Fact label="Runs">
+                            <a href={workflowRuns(slug, workflow_run_id)}>
+                                {data.truncated && "the first "}
+                                {plural(data.runs.length, "run")}
+                            </a>
+                        </Fact>
                     </dl>
                     <WorkflowGraph slug={slug} workflow={data} />
                     <WorkflowSteps slug={slug} workflow={data} />

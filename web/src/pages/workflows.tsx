@@ -4,7 +4,7 @@ import { RunStatus } from "../features/events/run_status";
 import { call } from "../lib/api";
 import { count, duration, exactTime } from "../lib/format";
 import type { PageProps } from "../lib/page";
-import { workflowPage } from "../lib/paths";
+import { workflowPage, workflowRuns } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { ALL_TIME, chosenRange, isCustom, RANGES } from "../lib/ranges";
 import { Empty, ErrorNote, Heading, Live, PeriodSelect, Skeleton, Table, Time } from "../ui";
@@ -12,6 +12,7 @@ import { Empty, ErrorNote, Heading, Live, PeriodSelect, Skeleton, Table, Time } 
 const WORKFLOWS = "GET /api/v1/tenants/{slug}/workflows";
 const SINCE = [...RANGES, { value: ALL_TIME, label: "All time" }];
 const LIMIT = 100;
+const COUNTED_MAX = 1000; // runs of a workflow, the first
 
 export default function Workflows({ slug, query }: PageProps) {
     const range = chosenRange(SINCE, query.get("since"), "7d");
@@ -81,14 +82,23 @@ export default function Workflows({ slug, query }: PageProps) {
                             class: "fit number",
                             label: "runs",
                             by: (one) => one.runs,
-                            cell: (one) => count(one.runs),
+                            cell: (one) => (
+                                <a href={workflowRuns(slug, one.workflow_run_id)}>
+                                    {one.runs === COUNTED_MAX && "the first "}
+                                    {count(one.runs)}
+                                </a>
+                            ),
                         },
                         {
                             title: "Failed",
                             class: "fit number",
                             label: "failed",
                             by: (one) => one.failed,
-                            cell: (one) => count(one.failed),
+                            cell: (one) => (
+                                <a href={workflowRuns(slug, one.workflow_run_id, { status: "failed" })}>
+                                    {count(one.failed)}
+                                </a>
+                            ),
                         },
                         {
                             title: "Agents",

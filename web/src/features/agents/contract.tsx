@@ -3,7 +3,7 @@
 import type { Agent, IOField } from "api";
 
 import { count } from "../../lib/format";
-import { runsOf } from "../../lib/paths";
+import { countedRuns } from "../../lib/paths";
 import { Card, Table, Time } from "../../ui";
 
 interface FieldsProps {
@@ -64,10 +64,13 @@ export function AgentContract({ agent }: { agent: Agent }) {
 }
 
 export function AgentVersions({ slug, agent }: { slug: string; agent: Agent }) {
-    const { agent_name, versions } = agent;
+    const { counts, versions } = agent;
     if (versions.length < 2) return null;
     return (
-        <Card title="Versions">
+        <Card
+            title="Versions"
+            aside={counts.counted_since !== null && `Of the newest ${count(counts.runs)} runs`}
+        >
             <Table
                 class="flat"
                 rows={versions}
@@ -84,7 +87,7 @@ export function AgentVersions({ slug, agent }: { slug: string; agent: Agent }) {
                         class: "fit number",
                         label: "runs",
                         cell: (version) => (
-                            <a href={runsOf(slug, agent_name, { version: version.agent_version })}>
+                            <a href={countedRuns(slug, agent, { version: version.agent_version })}>
                                 {count(version.runs)}
                             </a>
                         ),

@@ -3,12 +3,10 @@
 import type { Agent } from "api";
 
 import { count, duration } from "../../lib/format";
-import { agentPage, runsOf } from "../../lib/paths";
+import { agentPage, countedRuns } from "../../lib/paths";
 import { Fact, Time } from "../../ui";
 import { commandsAllowed, sourceOf } from "./directives";
 import { scheduleText } from "./schedule";
-
-const COUNTED_MAX = 1000; // runs, the newest
 
 /** When it first reported or registered; or earlier: when the first of its runs that are counted
  * began, because runs may be sent later. */
@@ -31,16 +29,24 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
             </Fact>
             <Fact label="Expected">{scheduleText(agent.schedule)}</Fact>
             <Fact label="Runs">
-                <a href={runsOf(slug, agent.agent_name)}>
-                    {counts.runs === COUNTED_MAX && "the newest "}
+                <a href={countedRuns(slug, agent)}>
+                    {counts.counted_since !== null && "the newest "}
                     {count(counts.runs)}
                 </a>
                 {counts.in_progress > 0 && (
-                    <span class="muted"> {count(counts.in_progress)} running</span>
+                    <>
+                        {" "}
+                        <a class="muted" href={countedRuns(slug, agent, { status: "in_progress" })}>
+                            {count(counts.in_progress)} running
+                        </a>
+                    </>
                 )}
             </Fact>
             <Fact label="Failed">
-                <a href={runsOf(slug, agent.agent_name, { status: "failed" })}>{count(counts.failed)}</a>
+                <a href={countedRuns(slug, agent, { status: "failed" })}>
+                    {count(counts.failed)}
+                    {counts.counted_since !== null && ` of the newest ${count(counts.runs)}`}
+                </a>
                 {ended > 0 && (
                     <span class="muted"> {Math.round((counts.failed / ended) * 100)} %</span>
                 )}

@@ -5,7 +5,7 @@ import type { RunPeriod } from "api";
 import { call } from "../../lib/api";
 import { count, duration, percent } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
-import { isCut, listedRange, rangeOfSeconds } from "../../lib/ranges";
+import { countedRange, isCut, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, LoadState } from "../../ui";
 import { Chart } from "../../ui/chart";
@@ -97,7 +97,7 @@ export function AgentRuns({ slug, agent_name, range }: Props) {
                             label: one.error_type || "no error type",
                             value: one.runs,
                             href: href(pathOf("t", slug, "runs"), {
-                                since: listedRange(range, Date.now()),
+                                since: countedRange(range, data.counted_since, Date.now()),
                                 status: "failed",
                                 agent_name,
                                 error_type: one.error_type,

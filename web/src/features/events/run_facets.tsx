@@ -6,6 +6,7 @@ import { useState } from "preact/hooks";
 import { call, type Query } from "../../lib/api";
 import { briefIds, count, exactTime } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
+import { rangeThrough } from "../../lib/ranges";
 import { setQuery } from "../../lib/route";
 
 const FACETS = "GET /api/v1/tenants/{slug}/dashboard/facets";
@@ -32,6 +33,7 @@ export function useRunFacets(slug: string, filters: Filters, live: boolean) {
 interface FacetProps {
     title: string;
     choose: (value: string | null) => Values; // what changes in the address; null: any value
+    counted: Values; // what changes besides, so that the list has the runs that were counted
     values: FacetValue[];
     chosen: string | null | undefined;
     labels?: ReadonlyMap<string, string>; // shorter than the values
@@ -52,7 +54,7 @@ const chooseError = (value: string | null): Values => ({
 
 const NO_TYPE = new Map([["", "no error type"]]);
 
-function Facet({ title, choose, values, chosen, labels }: FacetProps) {
+function Facet({ title, choose, counted, values, chosen, labels }: FacetProps) {
     const [all, setAll] = useState(false);
     if (values.length === 0) return null;
     const most = Math.max(...values.map((one) => one.runs));
@@ -69,7 +71,9 @@ function Facet({ title, choose, values, chosen, labels }: FacetProps) {
                             title={value || undefined}
                             onClick={() =>
                                 setQuery({
-                                    ...choose(value === chosen ? null : value),
+                                    ...(value === chosen
+                                        ? choose(null)
+                                        : { ...counted, ...choose(value) }),
                                     cursor: null,
                                 })
                             }
@@ -116,7 +120,12 @@ interface Props {
 export function FacetPanel({ facets, filters }: Props) {
     const [open] = useState(isOpenAtFirst);
     if (facets === undefined) return null;
-    const { agent_name, agent_version, workflow_run_id, examined_since } = facets;
+    const { agent_name, agent_version, workflow_run_id } = facets;
+    const { counted_since, examined_since, others_since, newest_at } = facets;
+    const among = (since: string | null): Values =>
+        since === null || newest_at === null ? {} : { since: rangeThrough(since, newest_at) };
+    const [ofAgent, ofWorkflow] = [filters.agent_name, filters.workflow_run_id];
+    const counted = among(examined_since);
     const error = filters.untyped ? "" : filters.error_type;
     if (agent_name.length + agent_version.length === 0) return null;
     return (
@@ -129,19 +138,27 @@ export function FacetPanel({ facets, filters }: Props) {
                 Narrow down{" "}
                 <span class="muted">
                     {count(facets.runs)} {facets.runs === 1 ? "run matches" : "runs match"}
-                    {examined_since && `, of those since ${exactTime(examined_since)}`}
+                    {counted_since && `, of those since ${exactTime(counted_since)}`}
                 </span>
             </summary>
+            {examined_since && (
+                <p class="hint">
+                    The numbers below are of the newest runs, those since{" "}
+                    {exactTime(examined_since)}; choosing one shows these.
+                </p>
+            )}
             <div>
                 <Facet
                     title="Agents"
                     choose={(to) => ({ agent_name: to })}
+                    counted={ofAgent && !ofWorkflow ? among(others_since) : counted}
                     values={agent_name}
                     chosen={filters.agent_name}
                 />
                 <Facet
                     title="Error types"
                     choose={chooseError}
+                    counted={counted}
                     values={errorsOf(facets, error)}
                     chosen={error}
                     labels={NO_TYPE}
@@ -149,12 +166,14 @@ export function FacetPanel({ facets, filters }: Props) {
                 <Facet
                     title="Versions"
                     choose={(to) => ({ version: to })}
+                    counted={counted}
                     values={agent_version}
                     chosen={filters.agent_version}
                 />
                 <Facet
                     title="Workflow runs"
                     choose={(to) => ({ workflow_run_id: to })}
+                    counted={ofWorkflow ? among(others_since) : counted}
                     values={workflow_run_id}
                     chosen={filters.workflow_run_id}
                     labels={briefIds(workflow_run_id.map((one) => one.value))}

@@ -1,10 +1,11 @@
 // The fleet as a table: one row per agent.
 
 import type { AgentCounts, AgentListItem } from "api";
+import type { ComponentChildren } from "preact";
 
 import { useNow } from "../../lib/clock";
 import { cost, count, exactTime } from "../../lib/format";
-import { agentPage } from "../../lib/paths";
+import { activityOf, agentPage, openRuns } from "../../lib/paths";
 import { type Part, type Sorting, Table, Time } from "../../ui";
 import { AGENT_STATES, AgentState } from "../agents/state";
 import { RunSquares } from "../events/run_status";
@@ -64,6 +65,16 @@ function AgentName({ slug, agent }: { slug: string; agent: AgentListItem }) {
     );
 }
 
+/** Not a stop of the Tab key: there would be two more in each row, and the agent's page, which has
+ * one, leads to both lists. */
+function NumberLink({ to, children }: { to: string; children: ComponentChildren }) {
+    return (
+        <a href={to} tabIndex={-1}>
+            {children}
+        </a>
+    );
+}
+
 interface Props {
     slug: string;
     agents: AgentListItem[];
@@ -116,8 +127,14 @@ export function AgentTable({ slug, agents, part, costs, sorting, onSort }: Props
                     title: "Running",
                     class: "fit number wide",
                     label: "running",
-                    cell: ({ open_runs }) =>
-                        open_runs > 0 ? count(open_runs) : NONE,
+                    cell: (agent) =>
+                        agent.open_runs > 0 ? (
+                            <NumberLink to={openRuns(slug, agent)}>
+                                {count(agent.open_runs)}
+                            </NumberLink>
+                        ) : (
+                            NONE
+                        ),
                 },
                 {
                     title: "Cost today",
@@ -125,7 +142,9 @@ export function AgentTable({ slug, agents, part, costs, sorting, onSort }: Props
                     label: "cost",
                     cell: ({ agent_name }) => {
                         const spent = costs.get(agent_name);
-                        return spent === undefined ? NONE : cost(spent);
+                        if (spent === undefined) return NONE;
+                        const to = activityOf(slug, agent_name, "today");
+                        return <NumberLink to={to}>{cost(spent)}</NumberLink>;
                     },
                 },
                 { title: "About", class: "words about", cell: (agent) => agent.description },

@@ -4,10 +4,10 @@ import type { KpiTotal } from "api";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { call } from "../../lib/api";
-import { inUnit } from "../../lib/format";
+import { count, inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
 import { rangeOfSeconds } from "../../lib/ranges";
-import { setQuery } from "../../lib/route";
+import { href, pathOf, setQuery } from "../../lib/route";
 import {
     Card,
     Empty,
@@ -21,6 +21,7 @@ import {
 } from "../../ui";
 import { Chart } from "../../ui/chart";
 import { Bars } from "../../ui/figures";
+import { KpiReports } from "./kpi_reports";
 import { idOf, nameOf } from "./names";
 
 const SERIES = "GET /api/v1/tenants/{slug}/business/series";
@@ -147,7 +148,9 @@ function Breakdown({ slug, kpi, range, query }: Props) {
 }
 
 export function KpiDetail(props: Props) {
-    const { kpi, query, unitCost } = props;
+    const { slug, kpi, range, query, unitCost } = props;
+    const shown = Object.fromEntries(query);
+    const listed = query.get("reports") === "true";
     const top = useRef<HTMLDivElement>(null);
     useEffect(() => top.current?.scrollIntoView({ block: "nearest" }), []);
     return (
@@ -166,7 +169,7 @@ export function KpiDetail(props: Props) {
                         <IconButton
                             icon="close"
                             label="Close"
-                            onClick={() => setQuery({ kpi: null, by: null, bucket: null })}
+                            onClick={() => setQuery({ kpi: null, by: null, bucket: null, reports: null })}
                         />
                     </>
                 }
@@ -177,12 +180,17 @@ export function KpiDetail(props: Props) {
                         {inUnit(kpi.value, kpi.unit)}
                     </Fact>
                     <Fact label="Previous period">{inUnit(kpi.previous, kpi.unit)}</Fact>
-                    <Fact label="Runs that reported it">{kpi.reports}</Fact>
+                    <Fact label="Runs that reported it">
+                        <a href={href(pathOf("t", slug, "business"), { ...shown, reports: !listed || null })}>
+                            {count(kpi.reports)}
+                        </a>
+                    </Fact>
                     {unitCost && <Fact label="Model cost">{unitCost}</Fact>}
                 </dl>
                 <Series {...props} />
                 <Breakdown {...props} />
             </Card>
+            {listed && <KpiReports slug={slug} kpi={kpi} range={range} />}
         </div>
     );
 }
