@@ -7,7 +7,7 @@
 #pragma once
 #include "shape/shape.h"
 
-enum { SCHEMA_SET_MAX = 256 };
+enum { SCHEMA_SET_MAX = 512 };
 
 /* Distinct shapes; starts as { 0 }. */
 struct schema_set {

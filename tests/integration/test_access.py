@@ -307,6 +307,7 @@ QUERIES = {
     "GET /api/v1/agents/document": "agent_name=access%20agent",
     "GET /api/v1/tenants/{slug}/business/series": "key=x",
     "GET /api/v1/tenants/{slug}/business/breakdown": "metric=x&by=y",
+    "GET /api/v1/tenants/{slug}/business/reports": "agent_name=x&key=x",
     "GET /api/v1/tenants/{slug}/agents/{agent_name}/document/diff": "from=1&to=2",
 }
 VALUES = {
