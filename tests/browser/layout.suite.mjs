@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 
 import { event, runsOf, sendRuns } from "./fleet.mjs";
-import { close, openAs, openBrowser, Person, Server } from "./muster.mjs";
+import { close, openAs, openBrowser, openPage, Person, Server } from "./muster.mjs";
 import { placesOf, visit } from "./places.mjs";
 import { smallTargets } from "./targets.mjs";
 
@@ -212,6 +212,26 @@ describe("every page fits its window", () => {
             assert.ok(height < 30, `${height} pixels high at ${width}`);
         }
         await close(page);
+    });
+
+    test("the logo stands beside the name, in the menu and above the sign-in", async () => {
+        const inside = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/runs`, {});
+        const outside = await openPage(browser, server);
+        await outside.goto(server.url);
+        for (const [page, selector] of [[inside, ".brand"], [outside, ".sign-in header"]]) {
+            await page.locator(`${selector} svg`).waitFor();
+            const { logo, name } = await page.locator(selector).evaluate((box) => {
+                const text = document.createRange();
+                text.selectNodeContents(box.lastChild);
+                return {
+                    logo: box.querySelector("svg").getBoundingClientRect().toJSON(),
+                    name: text.getBoundingClientRect().toJSON(),
+                };
+            });
+            assert.ok(name.width > 0 && logo.right <= name.left, `${selector}: ${logo.right}, ${name.left}`);
+            assert.ok(logo.top < name.bottom && name.top < logo.bottom, `${selector}: not in one line`);
+            await close(page);
+        }
     });
 
     test("a large screen is used", async () => {

@@ -271,7 +271,7 @@ function MarkBox({ chart, times, mark }: { chart: uPlot; times: number[]; mark: 
     const [from, to] = [leftOf(chart, times, mark.first), leftOf(chart, times, mark.last)];
     const { offsetTop, clientHeight } = chart.over;
     const box = { left: from - 1, width: to - from + 2, top: offsetTop, height: clientHeight };
-    return <div class="mark" style={box} />;
+    return <div class="marked-part" style={box} />;
 }
 
 /** What a mouse marks, and a finger, which scrolls up and down. Captured: the plot may be drawn again
