@@ -249,6 +249,8 @@ describe("set-up and sign-in", () => {
         await guest.getByLabel("E-mail").fill(email);
         await guest.getByLabel("Password").fill(PASSWORD);
         await guest.getByRole("button", { name: "Sign in" }).click();
+        await guest.getByLabel("Code").waitFor();
+        assert.equal(await guest.getByText("a recovery code, is needed").count(), 1, "said once, at its field");
         await guest.getByLabel("Code").fill("000000");
         await shot(guest, "sign-in-code");
         await guest.keyboard.press("Enter");

@@ -1,7 +1,7 @@
 // A field with its label and hint, and an error of the form beside the field that it is about.
 
 import { type ComponentChildren, createContext, type JSX } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { ApiError, pathOfProblem, sentenceOf } from "../lib/api";
 import { ErrorNote } from "./feedback";
@@ -32,6 +32,9 @@ export function WithErrors({ error, children }: { error: ApiError | null; childr
     const names = useRef(new Set<string>());
     const errors = { error, names: names.current };
     const above = unclaimed(errors);
+    const [, setKnown] = useState(0);
+    // a field that appears with its error claims it only now
+    useLayoutEffect(() => setKnown(names.current.size));
     useEffect(() => {
         if (error) box.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
     }, [error]);
