@@ -88,6 +88,8 @@ int man_run(struct invocation *in)
                  ".SH DESCRIPTION\n"
                  "Commands other than \\fBserve\\fR talk to the server that uses the same data "
                  "directory, or do the work themselves when none is running.\n"
+                 "After \\fBmuster login\\fR, or with \\fB\\-\\-server\\fR and "
+                 "\\fB\\-\\-token\\-file\\fR, they talk to a service elsewhere.\n"
                  "Every command takes \\fB\\-\\-json\\fR (output for programs), "
                  "\\fB\\-\\-help\\fR and the settings.\n.SH COMMANDS\n",
                  in->program->version);
