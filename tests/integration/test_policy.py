@@ -144,3 +144,19 @@ def test_the_operator_sets_shows_and_unsets_over_the_socket(own_server):
     assert told(tenant.client, what, "a") == NOTHING
     operator.close()
     tenant.client.close()
+
+
+def test_the_policies_of_a_workspace_are_bounded(server, tenant, policy):
+    """Each process has all policies in memory."""
+    large = {"mode": "denylist", "deny": [f"{i:03}" + "x" * 997 for i in range(1000)]}
+    where = ("--tenant", tenant.slug, "--agent")
+    for i in range(4):
+        server.cli("policy", "set", policy(large), *where, f"a{i}")
+    done = server.run("policy", "set", policy(large), *where, "a4")
+    assert done.returncode == 1 and "has as many command policies as it may" in done.stderr
+    await_told(tenant.client, "command-policy", "a3", mode="denylist", source="agent")
+    assert told(tenant.client, "command-policy", "a4")["source"] == "platform"
+    server.cli("policy", "delete", *where, "a0")
+    server.cli("policy", "set", policy(large), *where, "a4")
+    await_told(tenant.client, "command-policy", "a4", mode="denylist", source="agent", version=1)
+    server.cli("policy", "set", policy({"mode": "deny_all"}), *where, "a1")

@@ -4,6 +4,46 @@
 #include "base/clock.h"
 #include "features/agents/directives/directives.h"
 
+/* Each process has all of them in memory. */
+enum { DIRECTIVES_MAX = 10000, DIRECTIVES_BYTES_MAX = 4 << 20 };
+
+/* After one was set: an error takes it back. */
+static int check_size(const struct directives_size *size, const char *what, struct error *err)
+{
+    if (size->n <= DIRECTIVES_MAX && size->bytes <= DIRECTIVES_BYTES_MAX)
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "The workspace has as many %s as it may: %d, of %d bytes in all; unset some "
+                   "first",
+                   what, DIRECTIVES_MAX, DIRECTIVES_BYTES_MAX);
+}
+
+static int set_model(struct db *db, const struct model_row *row, struct error *err)
+{
+    struct directives_size size = { 0 };
+
+    if (store_model_set(db, row, err) != 0)
+        return -1;
+    if (row->target.scope == SCOPE_PLATFORM)
+        return 0;
+    if (store_models_size(db, row->target.tenant_id, &size, err) != 0)
+        return -1;
+    return check_size(&size, "models", err);
+}
+
+static int set_policy(struct db *db, const struct policy_row *row, struct error *err)
+{
+    struct directives_size size = { 0 };
+
+    if (store_policy_set(db, row, err) != 0)
+        return -1;
+    if (row->target.scope == SCOPE_PLATFORM)
+        return 0;
+    if (store_policies_size(db, row->target.tenant_id, &size, err) != 0)
+        return -1;
+    return check_size(&size, "command policies", err);
+}
+
 int directives_show_model(struct db *db, const struct directive_key *target, struct arena *arena,
                           struct model_setting *ret, struct error *err)
 {
@@ -28,7 +68,7 @@ int directives_set_model(struct db *db, const struct directive_key *target,
         r = store_model_unset(db, target, err);
     } else {
         row.model = set->model;
-        r = store_model_set(db, &row, err);
+        r = set_model(db, &row, err);
     }
     return r != 0 ? -1 : directives_show_model(db, target, arena, ret, err);
 }
@@ -60,7 +100,7 @@ int directives_set_policy(struct db *db, const struct directive_key *target,
         r = store_policy_unset(db, target, err);
     } else {
         row.policy = *set;
-        r = store_policy_set(db, &row, err);
+        r = set_policy(db, &row, err);
     }
     return r != 0 ? -1 : directives_show_policy(db, target, arena, ret, err);
 }

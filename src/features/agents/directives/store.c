@@ -52,6 +52,20 @@ static const struct db_query set_policy = {
 static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_TARGET };
 static const struct db_query policy_at = { .sql = SELECT_POLICIES IN_EFFECT_AT_TARGET };
 static const struct db_query all_policies = { .sql = SELECT_POLICIES };
+
+#define NAME "COALESCE(full_name, agent_name)"
+static const struct db_query measure_models = {
+    .sqlite = "SELECT COUNT(*), COALESCE(SUM(LENGTH(CAST(" NAME " AS BLOB)) + LENGTH(CAST(model AS BLOB))), 0)"
+              " FROM agent_models WHERE tenant_id = $1",
+    .postgres = "SELECT COUNT(*), COALESCE(SUM(octet_length(" NAME ") + octet_length(model)), 0)"
+                " FROM agent_models WHERE tenant_id = $1",
+};
+static const struct db_query measure_policies = {
+    .sqlite = "SELECT COUNT(*), COALESCE(SUM(LENGTH(CAST(" NAME " AS BLOB)) + LENGTH(CAST(allow AS BLOB))"
+              " + LENGTH(CAST(deny AS BLOB))), 0) FROM command_policies WHERE tenant_id = $1",
+    .postgres = "SELECT COUNT(*), COALESCE(SUM(octet_length(" NAME ") + octet_length(allow)"
+                " + octet_length(deny)), 0) FROM command_policies WHERE tenant_id = $1",
+};
 /* clang-format on */
 
 /* Runs a statement with the target as its three parameters. */
@@ -182,4 +196,23 @@ int store_policies(struct db *db, struct arena *arena, struct list *ret, struct 
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
+}
+
+static bool read_size(void *ctx, const struct db_row *row)
+{
+    *(struct directives_size *)ctx =
+        (struct directives_size){ db_get_int(row, 0), db_get_int(row, 1) };
+    return false;
+}
+
+int store_models_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
+                      struct error *err)
+{
+    return db_exec(db, &measure_models, DB_ARGS(db_int(tenant_id)), read_size, ret, err);
+}
+
+int store_policies_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
+                        struct error *err)
+{
+    return db_exec(db, &measure_policies, DB_ARGS(db_int(tenant_id)), read_size, ret, err);
 }

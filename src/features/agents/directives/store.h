@@ -53,3 +53,13 @@ int store_policy_unset(struct db *db, const struct directive_key *target,
                        struct error *err) MUST_CHECK;
 int store_policy_at(struct db *db, const struct directive_key *target, struct arena *arena,
                     struct policy_row *ret, struct error *err) MUST_CHECK;
+
+struct directives_size {
+    int64_t n, bytes;
+};
+
+/* Of what a workspace has set, for itself and for its agents. */
+int store_models_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
+                      struct error *err) MUST_CHECK;
+int store_policies_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
+                        struct error *err) MUST_CHECK;
