@@ -326,6 +326,19 @@ describe("runs explorer", () => {
         assert.ok(at.length > 150 && at.length <= 200, `${at.length} ticks`);
         const gaps = at.slice(1).map((left, i) => left - at[i]);
         assert.ok(Math.max(...gaps) < 2, "nothing of the timeline is left out");
+        const legend = page.locator(".card", { has: page.locator(".waterfall") }).getByLabel("Legend");
+        const fillOf = (found) =>
+            found.evaluate((one) => {
+                const { backgroundColor, backgroundImage, opacity } = getComputedStyle(one);
+                return [backgroundColor, backgroundImage, opacity].join(" ");
+            });
+        const bar = page.locator(".waterfall .lane .bar").first();
+        assert.equal(await fillOf(legend.locator("i.bar").first()), await fillOf(bar));
+        assert.deepEqual((await legend.locator("span").allInnerTexts()).map((text) => text.trim()), [
+            "first to last event",
+            "until the next event of the run",
+            "with an error",
+        ]);
         const events = page.locator(".card:not(.errors) .events .event");
         await events.first().waitFor();
         await button(page, "Jump to the end").click();

@@ -10,6 +10,9 @@ import { ADMIN, close, openAs, openBrowser, Person, sharedServer, shot } from ".
 
 const DAY_MS = 86_400_000;
 const DAYS = 12;
+const CUSTOMERS = Object.fromEntries(
+    Array.from({ length: 15 }, (_, i) => [`customer ${String.fromCharCode(65 + i)}`, 10 * (i + 1)]),
+);
 
 let server, browser, tenant, runs;
 
@@ -38,6 +41,7 @@ async function report(agent_name, day) {
         },
         breakdowns: [
             { metric: "balance", by: "side", slices: { out: -66.13, in: 78 } },
+            { metric: "booked", by: "customer", slices: CUSTOMERS },
             { metric: "invoices", by: "country", slices: { DE: 70 + day, FR: 20, ES: 10 } },
             {
                 metric: "invoices",
@@ -216,6 +220,21 @@ describe("fleet, business and cost", () => {
         await shot(page, "business");
         await page.reload();
         await page.getByText("Invoices read, by week").waitFor();
+        await close(page);
+    });
+
+    test("a breakdown shows its largest slices first, and all of them when asked", async () => {
+        const page = await open("/t/figures/business?range=30d");
+        await page.getByRole("button", { name: "Value booked" }).click();
+        const more = page.getByRole("button", { name: "Show more (3 left)" });
+        await more.waitFor();
+        const names = () => page.locator(".bars .name").allInnerTexts();
+        const all = Object.keys(CUSTOMERS).reverse();
+        assert.deepEqual(await names(), all.slice(0, 12));
+        await more.click();
+        await page.locator(".bars li").nth(14).waitFor();
+        assert.deepEqual(await names(), all);
+        assert.equal(await more.count(), 0);
         await close(page);
     });
 

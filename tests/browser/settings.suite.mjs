@@ -5,14 +5,20 @@ import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
 
+import { MailServer } from "./mail.mjs";
 import { close, openAs, openBrowser, PASSWORD, Server, shot } from "./muster.mjs";
 
-let server, browser, tenant, receiver, received;
+let server, browser, tenant, receiver, received, mail;
 const ROOT_ADMIN = "root@example.org";
 
 describe("settings and platform", () => {
     before(async () => {
-        server = await Server.start(["--webhook-allow-http", "1", "--webhook-allow-private", "1"]);
+        mail = await MailServer.start();
+        server = await Server.start([
+            ...["--webhook-allow-http", "1", "--webhook-allow-private", "1"],
+            ...["--smtp-url", mail.url, "--smtp-from", "muster@example.org"],
+            ...["--public-url", "http://muster.example"],
+        ]);
         browser = await openBrowser();
         tenant = server.addTenant("acme");
         server.addUser(ROOT_ADMIN, "--role", "platform_admin");
@@ -27,6 +33,7 @@ describe("settings and platform", () => {
     after(async () => {
         receiver?.close();
         await server?.stop();
+        mail?.stop();
     });
 
     const settings = (tab, email = tenant.email, options = undefined) =>
@@ -220,6 +227,24 @@ describe("settings and platform", () => {
         await button(page, "Remove broken").click();
         await inDialog(page, "Remove").click();
         await button(page, "Remove broken").waitFor({ state: "detached" });
+        await close(page);
+    });
+
+    test("a webhook that sends mail is created, tested and removed", async () => {
+        const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
+        await button(page, "New webhook").click();
+        await page.getByLabel("Format").selectOption("email");
+        await page.getByLabel("E-mail address").fill("on-call@acme.example");
+        await page.getByLabel("Label").fill("mailbox");
+        await inDialog(page, "Create webhook").click();
+        const card = page.locator(".card", { hasText: "mailto:on-call@acme.example" });
+        await card.getByText("Not used yet").waitFor();
+        await card.getByRole("button", { name: "Send a test" }).click();
+        assert.match(await mail.next(), /test/i);
+        await card.getByText(/Delivered in \d+ ms/).waitFor();
+        await button(page, "Remove mailbox").click();
+        await inDialog(page, "Remove").click();
+        await card.waitFor({ state: "detached" });
         await close(page);
     });
 
