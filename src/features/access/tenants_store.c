@@ -85,6 +85,7 @@ static const struct db_query select_reload = {
 };
 static const struct db_query count_agents = {
     .sql = "SELECT agents FROM tenants WHERE tenant_id = $1",
+    .citus = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
 };
 /* clang-format on */
 
