@@ -505,9 +505,8 @@ class Postgres:
             known.append(f"SELECT citus_add_node('{host}', {port})")
         self._sql(*known, url=self._url_of(name))
 
-    def distribute(self, name):
-        """Then no session may be left in it: it is copied."""
-        Server(Path("."), self._url_of(name)).cli("cluster", "enable")
+    def close(self, name):
+        """No session may be left in it: it is copied."""
         for url in (self.url, *self.workers):
             self._sql(
                 f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
@@ -524,7 +523,8 @@ class Postgres:
             Server(Path("."), url).cli("tenant", "list")
             cls.migrated = url.rsplit("/", 1)[1]
             if self.workers:
-                self.distribute(cls.migrated)
+                Server(Path("."), url).cli("cluster", "enable")
+                self.close(cls.migrated)
         return self.create(cls.migrated)
 
     def create_administered(self):
@@ -538,6 +538,8 @@ class Postgres:
             token = nowhere.cli("token", "add", "tests", "--user", ADMINISTRATOR,
                                 "--role", "platform_admin", "--expires-in-days", "366").strip()  # fmt: skip
             cls.administered = url.rsplit("/", 1)[1], token
+            if self.workers:
+                self.close(cls.administered[0])
         name, token = cls.administered
         return self.create(name), token
 
@@ -553,7 +555,7 @@ def running(store, folder, administered=False, **more):
     `administered` is prepared by requests, where otherwise commands would have to do it."""
     postgres = Postgres() if store == "postgres" else None
     database = token = None
-    if postgres and administered and not postgres.workers:
+    if postgres and administered:
         database, token = postgres.create_administered()
     elif postgres:
         database = postgres.create_migrated()
