@@ -57,7 +57,7 @@ export function Fact(props: FactProps) {
     return (
         <div class={props.class}>
             <dt dir="auto">{props.label}</dt>
-            <dd title={props.title}>{props.children}</dd>
+            <dd title={props.title} dir="auto">{props.children}</dd>
         </div>
     );
 }

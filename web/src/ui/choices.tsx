@@ -16,6 +16,7 @@ export function Segments({ label, choices, value, onChange }: Props) {
                 <button
                     key={choice.value}
                     type="button"
+                    dir="auto"
                     aria-pressed={choice.value === value}
                     onClick={() => onChange(choice.value)}
                 >

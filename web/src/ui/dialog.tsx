@@ -45,7 +45,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
         >
             <div class="inner">
                 <header>
-                    <h2>{title}</h2>
+                    <h2 dir="auto">{title}</h2>
                     <IconButton icon="close" label="Close" onClick={onClose} />
                 </header>
                 {children}

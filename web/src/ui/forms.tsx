@@ -40,6 +40,7 @@ export function TextField(props: TextProps) {
         placeholder: props.placeholder ?? "",
         autoComplete: props.autoComplete ?? "off",
         spellcheck: false,
+        dir: "auto" as const,
         value: props.value,
         onInput: (event: { currentTarget: HTMLInputElement }) =>
             props.onInput(event.currentTarget.value),
@@ -91,6 +92,7 @@ export function AreaField(props: Common & { rows?: number; readOnly?: boolean })
                     class="code"
                     rows={props.rows ?? 6}
                     spellcheck={false}
+                    dir="auto"
                     readOnly={props.readOnly ?? false}
                     value={props.value}
                     onInput={(event) => props.onInput(event.currentTarget.value)}

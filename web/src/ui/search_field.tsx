@@ -33,6 +33,7 @@ export function SearchField({ label, placeholder, value, known, onChange }: Prop
                 placeholder={placeholder}
                 value={text}
                 spellcheck={false}
+                dir="auto"
                 autoComplete="off"
                 list={known && id}
                 onInput={(event) => change(event.currentTarget.value, PAUSE_MS)}

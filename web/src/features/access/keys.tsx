@@ -262,9 +262,12 @@ export function Keys({ slug, agent_name }: Owner) {
                     by: (key) => key.label,
                     cell: (key) => (
                         <>
-                            {key.label || <span class="muted">no label</span>}
+                            {key.label ? <bdi>{key.label}</bdi> : <span class="muted">no label</span>}
                             {key.agent_name !== null && (
-                                <small class="muted"> only for {key.agent_name}</small>
+                                <small class="muted">
+                                    {" "}
+                                    only for <bdi>{key.agent_name}</bdi>
+                                </small>
                             )}
                             {key.kind === "read_only" && <small class="muted"> only reads</small>}
                         </>

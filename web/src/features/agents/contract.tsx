@@ -22,7 +22,10 @@ function Fields({ title, fields, required }: FieldsProps) {
                 <ul class="io">
                     {fields.map((one) => (
                         <li key={one.key}>
-                            <code>{one.key}</code> <span class="muted">{one.type ?? "any"}</span>
+                            <code dir="auto">{one.key}</code>{" "}
+                            <span class="muted" dir="auto">
+                                {one.type ?? "any"}
+                            </span>
                             {required && one.required === false && (
                                 <small class="muted"> optional</small>
                             )}
@@ -50,11 +53,19 @@ export function AgentContract({ agent }: { agent: Agent }) {
             aside={
                 <span>
                     <Time at={agent.registered_at} />
-                    {agent.agent_version && `, version ${agent.agent_version}`}
+                    {agent.agent_version && (
+                        <>
+                            , version <bdi>{agent.agent_version}</bdi>
+                        </>
+                    )}
                 </span>
             }
         >
-            {agent.telemetry_doc && <p class="prose after-text">{agent.telemetry_doc}</p>}
+            {agent.telemetry_doc && (
+                <p class="prose after-text" dir="auto">
+                    {agent.telemetry_doc}
+                </p>
+            )}
             <div class="columns">
                 <Fields title="Inputs" fields={agent.inputs} required />
                 <Fields title="Outputs" fields={agent.outputs} required={false} />

@@ -81,7 +81,8 @@ function InheritedModel({ slug }: { slug: string }) {
     if (!data) return null;
     return (
         <p class="hint after-text">
-            Without it: {data.model === null ? "the agent's own choice" : <code>{data.model}</code>}
+            Without it:{" "}
+            {data.model === null ? "the agent's own choice" : <code dir="auto">{data.model}</code>}
             {data.source && ` ${SOURCES[data.source]}`}.
         </p>
     );
@@ -117,7 +118,7 @@ function ModelCard({ scope, canEdit }: Props) {
                         <span class="muted">No model is set: agents choose for themselves.</span>
                     ) : (
                         <>
-                            <strong>{data.model}</strong>
+                            <strong dir="auto">{data.model}</strong>
                             {data.source && (
                                 <Chip tone={own ? "busy" : "quiet"}>{SOURCES[data.source]}</Chip>
                             )}
@@ -245,7 +246,7 @@ function PolicyForm({ scope, policy, onChange }: PolicyFormProps) {
 function Commands({ policy }: { policy: CommandPolicySetting }) {
     const listed = policy.mode === "allowlist" ? policy.allow : policy.deny;
     if (policy.mode !== "allowlist" && policy.mode !== "denylist") return null;
-    return <pre class="commands">{listed.join("\n") || "(none)"}</pre>;
+    return <pre class="commands" dir="auto">{listed.join("\n") || "(none)"}</pre>;
 }
 
 function PolicyCard({ scope, canEdit }: Props) {

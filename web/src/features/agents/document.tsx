@@ -65,7 +65,7 @@ function Editor({ slug, agent_name, canEdit, saved, onSaved }: EditorProps) {
         setFormat(saved?.format ?? "markdown");
         setBase(saved?.version ?? 0);
     };
-    if (!canEdit) return <pre class="document">{text || "No document yet."}</pre>;
+    if (!canEdit) return <pre class="document" dir="auto">{text || "No document yet."}</pre>;
     return (
         <Form
             action={action}

@@ -27,7 +27,11 @@ function DiffLines({ text }: { text: string }) {
     return (
         <div class="diff" role="region" aria-label="Changes" tabIndex={0}>
             {lines.map((line, i) => (
-                <div key={i} class={LINE_CLASSES[line.startsWith("@@") ? "@" : (line[0] ?? "")]}>
+                <div
+                    key={i}
+                    class={LINE_CLASSES[line.startsWith("@@") ? "@" : (line[0] ?? "")]}
+                    dir="auto"
+                >
                     {line}
                 </div>
             ))}

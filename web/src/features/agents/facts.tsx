@@ -58,7 +58,9 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
                 <Time at={firstSeen(agent)} />
             </Fact>
             <Fact label="Model">
-                <a href={directives}>{model.model ?? "not set"}</a>{" "}
+                <a href={directives} dir="auto">
+                    {model.model ?? "not set"}
+                </a>{" "}
                 {model.source && <span class="muted">{sourceOf(model.source)}</span>}
             </Fact>
             <Fact label="May run">

@@ -224,8 +224,11 @@ function Row({ slug, one, onRemoved }: RowProps) {
     return (
         <li>
             <span>
-                <b>{one.agent_name ?? "All agents"}</b> {whenText(one)}{" "}
-                {one.active && <Chip tone="warn">Now</Chip>} <span class="muted">{one.note}</span>
+                <b dir="auto">{one.agent_name ?? "All agents"}</b> {whenText(one)}{" "}
+                {one.active && <Chip tone="warn">Now</Chip>}{" "}
+                <span class="muted" dir="auto">
+                    {one.note}
+                </span>
             </span>
             <span class="row-buttons">
                 <ConfirmButton

@@ -160,7 +160,12 @@ function ValueDialog(props: ValueDialogProps) {
 function KeyCell({ value, label }: { value: ConfigValue; label: string }) {
     return (
         <>
-            <code>{value.key}</code> {label && <small class="muted">{label}</small>}{" "}
+            <code dir="auto">{value.key}</code>{" "}
+            {label && (
+                <small class="muted" dir="auto">
+                    {label}
+                </small>
+            )}{" "}
             {value.required && value.source === null && <Chip tone="bad">missing</Chip>}{" "}
             {value.secret && <Chip tone="warn">secret</Chip>}
         </>

@@ -133,7 +133,7 @@ export function AgentAlerts({ slug, agent }: { slug: string; agent: Agent }) {
             {alerts.data?.next && (
                 <p class="after">
                     <a href={href(pathOf("t", slug, "alerts"), { tab: "history", agent: agent_name })}>
-                        All alerts of {agent_name}
+                        All alerts of <bdi>{agent_name}</bdi>
                     </a>
                 </p>
             )}

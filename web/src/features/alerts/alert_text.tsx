@@ -82,10 +82,24 @@ function RunLink({ slug, alert }: Props) {
     return <a href={runPage(slug, alert.run_id ?? "")}>A run</a>;
 }
 
+/** " with small", where the budget is of one model. */
+function WithModel({ alert }: { alert: Alert }) {
+    const model = detailOf(alert, "model");
+    if (model === "") return null;
+    return (
+        <>
+            {" "}
+            with <bdi>{model}</bdi>
+        </>
+    );
+}
+
 export function AlertText({ slug, alert }: Props): ComponentChildren {
     const open = alert.state === "open";
     const agent = alert.agent_name !== null && (
-        <a href={agentPage(slug, alert.agent_name)}>{alert.agent_name}</a>
+        <a href={agentPage(slug, alert.agent_name)} dir="auto">
+            {alert.agent_name}
+        </a>
     );
     switch (alert.type) {
         case "agent.silent":
@@ -107,8 +121,10 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
             return (
                 <>
                     <RunLink slug={slug} alert={alert} /> of {agent} failed:{" "}
-                    {detailOf(alert, "error_type") || detailOf(alert, "message")}{" "}
-                    <span class="muted">{detailOf(alert, "error_message")}</span>
+                    <bdi>{detailOf(alert, "error_type") || detailOf(alert, "message")}</bdi>{" "}
+                    <span class="muted" dir="auto">
+                        {detailOf(alert, "error_message")}
+                    </span>
                 </>
             );
         case "agent.failing":
@@ -118,7 +134,7 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                     {detailOf(alert, "error_type") !== "" && (
                         <>
                             , last with{" "}
-                            <a href={runPage(slug, detailOf(alert, "run_id"))}>
+                            <a href={runPage(slug, detailOf(alert, "run_id"))} dir="auto">
                                 {detailOf(alert, "error_type")}
                             </a>
                         </>
@@ -143,7 +159,10 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
         case "kpi.crossed":
             return (
                 <>
-                    <a href={href(pathOf("t", slug, "business"), { q: detailOf(alert, "key") })}>
+                    <a
+                        href={href(pathOf("t", slug, "business"), { q: detailOf(alert, "key") })}
+                        dir="auto"
+                    >
                         {detailOf(alert, "key")}
                     </a>
                     {agent && <> of {agent}</>}, last {spaced(detailOf(alert, "range"))}:{" "}
@@ -155,7 +174,7 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                 <>
                     <a href={href(pathOf("t", slug, "cost"))}>Model cost</a>
                     {agent && <> of {agent}</>}
-                    {detailOf(alert, "model") !== "" && ` with ${detailOf(alert, "model")}`} by the end
+                    <WithModel alert={alert} /> by the end
                     of {open ? "this" : "that"} month: {cost(detailOf(alert, "forecast"))} at the
                     present rate, over the monthly budget of {cost(detailOf(alert, "amount"))}
                 </>
@@ -167,7 +186,7 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                 <>
                     <a href={href(pathOf("t", slug, "cost"))}>Model cost</a>
                     {agent && <> of {agent}</>}
-                    {detailOf(alert, "model") !== "" && ` with ${detailOf(alert, "model")}`} {when}:{" "}
+                    <WithModel alert={alert} /> {when}:{" "}
                     {cost(detailOf(alert, "cost"))}, over the {daily ? "daily" : "monthly"} budget
                     of {cost(detailOf(alert, "amount"))}
                     {open && alert.detail["hard"] === true && (

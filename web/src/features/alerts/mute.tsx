@@ -49,7 +49,7 @@ function Sheet({ slug, agent_name, until, onChange }: SheetProps) {
             {until !== null ? (
                 <>
                     <p class="hint">
-                        {agent_name} is muted; this ends <Time at={until} />.
+                        <bdi>{agent_name}</bdi> is muted; this ends <Time at={until} />.
                     </p>
                     <button type="button" disabled={busy} onClick={() => void unmute()}>
                         Unmute
@@ -58,7 +58,7 @@ function Sheet({ slug, agent_name, until, onChange }: SheetProps) {
             ) : (
                 <>
                     <p class="hint">
-                        Alerts of {agent_name} are still listed, but no notification is sent.
+                        Alerts of <bdi>{agent_name}</bdi> are still listed, but no notification is sent.
                     </p>
                     {DURATIONS.map((one) => (
                         <button

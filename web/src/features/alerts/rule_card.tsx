@@ -1,11 +1,13 @@
 // A card with rules of one kind, to add, change, pause and remove.
 
+import type { ComponentChildren } from "preact";
+
 import { useAction } from "../../lib/action";
 import { Card, Chip, ConfirmButton, ErrorNote, Icon } from "../../ui";
 
 export interface RuleText {
     name: string;
-    text: string;
+    text: ComponentChildren;
     paused: boolean;
 }
 
@@ -67,7 +69,7 @@ export function RuleCard(props: Props) {
                 {rules.map((rule, i) => (
                     <li key={i}>
                         <span>
-                            <b>{rule.name}</b> {rule.text}{" "}
+                            <b dir="auto">{rule.name}</b> {rule.text}{" "}
                             {rule.paused && <Chip tone="quiet">Paused</Chip>}
                         </span>
                         {canEdit && <Buttons {...props} rule={rule} index={i} />}

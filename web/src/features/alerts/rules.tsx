@@ -69,24 +69,41 @@ function Reminders({ rules, canEdit, set }: SectionProps) {
     );
 }
 
-const agentsText = (name: string | null | undefined) => (name ? `agent ${name}` : "all agents");
+function Agents({ name }: { name: string | null | undefined }) {
+    if (!name) return <>all agents</>;
+    return (
+        <>
+            agent <bdi>{name}</bdi>
+        </>
+    );
+}
 
-function kpiText(rule: KpiRule, known: KnownKpi | undefined): string {
+function KpiText({ rule, known }: { rule: KpiRule; known: KnownKpi | undefined }) {
     const written = (bound: number) => inUnit(bound, known?.unit);
     const bounds = [
         rule.below == null ? "" : `below ${written(rule.below)}`,
         rule.above == null ? "" : `above ${written(rule.above)}`,
     ].filter(Boolean);
     const range = labelOf(RULE_RANGES, rule.range ?? "24h");
-    return `${bounds.join(" or ")} over ${range}, ${agentsText(rule.agent_name)}`;
+    return (
+        <>
+            {bounds.join(" or ")} over {range}, <Agents name={rule.agent_name} />
+        </>
+    );
 }
 
-const rateText = (rule: FailureRateRule) =>
-    `of the last ${rule.runs ?? 20} runs failed, ${agentsText(rule.agent_name)}`;
+const rateText = (rule: FailureRateRule) => (
+    <>
+        of the last {rule.runs ?? 20} runs failed, <Agents name={rule.agent_name} />
+    </>
+);
 
-const durationText = (rule: DurationRule) =>
-    `${labelOf(PERCENTILES, String(rule.percentile ?? 95)).toLowerCase()} of the last ` +
-    `${rule.runs ?? 20} runs, ${agentsText(rule.agent_name)}`;
+const durationText = (rule: DurationRule) => (
+    <>
+        {labelOf(PERCENTILES, String(rule.percentile ?? 95)).toLowerCase()} of the last{" "}
+        {rule.runs ?? 20} runs, <Agents name={rule.agent_name} />
+    </>
+);
 
 const without = <T,>(list: T[], index: number) => list.filter((_, i) => i !== index);
 
@@ -124,7 +141,7 @@ function KpiRules({ slug, rules, canEdit, save }: SectionProps) {
                 rules={kpis.map((rule) => {
                     const of = known.find((one) => one.key === rule.key);
                     const name = of?.label ?? rule.key;
-                    return { name, text: kpiText(rule, of), paused: rule.paused ?? false };
+                    return { name, text: <KpiText rule={rule} known={of} />, paused: rule.paused ?? false };
                 })}
                 canEdit={canEdit}
                 onOpen={open}
@@ -144,15 +161,22 @@ function KpiRules({ slug, rules, canEdit, save }: SectionProps) {
 }
 
 /** "per day, agent x, model y, stops agents" */
-const budgetText = ({ per, agent_name, model, hard }: BudgetRule) =>
-    [
-        `per ${per}`,
-        agent_name && `agent ${agent_name}`,
-        model && `model ${model}`,
-        hard && (agent_name ? "stops the agent" : "stops agents"),
-    ]
-        .filter(Boolean)
-        .join(", ");
+const budgetText = ({ per, agent_name, model, hard }: BudgetRule) => (
+    <>
+        per {per}
+        {agent_name && (
+            <>
+                , <Agents name={agent_name} />
+            </>
+        )}
+        {model && (
+            <>
+                , model <bdi>{model}</bdi>
+            </>
+        )}
+        {hard && (agent_name ? ", stops the agent" : ", stops agents")}
+    </>
+);
 
 function BudgetRules({ slug, rules, canEdit, save }: SectionProps) {
     const { index, open, close } = useOpened();

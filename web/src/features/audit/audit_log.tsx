@@ -125,7 +125,10 @@ export function AuditLog({ slug }: { slug: string | null }) {
                     class: "grow",
                     cell: (entry) => (
                         <>
-                            {targetOf(entry)} <span class="muted">{detailOf(entry)}</span>
+                            <bdi>{targetOf(entry)}</bdi>{" "}
+                            <span class="muted" dir="auto">
+                                {detailOf(entry)}
+                            </span>
                         </>
                     ),
                 },

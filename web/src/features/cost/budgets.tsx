@@ -47,6 +47,25 @@ const sumOf = (groups: readonly UsageGroup[]) =>
 const whose = ({ agent_name, model }: BudgetRule) =>
     (agent_name ? ` of ${agent_name}` : "") + (model ? ` with ${model}` : "");
 
+function Whose({ budget: { agent_name, model } }: { budget: BudgetRule }) {
+    return (
+        <>
+            {agent_name && (
+                <>
+                    {" "}
+                    of <bdi>{agent_name}</bdi>
+                </>
+            )}
+            {model && (
+                <>
+                    {" "}
+                    with <bdi>{model}</bdi>
+                </>
+            )}
+        </>
+    );
+}
+
 function Budget({ slug, budget }: { slug: string; budget: BudgetRule }) {
     const now = useNow();
     const { agent_name = null, model = null } = budget;
@@ -65,7 +84,7 @@ function Budget({ slug, budget }: { slug: string; budget: BudgetRule }) {
                 <b>
                     {dollars(spent)} of {dollars(amount)}
                 </b>
-                {whose(budget)} {budget.per === "day" ? "today" : "this month"} ({percent(part)}),
+                <Whose budget={budget} /> {budget.per === "day" ? "today" : "this month"} ({percent(part)}),
                 forecast {dollars(end)} {over && <Chip tone="bad">Exceeded</Chip>}
                 {budget.hard && !budget.paused && (
                     <Chip tone={over ? "bad" : "quiet"}>{over ? "Stops agents" : "Hard"}</Chip>

@@ -17,9 +17,15 @@ const SHOWN_FIRST = 200;
 function Model({ price }: { price: Price }) {
     return (
         <>
-            <b>{price.model}</b> <span class="muted">{price.provider}</span>
+            <b dir="auto">{price.model}</b>{" "}
+            <span class="muted" dir="auto">
+                {price.provider}
+            </span>
             {price.aliases.length > 0 && (
-                <small class="muted"> also {price.aliases.join(", ")}</small>
+                <small class="muted">
+                    {" "}
+                    also <bdi>{price.aliases.join(", ")}</bdi>
+                </small>
             )}
         </>
     );

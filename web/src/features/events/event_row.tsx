@@ -146,8 +146,12 @@ export function EventRow({ event, from, told }: Props) {
                 {tone === "bad" && <span class="visually-hidden">Error:</span>}
                 {tone === "warn" && <span class="visually-hidden">Warning:</span>}
                 <span class="text" dir="auto">
-                    {!told && event.error_type && <code class="error-type">{event.error_type}</code>}
-                    {text}
+                    {!told && event.error_type && (
+                        <code class="error-type" dir="auto">
+                            {event.error_type}
+                        </code>
+                    )}
+                    <bdi>{text}</bdi>
                 </span>
                 {event.source && <code class="source" dir="auto">{event.source}</code>}
                 {hasDetails(event, told) && (

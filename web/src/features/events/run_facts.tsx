@@ -17,7 +17,7 @@ export function RunFacts({ slug, run }: { slug: string; run: Run }) {
                 <a href={agentPage(slug, run.agent_name)} dir="auto">
                     {run.agent_name}
                 </a>
-                {run.agent_version && <span class="muted"> {run.agent_version}</span>}
+                {run.agent_version && <span class="muted" dir="auto"> {run.agent_version}</span>}
             </Fact>
             <Fact label="Started">
                 <Time at={run.started_at} />

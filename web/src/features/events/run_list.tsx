@@ -14,8 +14,12 @@ function Message({ run }: { run: RunListItem }) {
     if (run.status !== "failed") return <>{run.message}</>;
     return (
         <>
-            {run.error_type && <code class="error-type">{run.error_type}</code>}
-            {run.error_message ?? run.message}
+            {run.error_type && (
+                <code class="error-type" dir="auto">
+                    {run.error_type}
+                </code>
+            )}
+            <bdi>{run.error_message ?? run.message}</bdi>
         </>
     );
 }

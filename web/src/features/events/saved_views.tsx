@@ -56,7 +56,7 @@ export function SavedViews({ slug, path, query }: Props) {
                     )}
                     {views.map((view) => (
                         <span class="view" key={view.name}>
-                            <a href={`#${path}?${view.query}`} onClick={close}>
+                            <a href={`#${path}?${view.query}`} dir="auto" onClick={close}>
                                 {view.name}
                             </a>
                             <IconButton

@@ -25,7 +25,7 @@ function Contract({ links }: { links: WorkflowLink[] }) {
             ))}
             {first.mismatched.map((one) => (
                 <span key={one.key}>
-                    <code dir="auto">{one.key}</code> is {one.output_type}, not {one.input_type}
+                    <code dir="auto">{one.key}</code> is <bdi>{one.output_type}</bdi>, not <bdi>{one.input_type}</bdi>
                 </span>
             ))}
         </span>
@@ -53,7 +53,10 @@ function Outcome({ run }: { run: Run }) {
     if (run.error_type)
         return (
             <span class="why">
-                <code class="error-type">{run.error_type}</code> {run.error_message}
+                <code class="error-type" dir="auto">
+                    {run.error_type}
+                </code>{" "}
+                <bdi>{run.error_message}</bdi>
             </span>
         );
     return <span class="why">{run.message}</span>;

@@ -51,10 +51,15 @@ function NextExpected({ agent }: { agent: AgentListItem }) {
 function AgentName({ slug, agent }: { slug: string; agent: AgentListItem }) {
     return (
         <>
-            <a class="row-link" href={agentPage(slug, agent.agent_name)} title={agent.description}>
+            <a
+                class="row-link"
+                href={agentPage(slug, agent.agent_name)}
+                title={agent.description}
+                dir="auto"
+            >
                 {agent.agent_name}
             </a>
-            {agent.agent_version && <small class="muted"> {agent.agent_version}</small>}
+            {agent.agent_version && <small class="muted" dir="auto"> {agent.agent_version}</small>}
             {agent.muted_until !== null && (
                 <small class="muted" title={`Muted until ${exactTime(agent.muted_until)}`}>
                     {" "}

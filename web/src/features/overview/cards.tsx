@@ -150,7 +150,9 @@ export function MovedKpis({ slug, kpis, range }: MovedProps) {
                                     >
                                         {nameOf(kpi)}
                                     </a>{" "}
-                                    <small class="muted">{kpi.agent_name}</small>
+                                    <small class="muted" dir="auto">
+                                        {kpi.agent_name}
+                                    </small>
                                 </>
                             ),
                         },
