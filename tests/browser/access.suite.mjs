@@ -9,6 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { Demo } from "./demo.mjs";
 import { Person, close, openBrowser, openPage, request, sessionOf, shot } from "./muster.mjs";
 import { isOf, placesOf, routedPaths, visit } from "./places.mjs";
+import { lostMarks, rememberMarks, walkWithTab } from "./stops.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 // texts are hidden when narrow, and targets are closer
@@ -212,6 +213,52 @@ describe("every page, with the data of the demo", () => {
         await page.keyboard.press("ArrowRight");
         assert.equal(await focused(), newest);
         await close(page);
+    });
+
+    test("the Tab key reaches every control of every page, and each shows that it has the focus", async () => {
+        const page = await open();
+        const problems = [];
+        for (const place of places) {
+            await visit(page, demo, place);
+            for (const one of await walkWithTab(page)) problems.push(`${place.name}: ${one}`);
+        }
+        assert.deepEqual(problems, []);
+        await page.evaluate(() => {
+            document.querySelector("main h1").insertAdjacentHTML("afterend", "<button id=one>A</button>");
+            document.getElementById("one").style.outline = "none";
+            document.querySelector("main").insertAdjacentHTML("beforeend", "<button id=two>B</button>");
+            document.getElementById("two").addEventListener("focusin", (event) => event.stopPropagation());
+        });
+        const planted = await walkWithTab(page);
+        assert.match(planted.join("\n"), /not reached.*id="two"[^]*not marked.*id="one"/);
+        await page.context().close();
+    });
+
+    test("forced colours leave every mark of every page visible, light and dark", async () => {
+        const page = await open();
+        const problems = new Set();
+        let marks = 0;
+        for (const place of places) {
+            await page.emulateMedia({ forcedColors: "none", colorScheme: "light" });
+            await visit(page, demo, place);
+            marks += await rememberMarks(page);
+            for (const colorScheme of ["light", "dark"]) {
+                await page.emulateMedia({ forcedColors: "active", colorScheme });
+                for (const one of await lostMarks(page)) problems.add(`${place.name}: ${one}`);
+            }
+        }
+        assert.ok(marks > 100, `${marks} marks`);
+        assert.deepEqual([...problems], []);
+        await page.emulateMedia({ forcedColors: "none" });
+        await page.evaluate(() => {
+            const one = document.createElement("i");
+            one.style.cssText = "display: block; width: 9px; height: 9px; background: red";
+            document.querySelector("main").append(one);
+        });
+        await rememberMarks(page);
+        await page.emulateMedia({ forcedColors: "active" });
+        assert.equal((await lostMarks(page)).length, 1);
+        await page.context().close();
     });
 
     /** How much of a chart is painted in a colour: less where bars are striped. */

@@ -11,4 +11,5 @@ import "./light.suite.mjs";
 import "./time.suite.mjs";
 import "./fields.suite.mjs";
 import "./keyboard.suite.mjs";
+import "./keyboard_settings.suite.mjs";
 import "./tls.suite.mjs";

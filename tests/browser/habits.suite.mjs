@@ -219,11 +219,16 @@ describe("habits", () => {
         const page = await open("/t/acme/runs?agent_name=returned", {});
         await page.getByText("Live", { exact: true }).waitFor();
         await page.getByText("No runs match").waitFor();
+        const other = await open("/t/acme/fleet", {});
+        await rows(other).first().waitFor();
         await server.end();
-        await page.getByText("Refreshing", { exact: true }).waitFor();
-        await page.goto(`${server.url}/#/t/acme/cost`); // neither its file nor its data is cached
-        await page.getByText(/cannot be reached|Could not load/).first().waitFor();
-        await shot(page, "away");
+        await page.getByText("Not connected", { exact: true }).waitFor();
+        await other.goto(`${server.url}/#/t/acme/cost`); // neither its file nor its data is cached
+        await other.getByText("This page opens when it is back").waitFor();
+        await shot(other, "away");
+        await button(other, "Reload").click();
+        await other.waitForEvent("requestfailed", (one) => one.url().endsWith("/livez"));
+        assert.equal(await other.getByText("This page opens when it is back").count(), 1); // still ours
         await page.goto(`${server.url}/#/t/acme/runs?agent_name=returned`);
         await page.locator("main").getByText("The service cannot be reached").waitFor();
         await page.getByRole("button", { name: "Account and help" }).click();
@@ -235,6 +240,8 @@ describe("habits", () => {
         await rows(page).first().waitFor(); // by itself
         await page.getByText("Live", { exact: true }).waitFor();
         await page.locator("main").getByRole("alert").waitFor({ state: "detached" });
+        await other.getByText("No tokens in this period").waitFor(); // by itself
+        await close(other);
         await close(page);
     });
 });

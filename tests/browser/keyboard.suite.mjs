@@ -1,169 +1,325 @@
-// Every task without a mouse: from the sign-in to what hurts. Nothing here points or clicks.
+// Every task without a mouse, first part: signing in, finding and reading, and taking care of alerts
+// and agents. keyboard_settings.suite.mjs has what is set. Nothing here points or clicks.
 
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 
-import { runsOf, sendRuns } from "./fleet.mjs";
-import { ADMIN, close, openBrowser, openPage, PASSWORD, sharedServer } from "./muster.mjs";
-
-const TABS_MAX = 150; // presses until something is reached
-
-let server, browser, tenant, runs;
-
-/** What has the focus, as a screen reader names it. */
-const focused = (page) =>
-    page.evaluate(() => {
-        const one = document.activeElement;
-        if (one === document.body || one.id === "main") return "";
-        const label = one.getAttribute("aria-label") ?? one.labels?.[0]?.innerText;
-        return (label ?? one.innerText ?? "").replace(/\s+/g, " ").trim();
-    });
-
-/** Waits until something that takes the focus may have this name: pages fill in after their title. */
-async function awaitName(page, name) {
-    const pattern = name instanceof RegExp ? name.source : null;
-    const isThere = ([text, source]) =>
-        [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")].some((one) => {
-            const label = one.getAttribute("aria-label") ?? one.labels?.[0]?.innerText ?? one.innerText;
-            const shown = (label ?? "").replace(/\s+/g, " ").trim();
-            return source === null ? shown === text : new RegExp(source).test(shown);
-        });
-    await page.waitForFunction(isThere, [String(name), pattern]);
-}
-
-/** Presses Tab until the focus is on what has this name; it must be visible there. */
-async function tabTo(page, name, key = "Tab") {
-    await awaitName(page, name);
-    const matches = (text) => (name instanceof RegExp ? name.test(text) : text === name);
-    const met = [];
-    for (let i = 0; i < TABS_MAX; i++) {
-        await page.keyboard.press(key);
-        const text = await focused(page);
-        if (matches(text)) return;
-        met.push(text);
-    }
-    assert.fail(`${name} was not reached: ${met.slice(-40).join(" | ")}`);
-}
-
-async function press(page, name) {
-    await tabTo(page, name);
-    await page.keyboard.press("Enter");
-}
-
-async function type(page, name, text) {
-    await tabTo(page, name);
-    await page.keyboard.type(text);
-}
-
-/** The search opens any page: Ctrl-K, also in a field, and its name. */
-async function go(page, title, heading = title) {
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Search pages" }).waitFor();
-    await page.keyboard.type(title);
-    await page.getByRole("option", { name: new RegExp(`^${title}`) }).first().waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: heading }).waitFor();
-}
+import { close, PASSWORD } from "./muster.mjs";
+import { codeOf } from "./totp.mjs";
+import { openForKeys, theWorld, WALKER } from "./walk.mjs";
 
 describe("the keyboard alone", () => {
-    let page;
+    let keys, page, world;
 
     before(async () => {
-        server = await sharedServer();
-        browser = await openBrowser();
-        tenant = server.addTenant("keys-only", ADMIN);
-        runs = runsOf("typist", 6);
-        await sendRuns(server, tenant, runs);
-        page = await openPage(browser, server);
-        await page.goto(`${server.url}/#/t/keys-only/overview`);
-        await page.getByLabel("E-mail").waitFor();
+        world = await theWorld();
+        keys = await openForKeys("/t/walk/overview");
+        ({ page } = keys);
+        await page.getByRole("navigation", { name: "Pages" }).waitFor();
     });
 
-    test("signs in, and skips the navigation", async () => {
-        await page.keyboard.type(ADMIN); // the field has the focus
-        await type(page, "Password", PASSWORD);
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
-        await page.locator(".tile").first().waitFor();
-        await page.evaluate(() => document.activeElement.blur());
-        await tabTo(page, "Skip to content");
-        await page.keyboard.press("Enter");
-        assert.equal(await page.evaluate(() => document.activeElement.id), "main");
-        await press(page, "Close the tour");
-        await page.locator(".tour").waitFor({ state: "detached" });
+    after(() => page && close(page));
+
+    const rows = (n) =>
+        page.waitForFunction((n) => document.querySelectorAll("tbody:not(.gap) tr").length === n, n);
+
+    test("a person is told of a wrong password, signs in, and skips the navigation", async () => {
+        const guest = await openForKeys("/t/walk/overview", { stranger: true });
+        await guest.page.getByLabel("E-mail").waitFor();
+        await guest.to("E-mail");
+        assert.equal(guest.presses, 0, "the field has the focus at first");
+        await guest.page.keyboard.type(WALKER);
+        await guest.fill("Password", "not this one, surely");
+        await guest.press("Enter");
+        await guest.sees(guest.page.locator("[aria-invalid], [role=alert]").first());
+        await guest.fill("Password", PASSWORD);
+        await guest.press("Enter");
+        await guest.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+        await guest.page.locator(".tile").first().waitFor();
+        await guest.kept();
+        await guest.to("Skip to content", "Shift+Tab");
+        await guest.press("Enter");
+        assert.ok((await guest.where()).main);
+        await guest.use("Close the tour");
+        await guest.gone(guest.page.locator(".tour"));
+        await guest.use(/^Account and help/);
+        await guest.use("Sign out");
+        await guest.page.getByLabel("Password").waitFor();
+        await close(guest.page);
     });
 
-    test("finds a failed run, reads it and goes to the one before", async () => {
-        await go(page, "Runs");
-        await press(page, /^Failed/);
+    test("a second factor is added, asked for at sign-in, and removed", async () => {
+        await keys.go("Second factor", "Your account");
+        await keys.use("Add a second factor");
+        await keys.dialog();
+        await keys.fill("Current password", PASSWORD);
+        await keys.press("Enter");
+        const secret = page.locator("dialog .secret code");
+        await secret.waitFor();
+        const key = (await secret.innerText()).replaceAll(" ", "");
+        await keys.fill("Code", codeOf(key, Math.floor(world.clock.now() / 30_000)));
+        await keys.press("Enter");
+        await keys.sees("Your recovery codes");
+        const [recovery] = (await page.locator(".once .secret code").innerText()).split(" ");
+        const guest = await openForKeys("/t/walk/fleet", { stranger: true });
+        await guest.page.getByLabel("E-mail").waitFor();
+        await guest.fill("E-mail", WALKER);
+        await guest.fill("Password", PASSWORD);
+        await guest.press("Enter");
+        await guest.page.getByLabel("Code").waitFor();
+        await guest.fill("Code", recovery);
+        await guest.press("Enter");
+        await guest.page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor();
+        await close(guest.page);
+        await keys.use("Done");
+        await keys.gone(page.locator(".once"));
+        await keys.use("Remove");
+        await keys.dialog();
+        await keys.fill("Current password", PASSWORD);
+        await keys.press("Enter");
+        await keys.sees(page.getByRole("button", { name: "Add a second factor" }));
+    });
+
+    test("another workspace is opened", async () => {
+        await keys.go("Fleet");
+        await keys.to("Workspace", "Shift+Tab");
+        await keys.press("ArrowDown");
+        await page.waitForURL(/\/t\/yonder\//);
+        await keys.kept();
+        await keys.to("Workspace");
+        await keys.press("ArrowUp");
+        await page.waitForURL(/\/t\/walk\//);
+        await keys.kept();
+    });
+
+    test("a run is found by a search, a status, a facet and an order", async () => {
+        await keys.go("Runs");
+        await keys.use(/^Failed/);
+        await rows(1);
+        await keys.use(/^All \d/);
+        await keys.fill("Search runs", "typist");
+        await rows(6);
+        await keys.use("Clear Search runs");
+        await rows(10);
+        await keys.kept();
+        await keys.use(/^typist 6/); // a facet
+        await page.waitForURL(/agent_name=typist/);
+        await keys.use(/^Duration/);
+        await page.waitForURL(/order=duration/);
+        await keys.sees(page.locator("th[aria-sort=descending]"));
+    });
+
+    test("a view is saved, used and forgotten, and what is filtered is exported", async () => {
+        await keys.go("Runs");
+        await keys.use(/^Failed/);
         await page.waitForURL(/status=failed/);
-        await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
-        await press(page, "typist");
-        await page.getByRole("region", { name: "Why it failed" }).waitFor();
-        await press(page, /output/);
-        await page.getByText("attempts", { exact: true }).waitFor();
-        await page.goBack(); // Alt and the arrow key are the browser's own
-        await page.locator("tbody tr").first().waitFor();
+        await keys.to("Views", "Shift+Tab");
+        await keys.press("Enter");
+        await keys.fill("Name", "what failed");
+        await keys.press("Enter");
+        await keys.sees("what failed");
+        await keys.press("Escape");
+        await keys.to("Views"); // its button has the focus again
+        await keys.use(/^All \d/);
+        await rows(10);
+        await keys.to("Views", "Shift+Tab");
+        await keys.press("Enter");
+        await keys.use("what failed");
+        await rows(1);
+        await keys.kept();
+        await keys.use("Views", "Space");
+        await keys.use("Forget what failed");
+        await keys.gone(page.getByText("what failed"));
+        await keys.press("Escape");
+        await keys.use("Export");
+        const saved = page.waitForEvent("download");
+        await keys.use("Download");
+        assert.match((await saved).suggestedFilename(), /^walk-runs\.csv$/);
+        await keys.kept();
+        await keys.press("Escape");
     });
 
-    test("sets a model for an agent", async () => {
-        await go(page, "Fleet");
-        await press(page, "typist");
-        await page.getByRole("heading", { level: 1, name: /typist/ }).waitFor();
-        await press(page, "Model and policy");
-        await page.getByLabel("Model for this agent").waitFor();
-        await type(page, "Model for this agent", "small-model");
-        await page.keyboard.press("Enter");
-        await page.locator(".in-effect").getByText("small-model").first().waitFor();
+    test("a run is opened, read, and compared with the one before", async () => {
+        await keys.go("Runs");
+        await keys.use(/^Failed/);
+        await rows(1);
+        await keys.use("typist");
+        await keys.sees(page.getByRole("region", { name: "Why it failed" }));
+        await keys.use(/^output/);
+        await keys.sees(page.getByText("attempts", { exact: true }));
+        await keys.use(/^attempts/); // the tree folds
+        await keys.use("In order");
+        await page.waitForURL(/view=order/);
+        await keys.to("Previous", "Shift+Tab");
+        await keys.press("Enter");
+        await keys.gone(page.getByRole("region", { name: "Why it failed" }));
+        await keys.use("Next");
+        await keys.sees(page.getByRole("region", { name: "Why it failed" }));
+        await keys.use("Compare with the run before");
+        await keys.sees(page.getByRole("heading", { name: "Compare two runs" }));
+        const before = page.url();
+        await keys.choose("Second run");
+        await page.waitForFunction((was) => location.href !== was, before);
+        await keys.kept();
     });
 
-    test("creates a key, and revokes it", async () => {
-        await go(page, "Keys", "Settings");
-        await page.getByRole("button", { name: "New key" }).waitFor();
-        await press(page, /New key/);
-        await page.getByRole("dialog").waitFor();
-        if ((await focused(page)) !== "Label") await tabTo(page, /^Label/);
-        await page.keyboard.type("made by keys");
-        await page.keyboard.press("Enter");
-        await page.locator(".once code").waitFor();
-        await press(page, "Done");
-        await press(page, "Revoke key made by keys");
-        await page.getByRole("dialog").waitFor();
-        await press(page, "Revoke");
-        await page.locator("tr", { hasText: "made by keys" }).waitFor({ state: "detached" });
+    test("a period is chosen, moved back, and typed", async () => {
+        await keys.go("Runs");
+        await keys.choose("Started in");
+        await page.waitForURL(/since=30d/);
+        await keys.use("Period before");
+        await page.waitForURL(/since=.*%2F/);
+        await keys.kept();
+        await keys.use("Custom range");
+        await keys.to("From");
+        await page.keyboard.type("01022020");
+        await keys.press("ArrowRight");
+        await page.keyboard.type("0304AM");
+        await keys.press("Enter");
+        await page.waitForURL(/since=2020-01-02T03%3A04/);
+        await keys.gone(page.getByLabel("From", { exact: true }));
+        await keys.use("Custom range");
+        await page.getByLabel("From", { exact: true }).waitFor();
+        await keys.press("Escape");
+        await page.getByLabel("From", { exact: true }).waitFor({ state: "detached" });
+        await keys.to("Custom range");
     });
 
-    test("adds a rule, and takes it away", async () => {
-        await go(page, "Alert rules", "Alerts");
-        await press(page, "Watch durations");
-        await page.getByRole("dialog").waitFor();
-        await type(page, /^Alert above/, "300");
-        await page.keyboard.press("Enter");
-        await page.getByText("95th percentile of the last 20 runs, all agents").waitFor();
-        await press(page, /^Remove Above/);
-        await page.getByRole("dialog").waitFor();
-        await press(page, "Remove");
-        await page.getByText("No durations are watched yet.").waitFor();
+    test("a part of a chart is shown, its values are read, and a line is hidden", async () => {
+        await keys.go("Cost");
+        await keys.use("Tokens");
+        await page.waitForURL(/measure=tokens/);
+        await page.locator(".chart canvas").first().waitFor();
+        await keys.to(/^Plot of/);
+        await keys.press("ArrowRight");
+        await keys.sees(page.locator(".chart .tooltip"));
+        await keys.press("Shift+ArrowRight");
+        await keys.press("Enter");
+        await page.waitForURL(/range=.*%2F/);
+        await keys.kept();
+        await keys.use(/^Table of/);
+        await keys.sees(page.locator(".chart-table table"));
     });
 
-    test("Escape closes what is open, and the focus returns to where it was", async () => {
-        await go(page, "Runs");
-        await tabTo(page, /Custom range/);
-        await page.keyboard.press("Enter");
-        const from = page.getByLabel("From", { exact: true });
-        await from.waitFor();
-        for (let i = 0; i < 100 && (await from.count()) > 0; i++) {
-            await page.keyboard.press("Escape"); // it is heard a moment after it is drawn
-            await page.evaluate(() => new Promise(requestAnimationFrame));
-        }
-        assert.equal(await from.count(), 0);
-        await page.waitForFunction(() => /Custom range/.test(document.activeElement.innerText ?? document.activeElement.ariaLabel));
+    test("a KPI is opened, drawn by day, and closed", async () => {
+        await keys.go("Business");
+        await keys.use(/^Pages typed/);
+        await page.waitForURL(/kpi=typist/);
+        await page.locator(".chart canvas").first().waitFor();
+        await keys.kept();
+        await keys.to("Bucket", "Shift+Tab");
+        await keys.press("ArrowDown", 2);
+        await page.waitForURL(/bucket=day/);
+        await keys.use("Close");
+        await keys.gone(page.locator(".kpi-detail"));
     });
 
-    test("signs out", async () => {
-        await press(page, /^Account and help/);
-        await press(page, "Sign out");
-        await page.getByLabel("Password").waitFor();
-        await close(page);
+    test("a workflow is found, and a step of its graph is opened", async () => {
+        await keys.go("Workflows");
+        await keys.use("month-end");
+        await keys.sees(page.locator(".workflow-graph .node").first());
+        await keys.use(/reader/);
+        await keys.sees(page.getByRole("heading", { level: 1, name: /reader/ }));
+    });
+
+    test("the fleet is filtered, and a recent run of an agent is opened by arrow keys", async () => {
+        await keys.go("Fleet");
+        await keys.use(/^Silent 2/);
+        await rows(2);
+        await keys.use(/^All \d/);
+        await keys.fill("Agent", "typ");
+        await rows(1);
+        await keys.use("typist");
+        await keys.sees(page.getByRole("heading", { level: 1, name: /typist/ }));
+        await keys.to(/^(Completed|Failed),/);
+        const newest = (await keys.where()).name;
+        await keys.press("ArrowLeft");
+        assert.notEqual((await keys.where()).name, newest);
+        await keys.press("Enter");
+        await keys.sees(page.getByRole("heading", { name: "Narrative" }));
+    });
+
+    test("alerts are acknowledged together with a note, taken back, noted and muted", async () => {
+        await keys.go("Alerts");
+        await page.locator(".alert").nth(1).waitFor();
+        await keys.choose("Kind");
+        await page.waitForURL(/type=agent\.silent/);
+        await page.locator(".alert").nth(1).waitFor();
+        await keys.use(/^Acknowledge all 2/);
+        await keys.dialog();
+        await keys.fill("Note", "Power cut");
+        await keys.use("Acknowledge");
+        await keys.closed();
+        await page.getByText("Power cut").nth(1).waitFor();
+        await keys.sees("2 open, 0 not acknowledged");
+        await keys.use("Take back");
+        await keys.sees("2 open, 1 not acknowledged");
+        await keys.use("Acknowledge"); // where Take back was, and where the focus is
+        await keys.sees("2 open, 0 not acknowledged");
+        await keys.use(/^Note for/);
+        await keys.dialog();
+        await keys.fill("Note", "The cable is out");
+        await keys.use("Add");
+        await keys.closed();
+        await keys.sees("The cable is out");
+        await keys.use(/^History of/);
+        await keys.sees(page.locator(".alert-history li").first());
+        await keys.use(/^Mute /);
+        await keys.use("For an hour");
+        await keys.sees(page.locator(".alert").getByText("Muted", { exact: true }));
+    });
+
+    test("an agent gets a schedule, which is paused, resumed and removed", async () => {
+        await keys.go("typist", /typist/);
+        await keys.use("Set a schedule");
+        await keys.dialog();
+        await keys.fill("Every", "3");
+        await keys.press("Enter");
+        await keys.closed();
+        await keys.sees("every 3 h");
+        await keys.use("Pause");
+        await keys.sees("Nothing is expected of it");
+        await keys.to("Resume"); // the same button
+        await keys.press("Enter");
+        await keys.gone(page.getByText("Nothing is expected of it"));
+        await keys.use("Remove");
+        await keys.sees("it can never be late or silent");
+    });
+
+    test("maintenance is planned every week, and removed", async () => {
+        await keys.go("Alerts");
+        await keys.use("Maintenance");
+        await keys.use("Plan maintenance");
+        await keys.dialog();
+        await keys.fill("Note", "Moving house");
+        await keys.choose("When");
+        await keys.use("Friday", "Space");
+        await keys.fill("Minutes", "15");
+        await keys.press("Enter");
+        await keys.closed();
+        await keys.sees("Moving house");
+        await keys.use("Remove Moving house");
+        await keys.dialog();
+        await keys.use("Remove");
+        await keys.sees("No maintenance is planned.");
+        await keys.to("Plan maintenance"); // what is left
+    });
+
+    test("an agent is disabled and enabled again, and another one is removed", async () => {
+        await keys.go("typist", /typist/);
+        await keys.use("Accept reports from this agent", "Space");
+        await keys.dialog();
+        await keys.use("Disable");
+        await keys.closed();
+        await keys.sees(page.locator(".enable", { hasText: "Disabled" }));
+        await keys.to("Accept reports from this agent");
+        await keys.press("Space");
+        await keys.sees(page.locator(".enable", { hasText: "Enabled" }));
+        await keys.go("reader", /reader/);
+        await keys.use("Remove agent");
+        await keys.dialog();
+        await keys.fill(/^Type reader/, "reader");
+        await keys.press("Enter");
+        await keys.sees(page.getByRole("heading", { level: 1, name: "Fleet" }));
     });
 });

@@ -13,3 +13,4 @@ import "./numbers.suite.mjs";
 import "./agent.suite.mjs";
 import "./settings.suite.mjs";
 import "./alerts.suite.mjs";
+import "./missing.suite.mjs";

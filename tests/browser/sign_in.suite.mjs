@@ -1,27 +1,15 @@
 // From a new service to a person who uses it: set-up, the first workspace, signing in and out.
 
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 
 import jsQR from "jsqr";
 
 import { MailServer } from "./mail.mjs";
 import { close, openAs, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
+import { codeOf } from "./totp.mjs";
 
 let server, browser;
-
-/** The code that an authenticator app shows for a key in base32 (RFC 6238). */
-function codeOf(key, step) {
-    const digits = [...key].map((c) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(c));
-    const bits = digits.map((n) => n.toString(2).padStart(5, "0")).join("");
-    const bytes = Buffer.from(bits.match(/.{8}/g).map((one) => parseInt(one, 2)));
-    const counter = Buffer.alloc(8);
-    counter.writeBigUInt64BE(BigInt(step));
-    const mac = createHmac("sha1", bytes).update(counter).digest();
-    const number = mac.readUInt32BE(mac[19] & 15) & 0x7fffffff;
-    return String(number % 1_000_000).padStart(6, "0");
-}
 
 /** What a camera reads from a part of the page. */
 async function scan(page, selector) {

@@ -7,17 +7,20 @@ import {
     lastTenant,
     rememberTenant,
     type TenantName,
+    useIsMissing,
     useTenants,
 } from "../features/access/my_tenants";
 import { type Me, session } from "../features/access/session";
+import { awaitService, isServiceThere } from "../lib/api";
 import { shortId } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { homePath } from "../lib/paths";
 import { href, match, useRoute } from "../lib/route";
 import { useStore } from "../lib/store";
+import { nameWindow } from "../lib/title";
 import { SignIn } from "../pages/sign_in";
 import { Welcome } from "../pages/welcome";
-import { Empty, Heading, Skeleton } from "../ui";
+import { Heading, NotFound, Skeleton } from "../ui";
 import { type Page, pages } from "./pages";
 import { Shell } from "./shell";
 
@@ -32,6 +35,38 @@ function find(path: string): Found | null {
         if (params !== null) return { page, params };
     }
     return null;
+}
+
+/** A reload while the service is away would end on a page of the browser, which knows no way back. */
+function NotLoaded() {
+    const [away, setAway] = useState(false);
+    useEffect(() => {
+        const stop = new AbortController();
+        const reloadLater = async () => {
+            if (await isServiceThere()) return; // then a person reloads: it may fail again
+            setAway(true);
+            if (await awaitService(stop.signal)) location.reload();
+        };
+        void reloadLater();
+        return () => stop.abort();
+    }, []);
+    const reload = async () => {
+        if (await isServiceThere()) location.reload();
+        else setAway(true);
+    };
+    return (
+        <div role="alert">
+            <Heading title="Could not load this page" />
+            <p>
+                {away
+                    ? "The service cannot be reached. This page opens when it is back."
+                    : "Check the connection, then reload."}
+            </p>
+            <button type="button" onClick={() => void reload()}>
+                Reload
+            </button>
+        </div>
+    );
 }
 
 /** Loads the page's own file when it is first opened. */
@@ -49,15 +84,7 @@ function Loader({ page, ...props }: { page: Page } & PageProps) {
         return () => void (current = false);
     }, [page]);
     if (loaded === null || loaded.page !== page) return <Skeleton />;
-    if (loaded.view === null)
-        return (
-            <Empty title="Could not load this page">
-                <p>Check the connection, then reload.</p>
-                <button type="button" onClick={() => location.reload()}>
-                    Reload
-                </button>
-            </Empty>
-        );
+    if (loaded.view === null) return <NotLoaded />;
     const View = loaded.view;
     return <View {...props} />;
 }
@@ -72,14 +99,24 @@ function Start({ me, tenants }: { me: Me; tenants: TenantName[] | undefined }) {
     return tenants === undefined || to !== null ? <Skeleton /> : <Welcome me={me} />;
 }
 
-function NotFound() {
+const START = { label: "Go to the start page", href: "#/" };
+
+function NoPage() {
     return (
-        <>
-            <Heading title="Page not found" />
+        <NotFound title="Page not found" back={START}>
+            <p>The link may be outdated or incomplete.</p>
+        </NotFound>
+    );
+}
+
+function NoWorkspace({ slug }: { slug: string }) {
+    return (
+        <NotFound title="Workspace not found" back={START}>
             <p>
-                <a href="#/">Go to the start page</a>
+                There is no workspace <b dir="auto">{slug}</b>, or you have no access to it. Ask one of
+                its admins to add you.
             </p>
-        </>
+        </NotFound>
     );
 }
 
@@ -88,22 +125,30 @@ function SignedIn({ me }: { me: Me }) {
     const tenants = useTenants(me);
     const found = find(path);
     const slug = found?.params["slug"] ?? "";
+    const missing = useIsMissing(slug, tenants);
     const atStart = path === "/" || path === "" || path === "/setup";
 
     useEffect(() => {
-        if (slug !== "") rememberTenant(slug);
         const { agent, run_id, workflow } = found?.params ?? {};
         const name = agent ?? workflow ?? (run_id && `Run ${shortId(run_id)}`) ?? found?.page.title;
-        document.title = [name, slug, "muster"].filter(Boolean).join(" · ");
+        nameWindow(found === null && !atStart ? "Page not found" : name, slug);
         // the element with the focus may have been part of the previous page
         if (document.activeElement === document.body)
             document.getElementById("main")?.focus({ preventScroll: true });
     }, [path]);
+    useEffect(() => {
+        if (slug !== "" && tenants !== undefined && missing === false) rememberTenant(slug);
+    }, [slug, tenants === undefined, missing]);
 
-    const shellSlug = slug || (lastTenant(tenants ?? [])?.slug ?? "");
+    const openSlug = missing === false ? slug : "";
+    const shellSlug = openSlug || (lastTenant(tenants ?? [])?.slug ?? "");
     return (
-        <Shell me={me} tenants={tenants ?? []} slug={shellSlug} page={found?.page ?? null}>
-            {found !== null ? (
+        <Shell me={me} tenants={tenants ?? []} slug={shellSlug} page={(!missing && found?.page) || null}>
+            {missing === undefined ? (
+                <Skeleton />
+            ) : missing ? (
+                <NoWorkspace slug={slug} />
+            ) : found !== null ? (
                 <Loader
                     key={slug}
                     page={found.page}
@@ -114,7 +159,7 @@ function SignedIn({ me }: { me: Me }) {
             ) : atStart ? (
                 <Start me={me} tenants={tenants} />
             ) : (
-                <NotFound />
+                <NoPage />
             )}
         </Shell>
     );

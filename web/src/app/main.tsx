@@ -16,8 +16,10 @@ import { render } from "preact";
 
 import { CALLBACK, returnFromProvider } from "../features/access/provider";
 import { loadSession } from "../features/access/session";
+import { keepFocus } from "../lib/focus";
 import { App } from "./app";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);
+keepFocus();
 void (location.pathname === CALLBACK ? returnFromProvider() : loadSession());

@@ -1,10 +1,12 @@
-// The search dialog: pages, agents, workspaces and run ids.
+// The search dialog: pages, agents, KPIs, models, workspaces and run ids.
 
 import { useEffect, useState } from "preact/hooks";
 
 import type { TenantName } from "../features/access/my_tenants";
 import { isAdmin, isPlatformAdmin, type Me } from "../features/access/session";
 import { useMatchingAgents } from "../features/agents/names";
+import { useMatchingModels } from "../features/cost/matching";
+import { useMatchingKpis } from "../features/kpis/matching";
 import { agentPage, homePath, runPage } from "../lib/paths";
 import { href, navigate, pathOf } from "../lib/route";
 import { Icon, type IconName, useModal } from "../ui";
@@ -20,10 +22,46 @@ interface Entry {
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const SHOWN_MAX = 20;
 const AGENTS_MAX = 6;
+const OTHERS_MAX = 4; // KPIs, and models
 
-function agentEntry(slug: string, agent_name: string): Entry {
-    const to = agentPage(slug, agent_name);
-    return { icon: "fleet", text: agent_name, note: "Agent", to };
+let early: string | null = null; // not null: the field of the search has not got the focus yet
+
+/** The search is about to open: what is typed until then goes into its field. */
+export function collectKeys() {
+    early = "";
+}
+
+/** Was the key one of those? */
+export function collectKey(event: KeyboardEvent): boolean {
+    if (early === null || event.key.length !== 1 || event.ctrlKey || event.metaKey) return false;
+    early += event.key;
+    event.preventDefault();
+    return true;
+}
+
+/** What a workspace has that matches. */
+function useMatching(slug: string, text: string): { agents: Entry[]; others: Entry[] } {
+    const agents = useMatchingAgents(slug, text, AGENTS_MAX);
+    const kpis = useMatchingKpis(slug, text, OTHERS_MAX);
+    const models = useMatchingModels(slug, text, OTHERS_MAX);
+    return {
+        agents: agents.map((agent_name) => ({
+            icon: "fleet",
+            text: agent_name,
+            note: "Agent",
+            to: agentPage(slug, agent_name),
+        })),
+        others: [
+            ...kpis.map(({ id, name, agent_name }): Entry => {
+                const to = href(pathOf("t", slug, "business"), { kpi: id });
+                return { icon: "business", text: name, note: `KPI of ${agent_name}`, to };
+            }),
+            ...models.map((model): Entry => {
+                const to = href(pathOf("t", slug, "cost"), { model });
+                return { icon: "cost", text: model, note: "Model", to };
+            }),
+        ],
+    };
 }
 
 function entriesOf(me: Me, tenants: TenantName[], slug: string, typed: string): Entry[] {
@@ -63,15 +101,22 @@ function entriesOf(me: Me, tenants: TenantName[], slug: string, typed: string): 
                 note: "Workspace",
                 to: href(homePath(one.slug)),
             });
-    if (text !== "" && slug !== "" && !UUID.test(text))
-        found.push({
+    const wanted = text.toLowerCase();
+    return found.filter((one) => one.text.toLowerCase().includes(wanted));
+}
+
+/** The runs whose texts contain what was typed. */
+function runsEntry(slug: string, typed: string): Entry[] {
+    const text = typed.trim();
+    if (text === "" || slug === "" || UUID.test(text)) return [];
+    return [
+        {
             icon: "runs",
             text: `Runs with “${text}” in agent, error or message`,
             note: "Runs",
             to: href(pathOf("t", slug, "runs"), { q: text.slice(0, 64) }),
-        });
-    const wanted = text.toLowerCase();
-    return found.filter((one) => one.text.toLowerCase().includes(wanted)).slice(0, SHOWN_MAX);
+        },
+    ];
 }
 
 interface Props {
@@ -85,8 +130,13 @@ export function Search({ me, tenants, slug, onClose }: Props) {
     const { box, closed } = useModal(onClose);
     const [text, setText] = useState("");
     const [at, setAt] = useState(0);
-    const agents = useMatchingAgents(slug, text, AGENTS_MAX).map((name) => agentEntry(slug, name));
-    const entries = [...agents, ...entriesOf(me, tenants, slug, text)].slice(0, SHOWN_MAX);
+    const { agents, others } = useMatching(slug, text);
+    const places = entriesOf(me, tenants, slug, text);
+    const entries = [...agents, ...places, ...others, ...runsEntry(slug, text)].slice(0, SHOWN_MAX);
+    useEffect(() => {
+        if (early) setText(early);
+        early = null;
+    }, []);
 
     useEffect(
         () => document.getElementById(`found-${at}`)?.scrollIntoView({ block: "nearest" }),
@@ -145,8 +195,8 @@ export function Search({ me, tenants, slug, onClose }: Props) {
                         onMouseMove={() => setAt(i)}
                     >
                         <Icon name={entry.icon} />
-                        <span>{entry.text}</span>
-                        <small>{entry.note}</small>
+                        <span dir="auto">{entry.text}</span>
+                        <small dir="auto">{entry.note}</small>
                     </li>
                 ))}
             </ul>

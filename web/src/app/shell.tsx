@@ -14,7 +14,7 @@ import { setTheme, theme, type Theme } from "../lib/theme";
 import { exactTimes, setExactTimes, setZone, type Zone, zone, zoneName } from "../lib/zone";
 import { ErrorNote, Icon, IconButton, Mark, Menu, useCurrentInView } from "../ui";
 import { type Page, pages } from "./pages";
-import { Search } from "./search";
+import { collectKey, collectKeys, Search } from "./search";
 
 interface Props {
     me: Me;
@@ -156,6 +156,7 @@ function UserMenu({ me, slug }: { me: Me; slug: string }) {
 function useSearchKeys(open: () => void) {
     useEffect(() => {
         const onKey = (event: KeyboardEvent) => {
+            if (collectKey(event)) return;
             const target = event.target as HTMLElement;
             const typing =
                 /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
@@ -164,6 +165,8 @@ function useSearchKeys(open: () => void) {
                 (event.key === "k" && (event.ctrlKey || event.metaKey));
             if (!wanted || event.altKey) return;
             event.preventDefault();
+            if (document.querySelector(".search-dialog")) return;
+            collectKeys();
             open();
         };
         addEventListener("keydown", onKey);

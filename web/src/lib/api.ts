@@ -3,6 +3,7 @@
 import type { Operations, ValidationError } from "api";
 
 import { countBytes } from "./sizes";
+import { makeStore } from "./store";
 
 export type Operation = keyof Operations;
 
@@ -30,6 +31,11 @@ export class ApiError extends Error {
         return new ApiError(status, problems.map(problemOf).join("; "), problems, id);
     }
 }
+
+/** Is what the path of the request names not there? An ID that cannot be one is refused as such. */
+export const isNotFound = (error: ApiError | undefined) =>
+    error?.status === 404 ||
+    (error?.status === 422 && error.problems.some((one) => one.loc[0] === "path"));
 
 /** An error of one field that is found before anything is sent. */
 export function fieldError(name: string, msg: string): ApiError {
@@ -105,13 +111,40 @@ async function errorOf(reply: Response): Promise<ApiError> {
     return new ApiError(reply.status, text, [], id);
 }
 
+/** Did the last request get an answer? */
+export const reachable = makeStore(true);
+
 async function send(url: string, init: RequestInit): Promise<Response> {
     try {
-        return await fetch(url, init);
+        const reply = await fetch(url, init);
+        reachable.set(true);
+        return reply;
     } catch (problem) {
         if (init.signal?.aborted) throw problem;
+        reachable.set(false);
         throw new ApiError(0, "The service cannot be reached. Is it running?");
     }
+}
+
+/** Does the service answer at all? */
+export async function isServiceThere(): Promise<boolean> {
+    try {
+        await send("/livez", { cache: "no-store" });
+        return true;
+    } catch {
+        return false;
+    }
+}
+
+const ASK_AGAIN_MS = 2_000;
+
+/** Asks until the service answers; false: `stop` came before. */
+export async function awaitService(stop: AbortSignal): Promise<boolean> {
+    while (!stop.aborted) {
+        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+        if (!stop.aborted && (await isServiceThere())) return !stop.aborted;
+    }
+    return false;
 }
 
 /** The last answers with a tag. Asked for again, an unchanged one is not sent again. They are kept

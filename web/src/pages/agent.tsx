@@ -26,7 +26,7 @@ import { fleetPath, runsOf } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { chosenRange, PERIODS } from "../lib/ranges";
 import { href, pathOf } from "../lib/route";
-import { Card, CopyButton, Empty, ErrorNote, Heading, Live, PeriodSelect, Skeleton, Tabs } from "../ui";
+import { Card, CopyButton, ErrorNote, Heading, Live, NotFound, PeriodSelect, Skeleton, Tabs } from "../ui";
 
 const AGENT = "GET /api/v1/tenants/{slug}/agents/{agent_name}";
 
@@ -120,14 +120,14 @@ function Tab({ tab, slug, agent, query, onChange }: TabProps) {
     }
 }
 
-function NotFound({ slug, agent_name }: { slug: string; agent_name: string }) {
+function NoAgent({ slug, agent_name }: { slug: string; agent_name: string }) {
     return (
-        <Empty title="Agent not found">
+        <NotFound title="Agent not found" back={{ label: "Go to the fleet", href: href(fleetPath(slug)) }}>
             <p>
-                It was removed, or has never reported. If it had any runs,{" "}
+                <b dir="auto">{agent_name}</b> was removed, or has never reported. If it had any runs,{" "}
                 <a href={runsOf(slug, agent_name)}>they are kept</a>.
             </p>
-        </Empty>
+        </NotFound>
     );
 }
 
@@ -142,7 +142,7 @@ export default function Agent({ slug, params, query }: PageProps) {
         (signal) => call(AGENT, { path: { slug, agent_name }, signal }),
         (change) => change.agent_name === agent_name,
     );
-    const missing = error?.status === 404;
+    if (error?.status === 404) return <NoAgent slug={slug} agent_name={agent_name} />;
     return (
         <>
             <Heading
@@ -175,8 +175,7 @@ export default function Agent({ slug, params, query }: PageProps) {
                     value={tab}
                 />
             )}
-            {missing && <NotFound slug={slug} agent_name={agent_name} />}
-            {error && !missing && <ErrorNote error={error} retry={reload} />}
+            {error && <ErrorNote error={error} retry={reload} />}
             {loading && <Skeleton rows={8} />}
             {data && <Tab tab={tab} slug={slug} agent={data} query={query} onChange={reload} />}
         </>

@@ -59,7 +59,8 @@ export default function Business({ slug, query }: PageProps) {
         `${nameOf(kpi)} ${kpi.key} ${kpi.agent_name}`.toLowerCase().includes(search),
     );
     const compared = kpis.some((kpi) => kpi.previous !== null);
-    const selected = kpis.find((kpi) => idOf(kpi) === query.get("kpi"));
+    const wanted = query.get("kpi");
+    const selected = kpis.find((kpi) => idOf(kpi) === wanted);
     return (
         <>
             <Heading title="Business">
@@ -88,6 +89,17 @@ export default function Business({ slug, query }: PageProps) {
                 )}
             </div>
             <LoadState of={summary} rows={6} />
+            {summary.data && wanted && !selected && (
+                <div class="note" role="alert">
+                    <p>
+                        <strong>KPI not found.</strong> No agent declares <b dir="auto">{wanted}</b>, or
+                        it has no values in this period.
+                    </p>
+                    <button type="button" onClick={() => setQuery({ kpi: null })}>
+                        Show all KPIs
+                    </button>
+                </div>
+            )}
             {selected && (
                 <KpiDetail
                     key={idOf(selected)}

@@ -14,7 +14,7 @@ import {
 } from "../features/events/compare";
 import { loadRun } from "../features/events/run_events";
 import { RunStatus } from "../features/events/run_status";
-import { call } from "../lib/api";
+import { call, isNotFound } from "../lib/api";
 import { compact, cost, count, duration, momentInZone, number } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { runPage } from "../lib/paths";
@@ -22,7 +22,7 @@ import { useQuery } from "../lib/query";
 import { href, pathOf, setQuery } from "../lib/route";
 import { useStore } from "../lib/store";
 import { zone } from "../lib/zone";
-import { Card, Empty, Heading, LoadState, Select, Table, Time } from "../ui";
+import { Card, Empty, Heading, LoadState, NotFound, Select, Table, Time } from "../ui";
 
 const RUNS = "GET /api/v1/tenants/{slug}/dashboard/runs";
 const OFFERED = 50; // of the newest runs
@@ -176,12 +176,16 @@ export default function Compare({ slug, query }: PageProps) {
     const shown = useRef(both.data); // until the next two are loaded, so that the focus stays
     if (both.data) shown.current = both.data;
     const [first, second] = shown.current ?? [];
+    const runs = href(pathOf("t", slug, "runs"));
+    if (isNotFound(both.error))
+        return (
+            <NotFound title="Run not found" back={{ label: "Go to the runs", href: runs }}>
+                <p>One of the two runs to compare is not there. It may have been deleted by retention.</p>
+            </NotFound>
+        );
     return (
         <>
-            <Heading
-                parent={{ label: "Runs", href: href(pathOf("t", slug, "runs")) }}
-                title="Compare two runs"
-            />
+            <Heading parent={{ label: "Runs", href: runs }} title="Compare two runs" />
             {a && b ? (
                 (both.error || !first) && <LoadState of={both} rows={8} />
             ) : (

@@ -10,7 +10,7 @@ import { Groups } from "../features/oidc/groups";
 import { MasterKey } from "../features/vault/master_key";
 import { chosen } from "../lib/choices";
 import type { PageProps } from "../lib/page";
-import { Empty, Heading, Tabs } from "../ui";
+import { Heading, Tabs } from "../ui";
 
 const TABS = [
     { value: "tenants", label: "Workspaces" },
@@ -46,9 +46,13 @@ export default function Platform({ query }: PageProps) {
     const tab = chosen(TABS, query.get("tab"), "tenants");
     if (!platform)
         return (
-            <Empty title="This page is for platform admins">
-                <p>Ask the operator of the service for access.</p>
-            </Empty>
+            <>
+                <Heading title="This page is for platform admins" />
+                <p>
+                    Ask the operator of the service for access, or{" "}
+                    <a href="#/">go to the start page</a>.
+                </p>
+            </>
         );
     return (
         <>

@@ -15,12 +15,12 @@ import { SpanTree } from "../features/events/span_tree";
 import { spansOf } from "../features/events/spans";
 import { Waterfall } from "../features/events/waterfall";
 import { RunKpis } from "../features/kpis/run_kpis";
-import { call, urlOf } from "../lib/api";
+import { call, isNotFound, urlOf } from "../lib/api";
 import { count, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { useLiveQuery } from "../lib/query";
 import { href, pathOf } from "../lib/route";
-import { Card, CopyButton, Empty, ErrorNote, Heading, Skeleton } from "../ui";
+import { Card, CopyButton, Empty, ErrorNote, Heading, NotFound, Skeleton } from "../ui";
 
 const NARRATIVE = "GET /api/v1/tenants/{slug}/runs/{run_id}/events";
 const TIMELINE = "GET /api/v1/tenants/{slug}/runs/{run_id}/timeline";
@@ -131,23 +131,28 @@ export default function Run({ slug, params }: PageProps) {
     );
 
     if (loading) return <Skeleton rows={10} />;
-    if (data === undefined && error?.status === 404)
+    const runs = href(pathOf("t", slug, "runs"));
+    if (data === undefined && isNotFound(error))
         return (
-            <>
-                <Heading
-                    parent={{ label: "Runs", href: href(pathOf("t", slug, "runs")) }}
-                    title="Run not found"
-                />
-                <p>No run has this ID: {run_id}. It may have been deleted by retention.</p>
-            </>
+            <NotFound title="Run not found" back={{ label: "Go to the runs", href: runs }}>
+                <p>
+                    No run has this ID: <b dir="auto">{run_id}</b>. It may have been deleted by
+                    retention.
+                </p>
+            </NotFound>
         );
     if (data === undefined)
-        return error ? <ErrorNote error={error} retry={reload} /> : <Empty title="No run" />;
+        return (
+            <>
+                <Heading parent={{ label: "Runs", href: runs }} title="Run" />
+                {error && <ErrorNote error={error} retry={reload} />}
+            </>
+        );
     const { run } = data;
     return (
         <>
             <Heading
-                parent={{ label: "Runs", href: href(pathOf("t", slug, "runs")) }}
+                parent={{ label: "Runs", href: runs }}
                 title={
                     <>
                         <span dir="auto">{run.agent_name}</span> <RunStatus status={run.status} />

@@ -80,6 +80,7 @@ export default function Settings({ slug, query }: PageProps) {
                 path={pathOf("t", slug, "settings")}
                 tabs={tabs}
                 value={tab}
+                said={refused !== undefined}
             />
             {refused && (
                 <p class="note" role="status">

@@ -3,13 +3,13 @@
 import { RunStatus } from "../features/events/run_status";
 import { WorkflowGraph } from "../features/events/workflow_graph";
 import { WorkflowSteps } from "../features/events/workflow_steps";
-import { call } from "../lib/api";
+import { call, isNotFound } from "../lib/api";
 import { duration, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { workflowRuns, workflowsPath } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
 import { href } from "../lib/route";
-import { CopyButton, Fact, Heading, Live, LoadState, Time } from "../ui";
+import { CopyButton, Fact, Heading, Live, LoadState, NotFound, Time } from "../ui";
 
 const WORKFLOW = "GET /api/v1/tenants/{slug}/workflows/{workflow_run_id}";
 
@@ -21,7 +21,19 @@ export default function Workflow({ slug, params }: PageProps) {
         (signal) => call(WORKFLOW, { path: { slug, workflow_run_id }, signal }),
         (change) => change.kind === "run",
     );
-    const { data } = workflow;
+    const { data, error } = workflow;
+    if (data === undefined && isNotFound(error))
+        return (
+            <NotFound
+                title="Workflow not found"
+                back={{ label: "Go to the workflows", href: href(workflowsPath(slug)) }}
+            >
+                <p>
+                    No run belongs to the workflow <b dir="auto">{workflow_run_id}</b>. Its runs may have
+                    been deleted by retention.
+                </p>
+            </NotFound>
+        );
     return (
         <>
             <Heading

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
-import type { ApiError } from "../lib/api";
+import { type ApiError, reachable } from "../lib/api";
 import { connected } from "../lib/live";
 import type { Loaded } from "../lib/query";
 import { useStore } from "../lib/store";
@@ -62,15 +62,21 @@ export function LoadState({ of, rows }: { of: Loaded<unknown>; rows: number }) {
     );
 }
 
-/** Says whether updates arrive live or by polling. */
+const UPDATES = {
+    live: ["Live", "Updates arrive live"],
+    slow: ["Refreshing", "Updates are fetched every few seconds"],
+    away: ["Not connected", "The service cannot be reached; it is asked again every few seconds"],
+} as const;
+
+/** Says whether updates arrive live, by polling, or not at all. */
 export function Live() {
     const open = useStore(connected);
+    const there = useStore(reachable);
+    const now = open ? "live" : there ? "slow" : "away";
+    const [text, title] = UPDATES[now];
     return (
-        <span
-            class={`live ${open ? "" : "slow"}`}
-            title={open ? "Updates arrive live" : "Updates are fetched every few seconds"}
-        >
-            <i class="dot" /> {open ? "Live" : "Refreshing"}
+        <span class={`live ${now}`} title={title}>
+            <i class="dot" /> {text}
         </span>
     );
 }

@@ -15,6 +15,7 @@ export * from "./forms";
 export * from "./icons";
 export * from "./mark";
 export * from "./menu";
+export * from "./not_found";
 export * from "./pager";
 export * from "./period";
 export * from "./search_field";

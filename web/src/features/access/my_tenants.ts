@@ -19,6 +19,20 @@ export function useTenants(me: Me): TenantName[] | undefined {
     return data?.tenants;
 }
 
+const COUNTS = "GET /api/v1/tenants/{slug}/alerts/counts"; // small, and for every member
+
+/** Is there no such workspace for this person? One that is not in the list is asked for, as the list
+ * may be older than the workspace. Undefined while that is not known. */
+export function useIsMissing(slug: string, tenants: TenantName[] | undefined): boolean | undefined {
+    const listed =
+        slug === "" || tenants === undefined || tenants.some((one) => one.slug === slug);
+    const { error, loading } = useQuery(listed ? null : `${COUNTS} ${slug}`, (signal) =>
+        call(COUNTS, { path: { slug }, signal }),
+    );
+    if (listed) return false;
+    return loading ? undefined : error?.status === 403 || error?.status === 404;
+}
+
 const LAST_KEY = "muster.tenant";
 
 export const rememberTenant = (slug: string) => localStorage.setItem(LAST_KEY, slug);

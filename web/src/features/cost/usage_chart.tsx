@@ -4,7 +4,7 @@ import type { UsageGroup } from "api";
 
 import { compact, dollars } from "../../lib/format";
 import { rangeOfSeconds } from "../../lib/ranges";
-import { setQuery } from "../../lib/route";
+import { setQuery, useRoute } from "../../lib/route";
 import { slotsOf } from "../../lib/scale";
 import { Card } from "../../ui";
 import { Chart, type Line } from "../../ui/chart";
@@ -47,12 +47,30 @@ function modelsOf(groups: UsageGroup[], measure: string): string[] {
         .map(([model]) => model);
 }
 
-/** One line per model; those beyond the palette share one. A model's colour does not depend on what
- * is measured. */
-function linesOf(groups: UsageGroup[], days: number[], measure: string): Line[] {
-    const models = modelsOf(groups, measure);
-    const colours = slotsOf(modelsOf(groups, "tokens"), LINES_MAX);
-    const named = models.length > LINES_MAX ? models.slice(0, LINES_MAX) : models;
+/** A chart has as many models as the palette has colours: this is the place of the first, so that the
+ * given one is among them. */
+function firstOf(models: string[], model: string | null): number {
+    return Math.floor(Math.max(models.indexOf(model ?? ""), 0) / LINES_MAX) * LINES_MAX;
+}
+
+/** A colour for each of the named models, which does not depend on what is measured. */
+function coloursOf(groups: UsageGroup[], named: string[]): Map<string, number> {
+    const all = modelsOf(groups, "tokens");
+    const slots = slotsOf(all, LINES_MAX);
+    const colours = new Map<string, number>();
+    for (const model of all.filter((one) => named.includes(one))) {
+        let slot = slots.get(model) ?? 0;
+        while ([...colours.values()].includes(slot)) slot = (slot + 1) % LINES_MAX;
+        colours.set(model, slot);
+    }
+    return colours;
+}
+
+/** One line per model from the first on; those beyond the palette share one. */
+function linesOf(groups: UsageGroup[], days: number[], measure: string, first: number): Line[] {
+    const models = modelsOf(groups, measure).slice(first);
+    const named = models.slice(0, LINES_MAX);
+    const colours = coloursOf(groups, named);
     const lines = new Map<string, number[]>();
     for (const one of groups) {
         const model = one.model ?? "";
@@ -79,8 +97,35 @@ interface Props {
     budget: Limit | undefined; // per day
 }
 
+/** Models beyond the palette, some at a time. */
+function OtherModels({ models, first }: { models: string[]; first: number }) {
+    if (models.length <= LINES_MAX) return null;
+    const end = Math.min(first + LINES_MAX, models.length);
+    const left = models.length - end;
+    return (
+        <p class="buttons after">
+            <span role="status">
+                Models {first + 1} to {end} of {models.length}, the largest first
+            </span>
+            {first > 0 && (
+                <button type="button" onClick={() => setQuery({ model: null })}>
+                    Show the largest
+                </button>
+            )}
+            {left > 0 && (
+                <button type="button" onClick={() => setQuery({ model: models[end] ?? null })}>
+                    Show the next {Math.min(left, LINES_MAX)}
+                </button>
+            )}
+        </p>
+    );
+}
+
 export function UsageChart({ groups, measure, truncated, budget }: Props) {
+    const wanted = useRoute().query.get("model"); // to be shown; null: the largest
     const days = daysOf(groups);
+    const models = modelsOf(groups, measure);
+    const first = firstOf(models, wanted);
     if (days.length === 0) return null;
     const title = measure === "tokens" ? "Tokens per day by model" : "Cost per day by model";
     return (
@@ -90,12 +135,13 @@ export function UsageChart({ groups, measure, truncated, budget }: Props) {
                 kind="stack"
                 times={days}
                 unfinished={(days[days.length - 1] ?? 0) + DAY_S > Date.now() / 1000}
-                lines={linesOf(groups, days, measure)}
+                lines={linesOf(groups, days, measure, first)}
                 format={formatOf(measure)}
                 height={260}
-                limit={measure === "cost" ? budget : undefined}
+                limit={measure === "cost" && first === 0 ? budget : undefined}
                 onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
             />
+            <OtherModels models={models} first={first} />
             {truncated && (
                 <p class="hint">
                     Too much data for one chart: the smallest values are missing. Choose a shorter

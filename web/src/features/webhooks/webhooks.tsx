@@ -139,7 +139,7 @@ function WebhookCard(props: WebhookProps) {
         <Card
             title={
                 <>
-                    {nameOf(webhook)} <State webhook={webhook} />
+                    <bdi>{nameOf(webhook)}</bdi> <State webhook={webhook} />
                 </>
             }
             aside={
@@ -199,6 +199,11 @@ export function Webhooks({ slug, log }: { slug: string; log: string | null }) {
                 <Empty title="No webhooks yet">
                     <p>A webhook sends each alert to a chat, a pager or a mailbox as it happens.</p>
                 </Empty>
+            )}
+            {data && log !== null && !data.webhooks.some((one) => one.webhook_id === log) && (
+                <p class="note" role="alert">
+                    <strong>Webhook not found.</strong> The one whose log this link opens was removed.
+                </p>
             )}
             {data?.webhooks.map((one) => (
                 <WebhookCard

@@ -1,0 +1,32 @@
+// Instead of a page: what its address names is not there.
+
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { renameWindow } from "../lib/title";
+
+interface Props {
+    title: string; // "Run not found"
+    back: { label: string; href: string };
+    children?: ComponentChildren; // why, perhaps
+}
+
+/** Screen readers say it, and the window is named after it. */
+export function NotFound({ title, back, children }: Props) {
+    useEffect(() => {
+        const before = document.title;
+        renameWindow(title);
+        return () => void (document.title = before);
+    }, [title]);
+    return (
+        <div class="not-found" role="alert">
+            <h1>{title}</h1>
+            {children}
+            <p>
+                <a class="button" href={back.href}>
+                    {back.label}
+                </a>
+            </p>
+        </div>
+    );
+}
