@@ -104,6 +104,8 @@ try {
     await page.locator(".tour").waitFor();
     await page.screenshot({ path: join(folder, "tour.png"), animations: "disabled" });
     await page.getByRole("button", { name: "Close the tour" }).click();
+    for (const happened of [/price-watcher: \d+ of the last/, /uptime-probe is silent/])
+        await page.locator(".overview .lines").getByText(happened).first().waitFor();
     const known = await findAddresses(page, base);
     const stranger = await openPage(browser, { url: base });
     await stranger.goto(base);
