@@ -26,6 +26,7 @@ SEVERAL = {
     "features/vault/data_keys_store.c:select_all": "at the start",
     "features/webhooks/deliveries_store.c:next_pending_tenant": "what waits, of all tenants",
     "features/webhooks/deliveries_store.c:select_due": "as above",
+    "features/webhooks/deliveries_store.c:select_webhooks_after": "old deliveries, of all tenants",
 }
 
 # Statements of tables that every server has whole, or that Citus runs where it is asked.

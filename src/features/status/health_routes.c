@@ -13,8 +13,13 @@
 #include "features/status/routes.h"
 
 /* The tenants of the registry, in the order of their slugs. */
+struct slug {
+    int64_t tenant_id;
+    struct str text;
+};
+
 struct slugs {
-    const struct tenant_entry **tenants;
+    struct slug *items;
     size_t n, max;
 };
 
@@ -29,14 +34,14 @@ static void add_tenant(void *ctx, const struct tenant_entry *tenant)
     struct slugs *slugs = ctx;
 
     if (slugs->n < slugs->max)
-        slugs->tenants[slugs->n++] = tenant;
+        slugs->items[slugs->n++] = (struct slug){ tenant->id, tenant->slug };
 }
 
 static int by_slug(const void *a, const void *b)
 {
-    const struct tenant_entry *const *x = a, *const *y = b;
+    const struct slug *x = a, *y = b;
 
-    return str_cmp((*x)->slug, (*y)->slug);
+    return str_cmp(x->text, y->text);
 }
 
 /* Those whose server does not answer. The registry's lock and the writer's are taken one after the
@@ -50,13 +55,13 @@ static struct list list_away(const struct api_call *call)
     size_t n = 0;
 
     registry_each_tenant(registry, count_tenant, &slugs.max);
-    slugs.tenants = ARENA_ARRAY(call->arena, const struct tenant_entry *, slugs.max);
+    slugs.items = ARENA_ARRAY(call->arena, struct slug, slugs.max);
     registry_each_tenant(registry, add_tenant, &slugs);
     away = ARENA_ARRAY(call->arena, struct str, slugs.max);
-    qsort(slugs.tenants, slugs.n, sizeof(struct tenant_entry *), by_slug);
+    qsort(slugs.items, slugs.n, sizeof(*slugs.items), by_slug);
     for (size_t i = 0; i < slugs.n; i++)
-        if (writer_tenant_is_away(writer, slugs.tenants[i]->id))
-            away[n++] = slugs.tenants[i]->slug;
+        if (writer_tenant_is_away(writer, slugs.items[i].tenant_id))
+            away[n++] = slugs.items[i].text;
     return (struct list){ away, n };
 }
 
