@@ -59,12 +59,6 @@ int store_add_event_kind(struct db *db, int64_t kind_no, const struct event_kind
                   err);
 }
 
-struct kind_walker {
-    kind_of_event_fn *fn;
-    void *ctx;
-    size_t n;
-};
-
 static bool read_kind_of_event(void *ctx, const struct db_row *row)
 {
     struct kind_walker *walker = ctx;
@@ -74,16 +68,11 @@ static bool read_kind_of_event(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_kinds_of_events(struct db *db, int64_t event_no, int64_t limit, kind_of_event_fn *fn,
-                          void *ctx, size_t *ret, struct error *err)
+int store_kinds_of_events(struct db *db, int64_t event_no, int64_t limit,
+                          struct kind_walker *walker, struct error *err)
 {
-    struct kind_walker walker = { fn, ctx, 0 };
-
-    if (db_exec(db, &select_kinds_of_events, DB_ARGS(db_int(event_no), db_int(limit)),
-                read_kind_of_event, &walker, err) != 0)
-        return -1;
-    *ret = walker.n;
-    return 0;
+    return db_exec(db, &select_kinds_of_events, DB_ARGS(db_int(event_no), db_int(limit)),
+                   read_kind_of_event, walker, err);
 }
 
 int store_drop_event_kind(struct db *db, int64_t kind_no, struct error *err)

@@ -43,11 +43,11 @@ static void note_kind(void *ctx, int64_t event_no, int64_t kind_no)
 
 static int read_some(struct kinds_sweep *s, struct db *db, struct error *err)
 {
-    size_t n;
+    struct kind_walker walker = { note_kind, s, 0 };
 
-    if (store_kinds_of_events(db, s->event_no, EVENTS_PER_STEP, note_kind, s, &n, err) != 0)
+    if (store_kinds_of_events(db, s->event_no, EVENTS_PER_STEP, &walker, err) != 0)
         return -1;
-    if (n < EVENTS_PER_STEP)
+    if (walker.n < EVENTS_PER_STEP)
         s->state = SWEEP_DROPPING;
     return 0;
 }
