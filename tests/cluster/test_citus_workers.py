@@ -158,7 +158,7 @@ def test_a_killed_worker_fails_its_own_tenants_and_nothing_is_lost(cluster, tena
         for _ in range(5):
             load.moves(living)
         for node in cluster.nodes:
-            assert away(node) == (200, "degraded")
+            until(lambda n=node: away(n) == (200, "degraded"))  # a busy machine may be late once
             until(lambda n=node: tenants_away(n) == sorted(dead))
         assert load.counts(dead)[0] == gone
         stored_now, refused_now = load.counts(living)
