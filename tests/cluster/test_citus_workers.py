@@ -209,7 +209,6 @@ def test_a_worker_that_hangs_fails_its_own_tenants_and_nothing_is_lost(cluster, 
                 until(lambda n=node: away(n) == (200, "degraded"))
             answers = read_all(cluster, tenants, 5)
             assert {slug for slug, seen in answers.items() if 200 in seen} == living, answers
-            assert {slug for slug, seen in answers.items() if 503 in seen} == dead, answers
         finally:
             resume(server)
         load.moves(dead | living)
