@@ -60,12 +60,14 @@ int engine_look_at_parts(struct engine *e, struct error *err)
 }
 
 /* A server that has some tenants hangs, but that of this connection answers: reads over all tenants
- * have to wait until it is back. */
-static void mend_connection(struct engine *e)
+ * have to wait until it is back. Says whether it is so. */
+static bool mend_connection(struct engine *e)
 {
-    if (db_is_distributed(e->watch_db) && db_is_silent(e->watch_db) &&
-        db_ping(e->watch_db, NULL) == 0)
-        writer_note_hung(e->writer);
+    if (!db_is_distributed(e->watch_db) || !db_is_silent(e->watch_db) ||
+        db_ping(e->watch_db, NULL) != 0)
+        return false;
+    writer_note_hung(e->writer);
+    return true;
 }
 
 static void tick_feature(struct engine *e, const struct feature *feature, const struct tick *tick)
@@ -88,7 +90,7 @@ void engine_tick(void *ctx, bool healthy)
     struct engine *e = ctx;
     const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
     const bool whole = (timed || !e->shared) && !writer_hangs(e->writer);
-    const struct tick tick = engine_now(e, healthy && whole);
+    struct tick tick = engine_now(e, healthy && whole);
     struct error trouble = { 0 };
 
     if (timed)
@@ -96,7 +98,9 @@ void engine_tick(void *ctx, bool healthy)
     if (timed && engine_look_at_parts(e, &trouble) != 0)
         log_write(LOG_INFO, "database", "does not say which server has whom: %s", trouble.text);
     space_measure(&e->space);
-    for (size_t f = 0; f < e->n_opened; f++)
+    for (size_t f = 0; f < e->n_opened; f++) {
         tick_feature(e, e->options.features[f], &tick);
-    mend_connection(e);
+        if (mend_connection(e)) /* those after it do without reads over all tenants */
+            tick = engine_now(e, false);
+    }
 }

@@ -214,6 +214,22 @@ describe("every page fits its window", () => {
         await close(page);
     });
 
+    test("no labels of the overview's chart overlap when its window becomes narrow", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/overview?range=30d`, {});
+        await page.setViewportSize({ width: 1280, height: HEIGHT });
+        await page.locator(".axes .when").nth(4).waitFor();
+        for (const width of [1280, 380, 320]) {
+            await page.setViewportSize({ width, height: HEIGHT });
+            const boxes = await page.locator(".axes .when:visible").evaluateAll((all) =>
+                all.map((one) => one.getBoundingClientRect().toJSON()),
+            );
+            assert.ok(boxes.length >= 2, `${boxes.length} labels at ${width}`);
+            const gaps = boxes.slice(1).map((box, i) => box.left - boxes[i].right);
+            assert.ok(Math.min(...gaps) > 0, `labels overlap at ${width}: ${gaps}`);
+        }
+        await close(page);
+    });
+
     test("the logo stands beside the name, in the menu and above the sign-in", async () => {
         const inside = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/runs`, {});
         const outside = await openPage(browser, server);

@@ -149,3 +149,23 @@ def test_the_people_of_a_workspace_make_600_changes_in_a_minute(own_server, cloc
     assert change(people[0]).status == 404
     for person in people:
         person.close()
+
+
+@pytest.mark.administered
+def test_what_members_delete_counts_as_a_change_and_admins_can_still_revoke(own_server):
+    """Deleting what is not there is an entry of the audit log, too."""
+    tenant = own_server.add_tenant()
+    members, admin = [tenant_person(tenant, "member") for _ in range(3)], tenant_person(tenant, "admin")
+
+    def delete(person):
+        return person.request("DELETE", tenant.path("values/none"))
+
+    def delete_until_refused(person):
+        return next(answer for answer in iter(lambda: delete(person), None) if answer.status == 429)
+
+    with ThreadPoolExecutor(len(members)) as pool:
+        refused = list(pool.map(delete_until_refused, members))
+    assert any("600 changes in 60 seconds" in answer.json()["detail"] for answer in refused)
+    assert delete(admin).status != 429
+    for person in [*members, admin]:
+        person.close()

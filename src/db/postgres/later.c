@@ -55,9 +55,11 @@ int db_postgres_settle_rows(struct postgres *pg, db_row_fn *on_row, void *ctx, s
         return db_postgres_fail(pg, NULL, err);
     if (db_postgres_flush(pg, err) != 0)
         return -1;
-    for (; n > 0 && pg->conn != NULL; n--)
+    for (; n > 0 && pg->conn != NULL; n--) {
+        pg->warned = false; /* what counts is a warning of the last one, which may be COMMIT */
         if (take_all(pg, n == 1 ? on_row : NULL, ctx, r == 0 ? err : NULL) != 0)
             r = -1;
+    }
     if (pg->conn == NULL)
         return -1;
     return end_pipeline(pg, r == 0 ? err : NULL) != 0 ? -1 : r;

@@ -132,9 +132,13 @@ static int end_move(struct sqlite *s, const struct move *move, struct error *err
     s->moves = 0;
     if (move->code != SQLITE_OK && fail_mover(s, move->code, err) != 0)
         return -1;
-    if (move->code == SQLITE_OK && s->log_pages <= move->pages) { /* all, and it may have begun */
-        s->checkpointed_at = 0;                                   /* again since */
+    if (move->code == SQLITE_OK && s->log_pages < move->pages) { /* all: it has begun again since */
+        s->checkpointed_at = 0;
         s->restart_at = mark_of(s);
+        return 0;
+    }
+    if (move->code == SQLITE_OK && s->log_pages == move->pages) { /* all: it begins again next */
+        s->checkpointed_at = s->log_pages;
         return 0;
     }
     if (move->code == SQLITE_OK && s->log_pages - s->asked_at > REST_PAGES && moves < MOVES_MAX &&

@@ -21,6 +21,27 @@ struct mover {
     struct move last GUARDED_BY(lock);
 };
 
+/* SQLite leaves the sync of the file to who moves the last page. That is the writer, which would
+ * then wait for all that was moved here. */
+static int sync_file(sqlite3 *handle)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+
+    return code == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : code;
+}
+
+static struct move move_log(sqlite3 *handle)
+{
+    struct move move = { .pages = -1 };
+
+    move.code =
+        sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &move.pages);
+    if (move.code == SQLITE_OK)
+        move.code = sync_file(handle);
+    return move;
+}
+
 static void *mover_main(void *arg)
 {
     struct mover *m = arg;
@@ -28,15 +49,14 @@ static void *mover_main(void *arg)
     thread_begin("muster-mover", THREAD_PLAIN);
     lock_acquire(&m->lock);
     for (;;) {
-        struct move move = { .pages = -1 };
+        struct move move;
 
         while (!m->asked && !m->stopping)
             cond_wait(&m->changed, &m->lock);
         if (!m->asked)
             break;
         lock_release(&m->lock);
-        move.code = sqlite3_wal_checkpoint_v2(m->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
-                                              &move.pages);
+        move = move_log(m->handle);
         lock_acquire(&m->lock);
         m->last = move;
         m->asked = false;

@@ -128,25 +128,32 @@ static int check_caller(struct api_call *call, struct error *err)
     return session_check(call, err) != 0 ? -1 : check_rate(call, err);
 }
 
-/* Each is an entry of the audit log, which is kept for ever and which no quota counts. What removes
- * something is let through: there must be something to remove, and a key can always be revoked. */
-static bool is_counted_change(const struct api_call *call)
+/* Each change is an entry of the audit log, which is kept for ever and which no quota counts. What
+ * admins remove is counted apart, so that a key can be revoked whatever others change. NULL: it is
+ * not counted. */
+static struct rate_window *change_window(const struct api_call *call)
 {
     const struct route *route = call->route;
 
-    return route->audit != NULL && route->method != METHOD_GET && route->method != METHOD_DELETE &&
-           call->tenant != NULL && call->user != NULL && !call->user->is_platform_admin;
+    if (route->audit == NULL || route->method == METHOD_GET || call->tenant == NULL ||
+        call->user == NULL || call->user->is_platform_admin)
+        return NULL;
+    if (route->method == METHOD_DELETE && user_role(call->user, call->tenant->id) == ROLE_ADMIN)
+        return call->tenant->removals;
+    return call->tenant->changes;
 }
 
 static int authorize_caller(struct api_call *call, struct error *err)
 {
+    struct rate_window *window;
     struct rate_verdict verdict;
 
     if (auth_authorize(call, err) != 0)
         return -1;
-    if (!is_counted_change(call))
+    window = change_window(call);
+    if (window == NULL)
         return 0;
-    verdict = rate_take(call->tenant->changes, TENANT_CHANGES_MAX, clock_mono_us());
+    verdict = rate_take(window, TENANT_CHANGES_MAX, clock_mono_us());
     if (verdict.allowed)
         return 0;
     call->rate.reset_s = verdict.reset_s;

@@ -52,6 +52,8 @@ static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t
         budget_init(&tenant->budget, &r->budgets->tenant_level, &r->budgets->service);
         tenant->changes = rate_window_new(tenant->slug);
         arena_defer(&r->arena, free_window, tenant->changes);
+        tenant->removals = rate_window_new(tenant->slug);
+        arena_defer(&r->arena, free_window, tenant->removals);
         map_put(&r->tenants, tenant->slug, tenant);
         map_put(&r->tenants_by_id, registry_id(&tenant->id), tenant);
     }

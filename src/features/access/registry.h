@@ -43,6 +43,7 @@ struct tenant_entry {
     atomic_bool run_failed;       /* alerts on failed runs are enabled */
     struct budget budget;         /* what its callers hold */
     struct rate_window *changes;  /* by its people, on this node */
+    struct rate_window *removals; /* by its admins */
     int64_t loaded;               /* internal: number of the last load that included it */
 };
 

@@ -25,13 +25,13 @@ ROW_END(webhook_row);
     " ELSE '[\"' || replace(types, ',', '\",\"') || '\"]' END AS types, label, enabled,"           \
     " created_at FROM webhooks WHERE tenant_id = $1 AND removed = 0"
 
-static const struct db_query put_webhook = {
+static const struct db_query add_webhook = {
     .sql = "INSERT INTO webhooks (" WEBHOOK_COLUMNS ")"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-           " ON CONFLICT (tenant_id, webhook_id) DO UPDATE SET url = excluded.url,"
-           " types = excluded.types, label = excluded.label, enabled = excluded.enabled,"
-           " secret = excluded.secret, old_secret = excluded.old_secret,"
-           " old_until = excluded.old_until",
+           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+};
+static const struct db_query set_webhook = {
+    .sql = "UPDATE webhooks SET url = $3, types = $4, label = $5, enabled = $6, secret = $7,"
+           " old_secret = $8, old_until = $9 WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0",
 };
 static const struct db_query select_webhook = {
     .row = &webhook_row,
@@ -63,9 +63,9 @@ static const struct db_query select_webhooks = {
     }
 const struct sealed_table webhooks_sealed[WEBHOOK_SEALED_N] = { SEALED_COLUMN("secret"), SEALED_COLUMN("old_secret") };
 static const struct db_query select_subscribed = {
-    .sqlite = "SELECT 1 FROM webhooks WHERE tenant_id = $1 AND enabled = 1"
+    .sqlite = "SELECT 1 FROM webhooks WHERE tenant_id = $1 AND enabled = 1 AND removed = 0"
               " AND (types = '' OR instr(',' || types || ',', ',' || $2 || ',') > 0) LIMIT 1",
-    .postgres = "SELECT 1 FROM webhooks WHERE tenant_id = $1 AND enabled = 1"
+    .postgres = "SELECT 1 FROM webhooks WHERE tenant_id = $1 AND enabled = 1 AND removed = 0"
                 " AND (types = '' OR strpos(',' || types || ',', ',' || $2 || ',') > 0) LIMIT 1",
 };
 /* Left to itself SQLite reads all deliveries of the tenant for each of its webhooks. */
@@ -90,14 +90,31 @@ static const struct db_query give_up_waiting = {
 };
 /* clang-format on */
 
-int store_webhook_put(struct db *db, const struct webhook_row *row, struct error *err)
+int store_webhook_add(struct db *db, const struct webhook_row *row, struct error *err)
 {
     const struct db_args args = DB_ARGS(
         db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url), db_int(row->format),
         db_text(row->types), db_text(row->label), db_int(row->enabled), db_int(row->created_at),
         db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until));
 
-    return db_run(db, &put_webhook, args, err);
+    return db_run(db, &add_webhook, args, err);
+}
+
+static int no_webhook(struct str webhook_id, struct error *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
+}
+
+int store_webhook_set(struct db *db, const struct webhook_row *row, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url),
+                db_text(row->types), db_text(row->label), db_int(row->enabled),
+                db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until));
+
+    if (db_run(db, &set_webhook, args, err) != 0)
+        return -1;
+    return db_changes(db) > 0 ? 0 : no_webhook(row->webhook_id, err); /* removed meanwhile */
 }
 
 int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
@@ -107,9 +124,7 @@ int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struc
 
     if (rows_one(db, &select_webhook, args, arena, ret, err) != 0)
         return -1;
-    if (ret->tenant_id == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
-    return 0;
+    return ret->tenant_id != 0 ? 0 : no_webhook(webhook_id, err);
 }
 
 int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,

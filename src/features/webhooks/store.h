@@ -34,8 +34,10 @@ struct webhook_row {
 /* Counts the deliveries of a webhook by state; tests look at its plan. */
 extern const struct db_query webhook_use_query;
 
-/* Adds the webhook or replaces it. */
-int store_webhook_put(struct db *db, const struct webhook_row *row, struct error *err) MUST_CHECK;
+int store_webhook_add(struct db *db, const struct webhook_row *row, struct error *err) MUST_CHECK;
+
+/* ERR_NOT_FOUND: it was removed meanwhile. */
+int store_webhook_set(struct db *db, const struct webhook_row *row, struct error *err) MUST_CHECK;
 
 /* In the arena. ERR_NOT_FOUND. */
 int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,

@@ -108,7 +108,7 @@ int webhooks_add(const struct webhooks_call *call, const struct webhook_create *
     digest_random_base62(digits, sizeof(digits));
     row.webhook_id = arena_printf(call->arena, "whk_%.*s", ID_DIGITS, digits);
     row.types = join_types(&create->types, call->arena);
-    if (make_secret(call, &row, &secret, err) != 0 || store_webhook_put(call->db, &row, err) != 0 ||
+    if (make_secret(call, &row, &secret, err) != 0 || store_webhook_add(call->db, &row, err) != 0 ||
         store_webhook_answer(call->db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
         return -1;
     ret->secret = secret;
@@ -162,7 +162,7 @@ int webhooks_set(const struct webhooks_call *call, const struct webhook_patch *p
     }
     if (patch->enabled.has)
         row.enabled = patch->enabled.value;
-    if (store_webhook_put(call->db, &row, err) != 0 ||
+    if (store_webhook_set(call->db, &row, err) != 0 ||
         (!row.enabled &&
          store_webhook_disable(call->db, call->tenant_id, call->webhook_id, err) != 0) ||
         store_webhook_answer(call->db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)

@@ -18,8 +18,8 @@ interface Props {
     onZoom?: OnZoom;
 }
 
-const TICKS = 4;
-const LABELS_MOST = 8;
+const TICKS = 5;
+const LABELS_MOST = 8; // on a telephone every other of them
 
 /** 1, 2 or 5 with zeros: a whole step for at most TICKS ticks. */
 export function tickStep(most: number): number {
@@ -31,7 +31,6 @@ function Axes({ most, times }: { most: number; times: number[] }) {
     const step = tickStep(most);
     const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
     const label = timeLabel(times);
-    const room = typeof innerWidth === "number" && innerWidth < 560 ? LABELS_MOST / 2 : LABELS_MOST;
     return (
         <div class="axes" aria-hidden="true">
             {ticks.map((tick) => (
@@ -39,10 +38,10 @@ function Axes({ most, times }: { most: number; times: number[] }) {
                     <small>{count(tick)}</small>
                 </span>
             ))}
-            {timeTicks(times, room).map((time) => (
+            {timeTicks(times, LABELS_MOST).map((time, i) => (
                 <small
                     key={time}
-                    class="when"
+                    class={i % 2 === 0 ? "when" : "when only-wide"}
                     style={{ left: `${((times.indexOf(time) + 0.5) / times.length) * 100}%` }}
                 >
                     {label(time)}
