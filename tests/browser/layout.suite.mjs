@@ -236,6 +236,10 @@ describe("every page fits its window", () => {
         await outside.goto(server.url);
         for (const [page, selector] of [[inside, ".brand"], [outside, ".sign-in header"]]) {
             await page.locator(`${selector} svg`).waitFor();
+            await page.waitForFunction(
+                (box) => document.querySelector(box).lastChild.textContent.trim() !== "",
+                selector,
+            ); // the workspaces are loaded
             const { logo, name } = await page.locator(selector).evaluate((box) => {
                 const text = document.createRange();
                 text.selectNodeContents(box.lastChild);
