@@ -226,8 +226,9 @@ describe("habits", () => {
         await other.goto(`${server.url}/#/t/acme/cost`); // neither its file nor its data is cached
         await other.getByText("This page opens when it is back").waitFor();
         await shot(other, "away");
+        const refused = other.waitForEvent("requestfailed", (one) => one.url().endsWith("/livez"));
         await button(other, "Reload").click();
-        await other.waitForEvent("requestfailed", (one) => one.url().endsWith("/livez"));
+        await refused;
         assert.equal(await other.getByText("This page opens when it is back").count(), 1); // still ours
         await page.goto(`${server.url}/#/t/acme/runs?agent_name=returned`);
         await page.locator("main").getByText("The service cannot be reached").waitFor();

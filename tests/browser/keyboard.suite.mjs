@@ -26,6 +26,7 @@ describe("the keyboard alone", () => {
     test("a person is told of a wrong password, signs in, and skips the navigation", async () => {
         const guest = await openForKeys("/t/walk/overview", { stranger: true });
         await guest.page.getByLabel("E-mail").waitFor();
+        await guest.kept(); // it is given the focus once it is drawn
         await guest.to("E-mail");
         assert.equal(guest.presses, 0, "the field has the focus at first");
         await guest.page.keyboard.type(WALKER);
@@ -199,6 +200,9 @@ describe("the keyboard alone", () => {
         await keys.kept();
         await keys.use(/^Table of/);
         await keys.sees(page.locator(".chart-table table"));
+        await keys.go("Overview");
+        await keys.use("Failed"); // in the legend
+        await keys.sees(page.locator('.legend button[aria-pressed="false"]', { hasText: "Failed" }));
     });
 
     test("a KPI is opened, drawn by day, and closed", async () => {

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { close, PASSWORD } from "./muster.mjs";
-import { openForKeys, theWorld } from "./walk.mjs";
+import { openForKeys, SETTER, theWorld } from "./walk.mjs";
 
 describe("the keyboard alone, in settings", () => {
     let keys, page, world;
 
     before(async () => {
         world = await theWorld();
-        keys = await openForKeys("/t/walk/settings");
+        keys = await openForKeys("/t/walk/settings", { email: SETTER });
         ({ page } = keys);
         await page.getByRole("navigation", { name: "Pages" }).waitFor();
     });
@@ -249,6 +249,9 @@ describe("the keyboard alone, in settings", () => {
         await keys.press("Enter");
         await keys.sees(page.locator("[aria-invalid]"));
         assert.equal((await keys.where()).name, "Current password");
+        await keys.fill("Current password", PASSWORD);
+        await keys.press("Enter");
+        await keys.sees("Password changed.");
         await keys.use("New token");
         await keys.dialog();
         await keys.fill("Name", "laptop");

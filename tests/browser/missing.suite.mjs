@@ -79,6 +79,10 @@ describe("what is not there", () => {
         test(`${path} says "${heading}", and leads back`, async () => {
             const page = await open(path.replace("RUN", run.id), {});
             await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+            await page.waitForFunction(
+                (name) => document.title.startsWith(name) && document.activeElement.id === "main",
+                heading, // both follow once it is drawn
+            );
             assert.deepEqual(await said(page), {
                 headings: [heading],
                 alert: heading, // a screen reader says it when it appears
@@ -99,7 +103,7 @@ describe("what is not there", () => {
             const page = await open(path);
             await page.locator("main [role=alert]", { hasText: text }).waitFor();
             assert.ok((await page.locator("h1").innerText()).startsWith(heading));
-            assert.equal(await page.locator(".skeleton").count(), 0);
+            await page.locator(".skeleton").first().waitFor({ state: "detached" });
             await close(page);
         });
 
@@ -127,6 +131,18 @@ describe("what is not there", () => {
         await page.goto(`${server.url}/#/`);
         await page.getByRole("heading", { name: "Overview" }).waitFor(); // it is not remembered
         await shot(page, "after-unknown-workspace");
+        await close(page);
+    });
+
+    test("every page of an unknown workspace is named after what is missing", async () => {
+        const page = await open("/t/nobodys/fleet", {});
+        await page.getByRole("heading", { name: "Workspace not found" }).waitFor();
+        await page.goto(`${server.url}/#/t/nobodys/runs`);
+        for (let i = 0; i < 2; i++) // what follows a drawing has run
+            await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+        await page.waitForFunction(() => document.title.startsWith("Workspace not found"));
+        await page.goto(`${server.url}/#/t/vain/runs`);
+        await page.waitForFunction(() => document.title === "Runs · vain · muster");
         await close(page);
     });
 
@@ -175,6 +191,10 @@ describe("what is not there", () => {
         await search("zzzz");
         await page.waitForFunction(() => document.querySelectorAll("[role=option]").length === 1);
         await page.getByRole("option", { name: "Runs with “zzzz”" }).waitFor();
+        await field.fill("e"); // more places than are shown
+        await page.getByRole("option", { name: "Runs with “e”" }).waitFor();
+        await page.getByRole("option", { name: /Sheets typed ?KPI of typist/ }).waitFor();
+        assert.equal(await page.locator("#found [role=option]").count(), 20);
         await page.keyboard.press("Escape");
         await field.waitFor({ state: "detached" });
         await close(page);

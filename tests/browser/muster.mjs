@@ -1,5 +1,5 @@
-// The real binary with a browser in front of it. Nothing here sleeps: a start awaits the line that
-// the server prints, a test awaits what the page should show.
+// The real binary with a browser in front of it. A start awaits the line that the server prints, a
+// test awaits what the page should show; only a service that says it is busy is asked again later.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
+import { setTimeout } from "node:timers/promises";
 
 import { chromium } from "playwright-core";
 
@@ -146,9 +147,22 @@ export class Server {
         this.cli(["user", "add", email, ...role, "--password-stdin"], `${PASSWORD}\n`);
     }
 
-    /** Sends JSON as an agent does; fails unless the answer is 2xx. */
+    /** Sends JSON as an agent does: again while the service is busy. Fails unless the answer is 2xx. */
     async send(tenant, path, body) {
-        const reply = await request(this.url + path, {
+        const until = Date.now() + PATIENCE_MS;
+        let reply = await this.post(tenant, path, body);
+        while (reply.status === 503 && Date.now() < until) {
+            await reply.text();
+            await setTimeout(1000 * Number(reply.headers.get("retry-after") ?? 1));
+            reply = await this.post(tenant, path, body);
+        }
+        const text = await reply.text();
+        if (!reply.ok) throw new Error(`POST ${path}: ${reply.status} ${text}`);
+        return JSON.parse(text);
+    }
+
+    post(tenant, path, body) {
+        return request(this.url + path, {
             method: "POST",
             headers: {
                 Authorization: `Bearer ${tenant.token}`,
@@ -156,9 +170,6 @@ export class Server {
             },
             body: JSON.stringify(body),
         });
-        const text = await reply.text();
-        if (!reply.ok) throw new Error(`POST ${path}: ${reply.status} ${text}`);
-        return JSON.parse(text);
     }
 
     /** Stops the process; beginAgain() restarts it at the same address with the same data. */

@@ -354,7 +354,15 @@ describe("numbers", () => {
         await card(page, "Runs that reported it").locator("tbody tr").first().waitFor();
         assert.equal(await card(page, "Runs that reported it").locator("tbody tr").count(), n);
         await card(page, "Runs that reported it").getByText(n === 1 ? "1 run" : `${n} runs`).waitFor();
-        await card(page, "Runs that reported it").locator("a.row-link").first().click();
+        const link = card(page, "Runs that reported it").locator(`a.row-link[href*="${runs[2].id}"]`);
+        await link.focus();
+        await server.send(tenant, "/api/v1/telemetry/business", {
+            ...{ agent_name: "steady", run_id: runs[3].id, timestamp: new Date(from + HOUR).toISOString() },
+            metrics: { volume: 1 },
+        });
+        await card(page, "Runs that reported it").getByText(`${n + 1} runs`).waitFor(); // by itself
+        assert.ok(await link.evaluate((one) => one === document.activeElement), "the list was emptied");
+        await link.click();
         await page.waitForURL(new RegExp(runs[2].id));
         await close(page);
     });

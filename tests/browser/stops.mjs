@@ -26,8 +26,10 @@ export async function walkWithTab(page) {
     });
     const left = () =>
         page.evaluate(() => {
-            for (const one of window.walk.wanted)
-                if (!one.isConnected || !one.checkVisibility()) window.walk.wanted.delete(one);
+            for (const one of window.walk.wanted) {
+                const isStop = one.tabIndex >= 0 && !one.disabled; // a new run takes it from another one
+                if (!isStop || !one.isConnected || !one.checkVisibility()) window.walk.wanted.delete(one);
+            }
             return window.walk.wanted.size;
         });
     const total = await left();

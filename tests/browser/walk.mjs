@@ -1,4 +1,4 @@
-// A workspace in which every task can be done, and a person who may do all of them.
+// A workspace in which every task can be done, and two people who may do all of them.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -9,6 +9,7 @@ import { Keys } from "./keys.mjs";
 import { Clock, openBrowser, openPage, Server, sessionOf } from "./muster.mjs";
 
 export const WALKER = "walker@example.org";
+export const SETTER = "setter@example.org"; // a session makes a limited number of requests a minute
 const DAY = 86_400_000;
 const SILENT_S = 7200;
 
@@ -66,7 +67,7 @@ async function build() {
     const local = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"];
     const server = await Server.start(local, clock.environment);
     const receiver = await listen();
-    server.addUser(WALKER, "--role", "platform_admin");
+    for (const email of [WALKER, SETTER]) server.addUser(email, "--role", "platform_admin");
     const tenant = server.addTenant("walk");
     server.addTenant("yonder");
     await fill(server, tenant);
@@ -90,10 +91,10 @@ after(async () => {
     built.clock.remove();
 });
 
-/** A page of the walker with nothing but keys; signed in, unless it is a stranger's. */
-export async function openForKeys(hash, { stranger = false } = {}) {
+/** A page with nothing but keys; signed in, unless it is a stranger's. */
+export async function openForKeys(hash, { email = WALKER, stranger = false } = {}) {
     const { browser, server } = await theWorld();
-    const storageState = stranger ? undefined : await sessionOf(server, WALKER);
+    const storageState = stranger ? undefined : await sessionOf(server, email);
     const page = await openPage(browser, server, { timezoneId: "UTC", storageState });
     await page.goto(`${server.url}/#${hash}`);
     return new Keys(page);

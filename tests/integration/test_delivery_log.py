@@ -71,7 +71,7 @@ def test_a_webhook_with_many_deliveries_is_removed_in_steps(own_server):
 
 
 def refuse_to_delete(server, delivery_id):
-    """Whoever deletes this one fails."""
+    """Deleting this delivery fails from now on."""
     when = f"BEFORE DELETE ON deliveries {{}} WHEN (OLD.delivery_id = '{delivery_id}')"
     if server.database:
         change(server, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"

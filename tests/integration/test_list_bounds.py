@@ -1,6 +1,7 @@
 """What a tenant may create of each kind has an end, and the largest list can be read."""
 
 import json
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -131,17 +132,18 @@ def test_the_people_of_a_workspace_make_600_changes_in_a_minute(own_server, cloc
     def change(person, whose=tenant):
         return person.request("PATCH", whose.path("catalog/none"), {"secret": True})
 
-    def change_often(person):
-        return Counter(change(person).status for _ in range(limit // len(people) + 1))
-
+    answers, began = [], time.monotonic()
     with ThreadPoolExecutor(len(people)) as pool:
-        statuses = sum(pool.map(change_often, people), Counter())
-    assert statuses == {404: limit, 429: len(people)}
-    refused = change(people[0])
+        while all(answer.status == 404 for answer in answers[-len(people) :]):
+            answers += pool.map(change, people)
+    minutes = 1 + (time.monotonic() - began) // 60  # more than one on a busy machine
+    statuses = Counter(answer.status for answer in answers)
+    assert set(statuses) == {404, 429} and limit <= statuses[404] <= limit * minutes
+    refused = next(answer for answer in answers if answer.status == 429)
     assert "600 changes in 60 seconds" in refused.json()["detail"]
     assert 1 <= int(refused.headers["Retry-After"]) <= 61
     key = people[0].get(tenant.path("keys")).json()["keys"][0]["key_id"]
-    assert people[0].request("DELETE", tenant.path(f"keys/{key}")).status == 200  # always
+    assert people[0].request("DELETE", tenant.path(f"keys/{key}")).status == 200  # still
     assert people[0].get(tenant.path("values")).status == 200
     assert change(tenant_person(other, "admin"), other).status == 404  # nobody else is touched
     assert change(platform_admin(own_server)).status == 404

@@ -114,7 +114,7 @@ def test_on_a_full_disk_a_key_can_be_revoked(store, tmp_path, min_free):
                 assert tenant.client.get("/api/v1/limits").status == 200
             else:
                 assert done.returncode == 0, done.stderr
-                assert took < 1 + 5 * command_s  # on a busy machine every command takes longer
+                assert took < 5 + 5 * command_s  # on a busy machine every command takes longer
                 assert tenant.client.get("/api/v1/limits").status == 401
                 until(lambda: tenant.client.get("/api/v1/health").json() == LOW)
             (disk.folder / "ballast").unlink()
