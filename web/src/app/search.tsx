@@ -132,7 +132,8 @@ export function Search({ me, tenants, slug, onClose }: Props) {
     const [at, setAt] = useState(0);
     const { agents, others } = useMatching(slug, text);
     const places = entriesOf(me, tenants, slug, text);
-    const entries = [...agents, ...places, ...others, ...runsEntry(slug, text)].slice(0, SHOWN_MAX);
+    const last = [...others, ...runsEntry(slug, text)]; // offered however many places there are
+    const entries = [...[...agents, ...places].slice(0, SHOWN_MAX - last.length), ...last];
     useEffect(() => {
         if (early) setText(early);
         early = null;

@@ -285,7 +285,7 @@ function pointers(drawn: { current: uPlot | null }, marking: ReturnType<typeof u
     const begin = by(marking.begin);
     return {
         onPointerDown: (event: PointerEvent) => {
-            if (!drawn.current?.over.contains(event.target as Node)) return;
+            if (event.button !== 0 || !drawn.current?.over.contains(event.target as Node)) return;
             (event.currentTarget as Element).setPointerCapture(event.pointerId);
             begin(event);
         },

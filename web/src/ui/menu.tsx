@@ -1,7 +1,7 @@
 // A button that opens a small sheet below it; Escape or a click elsewhere closes it.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface Props {
     label: ComponentChildren; // of the button
@@ -19,7 +19,8 @@ export function Menu({ label, name, children }: Props) {
     const box = useRef<HTMLDivElement>(null);
     const [open, setOpen] = useState(false);
     const close = () => setOpen(false);
-    useEffect(() => {
+    // not later: a key may be pressed as soon as the sheet is seen
+    useLayoutEffect(() => {
         if (!open) return undefined;
         const sheet = box.current?.querySelector<HTMLElement>(".sheet");
         if (sheet) place(sheet);

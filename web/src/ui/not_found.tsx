@@ -1,7 +1,7 @@
 // Instead of a page: what its address names is not there.
 
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 import { renameWindow } from "../lib/title";
 
@@ -13,10 +13,9 @@ interface Props {
 
 /** Screen readers say it, and the window is named after it. */
 export function NotFound({ title, back, children }: Props) {
-    useEffect(() => {
-        const before = document.title;
+    useLayoutEffect(() => {
         renameWindow(title);
-        return () => void (document.title = before);
+        return () => renameWindow(undefined);
     }, [title]);
     return (
         <div class="not-found" role="alert">

@@ -98,6 +98,7 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
                 <div
                     class="columns-of"
                     onPointerDown={(event) => {
+                        if (event.button !== 0) return;
                         event.currentTarget.setPointerCapture(event.pointerId);
                         marking.begin(columnAt(event), event.clientX);
                     }}

@@ -22,14 +22,24 @@ export function KpiReports({ slug, kpi, range }: Props) {
     const { agent_name, key } = kpi;
     const query = { agent_name, key, time_range: range, limit: LIMIT };
     const reports = useQuery(
-        `${REPORTS} ${slug} ${JSON.stringify(query)} ${kpi.reports}`, // again when there are more
-        (signal) => call(REPORTS, { path: { slug }, query, signal }),
+        `${REPORTS} ${slug} ${JSON.stringify(query)}`,
+        async (signal) => {
+            const answer = await call(REPORTS, { path: { slug }, query, signal });
+            return { ...answer, counted: kpi.reports };
+        },
     );
+    const counted = reports.data?.counted; // when the list was asked for
+    useEffect(() => {
+        if (counted !== undefined && counted !== kpi.reports) reports.reload();
+    }, [counted, kpi.reports]);
     const rows = reports.data?.reports ?? [];
     const top = useRef<HTMLDivElement>(null);
     const there = reports.data !== undefined;
+    const scrolled = useRef(false);
     useEffect(() => {
-        if (there) top.current?.scrollIntoView({ block: "nearest" }); // it is below a chart
+        if (!there || scrolled.current) return;
+        scrolled.current = true;
+        top.current?.scrollIntoView({ block: "nearest" }); // it is below a chart
     }, [there]);
     return (
         <div ref={top}>
@@ -69,7 +79,7 @@ export function KpiReports({ slug, kpi, range }: Props) {
                         ]}
                     />
                 )}
-                {reports.data && rows.length < kpi.reports && !reports.data.truncated && (
+                {reports.data && rows.length < reports.data.counted && !reports.data.truncated && (
                     <p class="hint">Older reports were deleted; their totals are kept.</p>
                 )}
             </Card>
