@@ -30,6 +30,7 @@ export const HOOKS = ["muster_cheap_hash.so", "muster_test_clock.so"]
     .filter((path) => existsSync(path))
     .join(":");
 const SHOTS = join(ROOT, "build/browser");
+const SESSION_MS = 20_000;
 export const ADMIN = "admin@acme.example"; // of the tenants on the shared server
 export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
@@ -343,19 +344,19 @@ export async function shot(page, name) {
     });
 }
 
-/** The session cookie of a person, as a browser stores it; signs in once per person. */
+/** The session cookie of a person, as a browser stores it. A session may make 600 requests a minute,
+ * which quick tests exceed: after a while a person signs in again. */
 export async function sessionOf(server, email, password = PASSWORD) {
-    if (!server.sessions.has(email)) {
-        const person = await Person.signIn(server, email, password);
-        const [name, value] = person.headers.Cookie.split("=");
-        const { hostname } = new URL(server.url);
-        const cookie = { name, value, domain: hostname, path: "/", expires: -1 };
-        server.sessions.set(email, {
-            cookies: [{ ...cookie, httpOnly: true, secure: false, sameSite: "Strict" }],
-            origins: [],
-        });
-    }
-    return server.sessions.get(email);
+    const known = server.sessions.get(email);
+    if (known && known.until > Date.now()) return known.state;
+    const person = await Person.signIn(server, email, password);
+    const [name, value] = person.headers.Cookie.split("=");
+    const { hostname } = new URL(server.url);
+    const cookie = { name, value, domain: hostname, path: "/", expires: -1 };
+    const cookies = [{ ...cookie, httpOnly: true, secure: false, sameSite: "Strict" }];
+    const state = { cookies, origins: [] };
+    server.sessions.set(email, { state, until: Date.now() + SESSION_MS });
+    return state;
 }
 
 /** A signed-in page at `hash`: one that another test has closed, or a new one. With options it is
@@ -364,6 +365,11 @@ export async function openAs(browser, server, email, hash, options) {
     const idle = options === undefined ? server.idlePages.get(email)?.pop() : undefined;
     const storageState = await sessionOf(server, email);
     const page = idle ?? (await openPage(browser, server, { storageState, ...options }));
+    if (idle && page.session !== storageState) {
+        await page.context().addCookies(storageState.cookies);
+        await page.goto("about:blank"); // it knows the token of the session before
+    }
+    page.session = storageState;
     page.troubles.length = page.asked.length = 0;
     if (options === undefined) page.owner = { server, email };
     await page.goto(`${server.url}/#${hash}`);
