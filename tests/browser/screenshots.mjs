@@ -102,6 +102,8 @@ try {
     await page.locator("main h1").waitFor();
     const base = new URL(page.url()).origin;
     await page.locator(".tour").waitFor();
+    await page.locator(".overview .card:nth-child(4)").waitFor();
+    await page.locator("main .skeleton").first().waitFor({ state: "detached" });
     await page.screenshot({ path: join(folder, "tour.png"), animations: "disabled" });
     await page.getByRole("button", { name: "Close the tour" }).click();
     for (const happened of [/price-watcher: \d+ of the last/, /uptime-probe is silent/])

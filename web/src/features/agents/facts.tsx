@@ -29,14 +29,17 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
             </Fact>
             <Fact label="Expected">{scheduleText(agent.schedule)}</Fact>
             <Fact label="Runs">
-                <a href={countedRuns(slug, agent)}>
+                <a class="target" href={countedRuns(slug, agent)}>
                     {counts.counted_since !== null && "the newest "}
                     {count(counts.runs)}
                 </a>
                 {counts.in_progress > 0 && (
                     <>
                         {" "}
-                        <a class="muted" href={countedRuns(slug, agent, { status: "in_progress" })}>
+                        <a
+                            class="muted target"
+                            href={countedRuns(slug, agent, { status: "in_progress" })}
+                        >
                             {count(counts.in_progress)} running
                         </a>
                     </>
