@@ -26,7 +26,7 @@ struct mover {
 static int sync_file(sqlite3 *handle)
 {
     sqlite3_file *file = NULL;
-    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&file);
 
     return code == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : code;
 }
