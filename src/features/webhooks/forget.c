@@ -31,8 +31,8 @@ static int delete_old(void *ctx, struct db *db, struct error *err)
 static void note_failure(struct forgetting *f, const struct error *err)
 {
     if (!f->told)
-        log_write(LOG_WARNING, "webhook", "deliveries that should go are kept for now: %s",
-                  err->text);
+        log_write(LOG_WARNING, "webhook",
+                  "old deliveries could not be deleted, and will be later: %s", err->text);
     f->failed = true;
     f->told = true;
 }
