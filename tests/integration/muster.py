@@ -280,7 +280,9 @@ class Server:
         pool = os.environ.get("MUSTER_TEST_POOL")  # of tests/cluster/with_pooler
         if pool and self.database:
             clean["MUSTER_DATABASE_POOL"] = f"{pool}/{self.database.rsplit('/', 1)[1]}"
-        return {**clean, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1", **self.environment}
+        wait = os.environ.get("MUSTER_TEST_WAIT_MS")  # where many tests share the processors
+        patient = {"MUSTER_QUEUE_MAX_WAIT_MS": wait} if wait else {}
+        return {**clean, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1", **patient, **self.environment}
 
     def start(self):
         assert self.process is None, "it runs already"

@@ -14,7 +14,8 @@ from stored import stored
 from waiting import until
 
 pytestmark = pytest.mark.one_server
-LIMIT_S = 5  # queue_max_wait_ms
+LIMIT_S = 5
+IMPATIENT = {"MUSTER_QUEUE_MAX_WAIT_MS": str(LIMIT_S * 1000), "PGCONNECT_TIMEOUT": "2"}
 SLACK_S = 15  # of a machine that does other things too; without a limit it takes 40 in all
 
 
@@ -22,7 +23,7 @@ SLACK_S = 15  # of a machine that does other things too; without a limit it take
 def one_node(store, tmp_path_factory):
     if store != "postgres":
         pytest.skip("the embedded store waits for no one")
-    with running(store, tmp_path_factory.mktemp("node")) as server:
+    with running(store, tmp_path_factory.mktemp("node"), environment=IMPATIENT) as server:
         yield server
 
 

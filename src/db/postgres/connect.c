@@ -1,5 +1,6 @@
 /* connect.c - connecting, and refusing a server that could lose what it has confirmed. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/digest.h"
 #include "db/postgres/postgres.h"
@@ -214,15 +215,16 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
     const char *const server = pg->standby                  ? "standby"
                                : pg->mode == DB_MAINTENANCE ? "any"
                                                             : "read-write";
+    /* Short, so that a host that is away costs little before the next one is tried. */
+    const char *const patience = getenv("PGCONNECT_TIMEOUT") == NULL ? "2" : NULL;
     /* What stands before dbname the URL may override; what stands after it, not. */
     const char *const keys[] = {
         "fallback_application_name", "connect_timeout",     "tcp_user_timeout",
         "keepalives_idle",           "keepalives_interval", "dbname",
         "target_session_attrs",      "client_encoding",     NULL
     };
-    const char *const values[] = {
-        "muster", "2", "20000", "10", "5", pg->url, server, "UTF8", NULL
-    };
+    const char *const values[] = { "muster", patience, "20000", "10", "5",
+                                   pg->url,  server,   "UTF8",  NULL };
 
     db_postgres_drop(pg);
     pg->session++;
