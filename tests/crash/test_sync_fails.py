@@ -125,7 +125,7 @@ def test_a_failed_sync_of_the_database_file_is_never_a_success(tmp_path):
             status = await_end(server)
         assert "INJECTED" in "".join(lines)
         assert status not in (0, None)
-        assert sent[-1][1] == 503
+        assert sent[-1][1] in (503, None), "refused, or without an answer when the process ended"
         assert len(sent) > 2
         server.start()
         tenant.client = server.client(tenant.token)

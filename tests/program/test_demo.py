@@ -23,11 +23,16 @@ SOON = timedelta(seconds=10)  # of the twenty that are promised; the rest is for
 T = "/api/v1/tenants/acme"
 
 
+def heed_ctrl_c():
+    """A shell that starts the tests in the background lets its children ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def demo(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-B", ROOT / "demo", "--binary", BINARY, "--data", tmp_path / "kept"],
-        stdout=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c,
     )  # fmt: skip
     yield process
     process.kill()
