@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "api/cors.h"
+#include "api/openapi.h"
 #include "api/route.h"
 #include "base/address.h"
 #include "base/base.h"
@@ -62,7 +63,7 @@ struct api {
     const struct api_hooks *hooks;
     api_audit_fn *audit;
     struct api_limits limits;
-    struct str openapi; /* the document, built once: openapi_write() */
+    struct openapi openapi;
     const char *version;
     const char *metrics_token; /* NULL or empty: only the operator may read metrics */
     int64_t started_at;        /* wall clock */

@@ -1,6 +1,7 @@
 /* openapi.c - the OpenAPI document, generated from the routes and their shapes. */
 #include "api/openapi.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "api/openapi_answers.h"
@@ -296,4 +297,31 @@ void openapi_write(const struct route_table *table, struct buf *out)
     indent(buf_str(&compact), out);
     buf_done(&compact);
     arena_done(&arena);
+}
+
+void openapi_init(struct openapi *o)
+{
+    lock_init(&o->lock);
+    buf_init(&o->text, DOCUMENT_MAX);
+}
+
+void openapi_done(struct openapi *o)
+{
+    lock_acquire(&o->lock);
+    buf_done(&o->text);
+    lock_release(&o->lock);
+    lock_done(&o->lock);
+}
+
+struct str openapi_text(struct openapi *o, const struct route_table *table)
+{
+    struct str text;
+
+    lock_acquire(&o->lock);
+    if (buf_str(&o->text).len == 0)
+        openapi_write(table, &o->text);
+    text = buf_str(&o->text);
+    lock_release(&o->lock);
+    assert(text.len > 0);
+    return text;
 }

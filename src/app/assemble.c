@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "api/openapi.h"
 #include "app/budgets.h"
 #include "app/features.h"
 #include "base/clock.h"
@@ -93,9 +92,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         return -1;
     assembly_set_address(ret, &at);
     route_table_init(&ret->api.routes, features);
-    buf_init(&ret->openapi, MIB(16));
-    openapi_write(&ret->api.routes, &ret->openapi);
-    ret->api.openapi = buf_str(&ret->openapi);
+    openapi_init(&ret->api.openapi);
     return 0;
 }
 
@@ -103,7 +100,7 @@ void disassemble(struct assembly *a)
 {
     engine_free(a->api.engine);
     route_table_done(&a->api.routes);
-    buf_done(&a->openapi);
+    openapi_done(&a->api.openapi);
 }
 
 /* A command's process ends by itself; it gets the failure as a reply. */

@@ -5,7 +5,6 @@
 #include "api/api.h"
 #include "app/listen.h"
 #include "base/budget.h"
-#include "base/buf.h"
 #include "base/err.h"
 
 struct client_local;
@@ -17,7 +16,6 @@ typedef void assemble_fatal_fn(void *ctx, const struct error *err);
 struct assembly {
     struct api api;
     struct budgets budgets;
-    struct buf openapi;
     char own_url[LISTEN_URL_MAX]; /* of the API */
 };
 

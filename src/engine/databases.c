@@ -1,4 +1,5 @@
 /* databases.c - the connections of the engine: which there are, and to what. */
+#include <assert.h>
 #include <string.h>
 
 #include "db/db.h"
@@ -11,16 +12,23 @@ enum {
     COMMAND_READERS = 1, /* a command makes one request at a time */
 };
 
-int engine_open_reader(const struct engine *e, struct db **ret, struct error *err)
+static int open_reader(const struct engine *e, enum db_mode mode, struct db **ret,
+                       struct error *err)
 {
     const char *pool = e->options.database_pool;
 
+    assert(mode == DB_READER || mode == DB_SPARE);
     if (pool == NULL || pool[0] == '\0')
-        return db_open(e->options.database, DB_READER, ret, err);
+        return db_open(e->options.database, mode, ret, err);
     if (db_open(pool, DB_POOLED, ret, err) == 0)
         return 0;
     err_wrap(err, "database_pool");
     return -1;
+}
+
+int engine_open_reader(const struct engine *e, struct db **ret, struct error *err)
+{
+    return open_reader(e, DB_READER, ret, err);
 }
 
 /* Two writers that share a session, which a pooler may do, find each other's traces in it. */
@@ -89,9 +97,9 @@ int engine_open_databases(struct engine *e, struct error *err)
     if (open_writers(e, err) != 0)
         return -1;
     for (; e->n_read_dbs < readers; e->n_read_dbs++)
-        if (engine_open_reader(e, &e->read_dbs[e->n_read_dbs], err) != 0)
+        if (open_reader(e, DB_SPARE, &e->read_dbs[e->n_read_dbs], err) != 0)
             return -1;
-    if (e->options.serves && engine_open_reader(e, &e->hash_db, err) != 0)
+    if (e->options.serves && open_reader(e, DB_SPARE, &e->hash_db, err) != 0)
         return -1;
     if (db_open(database, DB_READER, &e->watch_db, err) != 0)
         return -1;

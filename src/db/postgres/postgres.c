@@ -206,11 +206,12 @@ int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct
     pg->base.driver = &driver;
     pg->pooled = mode == DB_POOLED;
     pg->standby = mode == DB_STANDBY;
-    pg->mode = pg->pooled || pg->standby ? DB_READER : mode;
+    pg->mode = pg->pooled || pg->standby || mode == DB_SPARE ? DB_READER : mode;
     pg->wait_ms = pg->mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
     pg->url = mem_strdup(url);
     buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
-    if (db_postgres_connect(pg, &why) != 0 && !(pg->standby && why.code == ERR_UNAVAILABLE)) {
+    if (mode != DB_SPARE && db_postgres_connect(pg, &why) != 0 &&
+        !(pg->standby && why.code == ERR_UNAVAILABLE)) {
         postgres_close(&pg->base);
         return err_set(err, why.code, "%s", why.text);
     }

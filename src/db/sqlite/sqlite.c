@@ -400,9 +400,9 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     (void)snprintf(file, size, "%s%s", path[0] == '/' ? "" : "./", path);
     s = NEW(struct sqlite);
     s->base.driver = &driver;
-    s->mode = mode;
+    s->mode = mode == DB_SPARE ? DB_READER : mode;
     s->log_fd = -1;
-    assert(mode == DB_WRITER || mode == DB_READER || mode == DB_MAINTENANCE);
+    assert(s->mode == DB_WRITER || s->mode == DB_READER || s->mode == DB_MAINTENANCE);
     if (mode == DB_WRITER && create_file(file, err) != 0)
         goto out;
     code = sqlite3_open_v2(file, &s->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);

@@ -150,7 +150,7 @@ static int show_limits(struct api_call *call, struct error *err)
 static int send_openapi(struct api_call *call, struct error *err)
 {
     (void)err;
-    call_reply_json(call, 200, call->api->openapi);
+    call_reply_json(call, 200, openapi_text(&call->api->openapi, &call->api->routes));
     return 0;
 }
 
