@@ -3,11 +3,13 @@
 import re
 from datetime import datetime, timezone
 from fractions import Fraction
+from functools import cache
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "calls")
 EVER = datetime.min.replace(tzinfo=timezone.utc)
 
 
+@cache
 def moment(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
@@ -53,10 +55,15 @@ class Book:
         return max(fit, key=since) if fit else None
 
 
+@cache
+def per_token(per_million):
+    return Fraction(per_million) / 10**6
+
+
 def cost(report, price):
     def rate(name):
         text = price.get(name)
-        return Fraction(str(price["input"] if text is None else text)) / 10**6
+        return per_token(str(price["input"] if text is None else text))
 
     fresh, output, read, write = (report[name] for name in TOKENS[:4])
     if price.get("input_includes_cache") and fresh >= read + write:
