@@ -40,9 +40,9 @@ struct server {
     const struct settings *settings;
     struct datadir datadir;
     struct assembly assembly;
-    struct listen_address listens_at;
-    struct http_tls *tls;               /* NULL: none */
-    struct http_server *http, *metrics; /* the second is NULL without metrics_listen */
+    struct listen_address listens_at, metrics_at; /* the second is empty without metrics_listen */
+    struct http_tls *tls;                         /* NULL: none */
+    struct http_server *http, *metrics;           /* the second is NULL without metrics_listen */
     struct budgets metrics_budgets;
     pthread_t main_thread;
     atomic_bool fatal;
@@ -127,8 +127,6 @@ static int listen_http(struct server *s, struct error *err)
     options.tls = s->tls;
     options.exempt = &settings->trusted_proxies; /* they bring the connections of many clients */
     options.unix_path = settings->database[0] == '\0' ? s->datadir.socket : NULL;
-    if (listen_read("listen", settings->listen, &s->listens_at, err) != 0)
-        return -1;
     options.host = s->listens_at.host;
     options.port = s->listens_at.port;
     options.bound = serve_bound;
@@ -154,26 +152,38 @@ static bool needs_key_file(const struct settings *settings)
 static int listen_metrics(struct server *s, struct error *err)
 {
     struct http_options options = { .loops = 1, .limits = http_default_limits };
-    const char *token = s->settings->metrics_token;
-    struct listen_address at;
     struct http_app app;
 
-    if (token[0] != '\0' && strlen(token) < TOKEN_MIN)
-        return err_set(err, ERR_INVALID, "metrics_token: use at least %d characters", TOKEN_MIN);
-    if (s->settings->metrics_listen[0] == '\0')
+    if (s->metrics_at.host[0] == '\0')
         return 0;
     budgets_init(&s->metrics_budgets);
     s->metrics_budgets.service_level.max[BUDGET_CONNECTIONS] = METRICS_CONNECTIONS;
     options.budgets = &s->metrics_budgets;
-    if (listen_read("metrics_listen", s->settings->metrics_listen, &at, err) != 0)
-        return -1;
-    options.host = at.host;
-    options.port = at.port;
+    options.host = s->metrics_at.host;
+    options.port = s->metrics_at.port;
     metrics_app(&s->assembly.api, &app);
     if (http_server_new(&options, &app, &s->metrics, err) != 0)
         return -1;
-    print_address("metrics", &at, http_server_port(s->metrics));
+    print_address("metrics", &s->metrics_at, http_server_port(s->metrics));
     return 0;
+}
+
+/* Before the first start makes anything: one that fails here leaves nothing behind. */
+static int try_listening(struct server *s, struct error *err)
+{
+    const struct settings *settings = s->settings;
+    const char *token = settings->metrics_token;
+
+    if (token[0] != '\0' && strlen(token) < TOKEN_MIN)
+        return err_set(err, ERR_INVALID, "metrics_token: use at least %d characters", TOKEN_MIN);
+    if (listen_read("listen", settings->listen, &s->listens_at, err) != 0 ||
+        http_server_try(s->listens_at.host, s->listens_at.port, err) != 0)
+        return -1;
+    if (settings->metrics_listen[0] == '\0')
+        return 0;
+    if (listen_read("metrics_listen", settings->metrics_listen, &s->metrics_at, err) != 0)
+        return -1;
+    return http_server_try(s->metrics_at.host, s->metrics_at.port, err);
 }
 
 static int start(struct server *s, struct arena *arena, struct error *err)
@@ -183,10 +193,10 @@ static int start(struct server *s, struct arena *arena, struct error *err)
     };
     const char *database = s->settings->database;
 
-    if (confine_check_user(s->settings, err) != 0 ||
-        certificate_read(s->settings, &s->tls, err) != 0)
-        return -1;
     datadir_init(&s->datadir, s->settings->data, arena);
+    if (confine_check_user(s->settings, err) != 0 ||
+        certificate_read(s->settings, &s->tls, err) != 0 || try_listening(s, err) != 0)
+        return -1;
     if (needs_key_file(s->settings) && datadir_ensure(&s->datadir, true, err) != 0)
         return -1;
     if (database[0] == '\0') {

@@ -96,6 +96,16 @@ int http_listener_bind_again(const char *host, unsigned port, int *ret_fd, struc
     return 0;
 }
 
+int http_server_try(const char *host, unsigned port, struct error *err)
+{
+    int fd = bind_tcp(host, port, false, err);
+
+    if (fd < 0)
+        return -1;
+    (void)close(fd);
+    return 0;
+}
+
 int http_listener_bind_tcp(const char *host, unsigned *port, int *ret_fd, struct error *err)
 {
     union sock_address address = { 0 };
@@ -104,10 +114,8 @@ int http_listener_bind_tcp(const char *host, unsigned *port, int *ret_fd, struct
 
     /* Another process that shares its port would silently get half of our clients, and the other
      * way round: a socket that does not share is refused where one that does is not. */
-    fd = bind_tcp(host, *port, false, err);
-    if (fd < 0)
+    if (http_server_try(host, *port, err) != 0)
         return -1;
-    (void)close(fd);
     fd = bind_tcp(host, *port, true, err);
     if (fd < 0)
         return -1;

@@ -45,6 +45,9 @@ struct http_options {
     void *bound_ctx;
 };
 
+/* Can it be listened on now? For a caller that has other things to do before it listens. */
+int http_server_try(const char *host, unsigned port, struct error *err) MUST_CHECK;
+
 /* Binds and starts the loops; on return of 0 it listens. `app` is copied. The caller owns *ret. */
 int http_server_new(const struct http_options *options, const struct http_app *app,
                     struct http_server **ret, struct error *err) MUST_CHECK;

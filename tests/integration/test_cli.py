@@ -1,6 +1,7 @@
 """The command line: what it does, what it says, and with which exit status."""
 
 import json
+import socket
 import sqlite3
 import subprocess
 from datetime import datetime, timezone
@@ -10,6 +11,8 @@ from muster import BINARY, Server
 from waiting import until
 
 pytestmark = pytest.mark.commands
+
+ANY_PORT = ("--listen", "127.0.0.1:0")  # what is refused is something else
 
 
 def limits(server, token):
@@ -315,6 +318,7 @@ def test_a_bad_setting_stops_the_start_and_is_named(arguments, environment, file
     if file is not None:
         (tmp_path / "settings").write_text(file)
         arguments = ["--config", str(tmp_path / "settings")]
+    environment = {"MUSTER_LISTEN": ANY_PORT[1], **environment}
     done = muster(
         "serve", "--data", str(tmp_path / "data"), *arguments, environment=environment, cwd=tmp_path
     )
@@ -351,15 +355,16 @@ def test_a_second_server_on_one_data_directory_is_refused(embedded):
     client.close()
 
 
-def test_a_port_in_use_by_another_program_is_refused(tmp_path):
-    import socket
-
+@pytest.mark.parametrize("more", [(), ("--metrics-listen",)], ids=["listen", "metrics_listen"])
+def test_a_port_in_use_by_another_program_is_refused_and_nothing_is_made(more, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = muster("serve", "--data", str(tmp_path / "data"), "--listen", address)
-    check_refused(done, 1, address.split(":")[1], "choose another port")
+        port = str(taken.getsockname()[1])
+        given = (*ANY_PORT, *more) if more else ("--listen",)
+        done = muster("serve", "--data", str(tmp_path / "data"), *given, f"127.0.0.1:{port}", cwd=tmp_path)
+    check_refused(done, 1, port, "choose another port")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_data_directory_that_is_not_there_is_made_by_serve_alone(tmp_path):
@@ -373,9 +378,9 @@ def test_a_data_directory_that_is_not_there_is_made_by_serve_alone(tmp_path):
         assert path.stat().st_mode & 0o077 == 0, f"{path.name} can be read by others"
     assert muster("tenant", "list", "--data", str(data)).returncode == 0
     (tmp_path / "file").write_text("")
-    done = muster("serve", "--data", str(tmp_path / "file"))
+    done = muster("serve", "--data", str(tmp_path / "file"), *ANY_PORT)
     check_refused(done, 1, "not a directory")
-    done = muster("serve", "--data", str(tmp_path / "no" / "parent"))
+    done = muster("serve", "--data", str(tmp_path / "no" / "parent"), *ANY_PORT)
     check_refused(done, 1, "no/parent")
 
 
@@ -399,7 +404,7 @@ def test_the_database_of_a_newer_program_is_refused_with_a_sentence(tmp_path):
     database.execute(f"INSERT INTO schema_version {columns} VALUES (9999, 'from_the_future', 0)")
     database.commit()
     database.close()
-    for command in (("serve",), ("tenant", "list")):
+    for command in (("serve", *ANY_PORT), ("tenant", "list")):
         done = muster(*command, "--data", str(server.data))
         check_refused(done, 1, "9999", "newer muster")
 
