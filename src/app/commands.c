@@ -57,9 +57,10 @@ static const struct command app_commands[] = {
                   "muster serve --database postgresql://muster@db/muster",
       .shows_settings = true,
       .run = serve_run },
-    { "completion", NULL, .args = { { "shell", OPTION_WORD, "bash", .help = "the shell" } },
+    { "completion", NULL, .args = { { "shell", OPTION_WORD, "bash|zsh", .help = "the shell" } },
       .help = "print a script that lets the shell complete commands, options and files",
-      .examples = "source <(muster completion bash)",
+      .examples = "source <(muster completion bash)\n"
+                  "source <(muster completion zsh)",
       .run = completion_run },
     { "man", NULL,
       .help = "print the manual page muster(1)",

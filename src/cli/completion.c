@@ -1,4 +1,4 @@
-/* completion.c - a script that lets bash complete our commands, printed from their rows. */
+/* completion.c - a script that lets bash and zsh complete our commands, printed from their rows. */
 #include "cli/completion.h"
 
 #include <stdio.h>
@@ -88,7 +88,7 @@ static void print_command(const struct command *c, struct arena *arena)
     print_names(c, true);
     (void)fputs("\"\n", stdout);
     if (c->args[0].name != NULL)
-        (void)printf("        files=%s words=\"%s\"\n", takes_file(&c->args[0]) ? "yes" : "",
+        (void)printf("        files=%s choices=\"%s\"\n", takes_file(&c->args[0]) ? "yes" : "",
                      choices(&c->args[0], arena));
     (void)fputs("        ;;\n", stdout);
 }
@@ -105,17 +105,32 @@ static void print_settings_flags(void)
     (void)fputs("\"\n", stdout);
 }
 
-static const char *const head =
+/* zsh runs the functions of bash, once it is asked to. */
+static const char *const zsh_head =
+    "# Completion of muster for zsh. In ~/.zshrc: source <(muster completion zsh)\n\n"
+    "autoload -Uz compinit bashcompinit\n"
+    "(( $+functions[compdef] )) || compinit\n"
+    "bashcompinit\n\n";
+
+static const char *const bash_head =
     "# Completion of muster for bash. For this shell: source <(muster completion bash)\n"
-    "# For every shell: muster completion bash > /etc/bash_completion.d/muster\n\n"
-    "_muster_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n\n"
+    "# For every shell: muster completion bash > /etc/bash_completion.d/muster\n\n";
+
+/* In words of both shells: zsh has no mapfile, no compopt, and a `words` of its own. */
+static const char *const head =
+    "_muster_lines()\n{\n"
+    "    local line\n"
+    "    while IFS= read -r line; do\n"
+    "        [[ -z $line ]] || COMPREPLY+=(\"$line\")\n"
+    "    done <<< \"$1\"\n}\n\n"
+    "_muster_words() { _muster_lines \"$(compgen -W \"$1\" -- \"$cur\")\"; }\n\n"
     "_muster_files()\n{\n"
     "    compopt -o filenames 2> /dev/null\n"
-    "    mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n}\n\n"
+    "    _muster_lines \"$(compgen -f -- \"$cur\")\"\n}\n\n"
     "_muster()\n{\n"
     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
     "    local noun=${COMP_WORDS[1]} verb=${COMP_WORDS[2]}\n"
-    "    local flags= valued= files= words= settings=\n"
+    "    local flags= valued= files= choices= settings=\n"
     "    COMPREPLY=()\n";
 
 static const char *const tail =
@@ -124,19 +139,21 @@ static const char *const tail =
     "    --log-level) _muster_words \"debug info warning error off\"; return ;;\n"
     "    esac\n"
     "    [[ $prev == --* && \" $valued$settings\" == *\" $prev \"* ]] && return\n"
-    "    if [[ $cur == -* || -z $files$words ]]; then\n"
+    "    if [[ $cur == -* || -z $files$choices ]]; then\n"
     "        _muster_words \"$flags$settings--json --help\"\n"
     "    elif [[ -n $files ]]; then\n"
     "        _muster_files\n"
     "    else\n"
-    "        _muster_words \"$words\"\n"
+    "        _muster_words \"$choices\"\n"
     "    fi\n}\n\n"
     "complete -F _muster muster\n";
 
 int completion_run(struct invocation *in)
 {
     const struct command **list = command_list(in->program, &in->arena);
+    const bool is_zsh = strcmp(command_value(in, "shell"), "zsh") == 0;
 
+    (void)fputs(is_zsh ? zsh_head : bash_head, stdout);
     (void)fputs(head, stdout);
     print_settings_flags();
     print_nouns(list, &in->arena);

@@ -1,9 +1,9 @@
-/* completion.h - our commands for other programs: bash and man. */
+/* completion.h - our commands for other programs: bash, zsh and man. */
 #pragma once
 
 struct invocation;
 
-/* Prints a script that lets bash complete commands, options and files. */
+/* Prints a script that lets bash or zsh complete commands, options and files. */
 int completion_run(struct invocation *in);
 
 /* Prints the manual page muster(1), in roff. */

@@ -158,5 +158,14 @@ def test_bash_completes_nouns_verbs_flags_values_and_files(folder):
     assert complete(folder, "export", "llm", "--output", "") == files
     assert complete(folder, "serve", "--config", "pri") == {"prices one.json"}
     assert complete(folder, "serve", "--log-level", "w") == {"warning"}
-    assert complete(folder, "completion", "") == {"bash"}
-    assert muster("completion", "fish").returncode == 2
+    assert complete(folder, "completion", "") == {"bash", "zsh"}
+    refused = muster("completion", "fish")
+    assert refused.returncode == 2 and "'fish' is not one of bash, zsh" in refused.stderr
+
+
+def test_zsh_runs_the_functions_that_bash_does():
+    """What they complete there is in package/test_package.py, where zsh is installed."""
+    bash, zsh = (muster("completion", shell).stdout for shell in ("bash", "zsh"))
+    functions = bash[bash.index("_muster_lines()") :]
+    assert "bashcompinit\n" in zsh and zsh.endswith(functions) and "bashcompinit" not in bash
+    assert not re.search(r"\b(mapfile|readarray|declare|shopt)\b", functions), "zsh has no such command"
