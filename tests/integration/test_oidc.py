@@ -283,8 +283,12 @@ def test_people_without_a_mapped_group_or_a_verified_address_are_refused_in_word
         ([group], False, "has not verified your e-mail address"),
     ):
         subject, email = new_person(server, groups, verified)
-        refused = Visitor(server).go(subject)
+        visitor = Visitor(server)
+        refused = visitor.go(subject)
         assert refused.status == 403 and words in refused.json()["detail"], refused.body
+        lines = [line for line in server.log().splitlines() if f"subject={subject} " in line]
+        assert lines and all("sign-in refused" in line and words in line for line in lines), server.log()
+        assert visitor.flow.partition("=")[2] not in server.log()
         assert cli(server, "identity", "list", email, status=1).stderr.count("There is no user")
     entries = json.loads(cli(server, "audit", "list", "--limit", "10", "--json").stdout)["entries"]
     assert [one["detail"]["by"] for one in entries if one["action"] == "session.refuse"][:4] == ["oidc"] * 4

@@ -187,8 +187,25 @@ static int refuse_person(struct api_call *call, struct error *err)
     return call_refuse(call, err, 403, "Sign-in by the identity provider failed: %s", step->why);
 }
 
+/* A person whom the provider knows and who has no access here: the operator will be asked why. A
+ * code that the provider refused is anybody's guess, and is in the audit log alone. */
+static void log_refusal(const struct oidc_step *step)
+{
+    struct log_line line;
+
+    log_begin(&line, LOG_WARNING, "oidc");
+    log_str(&line, "msg", STR_LIT("sign-in refused"));
+    log_str(&line, "subject", step->claims.subject);
+    log_str(&line, "reason", str_of(step->admission.why));
+    log_end(&line);
+}
+
 static void refusal_entered(struct api_call *call, const struct error *err)
 {
+    const struct oidc_step *step = call->own;
+
+    if (step->admission.refused)
+        log_refusal(step);
     metric_add(METRIC_OIDC_REFUSED, 1);
     call->set_cookie = STR_NULL;
     if (err != NULL)
