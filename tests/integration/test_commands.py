@@ -284,14 +284,22 @@ def test_every_command_has_a_row():
     assert set(listed()) == set(ARGUMENTS)
 
 
+def done_as_its_row_says(world, words, *more):
+    arguments, _, stdin = ARGUMENTS[words].partition("|")
+    filled = [word.format(**world) for word in arguments.split()]
+    return world["server"].run(*words.split(), *filled, *more, stdin=stdin.format(**world))
+
+
 def in_json(world, words):
     """What a command's row gives when it is done with --json."""
     row = ARGUMENTS[words]
-    if callable(row):
-        return row(world)
-    arguments, _, stdin = row.partition("|")
-    filled = [word.format(**world) for word in arguments.split()]
-    return world["server"].run(*words.split(), *filled, "--json", stdin=stdin.format(**world))
+    return row(world) if callable(row) else done_as_its_row_says(world, words, "--json")
+
+
+def check_table(printed):
+    """A line of headings, in capitals, and something below it."""
+    heading, *rows = printed.splitlines()
+    assert rows and re.fullmatch(r"[A-Z][A-Z /-]+", heading), printed
 
 
 def objects_in(text):
@@ -302,7 +310,7 @@ def objects_in(text):
         return [json.loads(line) for line in text.splitlines()]
 
 
-def test_every_command_answers_programs_in_json(world):
+def test_every_command_answers_programs_in_json_and_every_list_people_in_a_table(world):
     done_now = set()
     for words in ARGUMENTS:
         if words in BEFORE:
@@ -311,6 +319,8 @@ def test_every_command_answers_programs_in_json(world):
         done = in_json(world, words)
         assert (done.returncode, done.stderr) == (0, ""), (words, done)
         told = objects_in(done.stdout)
+        if words.endswith(" list"):
+            check_table(done_as_its_row_says(world, words).stdout)
         if words in KEPT:
             name, member = KEPT[words]
             world[name] = str(told[0][member])
