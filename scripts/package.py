@@ -66,6 +66,14 @@ def put_program(binary, root, names):
     completion.write_text(output(str(binary), "completion", "bash"))
 
 
+def put_documents(folder):
+    """The README, the pages that it leads to, and what changed, where Debian expects it."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        put(page, folder / page.relative_to(ROOT))
+    put(ROOT / "CHANGELOG.md", folder / "changelog")
+    subprocess.run(["gzip", "-9n", str(folder / "changelog")], check=True)
+
+
 def dependencies(root):
     """What dpkg-shlibdeps says of the program, less what the package brings along."""
     with tempfile.TemporaryDirectory() as folder:
@@ -82,6 +90,7 @@ def dependencies(root):
 def make_deb(binary, version, folder):
     root = folder / "deb"
     put_program(binary, root / "usr", PRIVATE)
+    put_documents(root / "usr/share/doc/muster")
     put(PACKAGING / "muster.service", root / "usr/lib/systemd/system/muster.service")
     put(PACKAGING / "muster.conf", root / "etc/muster/muster.conf", 0o640)
     architecture = output("dpkg", "--print-architecture").strip()
@@ -104,6 +113,7 @@ def make_deb(binary, version, folder):
 def make_tarball(binary, version, folder):
     name = f"muster-{version}-linux-{os.uname().machine}"
     put_program(binary, folder / name, ("lib",))
+    put_documents(folder / name / "share/doc/muster")
     for file in ("muster.service", "muster.conf"):
         put(PACKAGING / file, folder / name / "share/muster" / file)
     path = OUT / f"{name}.tar.gz"

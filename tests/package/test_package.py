@@ -6,6 +6,8 @@ unit by systemd-analyze, and start the service by the unit's own command line as
 """
 
 import contextlib
+import gzip
+import http.client
 import json
 import os
 import re
@@ -17,11 +19,13 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+import uuid
 from pathlib import Path
 
+import proxies
 import pytest
 from booted import booted
-from roots import ENVIRONMENT, SUITES, Root, free_port, make_root
+from roots import ENVIRONMENT, SUITES, Root, free_port, make_root, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build/packages"
@@ -123,6 +127,8 @@ def test_installed_used_upgraded_removed(root):
     assert root.run("stat", "-c", "%U:%G %a", "/etc/muster/muster.conf").stdout == "root:muster 640\n"
     listen_on(root, port)
     words, user = command_of_unit(root)
+    name, _, number, _, _, home, shell = root.run("getent", "passwd", user).stdout.strip().split(":")
+    assert (name, home, shell) == ("muster", "/var/lib/muster", "/usr/sbin/nologin") and int(number) < 1000
     with serving(root.command(*words, user=user), port):
         root.run("muster", "tenant", "add", "acme")
         token = json.loads(root.run("muster", "key", "add", "--tenant", "acme", "--json").stdout)["token"]
@@ -133,6 +139,9 @@ def test_installed_used_upgraded_removed(root):
     with serving(root.command(*words, user=user), port):
         assert report(port, token, RUNS[1]) == 202
         assert runs_of(root) == set(RUNS)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S) as page:
+            assert "<script" in page.read().decode()  # the portal is in it
+    assert root.run("sh", "-c", "command -v node npm", check=False).stdout == ""
     assert migration_of(root) > old, "both packages are of one version"
     root.run("apt-get", "remove", "-y", "-q", "muster")
     assert not (root.path / "usr/bin/muster").exists()
@@ -178,6 +187,37 @@ def test_the_unit_is_valid_and_exposes_little(root):
         assert (root.path / file).stat().st_size > 1000
 
 
+ZSH = """source <(muster completion zsh)
+compadd() { while [[ $1 != - ]]; do shift; done; shift; print -rl -- "$@" }
+words=(muster "$@") CURRENT=$(($# + 1)) PREFIX=${@[-1]}
+eval "$_comps[muster]"
+"""
+
+
+def test_zsh_completes_commands_values_and_files(root):
+    """zsh itself keeps those that begin with what was typed."""
+    root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", "zsh")
+    root.install(NOW)
+    (root.path / "one file.json").write_text("{}")
+
+    def offered(*words):
+        return set(root.run("zsh", "-f", "-c", ZSH, "zsh", *words).stdout.split("\n")) - {""}
+
+    assert offered("key", "") == {"add", "list", "rotate", "delete", "--help"}
+    assert offered("document", "set", "x", "--format", "") == {"text", "markdown", "json", "yaml"}
+    assert offered("policy", "set", "one") == {"one file.json"}
+
+
+def test_the_package_has_what_an_operator_reads(root):
+    root.install(NOW)
+    folder = root.path / "usr/share/doc/muster"
+    assert gzip.decompress((folder / "changelog.gz").read_bytes()) == (ROOT / "CHANGELOG.md").read_bytes()
+    for page in (folder / "README.md", folder / "docs/OPERATIONS.md", folder / "docs/UPGRADE.md"):
+        for target in re.findall(r"\]\(([^)#]+\.md)", page.read_text()):
+            with_sources = target.endswith(("CHANGELOG.md", "CONTRIBUTING.md"))
+            assert with_sources or (page.parent / target).exists(), (page, target)
+
+
 def test_systemd_starts_reloads_restarts_and_upgrades_the_service(root):
     port = free_port()
     root.run("apt-get", "install", "-y", "-q", "--no-install-recommends", "systemd", "systemd-sysv", "dbus")
@@ -211,6 +251,73 @@ def test_systemd_starts_reloads_restarts_and_upgrades_the_service(root):
         assert machine.run("systemctl", "show", "-P", "Result", "muster") == "success"
         machine.run("apt-get", "remove", "-y", "-q", "muster")
         assert not is_ready(port)
+
+
+def await_message(stream, words):
+    """A line of an event stream; a comment every 15 seconds keeps it open for ever."""
+    deadline = time.monotonic() + PATIENCE_S
+    while words not in (line := stream.readline().decode()):
+        assert line and time.monotonic() < deadline, f"no '{words}'"
+
+
+def check_through(name, proxy, token, port):
+    """What the page asks of a proxy: live updates at once, large bodies, the client's address."""
+    bearer = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def ask(method, path, body=None):
+        connection = proxies.connect(name, proxy, PATIENCE_S)
+        connection.request(method, path, body, bearer)
+        return contextlib.closing(connection), connection.getresponse()
+
+    connection, answer = ask("GET", "/api/v1/tenants/acme/stream")
+    with connection:
+        assert answer.status == 200
+        await_message(answer, "event: ready")
+        assert report(port, token, str(uuid.uuid4())) == 202
+        await_message(answer, "event: run")
+    connection, answer = ask("POST", "/api/v1/telemetry/business", b"x" * (10 * 1024 * 1024))
+    with connection:
+        assert answer.status == 422 and "detail" in json.loads(answer.read()), answer.status
+    connection, answer = ask("POST", "/api/v1/auth/login", b'{"email":"a@example.com","password":"wrong"}')
+    with connection:
+        assert answer.status == 401, answer.read()
+
+
+@contextlib.contextmanager
+def behind(root, name, port):
+    """The port of a proxy that answers."""
+    proxy = free_port()
+    process = proxies.begin(root, name, proxy, port, ENVIRONMENT)
+
+    def answers():
+        connection = proxies.connect(name, proxy, PATIENCE_S)
+        with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/livez")
+            return connection.getresponse().status == 200
+
+    try:
+        until(answers, PATIENCE_S, lambda: process.poll() is None, lambda: f"{name} does not answer")
+        yield proxy
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+        print(process.communicate(timeout=PATIENCE_S)[0])  # shown if the test fails
+
+
+def test_it_serves_behind_each_proxy_of_the_page_as_the_page_sets_it_up(root):
+    port = free_port()
+    proxies.install(root)
+    root.install(NOW)
+    (root.path / "etc/muster/muster.conf").write_text("data = /var/lib/muster\n" + proxies.settings(port) + "\n")
+    words, user = command_of_unit(root)
+    with serving(root.command(*words, user=user), port):
+        root.run("muster", "tenant", "add", "acme")
+        token = json.loads(root.run("muster", "key", "add", "--tenant", "acme", "--json").stdout)["token"]
+        for name in proxies.PROXIES:
+            with behind(root, name, port) as proxy:
+                check_through(name, proxy, token, port)
+            (entry,) = json.loads(root.run("muster", "audit", "list", "--limit", "1", "--json").stdout)["entries"]
+            assert (entry["action"], entry["origin"]) == ("session.refuse", proxies.CLIENT), (name, entry)
 
 
 def test_the_tarball_needs_nothing_but_glibc(root):
