@@ -103,6 +103,23 @@ def becomes_well(node, tenant):
     until(lambda: report(node, tenant) == 202)
 
 
+def connections(node):
+    """That the node has to its database."""
+    asked = "SELECT count(*) AS n FROM pg_stat_activity" \
+        " WHERE datname = current_database() AND application_name = 'muster'"  # fmt: skip
+    return stored(node, asked)[0]["n"]
+
+
+def test_a_node_has_as_many_connections_as_it_reads_at_once(node):
+    """Two writers, the watcher, the courier and the listener; what it evaluates by itself may read
+    beside a request. With one for each of the readers and the hasher it would have ten."""
+    assert 5 <= connections(node) <= 6
+    tenant = node.add_tenant()
+    for _ in range(10):
+        assert node.client(tenant.token).get(tenant.path("dashboard/runs")).status == 200
+    assert 6 <= connections(node) <= 8
+
+
 def test_a_database_that_hangs_keeps_no_request_waiting(node):
     tenant = node.add_tenant()
     assert report(node, tenant) == 202
