@@ -300,7 +300,7 @@ def behind(root, name, port):
         yield proxy
     finally:
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)
+            os.killpg(process.pid, signal.SIGKILL)  # nothing in it has to end in order
         print(process.communicate(timeout=PATIENCE_S)[0])  # shown if the test fails
 
 
