@@ -34,6 +34,12 @@ struct db_query {
     bool keeps_plan;
 };
 
+/* A statement of one file, in one text for both dialects; DB_ROWS_QUERY also names the shape that a
+ * row fills. */
+#define DB_QUERY(id, text) static const struct db_query id = { .sql = text }
+#define DB_ROWS_QUERY(id, shape, text)                                                             \
+    static const struct db_query id = { .row = &(shape), .sql = text }
+
 enum db_type { DB_NULL, DB_INT, DB_REAL, DB_TEXT, DB_BLOB };
 
 /* A parameter. Borrowed bytes: they must live until the call returns. A text is UTF-8 without NUL

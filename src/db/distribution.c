@@ -49,23 +49,20 @@ const struct table_place table_places[] = {
 const size_t n_table_places = COUNT_OF(table_places);
 
 /* A row for each table that exists: a later migration may not have created it yet. */
-static const struct db_query select_place = {
-    .sql = "SELECT CASE WHEN EXISTS (SELECT 1 FROM pg_dist_partition p WHERE p.logicalrelid = c.oid"
-           " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 2 ELSE 1 END"
-           " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))",
-};
+DB_QUERY(select_place,
+    "SELECT CASE WHEN EXISTS (SELECT 1 FROM pg_dist_partition p WHERE p.logicalrelid = c.oid"
+    " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 2 ELSE 1 END"
+    " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))");
 enum { MISSING, LOCAL, DISTRIBUTED }; /* what it says */
 /* Is it distributed without a log? */
-static const struct db_query select_unlogged = {
-    .sql = "SELECT COUNT(*) FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid"
-           " WHERE c.oid = to_regclass(CAST($1 AS TEXT)) AND c.relpersistence = 'u'",
-};
+DB_QUERY(select_unlogged,
+    "SELECT COUNT(*) FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid"
+    " WHERE c.oid = to_regclass(CAST($1 AS TEXT)) AND c.relpersistence = 'u'");
 /* Hashes of tenants, and the server that has each range of them; all tables have the same. */
-static const struct db_query select_ranges = {
-    .sql = "SELECT CAST(s.shardminvalue AS BIGINT), CAST(s.shardmaxvalue AS BIGINT), p.groupid"
-           " FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid"
-           " WHERE s.logicalrelid = to_regclass('agents') AND p.shardstate = 1 ORDER BY 1",
-};
+DB_QUERY(select_ranges,
+    "SELECT CAST(s.shardminvalue AS BIGINT), CAST(s.shardmaxvalue AS BIGINT), p.groupid"
+    " FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid"
+    " WHERE s.logicalrelid = to_regclass('agents') AND p.shardstate = 1 ORDER BY 1");
 /* A local table that refers to a reference table would be managed by Citus too, and could then not
  * be split. Shards are created one after another, since they refer to each other. */
 static const char settings[] = "SET citus.enable_local_reference_table_foreign_keys = off;"

@@ -30,22 +30,16 @@ enum {
 };
 
 /* clang-format off */
-static const struct db_query create_table = {
-    .sql = "CREATE TABLE IF NOT EXISTS schema_version ("
-           " number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)",
-};
-static const struct db_query select_newest = {
-    .sql = "SELECT COALESCE(MAX(number), 0) FROM schema_version",
-};
-static const struct db_query insert_version = {
-    .sql = "INSERT INTO schema_version (number, name, applied_at) VALUES ($1, $2, $3)",
-};
-static const struct db_query insert_version_oldest = {
-    .sql = "INSERT INTO schema_version (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)",
-};
-static const struct db_query select_oldest = {
-    .sql = "SELECT MAX(COALESCE(oldest, number)) FROM schema_version WHERE number > $1",
-};
+DB_QUERY(create_table,
+    "CREATE TABLE IF NOT EXISTS schema_version ("
+    " number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)");
+DB_QUERY(select_newest, "SELECT COALESCE(MAX(number), 0) FROM schema_version");
+DB_QUERY(insert_version,
+    "INSERT INTO schema_version (number, name, applied_at) VALUES ($1, $2, $3)");
+DB_QUERY(insert_version_oldest,
+    "INSERT INTO schema_version (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)");
+DB_QUERY(select_oldest,
+    "SELECT MAX(COALESCE(oldest, number)) FROM schema_version WHERE number > $1");
 static const struct db_query limit_waits = {
     .sqlite = "SELECT 1",
     .postgres = "SELECT set_config('lock_timeout', '" LOCK_TIMEOUT "', true)",

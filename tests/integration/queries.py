@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 
 SRC = pathlib.Path(__file__).parents[2] / "src"
+DEFINED = re.compile(r"const struct db_query|^DB_(?:ROWS_)?QUERY\(", re.MULTILINE)
 BEGIN = re.compile(r"const struct (?:db_query|sealed_table) (\w+)(\[[^\]]*\])*\s*=\s*\{")
 MEMBER = re.compile(r'\.(sql|postgres|sqlite|citus)\s*=\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 KEEPS = re.compile(r"\.keeps_plan\s*=\s*(?:1|true)\b")
@@ -64,6 +65,6 @@ def _of_file(path):
 @functools.cache
 def queries():
     """Those that PostgreSQL runs."""
-    files = [p for p in sorted(SRC.rglob("*.c")) if "const struct db_query" in p.read_text()]
+    files = [p for p in sorted(SRC.rglob("*.c")) if DEFINED.search(p.read_text())]
     shared = [p for p in files if not any(part in str(p) for part in EMBEDDED + OF_CITUS)]
     return [query for path in shared for query in _of_file(path)]

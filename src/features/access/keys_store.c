@@ -24,50 +24,38 @@ static const struct db_query insert_key = {
 };
 #define REVOKE "UPDATE keys SET revoked_at = $3, changed = " CHANGE_NUMBER                         \
                " WHERE tenant_id = $1 AND revoked_at IS NULL AND "
-static const struct db_query revoke_key = {
-    .sql = REVOKE "key_id = $2 RETURNING key_id",
-};
-static const struct db_query revoke_descent = {
-    .sql = "WITH RECURSIVE descent (key_id) AS (SELECT key_id FROM keys WHERE tenant_id = $1"
-           " AND key_id = $2 UNION SELECT k.key_id FROM keys k JOIN descent d"
-           " ON k.predecessor = d.key_id WHERE k.tenant_id = $1) "
-           REVOKE "key_id IN (SELECT key_id FROM descent) RETURNING key_id",
-};
-static const struct db_query select_live_keys = {
-    .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE revoked_at IS NULL"
-           " AND (expires_at IS NULL OR expires_at >= $1)"
-           " AND (rotated_at IS NULL OR rotated_at >= $1)",
-};
-static const struct db_query select_changed_keys = {
-    .sql = "SELECT " KEY_COLUMNS " FROM keys WHERE changed > $1 AND changed <= $2",
-};
+DB_QUERY(revoke_key, REVOKE "key_id = $2 RETURNING key_id");
+DB_QUERY(revoke_descent,
+    "WITH RECURSIVE descent (key_id) AS (SELECT key_id FROM keys WHERE tenant_id = $1"
+    " AND key_id = $2 UNION SELECT k.key_id FROM keys k JOIN descent d"
+    " ON k.predecessor = d.key_id WHERE k.tenant_id = $1) "
+    REVOKE "key_id IN (SELECT key_id FROM descent) RETURNING key_id");
+DB_QUERY(select_live_keys,
+    "SELECT " KEY_COLUMNS " FROM keys WHERE revoked_at IS NULL"
+    " AND (expires_at IS NULL OR expires_at >= $1)"
+    " AND (rotated_at IS NULL OR rotated_at >= $1)");
+DB_QUERY(select_changed_keys,
+    "SELECT " KEY_COLUMNS " FROM keys WHERE changed > $1 AND changed <= $2");
 #define ONE_KEY "SELECT " KEY_COLUMNS " FROM keys WHERE tenant_id = $1 AND key_id = $2"
 static const struct db_query lock_key = {
     .sqlite = ONE_KEY,
     .postgres = ONE_KEY " FOR UPDATE",
 };
-static const struct db_query set_rotated = {
-    .sql = "UPDATE keys SET rotated_at = COALESCE(rotated_at, $3), changed = " CHANGE_NUMBER
-           " WHERE tenant_id = $1 AND key_id = $2",
-};
-static const struct db_query revoke_unused = {
-    .sql = REVOKE "predecessor = $2 AND first_used_at IS NULL RETURNING key_id",
-};
-static const struct db_query set_first_used = {
-    .sql = "UPDATE keys SET first_used_at = COALESCE(first_used_at, $3)"
-           " WHERE tenant_id = $1 AND key_id = $2 AND revoked_at IS NULL",
-};
-static const struct db_query set_used = {
-    .sql = "UPDATE keys SET last_used_at = $3 WHERE tenant_id = $1 AND key_id = $2"
-           " AND (last_used_at IS NULL OR last_used_at < $3)",
-};
-static const struct db_query select_tenant_keys = {
-    .row = &key_shape,
-    .sql = "SELECT key_id, agent_name, label, created_at, last_used_at, expires_at, revoked_at,"
-           " predecessor, rotated_at, CASE WHEN read_only <> 0 THEN 'read_only'"
-           " WHEN agent_name IS NULL THEN 'workspace' ELSE 'agent' END AS kind FROM keys WHERE tenant_id = $1"
-           " AND (created_at, key_id) > ($2, $3) ORDER BY created_at, key_id LIMIT $4",
-};
+DB_QUERY(set_rotated,
+    "UPDATE keys SET rotated_at = COALESCE(rotated_at, $3), changed = " CHANGE_NUMBER
+    " WHERE tenant_id = $1 AND key_id = $2");
+DB_QUERY(revoke_unused, REVOKE "predecessor = $2 AND first_used_at IS NULL RETURNING key_id");
+DB_QUERY(set_first_used,
+    "UPDATE keys SET first_used_at = COALESCE(first_used_at, $3)"
+    " WHERE tenant_id = $1 AND key_id = $2 AND revoked_at IS NULL");
+DB_QUERY(set_used,
+    "UPDATE keys SET last_used_at = $3 WHERE tenant_id = $1 AND key_id = $2"
+    " AND (last_used_at IS NULL OR last_used_at < $3)");
+DB_ROWS_QUERY(select_tenant_keys, key_shape,
+    "SELECT key_id, agent_name, label, created_at, last_used_at, expires_at, revoked_at,"
+    " predecessor, rotated_at, CASE WHEN read_only <> 0 THEN 'read_only'"
+    " WHEN agent_name IS NULL THEN 'workspace' ELSE 'agent' END AS kind FROM keys WHERE tenant_id = $1"
+    " AND (created_at, key_id) > ($2, $3) ORDER BY created_at, key_id LIMIT $4");
 /* Read from an index of these alone. Left to itself SQLite also reads the keys that ended, of which
  * there may be any number. */
 #define IN_USE " WHERE tenant_id = $1 AND revoked_at IS NULL AND rotated_at IS NULL"
@@ -75,28 +63,21 @@ const struct db_query keys_in_use_query = {
     .sqlite = "SELECT COUNT(*) FROM keys INDEXED BY keys_in_use" IN_USE,
     .postgres = "SELECT COUNT(*) FROM keys" IN_USE,
 };
-static const struct db_query select_created = {
-    .sql = "SELECT created_at FROM keys WHERE tenant_id = $1 AND key_id = $2",
-};
+DB_QUERY(select_created, "SELECT created_at FROM keys WHERE tenant_id = $1 AND key_id = $2");
 /* Those that ended before $4, except the first of the line and its newest $3. */
-static const struct db_query select_forgettable = {
-    .sql = "SELECT key_id FROM keys WHERE tenant_id = $1 AND line = $2 AND key_id <> $2"
-           " AND created_at < (SELECT created_at FROM keys WHERE tenant_id = $1 AND line = $2"
-           " ORDER BY created_at DESC LIMIT 1 OFFSET $3)"
-           " AND (revoked_at < $4 OR expires_at < $4 OR rotated_at < $4)"
-           " ORDER BY created_at LIMIT $5",
-};
-static const struct db_query skip_predecessor = {
-    .sql = "UPDATE keys SET predecessor = (SELECT k.predecessor FROM keys k WHERE k.tenant_id = $1"
-           " AND k.key_id = $2) WHERE tenant_id = $1 AND predecessor = $2",
-};
-static const struct db_query delete_key = {
-    .sql = "DELETE FROM keys WHERE tenant_id = $1 AND key_id = $2",
-};
-static const struct db_query count_rotations = {
-    .sql = "SELECT COUNT(*), MIN(created_at) FROM keys WHERE tenant_id = $1 AND line = $2"
-           " AND created_at > $3 AND key_id <> $2",
-};
+DB_QUERY(select_forgettable,
+    "SELECT key_id FROM keys WHERE tenant_id = $1 AND line = $2 AND key_id <> $2"
+    " AND created_at < (SELECT created_at FROM keys WHERE tenant_id = $1 AND line = $2"
+    " ORDER BY created_at DESC LIMIT 1 OFFSET $3)"
+    " AND (revoked_at < $4 OR expires_at < $4 OR rotated_at < $4)"
+    " ORDER BY created_at LIMIT $5");
+DB_QUERY(skip_predecessor,
+    "UPDATE keys SET predecessor = (SELECT k.predecessor FROM keys k WHERE k.tenant_id = $1"
+    " AND k.key_id = $2) WHERE tenant_id = $1 AND predecessor = $2");
+DB_QUERY(delete_key, "DELETE FROM keys WHERE tenant_id = $1 AND key_id = $2");
+DB_QUERY(count_rotations,
+    "SELECT COUNT(*), MIN(created_at) FROM keys WHERE tenant_id = $1 AND line = $2"
+    " AND created_at > $3 AND key_id <> $2");
 /* clang-format on */
 
 int store_key_add(struct db *db, const struct key_row *row, struct error *err)

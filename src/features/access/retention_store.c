@@ -14,30 +14,24 @@ static const struct db_query take_limits = {
     .sqlite = SELECT_LIMITS,
     .postgres = SELECT_LIMITS " FOR UPDATE SKIP LOCKED",
 };
-static const struct db_query set_limits = {
-    .sql = "INSERT INTO retention (tenant_id, events_days, business_days, llm_days,"
-           " keep_failed_runs, updated_at) VALUES ($1, $2, $3, $4, $5, $6)"
-           " ON CONFLICT (tenant_id) DO UPDATE SET events_days = excluded.events_days,"
-           " business_days = excluded.business_days, llm_days = excluded.llm_days,"
-           " keep_failed_runs = excluded.keep_failed_runs, updated_at = excluded.updated_at",
-};
-static const struct db_query select_marks = {
-    .sql = "SELECT business_until, llm_until FROM retention WHERE tenant_id = $1",
-};
+DB_QUERY(set_limits,
+    "INSERT INTO retention (tenant_id, events_days, business_days, llm_days,"
+    " keep_failed_runs, updated_at) VALUES ($1, $2, $3, $4, $5, $6)"
+    " ON CONFLICT (tenant_id) DO UPDATE SET events_days = excluded.events_days,"
+    " business_days = excluded.business_days, llm_days = excluded.llm_days,"
+    " keep_failed_runs = excluded.keep_failed_runs, updated_at = excluded.updated_at");
+DB_QUERY(select_marks, "SELECT business_until, llm_until FROM retention WHERE tenant_id = $1");
 /* Also tenants without a limit that still have events of deleted runs. */
-static const struct db_query select_next = {
-    .sql = "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"
-           " AND (events_days IS NOT NULL OR business_days IS NOT NULL OR llm_days IS NOT NULL"
-           " OR EXISTS (SELECT 1 FROM gone_runs g WHERE g.tenant_id = r.tenant_id))",
-};
-static const struct db_query mark_business = {
-    .sql = "UPDATE retention SET business_until = $2"
-           " WHERE tenant_id = $1 AND (business_until IS NULL OR business_until < $2)",
-};
-static const struct db_query mark_llm = {
-    .sql = "UPDATE retention SET llm_until = $2"
-           " WHERE tenant_id = $1 AND (llm_until IS NULL OR llm_until < $2)",
-};
+DB_QUERY(select_next,
+    "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"
+    " AND (events_days IS NOT NULL OR business_days IS NOT NULL OR llm_days IS NOT NULL"
+    " OR EXISTS (SELECT 1 FROM gone_runs g WHERE g.tenant_id = r.tenant_id))");
+DB_QUERY(mark_business,
+    "UPDATE retention SET business_until = $2"
+    " WHERE tenant_id = $1 AND (business_until IS NULL OR business_until < $2)");
+DB_QUERY(mark_llm,
+    "UPDATE retention SET llm_until = $2"
+    " WHERE tenant_id = $1 AND (llm_until IS NULL OR llm_until < $2)");
 /* clang-format on */
 
 struct limits_reader {

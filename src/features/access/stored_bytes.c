@@ -29,23 +29,18 @@ static const struct db_query add_all_bytes = {
                 " DO UPDATE SET bytes = tenant_bytes.bytes + excluded.bytes",
     .citus = "SELECT 0", /* asked one by one */
 };
-static const struct db_query select_sums = {
-    .sql = "SELECT t.tenant_id, COALESCE(SUM(b.bytes), 0) FROM tenants t"
-           " LEFT JOIN tenant_bytes b ON b.tenant_id = t.tenant_id"
-           " WHERE t.deleted_at IS NULL AND (t.max_bytes > 0 OR CAST($1 AS BIGINT) = 1)"
-           " GROUP BY t.tenant_id",
-};
-static const struct db_query select_sum = {
-    .sql = "SELECT COALESCE(SUM(bytes), 0) FROM tenant_bytes WHERE tenant_id = $1",
-};
-static const struct db_query select_counted = {
-    .sql = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM tenant_bytes"
-           " WHERE tenant_id = $1 AND part <> $2",
-};
-static const struct db_query set_correction = {
-    .sql = "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, $2, $3)"
-           " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = excluded.bytes",
-};
+DB_QUERY(select_sums,
+    "SELECT t.tenant_id, COALESCE(SUM(b.bytes), 0) FROM tenants t"
+    " LEFT JOIN tenant_bytes b ON b.tenant_id = t.tenant_id"
+    " WHERE t.deleted_at IS NULL AND (t.max_bytes > 0 OR CAST($1 AS BIGINT) = 1)"
+    " GROUP BY t.tenant_id");
+DB_QUERY(select_sum, "SELECT COALESCE(SUM(bytes), 0) FROM tenant_bytes WHERE tenant_id = $1");
+DB_QUERY(select_counted,
+    "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM tenant_bytes"
+    " WHERE tenant_id = $1 AND part <> $2");
+DB_QUERY(set_correction,
+    "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, $2, $3)"
+    " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = excluded.bytes");
 /* clang-format on */
 
 struct change {

@@ -32,14 +32,11 @@ static const struct db_query insert_tenant = {
     .citus = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, max_bytes,"
              " changed) VALUES ($1, $2, $3, $4, $5, $6, $7)" INSERT_END,
 };
-static const struct db_query update_tenant = {
-    .sql = "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, max_bytes = $5, changed = "
-           CHANGE_NUMBER " WHERE slug = $1",
-};
-static const struct db_query select_tenant = {
-    .row = &tenant_row,
-    .sql = "SELECT tenant_id, " ANSWER_COLUMNS " FROM tenants WHERE slug = $1",
-};
+DB_QUERY(update_tenant,
+    "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, max_bytes = $5, changed = "
+    CHANGE_NUMBER " WHERE slug = $1");
+DB_ROWS_QUERY(select_tenant, tenant_row,
+    "SELECT tenant_id, " ANSWER_COLUMNS " FROM tenants WHERE slug = $1");
 static const struct db_query select_tenants = {
     .row = &tenant_row,
     .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed,"
@@ -54,35 +51,22 @@ static const struct db_query select_tenants = {
              " ON s.tenant_id = t.tenant_id"
              " WHERE t.changed > $1 AND t.changed <= $2 AND t.deleted_at IS NULL",
 };
-static const struct db_query select_answers = {
-    .row = &tenant_shape,
-    .sql = "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
-           " ORDER BY slug LIMIT $2",
-};
+DB_ROWS_QUERY(select_answers, tenant_shape,
+    "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
+    " ORDER BY slug LIMIT $2");
 /* A slug has no '~', so the old one is free and the new one finds no tenant. */
-static const struct db_query mark_deleted = {
-    .sql = "UPDATE tenants SET slug = '~' || CAST(tenant_id AS TEXT), name = '', deleted_at = $2,"
-           " changed = " CHANGE_NUMBER " WHERE tenant_id = $1 AND deleted_at IS NULL",
-};
-static const struct db_query revoke_keys = {
-    .sql = "UPDATE keys SET revoked_at = $2, changed = " CHANGE_NUMBER
-           " WHERE tenant_id = $1 AND revoked_at IS NULL",
-};
-static const struct db_query delete_roles = {
-    .sql = "DELETE FROM user_roles WHERE tenant_id = $1",
-};
-static const struct db_query select_number = {
-    .sql = "SELECT number FROM change_numbers WHERE topic = 'registry'",
-};
-static const struct db_query add_to_number = {
-    .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'",
-};
-static const struct db_query ask_reload = {
-    .sql = "UPDATE change_numbers SET number = " CHANGE_NUMBER " WHERE topic = 'registry_all'",
-};
-static const struct db_query select_reload = {
-    .sql = "SELECT number FROM change_numbers WHERE topic = 'registry_all'",
-};
+DB_QUERY(mark_deleted,
+    "UPDATE tenants SET slug = '~' || CAST(tenant_id AS TEXT), name = '', deleted_at = $2,"
+    " changed = " CHANGE_NUMBER " WHERE tenant_id = $1 AND deleted_at IS NULL");
+DB_QUERY(revoke_keys,
+    "UPDATE keys SET revoked_at = $2, changed = " CHANGE_NUMBER
+    " WHERE tenant_id = $1 AND revoked_at IS NULL");
+DB_QUERY(delete_roles, "DELETE FROM user_roles WHERE tenant_id = $1");
+DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'registry'");
+DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'");
+DB_QUERY(ask_reload,
+    "UPDATE change_numbers SET number = " CHANGE_NUMBER " WHERE topic = 'registry_all'");
+DB_QUERY(select_reload, "SELECT number FROM change_numbers WHERE topic = 'registry_all'");
 static const struct db_query count_agents = {
     .sql = "SELECT agents FROM tenants WHERE tenant_id = $1",
     .citus = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",

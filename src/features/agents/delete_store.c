@@ -5,12 +5,11 @@
 
 /* clang-format off */
 /* What the agent declared is cleared; the row stays, since its reports refer to it. */
-static const struct db_query mark_agent = {
-    .sql = "UPDATE agents SET deleted_at = $3, registered_version = '', description = '',"
-           " telemetry_doc = '', interval_seconds = NULL, inputs = NULL, outputs = NULL,"
-           " config_schema = NULL, registered_at = NULL, muted_until = NULL"
-           " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL RETURNING agent_id",
-};
+DB_QUERY(mark_agent,
+    "UPDATE agents SET deleted_at = $3, registered_version = '', description = '',"
+    " telemetry_doc = '', interval_seconds = NULL, inputs = NULL, outputs = NULL,"
+    " config_schema = NULL, registered_at = NULL, muted_until = NULL"
+    " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL RETURNING agent_id");
 /* Before the agent's row: that is the order of an agent's first contact too. */
 static const struct db_query take_from_agents = {
     .sql = "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1 AND agents > 0 AND EXISTS"
@@ -19,25 +18,16 @@ static const struct db_query take_from_agents = {
     .citus = "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1 AND agents > 0",
 };
 /* For Citus, which does not look into one table while it changes one that all servers have. */
-static const struct db_query has_agent = {
-    .sql = "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
-};
-static const struct db_query forget_sign = {
-    .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
-};
-static const struct db_query delete_kpis = {
-    .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
-};
-static const struct db_query delete_schedule = {
-    .sql = "DELETE FROM agent_schedules WHERE tenant_id = $1 AND agent_id = $2",
-};
-static const struct db_query delete_windows = {
-    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND agent_id = $2",
-};
-static const struct db_query revoke_keys = {
-    .sql = "UPDATE keys SET revoked_at = $3, changed = (SELECT number FROM change_numbers"
-           " WHERE topic = 'registry') WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL",
-};
+DB_QUERY(has_agent,
+    "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL");
+DB_QUERY(forget_sign,
+    "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2");
+DB_QUERY(delete_kpis, "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2");
+DB_QUERY(delete_schedule, "DELETE FROM agent_schedules WHERE tenant_id = $1 AND agent_id = $2");
+DB_QUERY(delete_windows, "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND agent_id = $2");
+DB_QUERY(revoke_keys,
+    "UPDATE keys SET revoked_at = $3, changed = (SELECT number FROM change_numbers"
+    " WHERE topic = 'registry') WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL");
 /* clang-format on */
 
 static int mark_deleted(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

@@ -6,22 +6,17 @@
 enum { PROCESSES_MAX = 10000, FORGOTTEN = 1000 }; /* of a tenant, and how many make room */
 
 /* clang-format off */
-static const struct db_query update_process = {
-    .sql = "UPDATE heartbeats SET last_at = CASE WHEN last_at < $3 THEN $3 ELSE last_at END"
-           " WHERE tenant_id = $1 AND client_id = $2",
-};
-static const struct db_query add_process = {
-    .sql = "INSERT INTO heartbeats (tenant_id, client_id, first_at, last_at)"
-           " VALUES ($1, $2, $3, $3) ON CONFLICT (tenant_id, client_id) DO UPDATE"
-           " SET last_at = excluded.last_at WHERE excluded.last_at > heartbeats.last_at",
-};
-static const struct db_query count_processes = {
-    .sql = "SELECT COUNT(*) FROM heartbeats WHERE tenant_id = $1",
-};
-static const struct db_query forget_oldest = {
-    .sql = "DELETE FROM heartbeats WHERE tenant_id = $1 AND client_id IN (SELECT h.client_id"
-           " FROM heartbeats h WHERE h.tenant_id = $1 ORDER BY h.last_at, h.client_id LIMIT $2)",
-};
+DB_QUERY(update_process,
+    "UPDATE heartbeats SET last_at = CASE WHEN last_at < $3 THEN $3 ELSE last_at END"
+    " WHERE tenant_id = $1 AND client_id = $2");
+DB_QUERY(add_process,
+    "INSERT INTO heartbeats (tenant_id, client_id, first_at, last_at)"
+    " VALUES ($1, $2, $3, $3) ON CONFLICT (tenant_id, client_id) DO UPDATE"
+    " SET last_at = excluded.last_at WHERE excluded.last_at > heartbeats.last_at");
+DB_QUERY(count_processes, "SELECT COUNT(*) FROM heartbeats WHERE tenant_id = $1");
+DB_QUERY(forget_oldest,
+    "DELETE FROM heartbeats WHERE tenant_id = $1 AND client_id IN (SELECT h.client_id"
+    " FROM heartbeats h WHERE h.tenant_id = $1 ORDER BY h.last_at, h.client_id LIMIT $2)");
 /* clang-format on */
 
 /* Those that were not heard of for longest make room, many at once, so that counting them is rare.

@@ -26,9 +26,7 @@ static const struct db_query update_agent = {
                 KEEP_EQUAL("config_schema", "$9") ", registered_at = $10"
                 " WHERE tenant_id = $1 AND agent_id = $2",
 };
-static const struct db_query delete_kpis = {
-    .sql = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2",
-};
+DB_QUERY(delete_kpis, "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2");
 /* $3 is a JSON array of rows, so that one statement stores all KPIs. PostgreSQL would read json
  * again for each member that is asked for; jsonb it reads once. */
 static const struct db_query insert_kpis = {
@@ -69,9 +67,8 @@ static const struct db_query replace_kpis = {
                 " label = excluded.label, unit = excluded.unit, agg = excluded.agg",
     .citus = "SELECT 1", /* replaced by two statements there */
 };
-static const struct db_query select_schema = {
-    .sql = "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2",
-};
+DB_QUERY(select_schema,
+    "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2");
 static const struct db_query select_schemas = {
     .sqlite = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
               " WHERE tenant_id = $1 AND instr(config_schema, $2) > 0 LIMIT 1000",

@@ -15,15 +15,12 @@ SHAPE_BEGIN(agent_name_row)
 ROW_END(agent_name_row);
 #undef OWNER
 
-static const struct db_query select_agent = {
-    .sql = "SELECT a.agent_id, a.enabled, s.last_seen_at, a.interval_seconds"
-           " FROM agents a JOIN agent_signs s"
-           " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id"
-           " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL",
-};
-static const struct db_query select_id = {
-    .sql = "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2",
-};
+DB_QUERY(select_agent,
+    "SELECT a.agent_id, a.enabled, s.last_seen_at, a.interval_seconds"
+    " FROM agents a JOIN agent_signs s"
+    " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id"
+    " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL");
+DB_QUERY(select_id, "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2");
 /* Locks the tenant's row, so that only one process at a time adds agents to it. */
 static const struct db_query lock_tenant = {
     .sqlite = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1",
@@ -33,24 +30,16 @@ static const struct db_query lock_tenant = {
 /* Where tenants are distributed, their row is on all servers: a transaction that locks it takes two
  * phases, and needs all of them. So it locks a row of the tenant's own server and adds nothing to it:
  * that of the correction of its stored bytes (stored_bytes.c). */
-static const struct db_query lock_part = {
-    .sql = "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, 64, 0)"
-           " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = tenant_bytes.bytes",
-};
+DB_QUERY(lock_part,
+    "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, 64, 0)"
+    " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = tenant_bytes.bytes");
 /* What is counted in tenants: counts the rows. */
-static const struct db_query count_agents = {
-    .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
-};
-static const struct db_query set_agents = {
-    .sql = "UPDATE tenants SET agents = $2 WHERE tenant_id = $1",
-};
-static const struct db_query add_to_agents = {
-    .sql = "UPDATE tenants SET agents = agents + 1 WHERE tenant_id = $1",
-};
-static const struct db_query revive_agent = {
-    .sql = "UPDATE agents SET deleted_at = NULL, enabled = 1, first_seen_at = $3"
-           " WHERE tenant_id = $1 AND agent_name = $2 RETURNING agent_id",
-};
+DB_QUERY(count_agents, "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL");
+DB_QUERY(set_agents, "UPDATE tenants SET agents = $2 WHERE tenant_id = $1");
+DB_QUERY(add_to_agents, "UPDATE tenants SET agents = agents + 1 WHERE tenant_id = $1");
+DB_QUERY(revive_agent,
+    "UPDATE agents SET deleted_at = NULL, enabled = 1, first_seen_at = $3"
+    " WHERE tenant_id = $1 AND agent_name = $2 RETURNING agent_id");
 static const struct db_query insert_agent = {
     .sqlite = "INSERT INTO agents (tenant_id, agent_name, full_name, enabled, first_seen_at,"
               " agent_id) SELECT $1, $2, $3, 1, $4, 1 + MAX(number,"
@@ -60,12 +49,9 @@ static const struct db_query insert_agent = {
                 " agent_id) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, 1, $4, $5)"
                 " RETURNING agent_id",
 };
-static const struct db_query insert_sign = {
-    .sql = "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)",
-};
-static const struct db_query forget_signs = {
-    .sql = "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2",
-};
+DB_QUERY(insert_sign, "INSERT INTO agent_signs (tenant_id, agent_id) VALUES ($1, $2)");
+DB_QUERY(forget_signs,
+    "UPDATE agent_signs SET last_seen_at = NULL WHERE tenant_id = $1 AND agent_id = $2");
 /* All of that in one round trip, for an agent that was never there: the count locks the tenant's row
  * and is compared with the cap again after a wait; the unique index decides between processes. */
 static const struct db_query add_new_agent = {
@@ -81,29 +67,21 @@ static const struct db_query add_new_agent = {
                 " SELECT (SELECT COUNT(*) FROM room), COALESCE((SELECT agent_id FROM made), 0)",
     .citus = "SELECT 0, 0",
 };
-static const struct db_query take_from_agents = {
-    .sql = "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1",
-};
-static const struct db_query mute_agent = {
-    .sql = "UPDATE agents SET muted_until = $3"
-           " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
-};
-static const struct db_query select_off = {
-    .sql = "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_id = $2"
-           " AND (enabled = 0 OR deleted_at IS NOT NULL)",
-};
-static const struct db_query select_muted = {
-    .sql = "SELECT COALESCE(muted_until, 0) FROM agents WHERE tenant_id = $1 AND agent_id = $2",
-};
-static const struct db_query enable_agent = {
-    .sql = "UPDATE agents SET enabled = $3"
-           " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL",
-};
-static const struct db_query select_names = {
-    .row = &agent_name_row,
-    .sql = "SELECT agent_id, COALESCE(full_name, agent_name) AS name FROM agents WHERE tenant_id = $1"
-           " ORDER BY agent_id",
-};
+DB_QUERY(take_from_agents, "UPDATE tenants SET agents = agents - 1 WHERE tenant_id = $1");
+DB_QUERY(mute_agent,
+    "UPDATE agents SET muted_until = $3"
+    " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL");
+DB_QUERY(select_off,
+    "SELECT 1 FROM agents WHERE tenant_id = $1 AND agent_id = $2"
+    " AND (enabled = 0 OR deleted_at IS NOT NULL)");
+DB_QUERY(select_muted,
+    "SELECT COALESCE(muted_until, 0) FROM agents WHERE tenant_id = $1 AND agent_id = $2");
+DB_QUERY(enable_agent,
+    "UPDATE agents SET enabled = $3"
+    " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL");
+DB_ROWS_QUERY(select_names, agent_name_row,
+    "SELECT agent_id, COALESCE(full_name, agent_name) AS name FROM agents WHERE tenant_id = $1"
+    " ORDER BY agent_id");
 /* clang-format on */
 
 static bool read_agent(void *ctx, const struct db_row *row)

@@ -19,13 +19,11 @@ enum {
 #define STARTED " AND start_at IS NOT NULL" /* the index of runs by agent has no others */
 #define NEWEST_STARTS " ORDER BY start_at DESC, run_id DESC LIMIT $2"
 
-static const struct db_query runs_of_tenant = {
-    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1" STARTED NEWEST_STARTS,
-};
-static const struct db_query runs_of_agent = {
-    .sql = "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = $3" STARTED
-           NEWEST_STARTS,
-};
+DB_QUERY(runs_of_tenant,
+    "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1" STARTED NEWEST_STARTS);
+DB_QUERY(runs_of_agent,
+    "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = $3" STARTED
+    NEWEST_STARTS);
 
 #define OWNER struct failing_row
 SHAPE_BEGIN(failing_row)
@@ -43,15 +41,10 @@ ROW_END(failing_row);
     " LEFT JOIN alert_rules r ON r.tenant_id = l.tenant_id"                                        \
     " WHERE l.open = 1 AND l.type = 'agent.failing' AND l.subject = ''"
 
-static const struct db_query open_failing = {
-    .row = &failing_row,
-    .sql = FAILING " AND (l.tenant_id > $1 OR (l.tenant_id = $1 AND l.agent_id > $2))"
-           " ORDER BY l.tenant_id, l.agent_id LIMIT $3",
-};
-static const struct db_query failing_of_agent = {
-    .row = &failing_row,
-    .sql = FAILING " AND l.tenant_id = $1 AND l.agent_id = $2",
-};
+DB_ROWS_QUERY(open_failing, failing_row,
+    FAILING " AND (l.tenant_id > $1 OR (l.tenant_id = $1 AND l.agent_id > $2))"
+    " ORDER BY l.tenant_id, l.agent_id LIMIT $3");
+DB_ROWS_QUERY(failing_of_agent, failing_row, FAILING " AND l.tenant_id = $1 AND l.agent_id = $2");
 /* clang-format on */
 
 struct finding {

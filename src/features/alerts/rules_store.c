@@ -23,40 +23,32 @@ SHAPE_BEGIN(budget_alert_row)
 ROW_END(budget_alert_row);
 #undef OWNER
 
-static const struct db_query set_rules = {
-    .sql = "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)"
-           " ON CONFLICT (tenant_id) DO UPDATE SET run_failed = excluded.run_failed,"
-           " run_stuck = excluded.run_stuck, bounds = excluded.bounds,"
-           " version = alert_rules.version + 1, updated_at = excluded.updated_at,"
-           " rules = excluded.rules, remind_hours = excluded.remind_hours,"
-           " hard_budgets = excluded.hard_budgets",
-};
+DB_QUERY(set_rules,
+    "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)"
+    " ON CONFLICT (tenant_id) DO UPDATE SET run_failed = excluded.run_failed,"
+    " run_stuck = excluded.run_stuck, bounds = excluded.bounds,"
+    " version = alert_rules.version + 1, updated_at = excluded.updated_at,"
+    " rules = excluded.rules, remind_hours = excluded.remind_hours,"
+    " hard_budgets = excluded.hard_budgets");
 /* The registry knows whether alerts on failed runs are enabled. */
-static const struct db_query touch_tenant = {
-    .sql = "UPDATE tenants SET changed = (SELECT number FROM change_numbers"
-           " WHERE topic = 'registry') WHERE tenant_id = $1",
-};
-static const struct db_query select_rules = {
-    .row = &alert_rules_row,
-    .sql = "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id = $1",
-};
+DB_QUERY(touch_tenant,
+    "UPDATE tenants SET changed = (SELECT number FROM change_numbers"
+    " WHERE topic = 'registry') WHERE tenant_id = $1");
+DB_ROWS_QUERY(select_rules, alert_rules_row,
+    "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id = $1");
 static const struct db_query hold_rules = {
     .sqlite = "SELECT version FROM alert_rules WHERE tenant_id = $1",
     .postgres = "SELECT version FROM alert_rules WHERE tenant_id = $1 FOR SHARE",
 };
-static const struct db_query select_thresholds = {
-    .row = &alert_rules_row,
-    .sql = "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id > $1 AND bounds > 0"
-           " ORDER BY tenant_id LIMIT $2",
-};
+DB_ROWS_QUERY(select_thresholds, alert_rules_row,
+    "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id > $1 AND bounds > 0"
+    " ORDER BY tenant_id LIMIT $2");
 /* From the tenants with hard budgets, of which there are few, to their alerts: SQLite keeps the order
  * of a CROSS JOIN. Without the rules, which are long and would be in each row. */
-static const struct db_query budget_alerts = {
-    .row = &budget_alert_row,
-    .sql = "SELECT r.tenant_id, l.subject, l.since_at FROM alert_rules r CROSS JOIN alerts l"
-           " WHERE r.hard_budgets > 0 AND l.tenant_id = r.tenant_id AND l.open = 1"
-           " AND l.type = 'budget.exceeded' ORDER BY r.tenant_id",
-};
+DB_ROWS_QUERY(budget_alerts, budget_alert_row,
+    "SELECT r.tenant_id, l.subject, l.since_at FROM alert_rules r CROSS JOIN alerts l"
+    " WHERE r.hard_budgets > 0 AND l.tenant_id = r.tenant_id AND l.open = 1"
+    " AND l.type = 'budget.exceeded' ORDER BY r.tenant_id");
 /* Among the newest ones of the time, so that the cost does not grow with runs that failed. */
 #define COMPLETED(of)                                                                              \
     "SELECT 1 FROM (SELECT closing_at, closing_event FROM runs WHERE tenant_id = $1"               \

@@ -31,23 +31,21 @@ SHAPE_BEGIN(alert_row)
 ROW_END(alert_row);
 #undef OWNER
 
-static const struct db_query open_alert = {
-    .sql = "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
-           " since_at, opened_at, detail, limit_seconds)"
-           " VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)"
-           " ON CONFLICT (tenant_id, type, agent_id, subject) WHERE open = 1 DO NOTHING",
-};
+DB_QUERY(open_alert,
+    "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
+    " since_at, opened_at, detail, limit_seconds)"
+    " VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)"
+    " ON CONFLICT (tenant_id, type, agent_id, subject) WHERE open = 1 DO NOTHING");
 /* `told` is 0 while the run's agent is muted; unique per run. */
-static const struct db_query failed_alert = {
-    .sql = "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
-           " since_at, opened_at, closed_at, closed_by, detail)"
-           " SELECT r.tenant_id, CAST($3 AS TEXT), 'run.failed', r.agent_id, r.run_id, r.run_no, 0,"
-           " CASE WHEN a.muted_until > $5 THEN 0 ELSE 1 END, CAST($4 AS BIGINT),"
-           " CAST($5 AS BIGINT), CAST($5 AS BIGINT), 'event', CAST($6 AS TEXT)"
-           " FROM runs r JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
-           " WHERE r.tenant_id = $1 AND r.run_no = $2"
-           " ON CONFLICT (tenant_id, subject) WHERE type = 'run.failed' DO NOTHING",
-};
+DB_QUERY(failed_alert,
+    "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"
+    " since_at, opened_at, closed_at, closed_by, detail)"
+    " SELECT r.tenant_id, CAST($3 AS TEXT), 'run.failed', r.agent_id, r.run_id, r.run_no, 0,"
+    " CASE WHEN a.muted_until > $5 THEN 0 ELSE 1 END, CAST($4 AS BIGINT),"
+    " CAST($5 AS BIGINT), CAST($5 AS BIGINT), 'event', CAST($6 AS TEXT)"
+    " FROM runs r JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
+    " WHERE r.tenant_id = $1 AND r.run_no = $2"
+    " ON CONFLICT (tenant_id, subject) WHERE type = 'run.failed' DO NOTHING");
 /* The same for many runs of a tenant. */
 static const struct db_query failed_alerts = {
     .row = &alert_row,
@@ -64,64 +62,43 @@ static const struct db_query failed_alerts = {
                 " SELECT " ALERT_COLUMNS " FROM added l" WITH_AGENT,
     .citus = "SELECT 1", /* one by one there */
 };
-static const struct db_query close_alert = {
-    .sql = "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
-           " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
-};
-static const struct db_query set_detail = {
-    .sql = "UPDATE alerts SET detail = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1",
-};
-static const struct db_query mark_notified = {
-    .sql = "UPDATE alerts SET told = 1"
-           " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0",
-};
-static const struct db_query unnotified_alerts = {
-    .row = &alert_row,
-    .sql = "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
-           " AND a.enabled = 1 AND a.deleted_at IS NULL"
-           " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
-           " ORDER BY l.tenant_id, l.alert_id LIMIT $2",
-};
+DB_QUERY(close_alert,
+    "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1");
+DB_QUERY(set_detail,
+    "UPDATE alerts SET detail = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1");
+DB_QUERY(mark_notified,
+    "UPDATE alerts SET told = 1"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0");
+DB_ROWS_QUERY(unnotified_alerts, alert_row,
+    "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
+    " AND a.enabled = 1 AND a.deleted_at IS NULL"
+    " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
+    " ORDER BY l.tenant_id, l.alert_id LIMIT $2");
 /* Not acknowledged, and its message was sent or repeated as long ago as the tenant's rules say. */
-static const struct db_query alerts_to_remind = {
-    .row = &alert_row,
-    .sql = "SELECT " ALERT_COLUMNS " FROM alert_rules r JOIN alerts l ON l.tenant_id = r.tenant_id"
-           " AND l.open = 1" WITH_AGENT " WHERE r.remind_hours > 0 AND l.told = 1"
-           " AND l.acknowledged_at IS NULL AND COALESCE(l.reminded_at, l.opened_at)"
-           " <= CAST($1 AS BIGINT) - r.remind_hours * 3600000000"
-           " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
-           " ORDER BY l.tenant_id, l.alert_id LIMIT $2",
-};
+DB_ROWS_QUERY(alerts_to_remind, alert_row,
+    "SELECT " ALERT_COLUMNS " FROM alert_rules r JOIN alerts l ON l.tenant_id = r.tenant_id"
+    " AND l.open = 1" WITH_AGENT " WHERE r.remind_hours > 0 AND l.told = 1"
+    " AND l.acknowledged_at IS NULL AND COALESCE(l.reminded_at, l.opened_at)"
+    " <= CAST($1 AS BIGINT) - r.remind_hours * 3600000000"
+    " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
+    " ORDER BY l.tenant_id, l.alert_id LIMIT $2");
 static const struct db_query select_alert = { .row = &alert_row, .sql = ALERTS " AND l.alert_id = $2" };
 static const struct db_query all_alerts = { .row = &alert_row, .sql = ALERTS NEWEST_FIRST };
-static const struct db_query alerts_by_state = {
-    .row = &alert_row,
-    .sql = ALERTS " AND l.open = $4" NEWEST_FIRST,
-};
-static const struct db_query alerts_by_agent = {
-    .row = &alert_row,
-    .sql = ALERTS " AND l.agent_id = $4" NEWEST_FIRST,
-};
-static const struct db_query count_closed_after = {
-    .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM alerts WHERE tenant_id = $1 AND open = 0"
-           " AND alert_id > $2 LIMIT $3) AS counted",
-};
-static const struct db_query count_open = {
-    .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1",
-};
-static const struct db_query alerts_of_thresholds = {
-    .row = &alert_row,
-    .sql = ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded',"
-           " 'budget.forecast', 'failure_rate.exceeded', 'duration.exceeded')",
-};
-static const struct db_query alerts_of_failing = {
-    .row = &alert_row,
-    .sql = ALERTS " AND l.open = 1 AND l.type = 'agent.failing' ORDER BY l.agent_id",
-};
-static const struct db_query select_over = {
-    .sql = "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
-           " AND subject = $4 AND since_at = $5 AND closed_at >= $6 LIMIT 1",
-};
+DB_ROWS_QUERY(alerts_by_state, alert_row, ALERTS " AND l.open = $4" NEWEST_FIRST);
+DB_ROWS_QUERY(alerts_by_agent, alert_row, ALERTS " AND l.agent_id = $4" NEWEST_FIRST);
+DB_QUERY(count_closed_after,
+    "SELECT COUNT(*) FROM (SELECT 1 FROM alerts WHERE tenant_id = $1 AND open = 0"
+    " AND alert_id > $2 LIMIT $3) AS counted");
+DB_QUERY(count_open, "SELECT COUNT(*) FROM alerts WHERE open = 1");
+DB_ROWS_QUERY(alerts_of_thresholds, alert_row,
+    ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded',"
+    " 'budget.forecast', 'failure_rate.exceeded', 'duration.exceeded')");
+DB_ROWS_QUERY(alerts_of_failing, alert_row,
+    ALERTS " AND l.open = 1 AND l.type = 'agent.failing' ORDER BY l.agent_id");
+DB_QUERY(select_over,
+    "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
+    " AND subject = $4 AND since_at = $5 AND closed_at >= $6 LIMIT 1");
 /* $1 is a JSON array of tenant and agent. Where tenants are distributed, all of the tenant $2. */
 static const struct db_query alerts_of_sightings = {
     .row = &alert_row,

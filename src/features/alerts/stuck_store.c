@@ -32,57 +32,41 @@ SHAPE_BEGIN(stuck_run)
 ROW_END(stuck_run);
 #undef OWNER
 
-static const struct db_query select_tenants = {
-    .row = &stuck_tenant,
-    .sql = "SELECT t.tenant_id, m.start_at, m.run_id FROM tenants t"
-           " LEFT JOIN stuck_marks m ON m.tenant_id = t.tenant_id"
-           " WHERE t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2",
-};
-static const struct db_query set_mark = {
-    .sql = "INSERT INTO stuck_marks (tenant_id, start_at, run_id) VALUES ($1, $2, $3)"
-           " ON CONFLICT (tenant_id) DO UPDATE SET start_at = excluded.start_at,"
-           " run_id = excluded.run_id WHERE (excluded.start_at, excluded.run_id)"
-           " > (stuck_marks.start_at, stuck_marks.run_id)",
-};
-static const struct db_query select_runs = {
-    .row = &stuck_run,
-    .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT
-           " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) > ($2, $3) AND r.start_at <= $4"
-           " AND r.closing_at IS NULL AND NOT EXISTS (SELECT 1 FROM alerts l WHERE" ALERT_OF_RUN ")"
-           " ORDER BY r.start_at, r.run_id LIMIT $5",
-};
-static const struct db_query select_run = {
-    .row = &stuck_run,
-    .sql = RUN_COLUMNS " FROM runs r" WITH_AGENT " WHERE r.tenant_id = $1 AND r.run_no = $2",
-};
-static const struct db_query put_later = {
-    .sql = "INSERT INTO stuck_later (tenant_id, due_at, run_no) VALUES ($1, $2, $3)"
-           " ON CONFLICT DO NOTHING",
-};
-static const struct db_query forget_later = {
-    .sql = "DELETE FROM stuck_later WHERE tenant_id = $1 AND run_no = $2",
-};
-static const struct db_query select_due = {
-    .row = &stuck_run,
-    .sql = RUN_COLUMNS " FROM stuck_later s JOIN runs r ON r.tenant_id = s.tenant_id"
-           " AND r.run_no = s.run_no" WITH_AGENT " WHERE s.due_at <= $1 ORDER BY s.due_at LIMIT $2",
-};
-static const struct db_query select_over = {
-    .row = &stuck_run,
-    .sql = RUN_COLUMNS " FROM alerts l JOIN runs r ON r.tenant_id = l.tenant_id"
-           " AND r.run_no = l.run_no" WITH_AGENT " WHERE l.open = 1 AND l.type = 'run.stuck'"
-           " AND (r.closing_at IS NOT NULL OR a.enabled = 0 OR a.deleted_at IS NOT NULL OR EXISTS"
-           " (SELECT 1 FROM alert_rules p WHERE p.tenant_id = r.tenant_id AND p.run_stuck = 0))"
-           " LIMIT $1",
-};
-static const struct db_query count_open = {
-    .sql = "SELECT COUNT(*) FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
-           " AND agent_id = $2 AND open = 1",
-};
-static const struct db_query select_alert = {
-    .sql = "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
-           " AND agent_id = $2 AND subject = $3 AND open = 1",
-};
+DB_ROWS_QUERY(select_tenants, stuck_tenant,
+    "SELECT t.tenant_id, m.start_at, m.run_id FROM tenants t"
+    " LEFT JOIN stuck_marks m ON m.tenant_id = t.tenant_id"
+    " WHERE t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2");
+DB_QUERY(set_mark,
+    "INSERT INTO stuck_marks (tenant_id, start_at, run_id) VALUES ($1, $2, $3)"
+    " ON CONFLICT (tenant_id) DO UPDATE SET start_at = excluded.start_at,"
+    " run_id = excluded.run_id WHERE (excluded.start_at, excluded.run_id)"
+    " > (stuck_marks.start_at, stuck_marks.run_id)");
+DB_ROWS_QUERY(select_runs, stuck_run,
+    RUN_COLUMNS " FROM runs r" WITH_AGENT
+    " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) > ($2, $3) AND r.start_at <= $4"
+    " AND r.closing_at IS NULL AND NOT EXISTS (SELECT 1 FROM alerts l WHERE" ALERT_OF_RUN ")"
+    " ORDER BY r.start_at, r.run_id LIMIT $5");
+DB_ROWS_QUERY(select_run, stuck_run,
+    RUN_COLUMNS " FROM runs r" WITH_AGENT " WHERE r.tenant_id = $1 AND r.run_no = $2");
+DB_QUERY(put_later,
+    "INSERT INTO stuck_later (tenant_id, due_at, run_no) VALUES ($1, $2, $3)"
+    " ON CONFLICT DO NOTHING");
+DB_QUERY(forget_later, "DELETE FROM stuck_later WHERE tenant_id = $1 AND run_no = $2");
+DB_ROWS_QUERY(select_due, stuck_run,
+    RUN_COLUMNS " FROM stuck_later s JOIN runs r ON r.tenant_id = s.tenant_id"
+    " AND r.run_no = s.run_no" WITH_AGENT " WHERE s.due_at <= $1 ORDER BY s.due_at LIMIT $2");
+DB_ROWS_QUERY(select_over, stuck_run,
+    RUN_COLUMNS " FROM alerts l JOIN runs r ON r.tenant_id = l.tenant_id"
+    " AND r.run_no = l.run_no" WITH_AGENT " WHERE l.open = 1 AND l.type = 'run.stuck'"
+    " AND (r.closing_at IS NOT NULL OR a.enabled = 0 OR a.deleted_at IS NOT NULL OR EXISTS"
+    " (SELECT 1 FROM alert_rules p WHERE p.tenant_id = r.tenant_id AND p.run_stuck = 0))"
+    " LIMIT $1");
+DB_QUERY(count_open,
+    "SELECT COUNT(*) FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
+    " AND agent_id = $2 AND open = 1");
+DB_QUERY(select_alert,
+    "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
+    " AND agent_id = $2 AND subject = $3 AND open = 1");
 /* clang-format on */
 
 int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,

@@ -13,34 +13,24 @@ enum { PAGE_BYTES = 8 << 20 }; /* of memory; an entry may have 128 KiB of names 
 #define SELECT_HEAD                                                                                \
     "SELECT seq, hash, signed_seq, signed_hash, unsigned_entries, signature FROM audit_heads"      \
     " WHERE tenant_id = $1"
-static const struct db_query make_head = {
-    .sql = "INSERT INTO audit_heads (tenant_id, seq, hash) VALUES ($1, 0, $2)"
-           " ON CONFLICT (tenant_id) DO NOTHING",
-};
+DB_QUERY(make_head,
+    "INSERT INTO audit_heads (tenant_id, seq, hash) VALUES ($1, 0, $2)"
+    " ON CONFLICT (tenant_id) DO NOTHING");
 static const struct db_query lock_head = {
     .sqlite = SELECT_HEAD,
     .postgres = SELECT_HEAD " FOR UPDATE",
 };
-static const struct db_query move_head = {
-    .sql = "UPDATE audit_heads SET seq = $2, hash = $3, signed_seq = $4, signed_hash = $5,"
-           " unsigned_entries = $6, signature = $7 WHERE tenant_id = $1",
-};
-static const struct db_query insert_entry = {
-    .sql = "INSERT INTO audit_log (tenant_id, seq, at, actor, action, target, origin, detail, hash)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-};
-static const struct db_query select_head = {
-    .sql = SELECT_HEAD,
-};
-static const struct db_query select_hash = {
-    .sql = "SELECT hash FROM audit_log WHERE tenant_id = $1 AND seq = $2",
-};
-static const struct db_query select_unsigned = {
-    .sql = "SELECT tenant_id FROM audit_heads WHERE signature IS NULL AND seq > 0 LIMIT 1",
-};
-static const struct db_query select_newest = {
-    .sql = "SELECT COALESCE(MAX(seq), 0) FROM audit_log WHERE tenant_id = $1",
-};
+DB_QUERY(move_head,
+    "UPDATE audit_heads SET seq = $2, hash = $3, signed_seq = $4, signed_hash = $5,"
+    " unsigned_entries = $6, signature = $7 WHERE tenant_id = $1");
+DB_QUERY(insert_entry,
+    "INSERT INTO audit_log (tenant_id, seq, at, actor, action, target, origin, detail, hash)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+DB_QUERY(select_head, SELECT_HEAD);
+DB_QUERY(select_hash, "SELECT hash FROM audit_log WHERE tenant_id = $1 AND seq = $2");
+DB_QUERY(select_unsigned,
+    "SELECT tenant_id FROM audit_heads WHERE signature IS NULL AND seq > 0 LIMIT 1");
+DB_QUERY(select_newest, "SELECT COALESCE(MAX(seq), 0) FROM audit_log WHERE tenant_id = $1");
 #define ENTRY_COLUMNS "seq, at, actor, action, target, origin, detail"
 #define IN_PAGE                                                                                    \
     " FROM audit_log WHERE tenant_id = $1 AND seq < $2 AND seq >= $3"                              \
@@ -52,10 +42,9 @@ static const struct db_query select_page = {
     .sqlite = "SELECT " ENTRY_COLUMNS ", lower(hex(hash)) AS hash" IN_PAGE,
     .postgres = "SELECT " ENTRY_COLUMNS ", encode(hash, 'hex') AS hash" IN_PAGE,
 };
-static const struct db_query select_walk = {
-    .sql = "SELECT tenant_id, " ENTRY_COLUMNS ", hash FROM audit_log WHERE tenant_id = $1"
-           " AND seq > $2 ORDER BY seq LIMIT $3",
-};
+DB_QUERY(select_walk,
+    "SELECT tenant_id, " ENTRY_COLUMNS ", hash FROM audit_log WHERE tenant_id = $1"
+    " AND seq > $2 ORDER BY seq LIMIT $3");
 /* clang-format on */
 
 static struct db_value hash_value(const struct sha256 *hash)

@@ -19,36 +19,27 @@ SHAPE_BEGIN(cluster_row)
 ROW_END(cluster_row);
 #undef OWNER
 
-static const struct db_query select_version = {
-    .sql = "SELECT extversion FROM pg_extension WHERE extname = 'citus'",
-};
-static const struct db_query select_cluster = {
-    .row = &cluster_row,
-    .sql = "SELECT CASE WHEN l.groupid = 0 THEN 1 ELSE 0 END AS coordinator,"
-           " CASE WHEN EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0) THEN 1 ELSE 0 END AS named,"
-           " (SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
-           " AND application_name = 'muster' AND pid <> pg_backend_pid()) AS sessions"
-           " FROM pg_dist_local_group l",
-};
-static const struct db_query select_nodes = {
-    .row = &cluster_node_row,
-    .sql = "SELECT n.nodename || ':' || n.nodeport AS name,"
-           " CASE WHEN n.groupid = 0 THEN 'coordinator' ELSE 'worker' END AS role,"
-           " CASE WHEN n.isactive THEN 1 ELSE 0 END AS active,"
-           " CASE WHEN n.shouldhaveshards THEN 1 ELSE 0 END AS holds,"
-           " (SELECT COUNT(*) FROM pg_dist_placement p JOIN pg_dist_shard s ON s.shardid = p.shardid"
-           " JOIN pg_dist_partition t ON t.logicalrelid = s.logicalrelid"
-           " WHERE p.groupid = n.groupid AND t.partmethod = 'h') AS shards"
-           " FROM pg_dist_node n WHERE n.noderole = 'primary' ORDER BY n.groupid, n.nodeid",
-};
-static const struct db_query select_broken = {
-    .sql = "SELECT string_agg('from ' || from_nodename || ':' || from_nodeport || ' to ' ||"
-           " to_nodename || ':' || to_nodeport, ', ') FROM citus_check_cluster_node_health()"
-           " WHERE result IS NOT TRUE",
-};
-static const struct db_query take_lock = {
-    .sql = "SELECT CASE WHEN pg_try_advisory_lock(7211980252) THEN 1 ELSE 0 END",
-};
+DB_QUERY(select_version, "SELECT extversion FROM pg_extension WHERE extname = 'citus'");
+DB_ROWS_QUERY(select_cluster, cluster_row,
+    "SELECT CASE WHEN l.groupid = 0 THEN 1 ELSE 0 END AS coordinator,"
+    " CASE WHEN EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0) THEN 1 ELSE 0 END AS named,"
+    " (SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND application_name = 'muster' AND pid <> pg_backend_pid()) AS sessions"
+    " FROM pg_dist_local_group l");
+DB_ROWS_QUERY(select_nodes, cluster_node_row,
+    "SELECT n.nodename || ':' || n.nodeport AS name,"
+    " CASE WHEN n.groupid = 0 THEN 'coordinator' ELSE 'worker' END AS role,"
+    " CASE WHEN n.isactive THEN 1 ELSE 0 END AS active,"
+    " CASE WHEN n.shouldhaveshards THEN 1 ELSE 0 END AS holds,"
+    " (SELECT COUNT(*) FROM pg_dist_placement p JOIN pg_dist_shard s ON s.shardid = p.shardid"
+    " JOIN pg_dist_partition t ON t.logicalrelid = s.logicalrelid"
+    " WHERE p.groupid = n.groupid AND t.partmethod = 'h') AS shards"
+    " FROM pg_dist_node n WHERE n.noderole = 'primary' ORDER BY n.groupid, n.nodeid");
+DB_QUERY(select_broken,
+    "SELECT string_agg('from ' || from_nodename || ':' || from_nodeport || ' to ' ||"
+    " to_nodename || ':' || to_nodeport, ', ') FROM citus_check_cluster_node_health()"
+    " WHERE result IS NOT TRUE");
+DB_QUERY(take_lock, "SELECT CASE WHEN pg_try_advisory_lock(7211980252) THEN 1 ELSE 0 END");
 /* clang-format on */
 
 int store_cluster_read(struct db *db, struct arena *arena, struct cluster *ret, struct error *err)

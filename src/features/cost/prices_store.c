@@ -21,32 +21,23 @@ SHAPE_BEGIN(price_row)
 ROW_END(price_row);
 #undef OWNER
 
-static const struct db_query select_number = {
-    .sql = "SELECT number FROM change_numbers WHERE topic = 'prices'",
-};
-static const struct db_query add_to_number = {
-    .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'prices'",
-};
+DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'prices'");
+DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'prices'");
 /* The process that changes the row adds the prices; in PostgreSQL others wait for it. */
-static const struct db_query claim_built_in = {
-    .sql = "UPDATE change_numbers SET number = 1 WHERE topic = 'built_in_prices' AND number = 0",
-};
+DB_QUERY(claim_built_in,
+    "UPDATE change_numbers SET number = 1 WHERE topic = 'built_in_prices' AND number = 0");
 static const struct db_query select_all = { .row = &price_row, .sql = "SELECT " COLUMNS " FROM prices" };
-static const struct db_query put = {
-    .sql = "INSERT INTO prices (model, provider, input, output, cache_read, cache_write,"
-           " input_includes_cache, valid_from, aliases, updated_at, built_in_as_of)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-           " ON CONFLICT (model, valid_from) DO UPDATE SET provider = excluded.provider,"
-           " input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,"
-           " cache_write = excluded.cache_write,"
-           " input_includes_cache = excluded.input_includes_cache, aliases = excluded.aliases,"
-           " updated_at = excluded.updated_at, built_in_as_of = excluded.built_in_as_of"
-           " RETURNING price_id",
-};
-static const struct db_query delete_one = {
-    .row = &price_row,
-    .sql = "DELETE FROM prices WHERE price_id = $1 RETURNING " COLUMNS,
-};
+DB_QUERY(put,
+    "INSERT INTO prices (model, provider, input, output, cache_read, cache_write,"
+    " input_includes_cache, valid_from, aliases, updated_at, built_in_as_of)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    " ON CONFLICT (model, valid_from) DO UPDATE SET provider = excluded.provider,"
+    " input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,"
+    " cache_write = excluded.cache_write,"
+    " input_includes_cache = excluded.input_includes_cache, aliases = excluded.aliases,"
+    " updated_at = excluded.updated_at, built_in_as_of = excluded.built_in_as_of"
+    " RETURNING price_id");
+DB_ROWS_QUERY(delete_one, price_row, "DELETE FROM prices WHERE price_id = $1 RETURNING " COLUMNS);
 
 /* clang-format on */
 

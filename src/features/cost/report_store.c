@@ -19,28 +19,25 @@
                                " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
 
 /* clang-format off */
-static const struct db_query insert_usage = {
-    .sql = "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
-           " " COUNTS ", agent_version, workflow_run_id, checksum)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
-           " ON CONFLICT (tenant_id, timestamp, agent_id, run_id, model) DO NOTHING",
-};
+DB_QUERY(insert_usage,
+    "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
+    " " COUNTS ", agent_version, workflow_run_id, checksum)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+    " ON CONFLICT (tenant_id, timestamp, agent_id, run_id, model) DO NOTHING");
 static const struct db_query select_old = {
     .sqlite = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY,
     .postgres = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
 };
-static const struct db_query replace_usage = {
-    .sql = "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
-           " cache_read_tokens = $9, cache_write_tokens = $10, calls = $11, agent_version = $12,"
-           " workflow_run_id = $13, checksum = $14" OF_IDENTITY
-           " AND ((" COUNTS ", agent_version) <> ($7, $8, $9, $10, $11, $12)"
-           " OR workflow_run_id IS DISTINCT FROM $13)",
-};
-static const struct db_query select_totals = {
-    .sql = "SELECT agent_id, model, " COUNTS ", start, first_at, last_at, n_large, fresh_tokens"
-           " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
-           " AND (CAST($4 AS BIGINT) = 0 OR agent_id = $4)",
-};
+DB_QUERY(replace_usage,
+    "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
+    " cache_read_tokens = $9, cache_write_tokens = $10, calls = $11, agent_version = $12,"
+    " workflow_run_id = $13, checksum = $14" OF_IDENTITY
+    " AND ((" COUNTS ", agent_version) <> ($7, $8, $9, $10, $11, $12)"
+    " OR workflow_run_id IS DISTINCT FROM $13)");
+DB_QUERY(select_totals,
+    "SELECT agent_id, model, " COUNTS ", start, first_at, last_at, n_large, fresh_tokens"
+    " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
+    " AND (CAST($4 AS BIGINT) = 0 OR agent_id = $4)");
 static const struct db_query select_usage = { .sum = &llm_usage_sum, .sql = SELECT_USAGE };
 static const struct db_query select_usage_by_run = {
     .sum = &llm_usage_sum,

@@ -55,45 +55,33 @@ struct addition {
 };
 
 /* clang-format off */
-static const struct db_query select_next_event_no = {
-    .sql = "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(event_no), 0) FROM events))"
-           " FROM change_numbers WHERE topic = 'event_no'",
-};
-static const struct db_query select_next_run_no = {
-    .sql = "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(run_no), 0) FROM runs))"
-           " FROM change_numbers WHERE topic = 'run_no'",
-};
-static const struct db_query select_event_id = {
-    .sql = "SELECT tenant_id, " EVENT_ID_SQLITE("") " FROM events WHERE event_no = $1",
-};
-static const struct db_query select_run_id = {
-    .sql = "SELECT tenant_id, run_id FROM runs WHERE run_no = $1",
-};
-static const struct db_query select_state = {
-    .sql = "SELECT " RUN_STATE_COLUMNS " FROM runs WHERE run_no = $1",
-};
-static const struct db_query insert_run = {
-    .sql = "INSERT INTO runs (run_no, tenant_id, run_id, agent_id, " RUN_STATE_COLUMNS ")"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-           " $18, $19, $20, $21, $22, $23, $24)",
-};
-static const struct db_query update_run = {
-    .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
-           " ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
-           " $20, $21) WHERE run_no = $1",
-};
+DB_QUERY(select_next_event_no,
+    "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(event_no), 0) FROM events))"
+    " FROM change_numbers WHERE topic = 'event_no'");
+DB_QUERY(select_next_run_no,
+    "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(run_no), 0) FROM runs))"
+    " FROM change_numbers WHERE topic = 'run_no'");
+DB_QUERY(select_event_id,
+    "SELECT tenant_id, " EVENT_ID_SQLITE("") " FROM events WHERE event_no = $1");
+DB_QUERY(select_run_id, "SELECT tenant_id, run_id FROM runs WHERE run_no = $1");
+DB_QUERY(select_state, "SELECT " RUN_STATE_COLUMNS " FROM runs WHERE run_no = $1");
+DB_QUERY(insert_run,
+    "INSERT INTO runs (run_no, tenant_id, run_id, agent_id, " RUN_STATE_COLUMNS ")"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+    " $18, $19, $20, $21, $22, $23, $24)");
+DB_QUERY(update_run,
+    "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
+    " ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
+    " $20, $21) WHERE run_no = $1");
 /* The same for a run whose indexed columns do not change, as is the case for nearly all: SQLite
  * updates every index of a column that is set, even to the same value. */
-static const struct db_query update_run_in_place = {
-    .sql = "UPDATE runs SET (event_count, first_at, last_at, started_at, closing_at, closing_seq,"
-           " closing_event, duration_ms, records_processed, error_type, error_message,"
-           " closing_message, step_at, step_seq, step_message, version_at, version_seq,"
-           " agent_version) = ($2, $4, $5, $6, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"
-           " $19, $20, $21) WHERE run_no = $1 AND start_at = $3 AND workflow_run_id IS $7",
-};
-static const struct db_query insert_extent = {
-    .sql = "INSERT INTO run_extents (run_no, first_event_no, n) VALUES ($1, $2, $3)",
-};
+DB_QUERY(update_run_in_place,
+    "UPDATE runs SET (event_count, first_at, last_at, started_at, closing_at, closing_seq,"
+    " closing_event, duration_ms, records_processed, error_type, error_message,"
+    " closing_message, step_at, step_seq, step_message, version_at, version_seq,"
+    " agent_version) = ($2, $4, $5, $6, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"
+    " $19, $20, $21) WHERE run_no = $1 AND start_at = $3 AND workflow_run_id IS $7");
+DB_QUERY(insert_extent, "INSERT INTO run_extents (run_no, first_event_no, n) VALUES ($1, $2, $3)");
 /* clang-format on */
 
 /* The id that a candidate of the index is compared with. */

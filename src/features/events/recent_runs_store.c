@@ -7,11 +7,10 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-static const struct db_query select_recent = {
-    .sql = "SELECT run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
-           " FROM runs WHERE tenant_id = $1 AND agent_id = $2 AND start_at IS NOT NULL"
-           " ORDER BY start_at DESC, run_id DESC LIMIT $3",
-};
+DB_QUERY(select_recent,
+    "SELECT run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
+    " FROM runs WHERE tenant_id = $1 AND agent_id = $2 AND start_at IS NOT NULL"
+    " ORDER BY start_at DESC, run_id DESC LIMIT $3");
 /* clang-format on */
 
 static bool recent_run_add(void *ctx, const struct db_row *row)

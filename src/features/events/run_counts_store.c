@@ -7,21 +7,19 @@
 
 /* clang-format off */
 /* The newest runs of the range, by the index of starts; then their states are counted. */
-static const struct db_query count_runs = {
-    .sql = "SELECT COALESCE(a.full_name, a.agent_name), n.status, n.runs FROM ("
-           "SELECT agent_id, status, COUNT(*) AS runs FROM (SELECT agent_id,"
-           " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS status"
-           " FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
-           " ORDER BY start_at DESC, run_id DESC LIMIT $4) newest"
-           " GROUP BY agent_id, status) n"
-           " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = n.agent_id"
-           " ORDER BY a.agent_name, n.status",
-};
+DB_QUERY(count_runs,
+    "SELECT COALESCE(a.full_name, a.agent_name), n.status, n.runs FROM ("
+    "SELECT agent_id, status, COUNT(*) AS runs FROM (SELECT agent_id,"
+    " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS status"
+    " FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+    " ORDER BY start_at DESC, run_id DESC LIMIT $4) newest"
+    " GROUP BY agent_id, status) n"
+    " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = n.agent_id"
+    " ORDER BY a.agent_name, n.status");
 /* One more than are counted: is there another? */
-static const struct db_query select_beyond = {
-    .sql = "SELECT 1 FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
-           " ORDER BY start_at DESC, run_id DESC LIMIT 1 OFFSET $4",
-};
+DB_QUERY(select_beyond,
+    "SELECT 1 FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+    " ORDER BY start_at DESC, run_id DESC LIMIT 1 OFFSET $4");
 /* clang-format on */
 
 static int status_of(int64_t closing)

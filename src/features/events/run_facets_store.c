@@ -51,12 +51,8 @@ static const struct db_query facets_of_agent = { .sql = FACETS(COLUMNS, "1", OF_
 static const struct db_query facets_of_workflow = { .sql = FACETS(COLUMNS, "1", OF_WORKFLOW(5)) };
 
 static const struct db_query found = { .sql = FACETS(COLUMNS TEXTS, HAS_PART, ALL) };
-static const struct db_query found_of_agent = {
-    .sql = FACETS(COLUMNS TEXTS, HAS_PART, OF_AGENT(6)),
-};
-static const struct db_query found_of_workflow = {
-    .sql = FACETS(COLUMNS TEXTS, HAS_PART, OF_WORKFLOW(6)),
-};
+DB_QUERY(found_of_agent, FACETS(COLUMNS TEXTS, HAS_PART, OF_AGENT(6)));
+DB_QUERY(found_of_workflow, FACETS(COLUMNS TEXTS, HAS_PART, OF_WORKFLOW(6)));
 
 static const struct db_query nth = { .sql = NTH(ALL) };
 static const struct db_query nth_of_agent = { .sql = NTH(OF_AGENT(5)) };

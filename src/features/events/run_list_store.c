@@ -66,15 +66,10 @@ const struct db_query run_list_workflow_page = {
 
 /* $8 is the status, $9 the agent (0: any), $10 the version, $11 the error type (empty: none), $12 a pattern. For
  * all runs, $7 is unused and 0. */
-static const struct db_query filtered_page = {
-    .sql = PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",
-};
-static const struct db_query filtered_agent_page = {
-    .sql = PAGE OF_AGENT IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",
-};
-static const struct db_query filtered_workflow_page = {
-    .sql = PAGE OF_WORKFLOW IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6",
-};
+DB_QUERY(filtered_page,
+    PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6");
+DB_QUERY(filtered_agent_page, PAGE OF_AGENT IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6");
+DB_QUERY(filtered_workflow_page, PAGE OF_WORKFLOW IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6");
 
 #define MATCHING(lane) { .sql = CANDIDATES lane IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6" }
 static const struct db_query matching = MATCHING(" AND CAST($7 AS BIGINT) = 0");

@@ -9,24 +9,21 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-static const struct db_query select_run = {
-    .sql = "SELECT a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"
-           " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
-           " WHERE r.tenant_id = $1 AND r.run_no = $2",
-};
-static const struct db_query select_run_nos = {
-    .sql = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no > $2 ORDER BY run_no LIMIT $3",
-};
+DB_QUERY(select_run,
+    "SELECT a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
+    " WHERE r.tenant_id = $1 AND r.run_no = $2");
+DB_QUERY(select_run_nos,
+    "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no > $2 ORDER BY run_no LIMIT $3");
 /* No other writer may add to the run between reading its events and writing its state. */
 static const struct db_query lock_run = {
     .sqlite = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2",
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2 FOR UPDATE",
 };
-static const struct db_query update_state = {
-    .sql = "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
-           " ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
-           " $21, $22) WHERE tenant_id = $1 AND run_no = $2",
-};
+DB_QUERY(update_state,
+    "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
+    " ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
+    " $21, $22) WHERE tenant_id = $1 AND run_no = $2");
 /* clang-format on */
 
 /* Others wait for the writer meanwhile. */

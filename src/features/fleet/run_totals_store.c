@@ -20,12 +20,10 @@ SHAPE_BEGIN(run_total)
 ROW_END(run_total);
 #undef OWNER
 
-static const struct db_query count_runs = {
-    .row = &run_total,
-    .sql = "SELECT period, event, COUNT(*) AS runs FROM (SELECT (start_at - $6) / $5 AS period,"
-           " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event" NEWEST ") newest"
-           " GROUP BY period, event",
-};
+DB_ROWS_QUERY(count_runs, run_total,
+    "SELECT period, event, COUNT(*) AS runs FROM (SELECT (start_at - $6) / $5 AS period,"
+    " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event" NEWEST ") newest"
+    " GROUP BY period, event");
 
 #define OWNER struct error_total
 SHAPE_BEGIN(error_row)
@@ -39,18 +37,14 @@ SHAPE_BEGIN(agent_run_total)
 ROW_END(agent_run_total);
 #undef OWNER
 
-static const struct db_query agent_runs = {
-    .row = &agent_run_total,
-    .sql = "SELECT (start_at - $7) / $6 AS period,"
-           " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event,"
-           " CASE WHEN closing_at IS NULL THEN NULL ELSE"
-           " COALESCE(duration_ms, (closing_at - start_at) / 1000) END AS duration_ms" NEWEST_OF_AGENT,
-};
+DB_ROWS_QUERY(agent_runs, agent_run_total,
+    "SELECT (start_at - $7) / $6 AS period,"
+    " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event,"
+    " CASE WHEN closing_at IS NULL THEN NULL ELSE"
+    " COALESCE(duration_ms, (closing_at - start_at) / 1000) END AS duration_ms" NEWEST_OF_AGENT);
 
 static const struct db_query select_nth = { .sql = "SELECT start_at" NEWEST " OFFSET $5" };
-static const struct db_query select_agent_nth = {
-    .sql = "SELECT start_at" NEWEST_OF_AGENT " OFFSET $6",
-};
+DB_QUERY(select_agent_nth, "SELECT start_at" NEWEST_OF_AGENT " OFFSET $6");
 
 #define ERRORS(newest, bytes, most)                                                                \
     "SELECT error_type, COUNT(*) AS runs, MAX(start_at) AS last_at FROM"                           \

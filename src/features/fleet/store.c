@@ -45,14 +45,8 @@ static const struct db_query next_agents = {
     .postgres = AGENTS " AND a.agent_name COLLATE \"C\" > $3"
                 " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
 };
-static const struct db_query one_agent = {
-    .row = &fleet_agent,
-    .sql = AGENTS " AND a.agent_name = $2",
-};
-static const struct db_query agent_by_id = {
-    .row = &fleet_agent,
-    .sql = AGENTS " AND a.agent_id = $2",
-};
+DB_ROWS_QUERY(one_agent, fleet_agent, AGENTS " AND a.agent_name = $2");
+DB_ROWS_QUERY(agent_by_id, fleet_agent, AGENTS " AND a.agent_id = $2");
 #define SIGNS                                                                                      \
     "SELECT a.agent_id, COALESCE(a.full_name, a.agent_name), a.enabled, a.interval_seconds,"       \
     " s.last_seen_at," SCHEDULE_COLUMNS " FROM agents a JOIN agent_signs s"                        \
@@ -63,12 +57,10 @@ static const struct db_query select_signs = {
     .sqlite = SIGNS " ORDER BY a.agent_name",
     .postgres = SIGNS " ORDER BY a.agent_name COLLATE \"C\"",
 };
-static const struct db_query select_declared = {
-    .row = &agent_register_shape,
-    .sql = "SELECT registered_version AS agent_version, description, telemetry_doc,"
-           " interval_seconds, inputs, outputs, config_schema"
-           " FROM agents WHERE tenant_id = $1 AND agent_id = $2",
-};
+DB_ROWS_QUERY(select_declared, agent_register_shape,
+    "SELECT registered_version AS agent_version, description, telemetry_doc,"
+    " interval_seconds, inputs, outputs, config_schema"
+    " FROM agents WHERE tenant_id = $1 AND agent_id = $2");
 static const struct db_query select_kpis = {
     .row = &business_kpi_decl_shape,
     .sqlite = "SELECT COALESCE(full_key, key) AS key, label, unit, agg FROM kpis"

@@ -9,12 +9,11 @@
 enum { BYTES_MAX = 16 << 20, SCAN_MAX = 10000 };
 
 /* clang-format off */
-static const struct db_query select_runs = {
-    .sql = "SELECT r.agent_id, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"
-           " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
-           " WHERE r.tenant_id = $1 AND r.workflow_run_id = $2 AND r.start_at IS NOT NULL"
-           " ORDER BY r.start_at, r.run_id LIMIT $3",
-};
+DB_QUERY(select_runs,
+    "SELECT r.agent_id, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
+    " WHERE r.tenant_id = $1 AND r.workflow_run_id = $2 AND r.start_at IS NOT NULL"
+    " ORDER BY r.start_at, r.run_id LIMIT $3");
 
 #define OWNER struct workflow_found
 SHAPE_BEGIN(workflow_found)
@@ -22,20 +21,17 @@ SHAPE_BEGIN(workflow_found)
 ROW_END(workflow_found);
 #undef OWNER
 
-static const struct db_query select_workflows = {
-    .row = &workflow_found,
-    .sql = "SELECT workflow_run_id, MAX(start_at) AS latest_at FROM"
-           " (SELECT workflow_run_id, start_at FROM runs"
-           " WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
-           " ORDER BY start_at DESC LIMIT $4) newest WHERE workflow_run_id IS NOT NULL"
-           " GROUP BY workflow_run_id ORDER BY latest_at DESC, workflow_run_id LIMIT $5",
-};
+DB_ROWS_QUERY(select_workflows, workflow_found,
+    "SELECT workflow_run_id, MAX(start_at) AS latest_at FROM"
+    " (SELECT workflow_run_id, start_at FROM runs"
+    " WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+    " ORDER BY start_at DESC LIMIT $4) newest WHERE workflow_run_id IS NOT NULL"
+    " GROUP BY workflow_run_id ORDER BY latest_at DESC, workflow_run_id LIMIT $5");
 
 /* The start of the last run that is examined, when there are more. */
-static const struct db_query select_floor = {
-    .sql = "SELECT start_at FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
-           " ORDER BY start_at DESC LIMIT 1 OFFSET $4",
-};
+DB_QUERY(select_floor,
+    "SELECT start_at FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+    " ORDER BY start_at DESC LIMIT 1 OFFSET $4");
 
 #define OWNER struct workflow_agent
 SHAPE_BEGIN(workflow_agent)
@@ -44,19 +40,17 @@ SHAPE_BEGIN(workflow_agent)
 ROW_END(workflow_agent);
 #undef OWNER
 
-static const struct db_query select_agents = {
-    .row = &workflow_agent,
-    .sql = "SELECT a.agent_name, g.runs, g.failed, g.open, g.first_at, g.last_at FROM"
-           " (SELECT agent_id, COUNT(*) AS runs,"
-           " SUM(CASE WHEN closing_at IS NOT NULL AND closing_event = 2 THEN 1 ELSE 0 END) AS failed,"
-           " SUM(CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END) AS open,"
-           " MIN(start_at) AS first_at, MAX(closing_at) AS last_at FROM"
-           " (SELECT agent_id, start_at, closing_at, closing_event FROM runs"
-           " WHERE tenant_id = $1 AND workflow_run_id = $2 AND start_at IS NOT NULL"
-           " ORDER BY start_at LIMIT $3) earliest GROUP BY agent_id) g"
-           " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = g.agent_id"
-           " ORDER BY g.first_at, a.agent_name",
-};
+DB_ROWS_QUERY(select_agents, workflow_agent,
+    "SELECT a.agent_name, g.runs, g.failed, g.open, g.first_at, g.last_at FROM"
+    " (SELECT agent_id, COUNT(*) AS runs,"
+    " SUM(CASE WHEN closing_at IS NOT NULL AND closing_event = 2 THEN 1 ELSE 0 END) AS failed,"
+    " SUM(CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END) AS open,"
+    " MIN(start_at) AS first_at, MAX(closing_at) AS last_at FROM"
+    " (SELECT agent_id, start_at, closing_at, closing_event FROM runs"
+    " WHERE tenant_id = $1 AND workflow_run_id = $2 AND start_at IS NOT NULL"
+    " ORDER BY start_at LIMIT $3) earliest GROUP BY agent_id) g"
+    " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = g.agent_id"
+    " ORDER BY g.first_at, a.agent_name");
 /* clang-format on */
 
 static bool read_floor(void *ctx, const struct db_row *row)

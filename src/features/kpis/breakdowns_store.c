@@ -9,9 +9,8 @@
 #define OF_FILTER                                                                                  \
     " FROM business_breakdowns b WHERE b.tenant_id = $1 AND b.metric = $2 AND b.timestamp >= $3"   \
     " AND b.timestamp < $4 AND (CAST($5 AS BIGINT) = 0 OR b.agent_id = $5)"
-static const struct db_query select_sets = {
-    .sql = "SELECT DISTINCT b.agent_id, b.dimensions, b.full_dimensions" OF_FILTER " LIMIT $6",
-};
+DB_QUERY(select_sets,
+    "SELECT DISTINCT b.agent_id, b.dimensions, b.full_dimensions" OF_FILTER " LIMIT $6");
 /* $6: a JSON object whose keys are the sets to read. Both look a set up: a list of values would be
  * compared one by one in PostgreSQL. */
 #define OF_SETS(columns, is_in) "SELECT " columns OF_FILTER " AND " is_in

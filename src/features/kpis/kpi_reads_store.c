@@ -25,12 +25,8 @@
     " WHERE a.tenant_id = $1 AND k.tenant_id = $1 AND k.agent_id = a.agent_id"
 #define OF_KEY(t) " AND " t ".key = $2 AND (CAST($3 AS BIGINT) = 0 OR " t ".agent_id = $3)"
 
-static const struct db_query series_all = {
-    .sql = SERIES " ORDER BY s.series_no LIMIT $2",
-};
-static const struct db_query series_of_key = {
-    .sql = SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4",
-};
+DB_QUERY(series_all, SERIES " ORDER BY s.series_no LIMIT $2");
+DB_QUERY(series_of_key, SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4");
 #define BY_BYTES(bytes) " ORDER BY a.agent_name" bytes ", k.key" bytes
 static const struct db_query declared_all = {
     .sqlite = DECLARED BY_BYTES("") " LIMIT $2",
@@ -77,14 +73,12 @@ static const struct db_query values_of_key = {
     .sum = &business_value_sum,
     BOTH(VALUES, OF_KEY("s"), " AND x.timestamp >= $4 AND x.timestamp < $5"),
 };
-static const struct db_query select_first = {
-    .sql = "SELECT MIN(timestamp) FROM business_values"
-           " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
-};
-static const struct db_query select_first_hour = {
-    .sql = "SELECT MIN(start) FROM business_rollups"
-           " WHERE tenant_id = $1 AND series_no = $2 AND level = 0",
-};
+DB_QUERY(select_first,
+    "SELECT MIN(timestamp) FROM business_values"
+    " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3");
+DB_QUERY(select_first_hour,
+    "SELECT MIN(start) FROM business_rollups"
+    " WHERE tenant_id = $1 AND series_no = $2 AND level = 0");
 /* Also by its times: SQLite may reuse the number of a deleted run. */
 static const struct db_query select_text = {
     .sum = &business_value_sum,

@@ -40,10 +40,9 @@ static const struct db_query ensure_run = {
                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)" KEEP_NEWER,
 };
 /* A report without values has no row of its own: no one could read it, and no quota counts it. */
-static const struct db_query update_run = {
-    .sql = "UPDATE business_runs SET timestamp = $4, agent_version = $5, workflow_run_id = $6,"
-           " checksum = $7 WHERE tenant_id = $1 AND agent_id = $2 AND run_id = $3 AND timestamp <= $4",
-};
+DB_QUERY(update_run,
+    "UPDATE business_runs SET timestamp = $4, agent_version = $5, workflow_run_id = $6,"
+    " checksum = $7 WHERE tenant_id = $1 AND agent_id = $2 AND run_id = $3 AND timestamp <= $4");
 /* An equal value is not written again: it keeps the time of its first arrival. */
 #define PUT_VALUE                                                                                  \
     "INSERT INTO business_values (tenant_id, run_no, key, full_key, agent_id, timestamp,"          \
@@ -58,9 +57,8 @@ static const struct db_query update_run = {
     " AND (excluded.integer_value IS DISTINCT FROM business_values.integer_value"                  \
     " OR excluded.real_value IS DISTINCT FROM business_values.real_value"                          \
     " OR excluded.text_value IS DISTINCT FROM business_values.text_value))"
-static const struct db_query put_value = {
-    .sql = PUT_VALUE " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)" REPLACE_VALUE,
-};
+DB_QUERY(put_value,
+    PUT_VALUE " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)" REPLACE_VALUE);
 /* The same for all values of a report, each of which would be a round trip; which were written. */
 static const struct db_query put_all = {
     .postgres = PUT_VALUE " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[],"
@@ -82,17 +80,16 @@ static const struct db_query select_old = {
              " FROM json_array_elements_text(CAST($3 AS json)) WITH ORDINALITY AS j (key, place)"
              " JOIN business_values v ON v.tenant_id = $1 AND v.run_no = $2 AND v.key = j.key",
 };
-static const struct db_query put_breakdown = {
-    .sql = "INSERT INTO business_breakdowns (tenant_id, run_no, metric, dimensions,"
-           " full_dimensions, agent_id, timestamp, received_at, cells, checksum)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-           " ON CONFLICT (tenant_id, run_no, metric, dimensions) DO UPDATE SET"
-           " timestamp = excluded.timestamp, received_at = excluded.received_at,"
-           " cells = excluded.cells, checksum = excluded.checksum"
-           " WHERE excluded.timestamp > business_breakdowns.timestamp"
-           " OR (excluded.timestamp = business_breakdowns.timestamp"
-           " AND excluded.cells <> business_breakdowns.cells)",
-};
+DB_QUERY(put_breakdown,
+    "INSERT INTO business_breakdowns (tenant_id, run_no, metric, dimensions,"
+    " full_dimensions, agent_id, timestamp, received_at, cells, checksum)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    " ON CONFLICT (tenant_id, run_no, metric, dimensions) DO UPDATE SET"
+    " timestamp = excluded.timestamp, received_at = excluded.received_at,"
+    " cells = excluded.cells, checksum = excluded.checksum"
+    " WHERE excluded.timestamp > business_breakdowns.timestamp"
+    " OR (excluded.timestamp = business_breakdowns.timestamp"
+    " AND excluded.cells <> business_breakdowns.cells)");
 #define BREAKDOWNS(bytes)                                                                          \
     "SELECT COUNT(*), COALESCE(SUM(" bytes "), 0) FROM business_breakdowns"                        \
     " WHERE tenant_id = $1 AND run_no = $2"

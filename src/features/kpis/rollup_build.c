@@ -7,19 +7,14 @@ enum { STEP = 20000 }; /* values per rollups_settle(): limits memory */
 
 /* clang-format off */
 /* The process that changes the row builds; in PostgreSQL others wait for it. */
-static const struct db_query claim = {
-    .sql = "UPDATE change_numbers SET number = 1 WHERE topic = 'rollups' AND number = 0",
-};
+DB_QUERY(claim, "UPDATE change_numbers SET number = 1 WHERE topic = 'rollups' AND number = 0");
 /* Totals of deleted values cannot be rebuilt, so these tenants are left out. */
 #define OF_WHOLE                                                                                   \
     " tenant_id NOT IN (SELECT tenant_id FROM retention WHERE business_until IS NOT NULL)"
-static const struct db_query delete_rollups = {
-    .sql = "DELETE FROM business_rollups WHERE" OF_WHOLE,
-};
-static const struct db_query select_step = {
-    .sql = "SELECT " BUSINESS_VALUE_SUMMED("") " FROM business_values WHERE (tenant_id, run_no, key) > ($1, $2, $3)"
-           " AND" OF_WHOLE " ORDER BY tenant_id, run_no, key LIMIT $4",
-};
+DB_QUERY(delete_rollups, "DELETE FROM business_rollups WHERE" OF_WHOLE);
+DB_QUERY(select_step,
+    "SELECT " BUSINESS_VALUE_SUMMED("") " FROM business_values WHERE (tenant_id, run_no, key) > ($1, $2, $3)"
+    " AND" OF_WHOLE " ORDER BY tenant_id, run_no, key LIMIT $4");
 /* clang-format on */
 
 struct step {

@@ -8,10 +8,9 @@
 #include "features/kpis/rollup_group.h"
 
 /* clang-format off */
-static const struct db_query delete_state = {
-    .sql = "DELETE FROM business_rollups"
-           " WHERE tenant_id = $1 AND series_no = $2 AND level = $3 AND start = $4",
-};
+DB_QUERY(delete_state,
+    "DELETE FROM business_rollups"
+    " WHERE tenant_id = $1 AND series_no = $2 AND level = $3 AND start = $4");
 static const struct db_query delete_states = {
     .postgres = "DELETE FROM business_rollups r USING unnest($1::bigint[], $2::bigint[],"
                 " $3::bigint[], $4::bigint[]) AS x(t, s, l, b) WHERE r.tenant_id = x.t"

@@ -13,23 +13,19 @@
 #include "features/kpis/rollup_group.h"
 
 /* clang-format off */
-static const struct db_query find_series = {
-    .sql = "SELECT series_no FROM business_series"
-           " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3",
-};
-static const struct db_query insert_series = {
-    .sql = "INSERT INTO business_series (tenant_id, key, agent_id, full_key)"
-           " VALUES ($1, $2, $3, $4) RETURNING series_no",
-};
-static const struct db_query select_state = {
-    .sql = "SELECT state FROM business_rollups"
-           " WHERE tenant_id = $1 AND series_no = $2 AND level = $3 AND start = $4",
-};
-static const struct db_query put_state = {
-    .sql = "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
-           " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, series_no, level, start)"
-           " DO UPDATE SET state = excluded.state",
-};
+DB_QUERY(find_series,
+    "SELECT series_no FROM business_series"
+    " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3");
+DB_QUERY(insert_series,
+    "INSERT INTO business_series (tenant_id, key, agent_id, full_key)"
+    " VALUES ($1, $2, $3, $4) RETURNING series_no");
+DB_QUERY(select_state,
+    "SELECT state FROM business_rollups"
+    " WHERE tenant_id = $1 AND series_no = $2 AND level = $3 AND start = $4");
+DB_QUERY(put_state,
+    "INSERT INTO business_rollups (tenant_id, series_no, level, start, state)"
+    " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, series_no, level, start)"
+    " DO UPDATE SET state = excluded.state");
 
 /* The same for many rows. Ordered, so that no two transactions deadlock. */
 static const struct db_query lock_series = {

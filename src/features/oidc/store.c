@@ -14,18 +14,15 @@ SHAPE_BEGIN(group_row)
 ROW_END(group_row);
 #undef OWNER
 
-static const struct db_query select_groups = {
-    .row = &group_row,
-    .sql = "SELECT g.group_id, g.group_name, g.role, g.tenant_id, t.slug, g.created_at"
-           " FROM oidc_groups g LEFT JOIN tenants t ON t.tenant_id = g.tenant_id"
-           " WHERE g.tenant_id = 0 OR (t.tenant_id IS NOT NULL AND t.deleted_at IS NULL)"
-           " ORDER BY g.tenant_id, g.group_name",
-};
+DB_ROWS_QUERY(select_groups, group_row,
+    "SELECT g.group_id, g.group_name, g.role, g.tenant_id, t.slug, g.created_at"
+    " FROM oidc_groups g LEFT JOIN tenants t ON t.tenant_id = g.tenant_id"
+    " WHERE g.tenant_id = 0 OR (t.tenant_id IS NOT NULL AND t.deleted_at IS NULL)"
+    " ORDER BY g.tenant_id, g.group_name");
 static const struct db_query count_groups = { .sql = "SELECT COUNT(*) FROM oidc_groups" };
-static const struct db_query insert_group = {
-    .sql = "INSERT INTO oidc_groups (tenant_id, group_name, group_id, role, created_at)"
-           " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, group_name) DO NOTHING",
-};
+DB_QUERY(insert_group,
+    "INSERT INTO oidc_groups (tenant_id, group_name, group_id, role, created_at)"
+    " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, group_name) DO NOTHING");
 static const struct db_query delete_group = { .sql = "DELETE FROM oidc_groups WHERE group_id = $1" };
 /* clang-format on */
 

@@ -69,9 +69,7 @@ static const struct db_query tables[] = {
 };
 const size_t erasure_tables_n = COUNT_OF(tables);
 
-static const struct db_query select_next = {
-    .sql = "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1",
-};
+DB_QUERY(select_next, "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
 static const struct db_query keep_agent_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number,"
               " COALESCE((SELECT MAX(agent_id) FROM agents), 0)) WHERE topic = 'agent_id'",
@@ -79,9 +77,7 @@ static const struct db_query keep_agent_id = {
 static const struct db_query keep_tenant_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number, $1) WHERE topic = 'tenant_id'",
 };
-static const struct db_query delete_tenant = {
-    .sql = "DELETE FROM tenants WHERE tenant_id = $1 AND deleted_at IS NOT NULL",
-};
+DB_QUERY(delete_tenant, "DELETE FROM tenants WHERE tenant_id = $1 AND deleted_at IS NOT NULL");
 /* clang-format on */
 
 static bool is_sqlite(const struct db *db)

@@ -27,11 +27,9 @@ SHAPE_BEGIN(gone_run)
 ROW_END(gone_run);
 #undef OWNER
 
-static const struct db_query find_window = {
-    .row = &run_cursor,
-    .sql = "SELECT start_at, run_id FROM runs WHERE tenant_id = $1 AND start_at < $2"
-           " AND (start_at, run_id) > ($3, $4) ORDER BY start_at, run_id LIMIT 1 OFFSET $5",
-};
+DB_ROWS_QUERY(find_window, run_cursor,
+    "SELECT start_at, run_id FROM runs WHERE tenant_id = $1 AND start_at < $2"
+    " AND (start_at, run_id) > ($3, $4) ORDER BY start_at, run_id LIMIT 1 OFFSET $5");
 /* The runs of the window to delete. A failed run is kept while its agent has fewer than $8 newer
  * failed runs; these are sorted so that PostgreSQL uses the index. */
 #define MARK_RUNS                                                                                  \
@@ -47,10 +45,9 @@ const struct db_query expiry_mark_runs = {
     .sqlite = MARK_RUNS,
     .postgres = MARK_RUNS " FOR UPDATE OF r SKIP LOCKED",
 };
-static const struct db_query mark_any_runs = {
-    .sql = "INSERT INTO gone_runs (tenant_id, run_no) SELECT tenant_id, run_no FROM runs"
-           " WHERE tenant_id = $1 LIMIT $2",
-};
+DB_QUERY(mark_any_runs,
+    "INSERT INTO gone_runs (tenant_id, run_no) SELECT tenant_id, run_no FROM runs"
+    " WHERE tenant_id = $1 LIMIT $2");
 /* Numbers are never reused, even if the row with the greatest number is deleted. */
 static const struct db_query keep_run_no = {
     .sqlite = "UPDATE change_numbers SET number = (SELECT MAX(run_no) FROM runs)"
@@ -69,16 +66,14 @@ const struct db_query expiry_delete_runs = {
     .postgres = "DELETE FROM runs WHERE tenant_id = $1 AND run_no = ANY"
                 " (ARRAY(SELECT run_no FROM gone_runs WHERE tenant_id = $1))" RETURN_RUN,
 };
-static const struct db_query close_alert = {
-    .sql = "UPDATE alerts SET open = 0, closed_at = $4, closed_by = 'retention'"
-           " WHERE tenant_id = $1 AND type = 'run.stuck' AND agent_id = $2 AND subject = $3"
-           " AND open = 1",
-};
-static const struct db_query forget_later = {
-    .sql = "DELETE FROM stuck_later WHERE tenant_id = $1 AND due_at < $2 AND NOT EXISTS"
-           " (SELECT 1 FROM runs r WHERE r.tenant_id = stuck_later.tenant_id"
-           " AND r.run_no = stuck_later.run_no)",
-};
+DB_QUERY(close_alert,
+    "UPDATE alerts SET open = 0, closed_at = $4, closed_by = 'retention'"
+    " WHERE tenant_id = $1 AND type = 'run.stuck' AND agent_id = $2 AND subject = $3"
+    " AND open = 1");
+DB_QUERY(forget_later,
+    "DELETE FROM stuck_later WHERE tenant_id = $1 AND due_at < $2 AND NOT EXISTS"
+    " (SELECT 1 FROM runs r WHERE r.tenant_id = stuck_later.tenant_id"
+    " AND r.run_no = stuck_later.run_no)");
 
 /* CROSS and LATERAL fix the join order: from deleted runs to their events, whatever the table
  * statistics say. */
@@ -98,9 +93,7 @@ static const struct db_query delete_extents = {
     .sqlite = "DELETE FROM run_extents"
               " WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)",
 };
-static const struct db_query delete_gone = {
-    .sql = "DELETE FROM gone_runs WHERE tenant_id = $1",
-};
+DB_QUERY(delete_gone, "DELETE FROM gone_runs WHERE tenant_id = $1");
 
 #define OLDEST_BUSINESS                                                                            \
     "SELECT run_no FROM business_runs WHERE tenant_id = $1 AND timestamp < $2"                     \
@@ -124,9 +117,7 @@ static const struct db_query delete_breakdowns = {
     .sqlite = DELETE_BREAKDOWNS BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_SQLITE),
     .postgres = DELETE_BREAKDOWNS BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_POSTGRES),
 };
-static const struct db_query delete_business_run = {
-    .sql = "DELETE FROM business_runs WHERE tenant_id = $1 AND run_no = $2",
-};
+DB_QUERY(delete_business_run, "DELETE FROM business_runs WHERE tenant_id = $1 AND run_no = $2");
 
 const struct db_query expiry_delete_llm = {
     .sqlite = "DELETE FROM llm_usage WHERE tenant_id = $1"

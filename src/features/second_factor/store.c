@@ -5,41 +5,25 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-static const struct db_query select_factor = {
-    .sql = "SELECT user_id, sealed, active, used_step, created_at, confirmed_at FROM user_factors"
-           " WHERE user_id = $1",
-};
-static const struct db_query begin_factor = {
-    .sql = "INSERT INTO user_factors (user_id, sealed, active, used_step, created_at, confirmed_at)"
-           " VALUES ($1, $2, 0, 0, $3, NULL) ON CONFLICT (user_id) DO UPDATE"
-           " SET sealed = excluded.sealed, created_at = excluded.created_at"
-           " WHERE user_factors.active = 0",
-};
-static const struct db_query confirm_factor = {
-    .sql = "UPDATE user_factors SET active = 1, used_step = $2, confirmed_at = $3"
-           " WHERE user_id = $1 AND active = 0",
-};
-static const struct db_query use_factor = {
-    .sql = "UPDATE user_factors SET used_step = $2 WHERE user_id = $1 AND used_step < $2",
-};
-static const struct db_query delete_factor = {
-    .sql = "DELETE FROM user_factors WHERE user_id = $1",
-};
-static const struct db_query delete_codes = {
-    .sql = "DELETE FROM recovery_codes WHERE user_id = $1",
-};
-static const struct db_query insert_code = {
-    .sql = "INSERT INTO recovery_codes (user_id, digest) VALUES ($1, $2)",
-};
-static const struct db_query count_codes = {
-    .sql = "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1",
-};
-static const struct db_query find_code = {
-    .sql = "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND digest = $2",
-};
-static const struct db_query use_code = {
-    .sql = "DELETE FROM recovery_codes WHERE user_id = $1 AND digest = $2",
-};
+DB_QUERY(select_factor,
+    "SELECT user_id, sealed, active, used_step, created_at, confirmed_at FROM user_factors"
+    " WHERE user_id = $1");
+DB_QUERY(begin_factor,
+    "INSERT INTO user_factors (user_id, sealed, active, used_step, created_at, confirmed_at)"
+    " VALUES ($1, $2, 0, 0, $3, NULL) ON CONFLICT (user_id) DO UPDATE"
+    " SET sealed = excluded.sealed, created_at = excluded.created_at"
+    " WHERE user_factors.active = 0");
+DB_QUERY(confirm_factor,
+    "UPDATE user_factors SET active = 1, used_step = $2, confirmed_at = $3"
+    " WHERE user_id = $1 AND active = 0");
+DB_QUERY(use_factor,
+    "UPDATE user_factors SET used_step = $2 WHERE user_id = $1 AND used_step < $2");
+DB_QUERY(delete_factor, "DELETE FROM user_factors WHERE user_id = $1");
+DB_QUERY(delete_codes, "DELETE FROM recovery_codes WHERE user_id = $1");
+DB_QUERY(insert_code, "INSERT INTO recovery_codes (user_id, digest) VALUES ($1, $2)");
+DB_QUERY(count_codes, "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1");
+DB_QUERY(find_code, "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND digest = $2");
+DB_QUERY(use_code, "DELETE FROM recovery_codes WHERE user_id = $1 AND digest = $2");
 /* clang-format on */
 
 static struct db_value digest_value(const struct sha256 *digest)

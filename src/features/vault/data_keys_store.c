@@ -14,14 +14,9 @@ SHAPE_BEGIN(data_key_row)
 ROW_END(data_key_row);
 #undef OWNER
 
-static const struct db_query select_newest = {
-    .row = &data_key_row,
-    .sql = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1",
-};
-static const struct db_query select_version = {
-    .row = &data_key_row,
-    .sql = SELECT_KEYS " WHERE tenant_id = $1 AND version = $2",
-};
+DB_ROWS_QUERY(select_newest, data_key_row,
+    SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1");
+DB_ROWS_QUERY(select_version, data_key_row, SELECT_KEYS " WHERE tenant_id = $1 AND version = $2");
 static const struct db_query use_newest = {
     .row = &data_key_row,
     .sqlite = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1",
@@ -32,47 +27,30 @@ static const struct db_query lock_platform = {
     .sqlite = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1",
     .postgres = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1 FOR UPDATE",
 };
-static const struct db_query select_all = {
-    .row = &data_key_row,
-    .sql = SELECT_KEYS " ORDER BY tenant_id, version",
-};
-static const struct db_query insert_key = {
-    .sql = "INSERT INTO data_keys (tenant_id, version, wrapped, created_at)"
-           " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, version) DO NOTHING",
-};
-static const struct db_query update_key = {
-    .sql = "UPDATE data_keys SET wrapped = $3 WHERE tenant_id = $1 AND version = $2",
-};
+DB_ROWS_QUERY(select_all, data_key_row, SELECT_KEYS " ORDER BY tenant_id, version");
+DB_QUERY(insert_key,
+    "INSERT INTO data_keys (tenant_id, version, wrapped, created_at)"
+    " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, version) DO NOTHING");
+DB_QUERY(update_key, "UPDATE data_keys SET wrapped = $3 WHERE tenant_id = $1 AND version = $2");
 #define SELECT_TENANTS "SELECT tenant_id, MAX(version) AS version FROM data_keys WHERE tenant_id > "
 #define BY_TENANT      " GROUP BY tenant_id"
-static const struct db_query select_after = {
-    .row = &data_key_row,
-    .sql = SELECT_TENANTS "$1" BY_TENANT " ORDER BY tenant_id LIMIT $2",
-};
-static const struct db_query select_superseded = {
-    .row = &data_key_row,
-    .sql = SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at IS NULL THEN 1 ELSE 0 END) > 1"
-           " ORDER BY tenant_id LIMIT $1",
-};
-static const struct db_query select_retired = {
-    .row = &data_key_row,
-    .sql = SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at <= $1 OR retired_at > $2"
-           " THEN 1 ELSE 0 END) > 0 ORDER BY tenant_id LIMIT $3",
-};
-static const struct db_query any_retired = {
-    .sql = "SELECT COUNT(*) FROM data_keys WHERE retired_at IS NOT NULL",
-};
-static const struct db_query retire_older = {
-    .sql = "UPDATE data_keys SET retired_at = $3 WHERE tenant_id = $1 AND version < $2",
-};
+DB_ROWS_QUERY(select_after, data_key_row,
+    SELECT_TENANTS "$1" BY_TENANT " ORDER BY tenant_id LIMIT $2");
+DB_ROWS_QUERY(select_superseded, data_key_row,
+    SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at IS NULL THEN 1 ELSE 0 END) > 1"
+    " ORDER BY tenant_id LIMIT $1");
+DB_ROWS_QUERY(select_retired, data_key_row,
+    SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at <= $1 OR retired_at > $2"
+    " THEN 1 ELSE 0 END) > 0 ORDER BY tenant_id LIMIT $3");
+DB_QUERY(any_retired, "SELECT COUNT(*) FROM data_keys WHERE retired_at IS NOT NULL");
+DB_QUERY(retire_older,
+    "UPDATE data_keys SET retired_at = $3 WHERE tenant_id = $1 AND version < $2");
 static const struct db_query lock_older = {
     .row = &data_key_row,
     .sqlite = SELECT_KEYS " WHERE tenant_id = $1 AND version < $2",
     .postgres = SELECT_KEYS " WHERE tenant_id = $1 AND version < $2 FOR UPDATE",
 };
-static const struct db_query delete_older = {
-    .sql = "DELETE FROM data_keys WHERE tenant_id = $1 AND version < $2",
-};
+DB_QUERY(delete_older, "DELETE FROM data_keys WHERE tenant_id = $1 AND version < $2");
 /* clang-format on */
 
 int store_data_key(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,

@@ -16,27 +16,20 @@ SHAPE_BEGIN(secret_row)
 ROW_END(secret_row);
 #undef OWNER
 
-static const struct db_query select_secret = {
-    .row = &secret_row,
-    .sql = "SELECT " COLUMNS ", sealed FROM secrets WHERE tenant_id = $1 AND name = $2",
-};
+DB_ROWS_QUERY(select_secret, secret_row,
+    "SELECT " COLUMNS ", sealed FROM secrets WHERE tenant_id = $1 AND name = $2");
 static const struct db_query select_secrets = {
     .row = &secret_shape,
     .sqlite = "SELECT " COLUMNS " FROM secrets WHERE tenant_id = $1 ORDER BY name",
     .postgres = "SELECT " COLUMNS " FROM secrets WHERE tenant_id = $1 ORDER BY name COLLATE \"C\"",
 };
-static const struct db_query put_secret = {
-    .sql = "INSERT INTO secrets (tenant_id, name, shared, version, sealed, created_at, updated_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (tenant_id, name) DO UPDATE SET"
-           " shared = excluded.shared, version = excluded.version, sealed = excluded.sealed,"
-           " updated_at = excluded.updated_at WHERE secrets.version = excluded.version - 1",
-};
-static const struct db_query count_secrets = {
-    .sql = "SELECT COUNT(*) FROM secrets WHERE tenant_id = $1",
-};
-static const struct db_query delete_secret = {
-    .sql = "DELETE FROM secrets WHERE tenant_id = $1 AND name = $2",
-};
+DB_QUERY(put_secret,
+    "INSERT INTO secrets (tenant_id, name, shared, version, sealed, created_at, updated_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (tenant_id, name) DO UPDATE SET"
+    " shared = excluded.shared, version = excluded.version, sealed = excluded.sealed,"
+    " updated_at = excluded.updated_at WHERE secrets.version = excluded.version - 1");
+DB_QUERY(count_secrets, "SELECT COUNT(*) FROM secrets WHERE tenant_id = $1");
+DB_QUERY(delete_secret, "DELETE FROM secrets WHERE tenant_id = $1 AND name = $2");
 const struct sealed_table secrets_sealed = {
     .kind = SECRET_KIND,
     .stale = { .row = &sealed_row,

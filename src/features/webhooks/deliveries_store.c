@@ -42,10 +42,9 @@ SHAPE_BEGIN(due_webhook)
 ROW_END(due_webhook);
 #undef OWNER
 
-static const struct db_query insert_message = {
-    .sql = "INSERT INTO messages (tenant_id, message_id, type, created_at, data, pending)"
-           " VALUES ($1, $2, $3, $4, $5, 1)",
-};
+DB_QUERY(insert_message,
+    "INSERT INTO messages (tenant_id, message_id, type, created_at, data, pending)"
+    " VALUES ($1, $2, $3, $4, $5, 1)");
 /* The same for many, each of which would be a round trip. */
 static const struct db_query insert_messages = {
     .postgres = "INSERT INTO messages (tenant_id, message_id, type, created_at, data, pending)"
@@ -53,10 +52,9 @@ static const struct db_query insert_messages = {
                 " $5::text[]) AS x(id, type, at, data)",
     .citus = "SELECT 1", /* one by one there */
 };
-static const struct db_query next_pending_tenant = {
-    .sql = "SELECT tenant_id FROM messages WHERE pending = 1 AND tenant_id > $1"
-           " ORDER BY tenant_id, created_at, message_id LIMIT 1",
-};
+DB_QUERY(next_pending_tenant,
+    "SELECT tenant_id FROM messages WHERE pending = 1 AND tenant_id > $1"
+    " ORDER BY tenant_id, created_at, message_id LIMIT 1");
 #define OLDEST_PENDING                                                                             \
     "SELECT tenant_id, message_id, type, created_at FROM messages WHERE pending = 1"               \
     " AND tenant_id = $1 ORDER BY tenant_id, created_at, message_id LIMIT $2"
@@ -65,13 +63,10 @@ static const struct db_query select_pending = {
     .sqlite = OLDEST_PENDING,
     .postgres = OLDEST_PENDING " FOR UPDATE SKIP LOCKED",
 };
-static const struct db_query end_pending = {
-    .sql = "UPDATE messages SET pending = 0 WHERE tenant_id = $1 AND message_id = $2",
-};
-static const struct db_query insert_delivery = {
-    .sql = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
-           " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)",
-};
+DB_QUERY(end_pending, "UPDATE messages SET pending = 0 WHERE tenant_id = $1 AND message_id = $2");
+DB_QUERY(insert_delivery,
+    "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
+    " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)");
 static const struct db_query insert_deliveries = {
     .postgres = "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
                 " state, attempts, next_at) SELECT CAST($1 AS BIGINT), id, webhook, message, at, 0, 0, next"
@@ -79,31 +74,25 @@ static const struct db_query insert_deliveries = {
                 " AS x(id, webhook, message, at, next)",
     .citus = "SELECT 1", /* one by one there */
 };
-static const struct db_query count_waiting = {
-    .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE tenant_id = $1"
-           " AND next_at IS NOT NULL LIMIT $2) w",
-};
+DB_QUERY(count_waiting,
+    "SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE tenant_id = $1"
+    " AND next_at IS NOT NULL LIMIT $2) w");
 /* Reads at most $2 rows by the index on next_at: later deliveries are not read. */
-static const struct db_query select_due = {
-    .row = &due_webhook,
-    .sql = "SELECT tenant_id, webhook_id, COUNT(*) AS deliveries FROM (SELECT tenant_id, webhook_id, next_at"
-           " FROM deliveries WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT $2)"
-           " d GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at)",
-};
+DB_ROWS_QUERY(select_due, due_webhook,
+    "SELECT tenant_id, webhook_id, COUNT(*) AS deliveries FROM (SELECT tenant_id, webhook_id, next_at"
+    " FROM deliveries WHERE next_at IS NOT NULL AND next_at <= $1 ORDER BY next_at LIMIT $2)"
+    " d GROUP BY tenant_id, webhook_id ORDER BY MIN(next_at)");
 /* When many deliveries are due: one index lookup per webhook, so that a long queue hides no other
  * webhook. */
-static const struct db_query select_due_of_all = {
-    .row = &due_webhook,
-    .sql = "SELECT tenant_id, webhook_id FROM (SELECT w.tenant_id, w.webhook_id,"
-           " (SELECT MIN(d.next_at) FROM deliveries d WHERE d.tenant_id = w.tenant_id"
-           " AND d.webhook_id = w.webhook_id AND d.next_at IS NOT NULL) AS first_at"
-           " FROM webhooks w) q WHERE first_at <= $1 ORDER BY first_at LIMIT $2",
-};
-static const struct db_query release_planned = {
-    .sql = "UPDATE deliveries SET next_at = $1 WHERE next_at IS NOT NULL"
-           " AND ((COALESCE(last_at, created_at) > $2 AND next_at >= COALESCE(last_at, created_at))"
-           " OR next_at > $3)",
-};
+DB_ROWS_QUERY(select_due_of_all, due_webhook,
+    "SELECT tenant_id, webhook_id FROM (SELECT w.tenant_id, w.webhook_id,"
+    " (SELECT MIN(d.next_at) FROM deliveries d WHERE d.tenant_id = w.tenant_id"
+    " AND d.webhook_id = w.webhook_id AND d.next_at IS NOT NULL) AS first_at"
+    " FROM webhooks w) q WHERE first_at <= $1 ORDER BY first_at LIMIT $2");
+DB_QUERY(release_planned,
+    "UPDATE deliveries SET next_at = $1 WHERE next_at IS NOT NULL"
+    " AND ((COALESCE(last_at, created_at) > $2 AND next_at >= COALESCE(last_at, created_at))"
+    " OR next_at > $3)");
 #define OLDEST_DUE                                                                                 \
     "SELECT delivery_id FROM deliveries WHERE tenant_id = $2 AND webhook_id = $3"                  \
     " AND next_at IS NOT NULL AND next_at <= $4 ORDER BY next_at, delivery_id LIMIT 1"
@@ -113,27 +102,21 @@ static const struct db_query claim_due = {
     .postgres = "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2"
                 " AND delivery_id = (" OLDEST_DUE " FOR UPDATE SKIP LOCKED) RETURNING delivery_id",
 };
-static const struct db_query select_delivery = {
-    .row = &delivery_row,
-    .sql = "SELECT d.tenant_id, d.webhook_id, m.tenant_id AS message_tenant_id,"
-           " m.created_at AS message_created_at, m.data, " ANSWER_COLUMNS WITH_MESSAGE
-           " WHERE d.tenant_id = $1 AND d.delivery_id = $2",
-};
-static const struct db_query update_delivery = {
-    .sql = "UPDATE deliveries SET state = $3, next_at = $4, last_at = $5, last_status = $6,"
-           " last_ms = $7, last_error = $8 WHERE tenant_id = $1 AND delivery_id = $2"
-           " AND (next_at = $9 OR CAST($10 AS BIGINT) = 1)",
-};
-static const struct db_query retry = {
-    .sql = "UPDATE deliveries SET state = 0, attempts = 0, next_at = $4"
-           " WHERE tenant_id = $1 AND webhook_id = $2 AND delivery_id = $3",
-};
-static const struct db_query select_log = {
-    .row = &delivery_shape,
-    .sql = "SELECT m.data AS message, " ANSWER_COLUMNS WITH_MESSAGE
-           " WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.delivery_id < $3"
-           " AND (CAST($4 AS BIGINT) < 0 OR d.state = $4) ORDER BY d.delivery_id DESC LIMIT $5",
-};
+DB_ROWS_QUERY(select_delivery, delivery_row,
+    "SELECT d.tenant_id, d.webhook_id, m.tenant_id AS message_tenant_id,"
+    " m.created_at AS message_created_at, m.data, " ANSWER_COLUMNS WITH_MESSAGE
+    " WHERE d.tenant_id = $1 AND d.delivery_id = $2");
+DB_QUERY(update_delivery,
+    "UPDATE deliveries SET state = $3, next_at = $4, last_at = $5, last_status = $6,"
+    " last_ms = $7, last_error = $8 WHERE tenant_id = $1 AND delivery_id = $2"
+    " AND (next_at = $9 OR CAST($10 AS BIGINT) = 1)");
+DB_QUERY(retry,
+    "UPDATE deliveries SET state = 0, attempts = 0, next_at = $4"
+    " WHERE tenant_id = $1 AND webhook_id = $2 AND delivery_id = $3");
+DB_ROWS_QUERY(select_log, delivery_shape,
+    "SELECT m.data AS message, " ANSWER_COLUMNS WITH_MESSAGE
+    " WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.delivery_id < $3"
+    " AND (CAST($4 AS BIGINT) < 0 OR d.state = $4) ORDER BY d.delivery_id DESC LIMIT $5");
 /* With tenant_id first in the pair, SQLite would look the rows up by it alone, and so read all of
  * a tenant. PostgreSQL looks at next_at again when a retry has changed the row meanwhile. */
 const struct db_query forget_deliveries_query = {
@@ -145,27 +128,21 @@ const struct db_query forget_messages_query = {
            " FROM messages m WHERE m.created_at < $1 AND m.pending = 0 AND NOT EXISTS (SELECT 1 FROM deliveries d"
            " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
 };
-static const struct db_query select_webhooks_after = {
-    .row = &due_webhook,
-    .sql = "SELECT tenant_id, webhook_id, removed FROM webhooks WHERE (tenant_id, webhook_id) > ($1, $2)"
-           " ORDER BY tenant_id, webhook_id LIMIT $3",
-};
-static const struct db_query select_oldest_kept = {
-    .sql = "SELECT delivery_id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2"
-           " ORDER BY delivery_id DESC LIMIT 1 OFFSET $3",
-};
+DB_ROWS_QUERY(select_webhooks_after, due_webhook,
+    "SELECT tenant_id, webhook_id, removed FROM webhooks WHERE (tenant_id, webhook_id) > ($1, $2)"
+    " ORDER BY tenant_id, webhook_id LIMIT $3");
+DB_QUERY(select_oldest_kept,
+    "SELECT delivery_id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2"
+    " ORDER BY delivery_id DESC LIMIT 1 OFFSET $3");
 /* Ids grow with time. */
-static const struct db_query select_oldest = {
-    .row = &delivery_row,
-    .sql = "SELECT delivery_id, message_id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2"
-           " AND delivery_id < $3 AND (next_at IS NULL OR CAST($4 AS BIGINT) = 1)"
-           " ORDER BY delivery_id LIMIT $5",
-};
+DB_ROWS_QUERY(select_oldest, delivery_row,
+    "SELECT delivery_id, message_id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2"
+    " AND delivery_id < $3 AND (next_at IS NULL OR CAST($4 AS BIGINT) = 1)"
+    " ORDER BY delivery_id LIMIT $5");
 /* Since they were found, one may have been retried, and then it waits again. */
 #define STILL_FINISHED " AND (next_at IS NULL OR CAST($3 AS BIGINT) = 1)"
-static const struct db_query delete_delivery = {
-    .sql = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = $2" STILL_FINISHED,
-};
+DB_QUERY(delete_delivery,
+    "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = $2" STILL_FINISHED);
 static const struct db_query delete_deliveries = {
     .postgres = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = ANY($2::text[])" STILL_FINISHED,
     .citus = "SELECT 1", /* one by one there */
@@ -174,9 +151,7 @@ static const struct db_query delete_deliveries = {
 #define UNSENT                                                                                     \
     " AND pending = 0 AND (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries d WHERE d.tenant_id = $1" \
     " AND d.message_id = messages.message_id LIMIT 1) l) = 0"
-static const struct db_query delete_message = {
-    .sql = "DELETE FROM messages WHERE tenant_id = $1 AND message_id = $2" UNSENT,
-};
+DB_QUERY(delete_message, "DELETE FROM messages WHERE tenant_id = $1 AND message_id = $2" UNSENT);
 static const struct db_query delete_messages = {
     .postgres = "DELETE FROM messages WHERE tenant_id = $1 AND message_id = ANY($2::text[])" UNSENT,
     .citus = "SELECT 1", /* one by one there */

@@ -25,32 +25,20 @@ ROW_END(webhook_row);
     " ELSE '[\"' || replace(types, ',', '\",\"') || '\"]' END AS types, label, enabled,"           \
     " created_at FROM webhooks WHERE tenant_id = $1 AND removed = 0"
 
-static const struct db_query add_webhook = {
-    .sql = "INSERT INTO webhooks (" WEBHOOK_COLUMNS ")"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-};
-static const struct db_query set_webhook = {
-    .sql = "UPDATE webhooks SET url = $3, types = $4, label = $5, enabled = $6, secret = $7,"
-           " old_secret = $8, old_until = $9 WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0",
-};
-static const struct db_query select_webhook = {
-    .row = &webhook_row,
-    .sql = "SELECT " WEBHOOK_COLUMNS ", (SELECT t.slug FROM tenants t WHERE t.tenant_id = $1)"
-           " AS workspace FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0",
-};
-static const struct db_query select_answer = {
-    .row = &webhook_shape,
-    .sql = SELECT_ANSWERS " AND webhook_id = $2",
-};
-static const struct db_query select_answers = {
-    .row = &webhook_shape,
-    .sql = SELECT_ANSWERS " ORDER BY created_at, webhook_id",
-};
-static const struct db_query select_webhooks = {
-    .row = &webhook_row,
-    .sql = "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
-           " AND removed = 0 ORDER BY created_at, webhook_id",
-};
+DB_QUERY(add_webhook,
+    "INSERT INTO webhooks (" WEBHOOK_COLUMNS ")"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+DB_QUERY(set_webhook,
+    "UPDATE webhooks SET url = $3, types = $4, label = $5, enabled = $6, secret = $7,"
+    " old_secret = $8, old_until = $9 WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0");
+DB_ROWS_QUERY(select_webhook, webhook_row,
+    "SELECT " WEBHOOK_COLUMNS ", (SELECT t.slug FROM tenants t WHERE t.tenant_id = $1)"
+    " AS workspace FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0");
+DB_ROWS_QUERY(select_answer, webhook_shape, SELECT_ANSWERS " AND webhook_id = $2");
+DB_ROWS_QUERY(select_answers, webhook_shape, SELECT_ANSWERS " ORDER BY created_at, webhook_id");
+DB_ROWS_QUERY(select_webhooks, webhook_row,
+    "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
+    " AND removed = 0 ORDER BY created_at, webhook_id");
 #define SEALED_COLUMN(column)                                                                      \
     {                                                                                              \
         .kind = WEBHOOK_KIND,                                                                      \
@@ -74,20 +62,15 @@ const struct db_query webhook_use_query = {
     .sqlite = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries INDEXED BY deliveries_log" USE_OF_WEBHOOK,
     .postgres = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries" USE_OF_WEBHOOK,
 };
-static const struct db_query delete_webhook = {
-    .sql = "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2",
-};
-static const struct db_query mark_removed = {
-    .sql = "UPDATE webhooks SET enabled = 0, removed = 1 WHERE tenant_id = $1 AND webhook_id = $2"
-           " AND removed = 0",
-};
-static const struct db_query disable_webhook = {
-    .sql = "UPDATE webhooks SET enabled = 0 WHERE tenant_id = $1 AND webhook_id = $2",
-};
-static const struct db_query give_up_waiting = {
-    .sql = "UPDATE deliveries SET state = 2, next_at = NULL, last_error = 'the webhook was switched off'"
-           " WHERE tenant_id = $1 AND webhook_id = $2 AND next_at IS NOT NULL",
-};
+DB_QUERY(delete_webhook, "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2");
+DB_QUERY(mark_removed,
+    "UPDATE webhooks SET enabled = 0, removed = 1 WHERE tenant_id = $1 AND webhook_id = $2"
+    " AND removed = 0");
+DB_QUERY(disable_webhook,
+    "UPDATE webhooks SET enabled = 0 WHERE tenant_id = $1 AND webhook_id = $2");
+DB_QUERY(give_up_waiting,
+    "UPDATE deliveries SET state = 2, next_at = NULL, last_error = 'the webhook was switched off'"
+    " WHERE tenant_id = $1 AND webhook_id = $2 AND next_at IS NOT NULL");
 /* clang-format on */
 
 int store_webhook_add(struct db *db, const struct webhook_row *row, struct error *err)

@@ -16,30 +16,20 @@ SHAPE_BEGIN(identity_row)
 ROW_END(identity_row);
 #undef OWNER
 
-static const struct db_query select_identity = {
-    .row = &identity_row,
-    .sql = SELECT_IDENTITY " WHERE i.issuer = $1 AND i.subject = $2",
-};
-static const struct db_query select_identities = {
-    .row = &identity_row,
-    .sql = SELECT_IDENTITY " WHERE i.user_id = $1 ORDER BY i.created_at, i.issuer, i.subject",
-};
-static const struct db_query select_idle = {
-    .row = &identity_row,
-    .sql = "SELECT DISTINCT i.user_id, u.email FROM user_identities i"
-           " JOIN users u ON u.user_id = i.user_id JOIN personal_tokens t ON t.user_id = i.user_id"
-           " WHERE COALESCE(u.last_login_at, u.created_at) < $1 ORDER BY i.user_id LIMIT $2",
-};
-static const struct db_query insert_identity = {
-    .sql = "INSERT INTO user_identities (issuer, subject, user_id, created_at, last_login_at)"
-           " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (issuer, subject) DO NOTHING",
-};
-static const struct db_query update_identity = {
-    .sql = "UPDATE user_identities SET last_login_at = $3 WHERE issuer = $1 AND subject = $2",
-};
-static const struct db_query delete_identities = {
-    .sql = "DELETE FROM user_identities WHERE user_id = $1",
-};
+DB_ROWS_QUERY(select_identity, identity_row,
+    SELECT_IDENTITY " WHERE i.issuer = $1 AND i.subject = $2");
+DB_ROWS_QUERY(select_identities, identity_row,
+    SELECT_IDENTITY " WHERE i.user_id = $1 ORDER BY i.created_at, i.issuer, i.subject");
+DB_ROWS_QUERY(select_idle, identity_row,
+    "SELECT DISTINCT i.user_id, u.email FROM user_identities i"
+    " JOIN users u ON u.user_id = i.user_id JOIN personal_tokens t ON t.user_id = i.user_id"
+    " WHERE COALESCE(u.last_login_at, u.created_at) < $1 ORDER BY i.user_id LIMIT $2");
+DB_QUERY(insert_identity,
+    "INSERT INTO user_identities (issuer, subject, user_id, created_at, last_login_at)"
+    " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (issuer, subject) DO NOTHING");
+DB_QUERY(update_identity,
+    "UPDATE user_identities SET last_login_at = $3 WHERE issuer = $1 AND subject = $2");
+DB_QUERY(delete_identities, "DELETE FROM user_identities WHERE user_id = $1");
 /* clang-format on */
 
 int store_identity(struct db *db, struct str issuer, struct str subject, struct arena *arena,

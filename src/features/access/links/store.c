@@ -22,78 +22,52 @@ SHAPE_BEGIN(link_row_shape)
 ROW_END(link_row_shape);
 #undef OWNER
 
-static const struct db_query insert_link = {
-    .sql = "INSERT INTO user_links (" LINK_COLUMNS ", digest)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-};
-static const struct db_query insert_role = {
-    .sql = "INSERT INTO user_link_roles (tenant_id, link_id, role) VALUES ($1, $2, $3)"
-           " ON CONFLICT (tenant_id, link_id) DO UPDATE SET role = excluded.role",
-};
-static const struct db_query find_link = {
-    .row = &link_row_shape,
-    .sql = "SELECT " LINK_COLUMNS " FROM user_links WHERE digest = $1",
-};
-static const struct db_query use_link = {
-    .sql = "UPDATE user_links SET state = 1 WHERE link_id = $1 AND state = 0 AND expires_at > $2",
-};
-static const struct db_query count_open = {
-    .sql = "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND kind = $2 AND state = 0"
-           " AND expires_at > $3 AND made_by <> email",
-};
-static const struct db_query count_since = {
-    .sql = "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND created_at > $2"
-           " AND made_by <> email",
-};
-static const struct db_query count_asked = {
-    .sql = "SELECT COUNT(*) FROM user_links WHERE email = $1 AND created_at > $2 AND kind = 1"
-           " AND made_by = email",
-};
-static const struct db_query count_all_asked = {
-    .sql = "SELECT COUNT(*) FROM user_links WHERE created_at > $1 AND kind = 1 AND made_by = email",
-};
-static const struct db_query select_invitations = {
-    .row = &link_row_shape,
-    .sql = "SELECT " LINK_COLUMNS " FROM user_links WHERE tenant_id = $1 AND kind = 0"
-           " AND state = 0 AND expires_at > $2 ORDER BY created_at DESC, link_id",
-};
-static const struct db_query select_roles = {
-    .row = &tenant_membership_shape,
-    .sql = "SELECT t.slug, t.name, r.role FROM user_link_roles r"
-           " JOIN tenants t ON t.tenant_id = r.tenant_id"
-           " WHERE r.link_id = $1 AND t.deleted_at IS NULL ORDER BY t.slug",
-};
-static const struct db_query revoke_invitation = {
-    .sql = "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND link_id = $2 AND kind = 0"
-           " AND state = 0",
-};
-static const struct db_query replace_invitations = {
-    .sql = "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND email = $2 AND kind = 0"
-           " AND state = 0",
-};
-static const struct db_query end_resets = {
-    .sql = "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0",
-};
-static const struct db_query end_invitations = {
-    .sql = "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 0 AND state = 0",
-};
-static const struct db_query end_of_maker = {
-    .sql = "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
-           " AND (tenant_id = $2 OR $2 = 0)",
-};
-static const struct db_query delete_roles_of_tenant = {
-    .sql = "DELETE FROM user_link_roles WHERE tenant_id = $1",
-};
-static const struct db_query delete_of_tenant = {
-    .sql = "DELETE FROM user_links WHERE tenant_id = $1",
-};
-static const struct db_query prune_roles = {
-    .sql = "DELETE FROM user_link_roles WHERE link_id IN"
-           " (SELECT link_id FROM user_links WHERE created_at < $1)",
-};
-static const struct db_query prune_links = {
-    .sql = "DELETE FROM user_links WHERE created_at < $1",
-};
+DB_QUERY(insert_link,
+    "INSERT INTO user_links (" LINK_COLUMNS ", digest)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+DB_QUERY(insert_role,
+    "INSERT INTO user_link_roles (tenant_id, link_id, role) VALUES ($1, $2, $3)"
+    " ON CONFLICT (tenant_id, link_id) DO UPDATE SET role = excluded.role");
+DB_ROWS_QUERY(find_link, link_row_shape,
+    "SELECT " LINK_COLUMNS " FROM user_links WHERE digest = $1");
+DB_QUERY(use_link,
+    "UPDATE user_links SET state = 1 WHERE link_id = $1 AND state = 0 AND expires_at > $2");
+DB_QUERY(count_open,
+    "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND kind = $2 AND state = 0"
+    " AND expires_at > $3 AND made_by <> email");
+DB_QUERY(count_since,
+    "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND created_at > $2"
+    " AND made_by <> email");
+DB_QUERY(count_asked,
+    "SELECT COUNT(*) FROM user_links WHERE email = $1 AND created_at > $2 AND kind = 1"
+    " AND made_by = email");
+DB_QUERY(count_all_asked,
+    "SELECT COUNT(*) FROM user_links WHERE created_at > $1 AND kind = 1 AND made_by = email");
+DB_ROWS_QUERY(select_invitations, link_row_shape,
+    "SELECT " LINK_COLUMNS " FROM user_links WHERE tenant_id = $1 AND kind = 0"
+    " AND state = 0 AND expires_at > $2 ORDER BY created_at DESC, link_id");
+DB_ROWS_QUERY(select_roles, tenant_membership_shape,
+    "SELECT t.slug, t.name, r.role FROM user_link_roles r"
+    " JOIN tenants t ON t.tenant_id = r.tenant_id"
+    " WHERE r.link_id = $1 AND t.deleted_at IS NULL ORDER BY t.slug");
+DB_QUERY(revoke_invitation,
+    "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND link_id = $2 AND kind = 0"
+    " AND state = 0");
+DB_QUERY(replace_invitations,
+    "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND email = $2 AND kind = 0"
+    " AND state = 0");
+DB_QUERY(end_resets, "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0");
+DB_QUERY(end_invitations,
+    "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 0 AND state = 0");
+DB_QUERY(end_of_maker,
+    "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
+    " AND (tenant_id = $2 OR $2 = 0)");
+DB_QUERY(delete_roles_of_tenant, "DELETE FROM user_link_roles WHERE tenant_id = $1");
+DB_QUERY(delete_of_tenant, "DELETE FROM user_links WHERE tenant_id = $1");
+DB_QUERY(prune_roles,
+    "DELETE FROM user_link_roles WHERE link_id IN"
+    " (SELECT link_id FROM user_links WHERE created_at < $1)");
+DB_QUERY(prune_links, "DELETE FROM user_links WHERE created_at < $1");
 /* clang-format on */
 
 static struct db_value digest_value(const struct sha256 *digest)

@@ -8,9 +8,8 @@
 #include "db/postgres/array.h"
 
 /* clang-format off */
-static const struct db_query select_recent = {
-    .sql = "SELECT name, node, counts FROM rate_windows WHERE saved_at > $1 ORDER BY name, node",
-};
+DB_QUERY(select_recent,
+    "SELECT name, node, counts FROM rate_windows WHERE saved_at > $1 ORDER BY name, node");
 /* A window that was idle everywhere has no row to lock: its name is locked first, so that each
  * process sees what the one before it let through. In one order, by what is locked. An advisory lock
  * is one server's: with Citus that of the server that has the windows, whichever a node uses. */
@@ -36,22 +35,13 @@ static const struct db_query save_windows = {
     .postgres = SAVE "SELECT n, o, c, CAST($4 AS BIGINT) FROM"
                 " unnest($1::text[], $2::text[], $3::text[]) AS x(n, o, c) ORDER BY n" SAVED,
 };
-static const struct db_query prune_windows = {
-    .sql = "DELETE FROM rate_windows WHERE saved_at < $1",
-};
-static const struct db_query prune_nodes = {
-    .sql = "DELETE FROM nodes WHERE seen_at < $1",
-};
-static const struct db_query save_node = {
-    .sql = "INSERT INTO nodes (node, seen_at) VALUES ($1, $2)"
-           " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at",
-};
-static const struct db_query count_nodes = {
-    .sql = "SELECT COUNT(*) FROM nodes WHERE seen_at > $1 AND seen_at < $2",
-};
-static const struct db_query delete_node = {
-    .sql = "DELETE FROM nodes WHERE node = $1",
-};
+DB_QUERY(prune_windows, "DELETE FROM rate_windows WHERE saved_at < $1");
+DB_QUERY(prune_nodes, "DELETE FROM nodes WHERE seen_at < $1");
+DB_QUERY(save_node,
+    "INSERT INTO nodes (node, seen_at) VALUES ($1, $2)"
+    " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at");
+DB_QUERY(count_nodes, "SELECT COUNT(*) FROM nodes WHERE seen_at > $1 AND seen_at < $2");
+DB_QUERY(delete_node, "DELETE FROM nodes WHERE node = $1");
 /* clang-format on */
 
 static bool read_row(void *ctx, const struct db_row *row)

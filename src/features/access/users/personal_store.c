@@ -8,31 +8,20 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-static const struct db_query insert_token = {
-    .sql = "INSERT INTO personal_tokens (token_id, digest, user_id, name, role, created_at, expires_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7)",
-};
-static const struct db_query delete_token = {
-    .sql = "DELETE FROM personal_tokens WHERE user_id = $1 AND token_id = $2",
-};
-static const struct db_query delete_before = {
-    .sql = "DELETE FROM personal_tokens WHERE user_id = $1 AND expires_at < $2",
-};
-static const struct db_query count_tokens = {
-    .sql = "SELECT COUNT(*) FROM personal_tokens WHERE user_id = $1",
-};
-static const struct db_query select_of_user = {
-    .row = &personal_token_shape,
-    .sql = "SELECT token_id, name, role, created_at, expires_at FROM personal_tokens"
-           " WHERE user_id = $1 ORDER BY created_at, token_id",
-};
-static const struct db_query select_all = {
-    .sql = "SELECT token_id, digest, user_id, role, created_at, expires_at FROM personal_tokens",
-};
-static const struct db_query select_rows_of = {
-    .sql = "SELECT token_id, digest, user_id, role, created_at, expires_at FROM personal_tokens"
-           " WHERE user_id = $1",
-};
+DB_QUERY(insert_token,
+    "INSERT INTO personal_tokens (token_id, digest, user_id, name, role, created_at, expires_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)");
+DB_QUERY(delete_token, "DELETE FROM personal_tokens WHERE user_id = $1 AND token_id = $2");
+DB_QUERY(delete_before, "DELETE FROM personal_tokens WHERE user_id = $1 AND expires_at < $2");
+DB_QUERY(count_tokens, "SELECT COUNT(*) FROM personal_tokens WHERE user_id = $1");
+DB_ROWS_QUERY(select_of_user, personal_token_shape,
+    "SELECT token_id, name, role, created_at, expires_at FROM personal_tokens"
+    " WHERE user_id = $1 ORDER BY created_at, token_id");
+DB_QUERY(select_all,
+    "SELECT token_id, digest, user_id, role, created_at, expires_at FROM personal_tokens");
+DB_QUERY(select_rows_of,
+    "SELECT token_id, digest, user_id, role, created_at, expires_at FROM personal_tokens"
+    " WHERE user_id = $1");
 /* clang-format on */
 
 int store_personal_add(struct db *db, const struct personal_row *row, struct error *err)

@@ -7,42 +7,24 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-static const struct db_query insert_session = {
-    .sql = "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
-           " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-};
-static const struct db_query use_session = {
-    .sql = "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2",
-};
-static const struct db_query delete_session = {
-    .sql = "DELETE FROM sessions WHERE digest = $1",
-};
-static const struct db_query select_owner = {
-    .sql = "SELECT user_id FROM sessions WHERE digest = $1",
-};
-static const struct db_query select_voucher = {
-    .sql = "SELECT voucher FROM sessions WHERE digest = $1 AND voucher <> ''",
-};
-static const struct db_query delete_others = {
-    .sql = "DELETE FROM sessions WHERE user_id = $1 AND digest <> $2",
-};
-static const struct db_query delete_all = {
-    .sql = "DELETE FROM sessions WHERE user_id = $1",
-};
-static const struct db_query delete_oldest = {
-    .sql = "DELETE FROM sessions WHERE user_id = $1 AND digest NOT IN (SELECT digest FROM sessions"
-           " WHERE user_id = $1 ORDER BY created_at DESC, digest LIMIT $2)",
-};
-static const struct db_query prune_sessions = {
-    .sql = "DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2",
-};
-static const struct db_query select_of_user = {
-    .sql = "SELECT digest, user_id, created_at, last_used_at, address, user_agent FROM sessions"
-           " WHERE user_id = $1 ORDER BY created_at DESC, digest",
-};
-static const struct db_query select_sessions = {
-    .sql = "SELECT digest, user_id, created_at, last_used_at FROM sessions",
-};
+DB_QUERY(insert_session,
+    "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
+    " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)");
+DB_QUERY(use_session,
+    "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2");
+DB_QUERY(delete_session, "DELETE FROM sessions WHERE digest = $1");
+DB_QUERY(select_owner, "SELECT user_id FROM sessions WHERE digest = $1");
+DB_QUERY(select_voucher, "SELECT voucher FROM sessions WHERE digest = $1 AND voucher <> ''");
+DB_QUERY(delete_others, "DELETE FROM sessions WHERE user_id = $1 AND digest <> $2");
+DB_QUERY(delete_all, "DELETE FROM sessions WHERE user_id = $1");
+DB_QUERY(delete_oldest,
+    "DELETE FROM sessions WHERE user_id = $1 AND digest NOT IN (SELECT digest FROM sessions"
+    " WHERE user_id = $1 ORDER BY created_at DESC, digest LIMIT $2)");
+DB_QUERY(prune_sessions, "DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2");
+DB_QUERY(select_of_user,
+    "SELECT digest, user_id, created_at, last_used_at, address, user_agent FROM sessions"
+    " WHERE user_id = $1 ORDER BY created_at DESC, digest");
+DB_QUERY(select_sessions, "SELECT digest, user_id, created_at, last_used_at FROM sessions");
 /* clang-format on */
 
 static struct db_value digest_value(const struct sha256 *digest)

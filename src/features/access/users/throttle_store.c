@@ -8,19 +8,12 @@ static const struct db_query insert_failure = {
     .sql = "INSERT INTO sign_in_failures (about, attempt, failed_at) VALUES ($1, $2, $3)"
            " ON CONFLICT (about, attempt) DO NOTHING", /* after a lost answer it is there */
 };
-static const struct db_query delete_old = {
-    .sql = "DELETE FROM sign_in_failures WHERE failed_at <= $1",
-};
-static const struct db_query select_rank = {
-    .sql = "SELECT COUNT(*), MIN(failed_at) FROM sign_in_failures WHERE about = $1"
-           " AND failed_at > $2 AND (failed_at < $3 OR (failed_at = $3 AND attempt <= $4))",
-};
-static const struct db_query delete_failure = {
-    .sql = "DELETE FROM sign_in_failures WHERE about = $1 AND attempt = $2",
-};
-static const struct db_query delete_about = {
-    .sql = "DELETE FROM sign_in_failures WHERE about = $1",
-};
+DB_QUERY(delete_old, "DELETE FROM sign_in_failures WHERE failed_at <= $1");
+DB_QUERY(select_rank,
+    "SELECT COUNT(*), MIN(failed_at) FROM sign_in_failures WHERE about = $1"
+    " AND failed_at > $2 AND (failed_at < $3 OR (failed_at = $3 AND attempt <= $4))");
+DB_QUERY(delete_failure, "DELETE FROM sign_in_failures WHERE about = $1 AND attempt = $2");
+DB_QUERY(delete_about, "DELETE FROM sign_in_failures WHERE about = $1");
 /* clang-format on */
 
 static struct db_value blob_of(const struct sha256 *digest)

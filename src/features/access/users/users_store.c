@@ -27,87 +27,52 @@ SHAPE_BEGIN(role_row)
 ROW_END(role_row);
 #undef OWNER
 
-static const struct db_query count_roles = {
-    .sql = "SELECT COUNT(*) FROM user_roles WHERE tenant_id = $1",
-};
-static const struct db_query insert_user = {
-    .sql = "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-           " ON CONFLICT (email) DO NOTHING",
-};
-static const struct db_query find_user = {
-    .row = &user_row,
-    .sql = "SELECT " USER_COLUMNS " FROM users WHERE email = $1",
-};
-static const struct db_query update_user = {
-    .sql = "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4,"
-           " confirmed = $5"
-           " WHERE user_id = $1",
-};
+DB_QUERY(count_roles, "SELECT COUNT(*) FROM user_roles WHERE tenant_id = $1");
+DB_QUERY(insert_user,
+    "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+    " ON CONFLICT (email) DO NOTHING");
+DB_ROWS_QUERY(find_user, user_row, "SELECT " USER_COLUMNS " FROM users WHERE email = $1");
+DB_QUERY(update_user,
+    "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4,"
+    " confirmed = $5"
+    " WHERE user_id = $1");
 static const struct db_query delete_roles = { .sql = "DELETE FROM user_roles WHERE user_id = $1" };
 static const struct db_query delete_user = { .sql = "DELETE FROM users WHERE user_id = $1" };
-static const struct db_query count_users = {
-    .sql = "SELECT COUNT(*), COUNT(CASE WHEN platform_role = $1 THEN 1 END) FROM users",
-};
-static const struct db_query select_users = {
-    .row = &user_row,
-    .sql = "SELECT " USER_COLUMNS " FROM users ORDER BY created_at, email",
-};
-static const struct db_query select_one_user = {
-    .row = &user_row,
-    .sql = "SELECT " USER_COLUMNS " FROM users WHERE user_id = $1",
-};
-static const struct db_query select_user_answers = {
-    .row = &user_shape,
-    .sql = "SELECT user_id, email, platform_role AS role, created_at, last_login_at,"
-           " confirmed AS email_confirmed FROM users"
-           " ORDER BY created_at, email",
-};
-static const struct db_query select_tenant_users = {
-    .row = &tenant_user_shape,
-    .sql = "SELECT u.user_id, u.email, r.role, u.last_login_at,"
-           " u.confirmed AS email_confirmed FROM users u"
-           " JOIN user_roles r ON r.user_id = u.user_id WHERE r.tenant_id = $1"
-           " ORDER BY u.created_at, u.email",
-};
-static const struct db_query set_role = {
-    .sql = "INSERT INTO user_roles (tenant_id, user_id, role) VALUES ($1, $2, $3)"
-           " ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role",
-};
-static const struct db_query delete_role = {
-    .sql = "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2",
-};
-static const struct db_query select_role = {
-    .sql = "SELECT role FROM user_roles WHERE tenant_id = $1 AND user_id = $2",
-};
-static const struct db_query select_roles = {
-    .row = &role_row,
-    .sql = "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
-           " ORDER BY r.user_id, t.slug",
-};
-static const struct db_query select_roles_of = {
-    .row = &role_row,
-    .sql = "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
-           " WHERE r.user_id = $1 ORDER BY t.slug",
-};
-static const struct db_query select_memberships = {
-    .row = &tenant_membership_shape,
-    .sql = "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug",
-};
-static const struct db_query select_number = {
-    .sql = "SELECT number FROM change_numbers WHERE topic = 'people'",
-};
-static const struct db_query select_change = {
-    .sql = "SELECT number, CASE WHEN about_number = number AND about <> '' THEN about END"
-           " FROM change_numbers WHERE topic = 'people'",
-};
-static const struct db_query set_about = {
-    .sql = "UPDATE change_numbers SET about_number = number,"
-           " about = CASE WHEN about_number < number OR about = $1 THEN $1 ELSE '' END"
-           " WHERE topic = 'people'",
-};
-static const struct db_query add_to_number = {
-    .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'",
-};
+DB_QUERY(count_users, "SELECT COUNT(*), COUNT(CASE WHEN platform_role = $1 THEN 1 END) FROM users");
+DB_ROWS_QUERY(select_users, user_row,
+    "SELECT " USER_COLUMNS " FROM users ORDER BY created_at, email");
+DB_ROWS_QUERY(select_one_user, user_row, "SELECT " USER_COLUMNS " FROM users WHERE user_id = $1");
+DB_ROWS_QUERY(select_user_answers, user_shape,
+    "SELECT user_id, email, platform_role AS role, created_at, last_login_at,"
+    " confirmed AS email_confirmed FROM users"
+    " ORDER BY created_at, email");
+DB_ROWS_QUERY(select_tenant_users, tenant_user_shape,
+    "SELECT u.user_id, u.email, r.role, u.last_login_at,"
+    " u.confirmed AS email_confirmed FROM users u"
+    " JOIN user_roles r ON r.user_id = u.user_id WHERE r.tenant_id = $1"
+    " ORDER BY u.created_at, u.email");
+DB_QUERY(set_role,
+    "INSERT INTO user_roles (tenant_id, user_id, role) VALUES ($1, $2, $3)"
+    " ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role");
+DB_QUERY(delete_role, "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
+DB_QUERY(select_role, "SELECT role FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
+DB_ROWS_QUERY(select_roles, role_row,
+    "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
+    " ORDER BY r.user_id, t.slug");
+DB_ROWS_QUERY(select_roles_of, role_row,
+    "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
+    " WHERE r.user_id = $1 ORDER BY t.slug");
+DB_ROWS_QUERY(select_memberships, tenant_membership_shape,
+    "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug");
+DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'people'");
+DB_QUERY(select_change,
+    "SELECT number, CASE WHEN about_number = number AND about <> '' THEN about END"
+    " FROM change_numbers WHERE topic = 'people'");
+DB_QUERY(set_about,
+    "UPDATE change_numbers SET about_number = number,"
+    " about = CASE WHEN about_number < number OR about = $1 THEN $1 ELSE '' END"
+    " WHERE topic = 'people'");
+DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'");
 /* clang-format on */
 
 int store_roles_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)

@@ -23,27 +23,22 @@ static const struct db_query enter = {
                 " ON CONFLICT (tenant_id, key) DO NOTHING",
 };
 
-static const struct db_query count_entries = {
-    .sql = "SELECT COUNT(*) FROM security_catalog WHERE tenant_id = $1",
-};
+DB_QUERY(count_entries, "SELECT COUNT(*) FROM security_catalog WHERE tenant_id = $1");
 
 #define SELECT_ENTRIES                                                                             \
     "SELECT COALESCE(full_key, key) AS key, secret, edit, see, created_at FROM security_catalog c"
 
-static const struct db_query select_entry = {
-    .row = &catalog_parameter_shape,
-    .sql = SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key = $2",
-};
+DB_ROWS_QUERY(select_entry, catalog_parameter_shape,
+    SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key = $2");
 static const struct db_query select_page = {
     .row = &catalog_parameter_shape,
     .sqlite = SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key > $2 ORDER BY c.key LIMIT $3",
     .postgres = SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key COLLATE \"C\" > $2"
                 " ORDER BY c.key COLLATE \"C\" LIMIT $3",
 };
-static const struct db_query update_entry = {
-    .sql = "UPDATE security_catalog SET secret = $3, edit = $4, see = $5"
-           " WHERE tenant_id = $1 AND key = $2",
-};
+DB_QUERY(update_entry,
+    "UPDATE security_catalog SET secret = $3, edit = $4, see = $5"
+    " WHERE tenant_id = $1 AND key = $2");
 /* clang-format on */
 
 struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,

@@ -32,31 +32,24 @@ static const struct db_query select_values = {
     .sqlite = SELECT_VALUES AT_PLACE ", scope DESC",
     .postgres = SELECT_VALUES AT_PLACE " COLLATE \"C\", scope DESC",
 };
-static const struct db_query select_value = {
-    .row = &value_row,
-    .sql = SELECT_VALUES " AND config_values.key = $4 AND ((scope = 1 AND config_values.agent_name = '')"
-           " OR ($2 = 2 AND scope = 2 AND config_values.agent_name = $3)) ORDER BY scope DESC LIMIT 1",
-};
+DB_ROWS_QUERY(select_value, value_row,
+    SELECT_VALUES " AND config_values.key = $4 AND ((scope = 1 AND config_values.agent_name = '')"
+    " OR ($2 = 2 AND scope = 2 AND config_values.agent_name = $3)) ORDER BY scope DESC LIMIT 1");
 #define OTHERS " FROM config_values WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3 AND key <> $4"
 static const struct db_query measure_others = {
     .row = &values_size_row,
     .sqlite = "SELECT COUNT(*) AS n, COALESCE(SUM(LENGTH(CAST(value AS BLOB))), 0) AS bytes" OTHERS,
     .postgres = "SELECT COUNT(*) AS n, COALESCE(SUM(octet_length(value)), 0) AS bytes" OTHERS,
 };
-static const struct db_query select_of_key = {
-    .row = &value_row,
-    .sql = SELECT_VALUES " AND config_values.key = $2 LIMIT 1000",
-};
-static const struct db_query set_value = {
-    .sql = "INSERT INTO config_values (tenant_id, scope, agent_name, full_name, key, full_key,"
-           " value, updated_at, author) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
-           " ON CONFLICT (tenant_id, scope, agent_name, key) DO UPDATE SET value = excluded.value,"
-           " updated_at = excluded.updated_at, author = excluded.author",
-};
-static const struct db_query unset_value = {
-    .sql = "DELETE FROM config_values WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
-           " AND key = $4",
-};
+DB_ROWS_QUERY(select_of_key, value_row, SELECT_VALUES " AND config_values.key = $2 LIMIT 1000");
+DB_QUERY(set_value,
+    "INSERT INTO config_values (tenant_id, scope, agent_name, full_name, key, full_key,"
+    " value, updated_at, author) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+    " ON CONFLICT (tenant_id, scope, agent_name, key) DO UPDATE SET value = excluded.value,"
+    " updated_at = excluded.updated_at, author = excluded.author");
+DB_QUERY(unset_value,
+    "DELETE FROM config_values WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
+    " AND key = $4");
 /* clang-format on */
 
 int store_values(struct db *db, const struct directive_key *target, struct arena *arena,

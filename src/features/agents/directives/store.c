@@ -33,22 +33,20 @@ SHAPE_BEGIN(model_row)
 ROW_END(model_row);
 #undef OWNER
 
-static const struct db_query set_model = {
-    .sql = "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
-           " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
-           " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at",
-};
+DB_QUERY(set_model,
+    "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
+    " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at");
 static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_TARGET };
 static const struct db_query model_at = { .row = &model_row, .sql = SELECT_MODELS IN_EFFECT_AT_TARGET };
 static const struct db_query all_models = { .row = &model_row, .sql = SELECT_MODELS };
 
-static const struct db_query set_policy = {
-    .sql = "INSERT INTO command_policies (tenant_id, scope, agent_name, full_name, mode, allow, deny,"
-           " version, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8)"
-           " ON CONFLICT (tenant_id, scope, agent_name) DO UPDATE SET mode = excluded.mode,"
-           " allow = excluded.allow, deny = excluded.deny,"
-           " version = command_policies.version + 1, updated_at = excluded.updated_at",
-};
+DB_QUERY(set_policy,
+    "INSERT INTO command_policies (tenant_id, scope, agent_name, full_name, mode, allow, deny,"
+    " version, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8)"
+    " ON CONFLICT (tenant_id, scope, agent_name) DO UPDATE SET mode = excluded.mode,"
+    " allow = excluded.allow, deny = excluded.deny,"
+    " version = command_policies.version + 1, updated_at = excluded.updated_at");
 static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_TARGET };
 static const struct db_query policy_at = { .sql = SELECT_POLICIES IN_EFFECT_AT_TARGET };
 static const struct db_query all_policies = { .sql = SELECT_POLICIES };

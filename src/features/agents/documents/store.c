@@ -9,23 +9,16 @@
 #define OF_NAME " FROM agent_documents WHERE tenant_id = $1 AND agent_name = $2"
 
 /* clang-format off */
-static const struct db_query select_newest = {
-    .row = &document_shape,
-    .sql = "SELECT " COLUMNS ", document" OF_NAME " ORDER BY version DESC LIMIT 1",
-};
-static const struct db_query select_version = {
-    .row = &document_shape,
-    .sql = "SELECT " COLUMNS ", document" OF_NAME " AND version = $3",
-};
-static const struct db_query select_versions = {
-    .row = &document_version_shape,
-    .sql = "SELECT " COLUMNS ", bytes" OF_NAME " AND version < $3 ORDER BY version DESC LIMIT $4",
-};
-static const struct db_query insert_version = {
-    .sql = "INSERT INTO agent_documents (tenant_id, agent_name, full_name, version, format,"
-           " document, bytes, updated_at, author) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
-           " ON CONFLICT (tenant_id, agent_name, version) DO NOTHING",
-};
+DB_ROWS_QUERY(select_newest, document_shape,
+    "SELECT " COLUMNS ", document" OF_NAME " ORDER BY version DESC LIMIT 1");
+DB_ROWS_QUERY(select_version, document_shape,
+    "SELECT " COLUMNS ", document" OF_NAME " AND version = $3");
+DB_ROWS_QUERY(select_versions, document_version_shape,
+    "SELECT " COLUMNS ", bytes" OF_NAME " AND version < $3 ORDER BY version DESC LIMIT $4");
+DB_QUERY(insert_version,
+    "INSERT INTO agent_documents (tenant_id, agent_name, full_name, version, format,"
+    " document, bytes, updated_at, author) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+    " ON CONFLICT (tenant_id, agent_name, version) DO NOTHING");
 /* clang-format on */
 
 int store_document(struct db *db, const struct document_key *key, int64_t version,

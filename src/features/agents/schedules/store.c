@@ -29,54 +29,41 @@ SHAPE_BEGIN(window_row)
 ROW_END(window_row);
 #undef OWNER
 
-static const struct db_query select_schedule = {
-    .row = &scheduled_agent,
-    .sql = "SELECT a.agent_id, a.interval_seconds," SCHEDULE_COLUMNS " FROM agents a" SCHEDULE_JOIN
-           " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL",
-};
-static const struct db_query set_schedule = {
-    .sql = "INSERT INTO agent_schedules (tenant_id, agent_id, every_seconds, cron, time_zone,"
-           " grace_seconds, paused, scheduled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-           " ON CONFLICT (tenant_id, agent_id) DO UPDATE SET every_seconds = excluded.every_seconds,"
-           " cron = excluded.cron, time_zone = excluded.time_zone,"
-           " grace_seconds = excluded.grace_seconds, paused = excluded.paused,"
-           " scheduled_at = excluded.scheduled_at",
-};
+DB_ROWS_QUERY(select_schedule, scheduled_agent,
+    "SELECT a.agent_id, a.interval_seconds," SCHEDULE_COLUMNS " FROM agents a" SCHEDULE_JOIN
+    " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL");
+DB_QUERY(set_schedule,
+    "INSERT INTO agent_schedules (tenant_id, agent_id, every_seconds, cron, time_zone,"
+    " grace_seconds, paused, scheduled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+    " ON CONFLICT (tenant_id, agent_id) DO UPDATE SET every_seconds = excluded.every_seconds,"
+    " cron = excluded.cron, time_zone = excluded.time_zone,"
+    " grace_seconds = excluded.grace_seconds, paused = excluded.paused,"
+    " scheduled_at = excluded.scheduled_at");
 #define WINDOW_COLUMNS                                                                             \
     "w.tenant_id, w.window_id, w.agent_id, w.note, w.from_at, w.until_at, w.weekdays,"             \
     " w.start_minute, w.minutes, w.time_zone, w.created_at, w.created_by, w.ended"
-static const struct db_query select_windows = {
-    .row = &window_row,
-    .sql = "SELECT " WINDOW_COLUMNS ", COALESCE(a.full_name, a.agent_name) AS agent_name"
-           " FROM maintenance_windows w LEFT JOIN agents a"
-           " ON a.tenant_id = w.tenant_id AND a.agent_id = w.agent_id"
-           " WHERE w.tenant_id = $1 ORDER BY w.window_id",
-};
-static const struct db_query select_all_windows = {
-    .row = &window_row,
-    .sql = "SELECT " WINDOW_COLUMNS " FROM maintenance_windows w ORDER BY w.tenant_id, w.window_id",
-};
-static const struct db_query insert_window = {
-    .sql = "INSERT INTO maintenance_windows (tenant_id, window_id, agent_id, note, from_at,"
-           " until_at, weekdays, start_minute, minutes, time_zone, created_at, created_by, ended)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)",
-};
-static const struct db_query delete_window = {
-    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND window_id = $2",
-};
-static const struct db_query end_window = {
-    .sql = "UPDATE maintenance_windows SET from_at = $3, until_at = $4, weekdays = 0, ended = 1"
-           " WHERE tenant_id = $1 AND window_id = $2",
-};
-static const struct db_query prune_past = {
-    .sql = "UPDATE maintenance_windows SET ended = 1"
-           " WHERE tenant_id = $1 AND weekdays = 0 AND ended = 0 AND until_at < $2",
-};
-static const struct db_query prune_ended = {
-    .sql = "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND ended = 1 AND until_at <"
-           " (SELECT MIN(until_at) FROM (SELECT until_at FROM maintenance_windows"
-           " WHERE tenant_id = $1 AND ended = 1 ORDER BY until_at DESC LIMIT $2) AS newest)",
-};
+DB_ROWS_QUERY(select_windows, window_row,
+    "SELECT " WINDOW_COLUMNS ", COALESCE(a.full_name, a.agent_name) AS agent_name"
+    " FROM maintenance_windows w LEFT JOIN agents a"
+    " ON a.tenant_id = w.tenant_id AND a.agent_id = w.agent_id"
+    " WHERE w.tenant_id = $1 ORDER BY w.window_id");
+DB_ROWS_QUERY(select_all_windows, window_row,
+    "SELECT " WINDOW_COLUMNS " FROM maintenance_windows w ORDER BY w.tenant_id, w.window_id");
+DB_QUERY(insert_window,
+    "INSERT INTO maintenance_windows (tenant_id, window_id, agent_id, note, from_at,"
+    " until_at, weekdays, start_minute, minutes, time_zone, created_at, created_by, ended)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)");
+DB_QUERY(delete_window, "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND window_id = $2");
+DB_QUERY(end_window,
+    "UPDATE maintenance_windows SET from_at = $3, until_at = $4, weekdays = 0, ended = 1"
+    " WHERE tenant_id = $1 AND window_id = $2");
+DB_QUERY(prune_past,
+    "UPDATE maintenance_windows SET ended = 1"
+    " WHERE tenant_id = $1 AND weekdays = 0 AND ended = 0 AND until_at < $2");
+DB_QUERY(prune_ended,
+    "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND ended = 1 AND until_at <"
+    " (SELECT MIN(until_at) FROM (SELECT until_at FROM maintenance_windows"
+    " WHERE tenant_id = $1 AND ended = 1 ORDER BY until_at DESC LIMIT $2) AS newest)");
 /* clang-format on */
 
 int store_schedule(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,

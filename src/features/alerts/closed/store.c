@@ -8,13 +8,10 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-static const struct db_query next_tenant = {
-    .sql = "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE tenant_id > $1",
-};
-static const struct db_query select_beyond = {
-    .sql = "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND open = 0"
-           " ORDER BY alert_id DESC LIMIT 1 OFFSET $2",
-};
+DB_QUERY(next_tenant, "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE tenant_id > $1");
+DB_QUERY(select_beyond,
+    "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND open = 0"
+    " ORDER BY alert_id DESC LIMIT 1 OFFSET $2");
 #define OLDEST                                                                                     \
     "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND open = 0 AND alert_id <= $2"             \
     " ORDER BY alert_id LIMIT $3"
@@ -22,9 +19,7 @@ static const struct db_query select_oldest = {
     .sqlite = OLDEST,
     .postgres = OLDEST " FOR UPDATE SKIP LOCKED",
 };
-static const struct db_query delete_alert = {
-    .sql = "DELETE FROM alerts WHERE tenant_id = $1 AND alert_id = $2 AND open = 0",
-};
+DB_QUERY(delete_alert, "DELETE FROM alerts WHERE tenant_id = $1 AND alert_id = $2 AND open = 0");
 #define DELETE_HISTORY                                                                             \
     "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 RETURNING "
 static const struct db_query delete_history = {

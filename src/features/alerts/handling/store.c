@@ -6,47 +6,35 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-static const struct db_query acknowledge = {
-    .sql = "UPDATE alerts SET acknowledged_at = $3, acknowledged_by = $4"
-           " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NULL",
-};
-static const struct db_query unacknowledge = {
-    .sql = "UPDATE alerts SET acknowledged_at = NULL, acknowledged_by = NULL"
-           " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NOT NULL",
-};
-static const struct db_query set_note = {
-    .sql = "UPDATE alerts SET note = $3 WHERE tenant_id = $1 AND alert_id = $2",
-};
-static const struct db_query remind = {
-    .sql = "UPDATE alerts SET reminded_at = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1"
-           " AND acknowledged_at IS NULL AND COALESCE(reminded_at, opened_at) = $4",
-};
-static const struct db_query add_entry = {
-    .sql = "INSERT INTO alert_history (tenant_id, alert_id, entry_id, at, what, actor, note)"
-           " VALUES ($1, $2, $3, $4, $5, $6, $7)",
-};
-static const struct db_query select_entries = {
-    .row = &alert_entry_shape,
-    .sql = "SELECT entry_id, at, what, actor, note FROM alert_history"
-           " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3",
-};
+DB_QUERY(acknowledge,
+    "UPDATE alerts SET acknowledged_at = $3, acknowledged_by = $4"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NULL");
+DB_QUERY(unacknowledge,
+    "UPDATE alerts SET acknowledged_at = NULL, acknowledged_by = NULL"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NOT NULL");
+DB_QUERY(set_note, "UPDATE alerts SET note = $3 WHERE tenant_id = $1 AND alert_id = $2");
+DB_QUERY(remind,
+    "UPDATE alerts SET reminded_at = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1"
+    " AND acknowledged_at IS NULL AND COALESCE(reminded_at, opened_at) = $4");
+DB_QUERY(add_entry,
+    "INSERT INTO alert_history (tenant_id, alert_id, entry_id, at, what, actor, note)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)");
+DB_ROWS_QUERY(select_entries, alert_entry_shape,
+    "SELECT entry_id, at, what, actor, note FROM alert_history"
+    " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3");
 /* Of people: reminders are one between two of them at most. */
-static const struct db_query count_entries = {
-    .sql = "SELECT COUNT(*) FROM (SELECT 1 FROM alert_history"
-           " WHERE tenant_id = $1 AND alert_id = $2 AND what <> 'reminded' LIMIT $3) AS counted",
-};
-static const struct db_query delete_reminders = {
-    .sql = "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 AND what = 'reminded'"
-           " AND entry_id > COALESCE((SELECT MAX(h.entry_id) FROM alert_history h"
-           " WHERE h.tenant_id = $1 AND h.alert_id = $2 AND h.what <> 'reminded'), '')",
-};
-static const struct db_query count_by_type = {
-    .row = &alert_count_shape,
-    .sql = "SELECT type, COUNT(*) AS open,"
-           " CAST(SUM(CASE WHEN acknowledged_at IS NULL THEN 1 ELSE 0 END) AS BIGINT)"
-           " AS unacknowledged FROM (SELECT type, acknowledged_at FROM alerts"
-           " WHERE tenant_id = $1 AND open = 1 LIMIT $2) AS counted GROUP BY type ORDER BY type",
-};
+DB_QUERY(count_entries,
+    "SELECT COUNT(*) FROM (SELECT 1 FROM alert_history"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND what <> 'reminded' LIMIT $3) AS counted");
+DB_QUERY(delete_reminders,
+    "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 AND what = 'reminded'"
+    " AND entry_id > COALESCE((SELECT MAX(h.entry_id) FROM alert_history h"
+    " WHERE h.tenant_id = $1 AND h.alert_id = $2 AND h.what <> 'reminded'), '')");
+DB_ROWS_QUERY(count_by_type, alert_count_shape,
+    "SELECT type, COUNT(*) AS open,"
+    " CAST(SUM(CASE WHEN acknowledged_at IS NULL THEN 1 ELSE 0 END) AS BIGINT)"
+    " AS unacknowledged FROM (SELECT type, acknowledged_at FROM alerts"
+    " WHERE tenant_id = $1 AND open = 1 LIMIT $2) AS counted GROUP BY type ORDER BY type");
 /* clang-format on */
 
 int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,

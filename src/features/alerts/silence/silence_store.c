@@ -32,13 +32,11 @@ SHAPE_BEGIN(silence_row)
 ROW_END(silence_row);
 #undef OWNER
 
-static const struct db_query all_silences = {
-    .row = &silence_row,
-    .sql = FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND (a.interval_seconds > 0"
-           " OR c.every_seconds > 0 OR c.cron IS NOT NULL))"
-           " OR l.alert_id IS NOT NULL"
-           " ORDER BY a.tenant_id, a.agent_id",
-};
+DB_ROWS_QUERY(all_silences, silence_row,
+    FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND (a.interval_seconds > 0"
+    " OR c.every_seconds > 0 OR c.cron IS NOT NULL))"
+    " OR l.alert_id IS NOT NULL"
+    " ORDER BY a.tenant_id, a.agent_id");
 static const struct db_query hold = {
     .row = &silence_row,
     .sqlite = FACTS ", COALESCE(a.full_name, a.agent_name) AS agent_name" FROM

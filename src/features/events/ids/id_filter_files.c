@@ -19,9 +19,7 @@
 enum { PATH_BYTES = 4096, NUMBER_BYTES = 24 };
 
 /* clang-format off */
-static const struct db_query select_file = {
-    .sql = "SELECT file FROM pragma_database_list WHERE name = 'main'",
-};
+DB_QUERY(select_file, "SELECT file FROM pragma_database_list WHERE name = 'main'");
 /* clang-format on */
 
 static bool read_file(void *ctx, const struct db_row *row)

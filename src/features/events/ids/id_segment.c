@@ -11,37 +11,22 @@
 enum { CHUNK_BITS = 32 }; /* chunk_no = segment_no << 32 | index */
 
 /* clang-format off */
-static const struct db_query select_segments = {
-    .sql = "SELECT segment_no, tier, state, n, fences, length(filter) FROM id_segments"
-           " ORDER BY segment_no",
-};
-static const struct db_query select_filter = {
-    .sql = "SELECT filter FROM id_segments WHERE segment_no = $1",
-};
-static const struct db_query replace_segment = {
-    .sql = "INSERT INTO id_segments (segment_no, tier, state, n, fences, filter)"
-           " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (segment_no) DO UPDATE SET"
-           " state = excluded.state, n = excluded.n, fences = excluded.fences,"
-           " filter = excluded.filter",
-};
-static const struct db_query update_segment_state = {
-    .sql = "UPDATE id_segments SET state = $2 WHERE segment_no = $1",
-};
-static const struct db_query delete_segment = {
-    .sql = "DELETE FROM id_segments WHERE segment_no = $1",
-};
-static const struct db_query insert_chunk = {
-    .sql = "INSERT INTO id_chunks (chunk_no, entries) VALUES ($1, $2)",
-};
-static const struct db_query select_chunk = {
-    .sql = "SELECT entries FROM id_chunks WHERE chunk_no = $1",
-};
-static const struct db_query select_last_chunk = {
-    .sql = "SELECT MAX(chunk_no) FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
-};
-static const struct db_query delete_chunks = {
-    .sql = "DELETE FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2",
-};
+DB_QUERY(select_segments,
+    "SELECT segment_no, tier, state, n, fences, length(filter) FROM id_segments"
+    " ORDER BY segment_no");
+DB_QUERY(select_filter, "SELECT filter FROM id_segments WHERE segment_no = $1");
+DB_QUERY(replace_segment,
+    "INSERT INTO id_segments (segment_no, tier, state, n, fences, filter)"
+    " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (segment_no) DO UPDATE SET"
+    " state = excluded.state, n = excluded.n, fences = excluded.fences,"
+    " filter = excluded.filter");
+DB_QUERY(update_segment_state, "UPDATE id_segments SET state = $2 WHERE segment_no = $1");
+DB_QUERY(delete_segment, "DELETE FROM id_segments WHERE segment_no = $1");
+DB_QUERY(insert_chunk, "INSERT INTO id_chunks (chunk_no, entries) VALUES ($1, $2)");
+DB_QUERY(select_chunk, "SELECT entries FROM id_chunks WHERE chunk_no = $1");
+DB_QUERY(select_last_chunk,
+    "SELECT MAX(chunk_no) FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2");
+DB_QUERY(delete_chunks, "DELETE FROM id_chunks WHERE chunk_no >= $1 AND chunk_no < $2");
 /* clang-format on */
 
 static int64_t chunk_no(const struct id_segment *s, size_t chunk)

@@ -30,13 +30,9 @@ enum {
 
 /* clang-format off */
 static const struct db_query select_secret = { .sql = "SELECT secret FROM id_secret" };
-static const struct db_query insert_secret = {
-    .sql = "INSERT INTO id_secret (secret) VALUES ($1)",
-};
+DB_QUERY(insert_secret, "INSERT INTO id_secret (secret) VALUES ($1)");
 static const struct db_query select_log = { .sql = "SELECT entries FROM id_log ORDER BY group_no" };
-static const struct db_query insert_log = {
-    .sql = "INSERT INTO id_log (entries) VALUES ($1)",
-};
+DB_QUERY(insert_log, "INSERT INTO id_log (entries) VALUES ($1)");
 static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
 /* clang-format on */
 
