@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -19,6 +20,14 @@ void buf_done(struct buf *b)
         return;
     free(b->data);
     buf_init(b, b->max);
+}
+
+struct str buf_take(struct buf *b, struct arena *arena)
+{
+    struct str text = arena_copy(arena, buf_str(b));
+
+    buf_done(b);
+    return text;
 }
 
 void buf_clear(struct buf *b)

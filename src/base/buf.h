@@ -11,6 +11,8 @@
 #include "base/base.h"
 #include "base/str.h"
 
+struct arena;
+
 struct buf {
     char *data;
     size_t len, capacity;
@@ -22,6 +24,9 @@ void buf_init(struct buf *b, size_t max);
 
 /* NULL is fine. */
 void buf_done(struct buf *b);
+
+/* Its text in the arena's memory; the buffer is done with. */
+struct str buf_take(struct buf *b, struct arena *arena);
 
 /* Empty again, not overflown; keeps its memory. */
 void buf_clear(struct buf *b);

@@ -24,16 +24,13 @@ static size_t width_of(struct str s)
 static struct str cell_text(struct invocation *in, const struct column *column,
                             const struct shape *shape, const void *item)
 {
-    struct str text;
     struct buf out;
 
     if (column->cell_of != NULL)
         return str_of(column->cell_of(item));
     buf_init(&out, SIZE_MAX);
     template_write(in, shape, item, column->cell, &out);
-    text = arena_copy(&in->arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, &in->arena);
 }
 
 /* One line; what is empty is shown as "-", so that columns can be counted. */

@@ -133,8 +133,7 @@ int local_call(struct api *api, const struct client_request *request,
     wait_reply(&local);
     ret->status = local.status;
     ret->cookie = STR_NULL;
-    ret->body = arena_copy(arena, buf_str(&local.body));
-    buf_done(&local.body);
+    ret->body = buf_take(&local.body, arena);
     cond_done(&local.answered);
     lock_done(&local.lock);
     return local.whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended early");

@@ -179,8 +179,7 @@ int remote_call(const struct remote *to, const struct client_request *request,
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     ret->status = (int)status;
     ret->cookie = answer.cookie;
-    ret->body = arena_copy(arena, buf_str(&answer.body));
-    buf_done(&answer.body);
+    ret->body = buf_take(&answer.body, arena);
     if (code != CURLE_OK)
         (void)refuse_answer(to, &answer, code, err);
     curl_slist_free_all(headers);

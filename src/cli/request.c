@@ -40,7 +40,6 @@ static bool is_sent(const struct command *c, const struct option *option)
 struct str request_path(struct invocation *in)
 {
     const struct command *c = in->command;
-    struct str path;
     struct buf out;
     bool first;
 
@@ -55,9 +54,7 @@ struct str request_path(struct invocation *in)
                                                                      : str_of(in->given[i].value));
         first = false;
     }
-    path = arena_copy(&in->arena, buf_str(&out));
-    buf_done(&out);
-    return path;
+    return buf_take(&out, &in->arena);
 }
 
 /* A list of words, separated by commas. */
@@ -90,7 +87,6 @@ static void add_value(const struct field *field, const struct given *given, stru
 struct str request_bind(struct invocation *in, const struct shape *shape)
 {
     struct buf out;
-    struct str body;
 
     buf_init(&out, MIB(16)); /* more than any route takes */
     buf_add_char(&out, '{');
@@ -106,9 +102,7 @@ struct str request_bind(struct invocation *in, const struct shape *shape)
         add_value(field, given, &out);
     }
     buf_add_char(&out, '}');
-    body = arena_copy(&in->arena, buf_str(&out));
-    buf_done(&out);
-    return body;
+    return buf_take(&out, &in->arena);
 }
 
 /* The file that is the body, if the command takes one. */
@@ -142,13 +136,10 @@ int request_make(struct invocation *in, struct client_request *ret, struct error
 struct str request_body(struct invocation *in, const struct shape *shape, const void *value)
 {
     struct buf text;
-    struct str body;
 
     buf_init(&text, MIB(16)); /* more than any route takes */
     shape_write_json(shape, value, &text);
-    body = arena_copy(&in->arena, buf_str(&text));
-    buf_done(&text);
-    return body;
+    return buf_take(&text, &in->arena);
 }
 
 int request_file(struct invocation *in, const char *path, size_t bytes_max, struct str *ret,

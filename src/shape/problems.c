@@ -126,8 +126,7 @@ static void add_item(struct problems *p, const struct step *at, const struct wor
         buf_add(&b, words->ctx);
     }
     buf_add_char(&b, '}');
-    item->text = arena_copy(p->arena, buf_str(&b));
-    buf_done(&b);
+    item->text = buf_take(&b, p->arena);
     *p->last = item;
     p->last = &item->next;
     p->bytes += item->text.len;
@@ -158,15 +157,12 @@ bool problems_report(const struct reader *r, const struct step *at, const struct
 struct str problems_error_ctx(struct arena *arena, struct str error)
 {
     struct buf b;
-    struct str ctx;
 
     buf_init(&b, SIZE_MAX / 2);
     buf_add_c(&b, "{\"error\":");
     buf_add_json(&b, error);
     buf_add_char(&b, '}');
-    ctx = arena_copy(arena, buf_str(&b));
-    buf_done(&b);
-    return ctx;
+    return buf_take(&b, arena);
 }
 
 void problems_report_json(const struct reader *r, size_t position, const char *error)

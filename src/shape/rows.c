@@ -258,7 +258,6 @@ struct str rows_json_of(const struct shape *shape, const char *name, const void 
 {
     const struct field *field = shape->fields;
     const void *from;
-    struct str text;
     struct buf out;
 
     while (strcmp(field->name, name) != 0) {
@@ -270,9 +269,7 @@ struct str rows_json_of(const struct shape *shape, const char *name, const void 
         return STR_NULL;
     buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
     shape_write_member(field, from, &out);
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }
 
 struct text {

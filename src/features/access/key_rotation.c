@@ -14,7 +14,6 @@
 static struct str detail_of(struct str successor, const struct list *replaced, struct arena *arena)
 {
     const struct str *ids = replaced->items;
-    struct str detail;
     struct buf text;
 
     buf_init(&text, SIZE_MAX); /* bounded: each rotation leaves at most one unused successor */
@@ -22,9 +21,7 @@ static struct str detail_of(struct str successor, const struct list *replaced, s
     for (size_t i = 0; i < replaced->n; i++)
         buf_printf(&text, "%s\"%.*s\"", i > 0 ? "," : "", STR_ARG(ids[i]));
     buf_add(&text, STR_LIT("]}"));
-    detail = arena_copy(arena, buf_str(&text));
-    buf_done(&text);
-    return detail;
+    return buf_take(&text, arena);
 }
 
 static bool is_over(const struct key_row *key, int64_t now_us)

@@ -20,7 +20,6 @@ static struct str detail_of(const struct key_created *made, struct arena *arena)
 {
     const bool bound = !str_is_null(made->agent_name), ends = made->expires_at != TIME_NULL;
     char at[DATETIME_TEXT_MAX];
-    struct str detail;
     struct buf text;
 
     buf_init(&text, SIZE_MAX); /* bounded by the size of the request */
@@ -32,9 +31,7 @@ static struct str detail_of(const struct key_created *made, struct arena *arena)
     if (ends)
         buf_printf(&text, ",\"expires_at\":\"%s\"", datetime_format(made->expires_at, at).data);
     buf_add_char(&text, '}');
-    detail = arena_copy(arena, buf_str(&text));
-    buf_done(&text);
-    return detail;
+    return buf_take(&text, arena);
 }
 
 static int add_key(struct api_call *call, struct db *db, struct error *err)
@@ -84,7 +81,6 @@ static struct str revocation_detail(const struct keys_revoked *answer, bool only
                                     struct arena *arena)
 {
     const struct str *ids = answer->revoked.items;
-    struct str detail;
     struct buf text;
 
     buf_init(&text, SIZE_MAX); /* bounded by the rotations of a line */
@@ -92,9 +88,7 @@ static struct str revocation_detail(const struct keys_revoked *answer, bool only
     for (size_t i = 0; i < answer->revoked.n; i++)
         buf_printf(&text, "%s\"%.*s\"", i > 0 ? "," : "", STR_ARG(ids[i]));
     buf_add_c(&text, only ? "],\"only\":true}" : "]}");
-    detail = arena_copy(arena, buf_str(&text));
-    buf_done(&text);
-    return detail;
+    return buf_take(&text, arena);
 }
 
 static int revoke_key(struct api_call *call, struct db *db, struct error *err)

@@ -100,7 +100,6 @@ static void add_kpi(struct buf *out, const struct business_kpi_decl *kpi, struct
 static struct str kpis_text(const struct list *list, struct arena *arena)
 {
     const struct business_kpi_decl *kpis = list->items;
-    struct str text;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* bounded by the size of the body */
@@ -111,9 +110,7 @@ static struct str kpis_text(const struct list *list, struct arena *arena)
         add_kpi(&out, &kpis[i], arena);
     }
     buf_add_char(&out, ']');
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }
 
 struct kpi_row {

@@ -61,7 +61,6 @@ static struct failing_verdict judge(const struct list *list, bool more, int64_t 
 
 static struct str detail_of(const struct failing_verdict *v, struct arena *arena)
 {
-    struct str detail;
     struct buf out;
 
     if (v->last == NULL)
@@ -75,9 +74,7 @@ static struct str detail_of(const struct failing_verdict *v, struct arena *arena
         buf_add_json(&out, v->last->error_type);
     }
     buf_add_char(&out, '}');
-    detail = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return detail;
+    return buf_take(&out, arena);
 }
 
 static int read_verdict(struct db *db, const struct finished_runs *of, struct arena *arena,

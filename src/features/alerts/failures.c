@@ -28,7 +28,6 @@ static struct str detail_of(const struct telemetry_event *event, struct arena *a
     } parts[] = { { "error_type", event->error_type },
                   { "error_message", event->error_message },
                   { "message", event->message } };
-    struct str detail;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* bounded: the parts are truncated */
@@ -40,9 +39,7 @@ static struct str detail_of(const struct telemetry_event *event, struct arena *a
         buf_add_json(&out, utf8_cut(parts[i].text, TEXT_BYTES));
     }
     buf_add_char(&out, '}');
-    detail = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return detail;
+    return buf_take(&out, arena);
 }
 
 /* What is stored and told of a failed run; in the arena. */

@@ -29,7 +29,6 @@ struct str rule_detail(const struct shape *shape, const void *rule, const char *
 
 struct str rule_number_text(double value, struct arena *arena)
 {
-    struct str text;
     struct buf out;
 
     buf_init(&out, KIB(1));
@@ -37,7 +36,5 @@ struct str rule_number_text(double value, struct arena *arena)
         buf_add_int(&out, (int64_t)value);
     else
         json_add_real(&out, value);
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }

@@ -11,14 +11,11 @@
 
 static struct str json_of(const struct shape *shape, const void *value, struct arena *arena)
 {
-    struct str text;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* bounded: the value was validated */
     shape_write_json(shape, value, &out);
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }
 
 static struct str subject_of(const struct shape *shape, const void *rule, struct arena *arena)

@@ -38,8 +38,7 @@ static int price_import_bind(struct invocation *in, struct str *ret, struct erro
     buf_add_c(&out, ",\"prices\":");
     buf_add(&out, file);
     buf_add_char(&out, '}');
-    *ret = arena_copy(&in->arena, buf_str(&out));
-    buf_done(&out);
+    *ret = buf_take(&out, &in->arena);
     return 0;
 }
 

@@ -61,8 +61,7 @@ static int read_page(struct follower *f, struct error *err)
         buf_add_c(&path, "&cursor=");
         print_encoded(&path, str_of(f->cursor));
     }
-    request.path = arena_copy(&f->in.arena, buf_str(&path));
-    buf_done(&path);
+    request.path = buf_take(&path, &f->in.arena);
     if (request_send(&f->in, &request, &reply, err) != 0)
         return -1;
     f->body = reply.body;

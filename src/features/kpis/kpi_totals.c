@@ -12,7 +12,6 @@ const char kpi_too_many_agents[] =
 
 struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena)
 {
-    struct str text;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* no longer than a stored value */
@@ -22,9 +21,7 @@ struct str kpi_value_text(const struct kpi_value *value, struct str string, stru
         json_add_real(&out, value->real);
     else
         buf_add_json(&out, string);
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }
 
 int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *state,

@@ -145,7 +145,6 @@ static int begin(struct api_call *call, struct error *err)
 /* The audit log's detail: by which way, whose subject, and more members. */
 static struct str detail(const struct oidc_step *step, const char *more)
 {
-    struct str text;
     struct buf out;
 
     buf_init(&out, KIB(8));
@@ -155,9 +154,7 @@ static struct str detail(const struct oidc_step *step, const char *more)
         buf_add_json(&out, step->claims.subject);
     }
     buf_printf(&out, "%s}", more);
-    text = arena_copy(step->call->arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, step->call->arena);
 }
 
 static int enter_refusal(struct api_call *call, struct db *db, struct error *err)

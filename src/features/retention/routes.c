@@ -22,8 +22,7 @@ static int set_retention(struct api_call *call, struct db *db, struct error *err
 
     buf_init(&detail, KIB(1));
     shape_write_json(&retention_shape, limits, &detail);
-    call->audit_detail = arena_copy(call->arena, buf_str(&detail));
-    buf_done(&detail);
+    call->audit_detail = buf_take(&detail, call->arena);
     if (retention_set(db, call->tenant_id, limits, err) != 0)
         return -1;
     return show_retention(call, db, err);

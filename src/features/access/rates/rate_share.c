@@ -212,8 +212,7 @@ static int batch_apply(struct writer_job *job, struct txn *txn, struct error *er
 
         buf_init(&text, COUNTS_MAX);
         due->told = rate_tell(due->window, h.now, &text);
-        rows[n++].counts = arena_copy(&h.arena, buf_str(&text));
-        buf_done(&text);
+        rows[n++].counts = buf_take(&text, &h.arena);
     }
     if (r == 0)
         r = store_rates_save(txn->db, rows, n, h.now.wall_us, err);

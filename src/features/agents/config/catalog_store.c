@@ -45,7 +45,6 @@ struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t
                                  struct arena *arena)
 {
     struct buf out;
-    struct str text;
 
     buf_init(&out, SIZE_MAX); /* bounded by the size of the body */
     buf_add_char(&out, '[');
@@ -63,9 +62,7 @@ struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t
                    STR_ARG(entries[i].see));
     }
     buf_add_char(&out, ']');
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }
 
 int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret, struct error *err)

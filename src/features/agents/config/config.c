@@ -175,8 +175,7 @@ static int make_tag(struct db *db, struct survey *s, struct error *err)
     for (size_t i = 0; i < TAG_BYTES; i++)
         buf_printf(&tag, "%02x", digest.bytes[i]);
     buf_add_char(&tag, '"');
-    s->config->tag = arena_copy(s->arena, buf_str(&tag));
-    buf_done(&tag);
+    s->config->tag = buf_take(&tag, s->arena);
     return 0;
 }
 

@@ -110,7 +110,6 @@ static void config_audit_done(struct writer_job *job, const struct error *err)
 /* {"secrets":["A","B"]}: names, no values. */
 static struct str names_text(const struct config_call *c)
 {
-    struct str text;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* names are short and few */
@@ -120,9 +119,7 @@ static struct str names_text(const struct config_call *c)
         buf_add_json(&out, c->fresh[i].name);
     }
     buf_add_c(&out, "]}");
-    text = arena_copy(c->call->arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, c->call->arena);
 }
 
 static void audit_secrets(struct config_call *c)

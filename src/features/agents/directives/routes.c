@@ -82,8 +82,7 @@ static void note_model(struct api_call *call, const struct model_setting *settin
 
     buf_init(&text, SIZE_MAX); /* bounded by the size of the request */
     shape_write_json(&model_setting_shape, setting, &text);
-    call->audit_detail = arena_copy(call->arena, buf_str(&text));
-    buf_done(&text);
+    call->audit_detail = buf_take(&text, call->arena);
 }
 
 /* Without a body (DELETE) it unsets. */

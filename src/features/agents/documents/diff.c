@@ -268,7 +268,6 @@ struct str diff_unified(const struct diff_side *old, const struct diff_side *new
                         struct arena *arena)
 {
     struct lines before, after;
-    struct str text;
     struct buf out;
 
     if (str_eq(old->text, new->text))
@@ -279,7 +278,5 @@ struct str diff_unified(const struct diff_side *old, const struct diff_side *new
     buf_init(&out, SIZE_MAX); /* bounded: a few bytes per line more than the texts */
     buf_printf(&out, "--- %.*s\n+++ %.*s\n", STR_ARG(old->label), STR_ARG(new->label));
     add_hunks(&out, &before, &after);
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }

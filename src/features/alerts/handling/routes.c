@@ -51,7 +51,6 @@ static int unacknowledge_alert(struct api_call *call, struct db *db, struct erro
 static struct str acknowledged_text(const struct list *alert_ids, struct arena *arena)
 {
     const struct str *ids = alert_ids->items;
-    struct str text;
     struct buf out;
 
     buf_init(&out, SIZE_MAX); /* bounded: ids of stored alerts */
@@ -61,9 +60,7 @@ static struct str acknowledged_text(const struct list *alert_ids, struct arena *
         buf_add_json(&out, ids[i]);
     }
     buf_add_c(&out, "]}");
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }
 
 static int acknowledge_alerts(struct api_call *call, struct db *db, struct error *err)

@@ -218,7 +218,6 @@ static void collect_transitions(struct silence *s)
 static struct str detail_of(const struct watched *w, int64_t seen_at, struct arena *arena)
 {
     long long grace = (long long)(schedule_grace_us(&w->schedule, seen_at) / USEC_PER_SEC);
-    struct str text;
     struct buf out;
 
     if (w->schedule.kind == SCHEDULE_INTERVAL)
@@ -230,9 +229,7 @@ static struct str detail_of(const struct watched *w, int64_t seen_at, struct are
     buf_add_c(&out, ",\"time_zone\":");
     buf_add_json(&out, w->row.schedule.time_zone);
     buf_printf(&out, ",\"grace_seconds\":%lld}", grace);
-    text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return buf_take(&out, arena);
 }
 
 static int open_alert(const struct silence_transition *transition, struct db *db,
