@@ -278,11 +278,9 @@ static const char schemes[] =
 
 void openapi_write(const struct route_table *table, struct buf *out)
 {
-    struct buf compact;
-    struct arena arena;
+    BUF_SCOPED(compact, DOCUMENT_MAX);
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    buf_init(&compact, DOCUMENT_MAX);
     buf_add_c(&compact, head);
     add_tags(&compact, table);
     buf_add_c(&compact, "],\"paths\":{");
@@ -295,8 +293,6 @@ void openapi_write(const struct route_table *table, struct buf *out)
     buf_add_c(&compact, schemes);
     buf_add_c(&compact, "}}");
     indent(buf_str(&compact), out);
-    buf_done(&compact);
-    arena_done(&arena);
 }
 
 void openapi_init(struct openapi *o)

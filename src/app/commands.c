@@ -14,12 +14,10 @@
 /* Prints the output of `write`. */
 static int print_page(void (*write)(struct buf *out))
 {
-    struct buf text;
+    BUF_SCOPED(text, MIB(16));
 
-    buf_init(&text, MIB(16));
     write(&text);
     (void)fwrite(text.data, 1, text.len, stdout);
-    buf_done(&text);
     return EXIT_DONE;
 }
 

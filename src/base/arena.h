@@ -22,6 +22,9 @@ void arena_init(struct arena *a);
 /* Frees everything. NULL is fine. */
 void arena_done(struct arena *a);
 
+/* An empty arena that ends with the block. */
+#define ARENA_SCOPED(name) struct arena name SCOPED(arena_done) = { 0 }
+
 /* Forgets everything; keeps one small chunk for the next request. */
 void arena_reset(struct arena *a);
 

@@ -6,6 +6,7 @@
 #define MUST_CHECK          __attribute__((warn_unused_result))
 #define PRINTF(fmt, first)  __attribute__((format(printf, fmt, first)))
 #define NORETURN            __attribute__((noreturn))
+#define SCOPED(done)        __attribute__((cleanup(done))) /* done(&variable) when its block ends */
 #define COUNT_OF(array)     (sizeof(array) / sizeof((array)[0]))
 #define KIB(n)              ((size_t)(n) * 1024)
 #define MIB(n)              ((size_t)(n) * 1024 * 1024)

@@ -25,6 +25,9 @@ void buf_init(struct buf *b, size_t max);
 /* NULL is fine. */
 void buf_done(struct buf *b);
 
+/* An empty buffer that ends with the block. */
+#define BUF_SCOPED(name, ceiling) struct buf name SCOPED(buf_done) = { .max = (ceiling) }
+
 /* Its text in the arena's memory; the buffer is done with. */
 struct str buf_take(struct buf *b, struct arena *arena);
 

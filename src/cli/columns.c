@@ -36,9 +36,8 @@ static struct str cell_text(struct invocation *in, const struct column *column,
 /* One line; what is empty is shown as "-", so that columns can be counted. */
 static void print_cells(const struct str *cells, const size_t *widths, size_t n)
 {
-    struct buf line;
+    BUF_SCOPED(line, SIZE_MAX);
 
-    buf_init(&line, SIZE_MAX);
     for (size_t c = 0; c < n; c++) {
         const struct str text = cells[c].len == 0 ? STR_LIT("-") : cells[c];
 
@@ -48,7 +47,6 @@ static void print_cells(const struct str *cells, const size_t *widths, size_t n)
     }
     buf_add_char(&line, '\n');
     (void)fwrite(line.data, 1, line.len, stdout);
-    buf_done(&line);
 }
 
 void columns_print(struct invocation *in, const struct field *field, const void *answer,

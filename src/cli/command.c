@@ -88,13 +88,11 @@ static void print_answer(struct invocation *in, const struct shape *shape, const
 /* For people, apart from what a script takes. */
 static void print_note(struct invocation *in, const struct shape *shape, const void *answer)
 {
-    struct buf text;
+    BUF_SCOPED(text, KIB(64));
 
-    buf_init(&text, KIB(64));
     template_write(in, shape, answer, in->command->note, &text);
     if (text.len > 0)
         say(stderr, "muster: %.*s\n", STR_ARG(text));
-    buf_done(&text);
 }
 
 /* Sends one request and prints its answer; *ret_next is where the next page begins, if any. */
@@ -128,14 +126,13 @@ static int run_row(struct invocation *in)
     struct client_request request;
     struct error err = { 0 };
     struct str first, next;
-    struct buf path;
+    BUF_SCOPED(path, MIB(1));
     int r;
 
     if (request_make(in, &request, &err) != 0)
         return command_fail(&err);
     first = request.path;
     assert(in->command->next == NULL || memchr(first.data, '?', first.len) != NULL);
-    buf_init(&path, MIB(1));
     r = do_page(in, &request, true, &next, &err);
     while (r == 0 && !str_is_null(next)) {
         buf_clear(&path);
@@ -144,7 +141,6 @@ static int run_row(struct invocation *in)
         request.path = buf_str(&path);
         r = do_page(in, &request, false, &next, &err);
     }
-    buf_done(&path);
     return r == 0 ? EXIT_DONE : command_fail(&err);
 }
 

@@ -80,12 +80,10 @@ void help_usage(FILE *out, const struct command *c)
 
 static void print_settings(FILE *out)
 {
-    struct buf text;
+    BUF_SCOPED(text, KIB(64));
 
-    buf_init(&text, KIB(64));
     settings_print(&text);
     (void)fprintf(out, "%.*s", STR_ARG(text));
-    buf_done(&text);
 }
 
 static void print_examples(FILE *out, const struct command *c, const char *indent)

@@ -33,14 +33,12 @@ static bool is_word(const char *words, const char *value)
 /* "a, b, c" of "a|b|c". */
 static const char *comma_list(struct invocation *in, const char *words)
 {
-    struct buf out;
+    BUF_SCOPED(out, KIB(4));
     const char *text;
 
-    buf_init(&out, KIB(4));
     for (; *words != '\0'; words++)
         buf_add(&out, *words == '|' ? STR_LIT(", ") : str_from(words, 1));
     text = arena_cstr(&in->arena, buf_str(&out));
-    buf_done(&out);
     return text;
 }
 

@@ -64,7 +64,7 @@ void say(FILE *out, const char *format, ...)
     const size_t n = strlen(format);
     const bool ends_line = n > 0 && format[n - 1] == '\n';
     va_list args, again;
-    struct buf text;
+    BUF_SCOPED(text, SIZE_MAX);
     char *raw;
     int len;
 
@@ -72,7 +72,6 @@ void say(FILE *out, const char *format, ...)
     va_copy(again, args);
     len = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    buf_init(&text, SIZE_MAX);
     if (len > 0) {
         raw = mem_new((size_t)len + 1);
         (void)vsnprintf(raw, (size_t)len + 1, format, again);
@@ -83,5 +82,4 @@ void say(FILE *out, const char *format, ...)
     if (ends_line)
         buf_add_char(&text, '\n');
     (void)fwrite(text.data, 1, text.len, out);
-    buf_done(&text);
 }

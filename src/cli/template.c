@@ -262,11 +262,9 @@ void template_write_path(struct invocation *in, const char *text, struct buf *ou
 void template_print(struct invocation *in, const struct shape *shape, const void *value,
                     const char *text)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX);
 
-    buf_init(&out, SIZE_MAX);
     template_write(in, shape, value, text, &out);
     buf_add_char(&out, '\n');
     (void)fwrite(out.data, 1, out.len, stdout);
-    buf_done(&out);
 }

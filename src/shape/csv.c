@@ -63,12 +63,10 @@ static void add_time(struct buf *out, int64_t us)
 /* A list or a nested shape is a cell of JSON. */
 static void add_nested(struct buf *out, const struct field *field, const void *from)
 {
-    struct buf text;
+    BUF_SCOPED(text, out->max);
 
-    buf_init(&text, out->max);
     shape_write_member(field, from, &text);
     add_cell(out, buf_str(&text), false);
-    buf_done(&text);
 }
 
 /* Null is an empty cell. */

@@ -125,16 +125,14 @@ static const struct db_row_methods row_methods = {
 
 bool db_postgres_rows(const PGresult *result, db_row_fn *on_row, void *ctx)
 {
-    struct arena decoded;
+    ARENA_SCOPED(decoded);
     bool more = true;
 
-    arena_init(&decoded);
     for (int i = 0; more && i < PQntuples(result); i++) {
         const struct postgres_row row = { { &row_methods }, result, i, &decoded };
 
         more = on_row(ctx, &row.base);
         arena_reset(&decoded);
     }
-    arena_done(&decoded);
     return more;
 }

@@ -67,17 +67,15 @@ struct str db_postgres_next_statement(struct str *rest)
 static int run_each(struct postgres *pg, const char *sql, struct error *err)
 {
     struct str rest = str_of(sql), one;
-    struct buf text;
+    BUF_SCOPED(text, SIZE_MAX); /* bounded by the script */
     int r = 0;
 
-    buf_init(&text, SIZE_MAX); /* bounded by the script */
     while (r == 0 && !str_is_null(one = db_postgres_next_statement(&rest))) {
         buf_clear(&text);
         buf_add(&text, one);
         buf_add_char(&text, '\0');
         r = db_postgres_run(pg, text.data, NULL, NULL, err);
     }
-    buf_done(&text);
     return r;
 }
 

@@ -241,11 +241,10 @@ void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
 int registry_refresh(struct registry *r, struct db *db, struct error *err)
 {
     struct loaded loaded = { 0 };
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int64_t number = 0, began_us;
     int status = -1;
 
-    arena_init(&arena);
     lock_acquire(&r->refresh);
     began_us = clock_mono_us();
     if (store_registry_number(db, &number, err) != 0)
@@ -262,7 +261,6 @@ out:
     if (status == 0)
         r->refreshed_us = began_us;
     lock_release(&r->refresh);
-    arena_done(&arena);
     return status;
 }
 

@@ -129,10 +129,9 @@ static int settle_all(struct stored_bytes *s, struct db *db, struct error *err)
 {
     struct db_value args[3];
     struct pg_arrays arrays;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     pg_arrays_init(&arrays, COUNT_OF(args), &arena);
     for (size_t i = 0; i < s->n; i++) {
         const struct db_value row[] = { db_int(s->changes[i].tenant_id), db_int(part_of(s, db)),
@@ -144,7 +143,6 @@ static int settle_all(struct stored_bytes *s, struct db *db, struct error *err)
     pg_arrays_args(&arrays, args);
     r = db_run_later(db, &add_all_bytes, DB_ARGS_OF(args), err);
     pg_arrays_done(&arrays);
-    arena_done(&arena);
     return r;
 }
 

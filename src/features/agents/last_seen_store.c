@@ -78,8 +78,7 @@ static int put_sorted(struct db *db, struct sighting *sightings, size_t n, int64
                       struct error *err)
 {
     struct sorted_sightings sorted = { sightings, n };
-    struct buf rows;
-    int r;
+    BUF_SCOPED(rows, SIZE_MAX); /* bounded by n */
 
     sightings[0].stored = false;
     if (n == 1)
@@ -87,7 +86,6 @@ static int put_sorted(struct db *db, struct sighting *sightings, size_t n, int64
                        DB_ARGS(db_int(sightings->tenant_id), db_int(sightings->agent_id),
                                db_int(sightings->at), db_int(now + SIGHTING_AHEAD_US)),
                        mark_stored, &sorted, err);
-    buf_init(&rows, SIZE_MAX); /* bounded by n */
     for (size_t i = 0; i < n; i++) {
         sightings[i].stored = false;
         buf_printf(&rows, "%c[%lld,%lld,%lld]", i == 0 ? '[' : ',',
@@ -95,12 +93,10 @@ static int put_sorted(struct db *db, struct sighting *sightings, size_t n, int64
                    (long long)sightings[i].at);
     }
     buf_add_char(&rows, ']');
-    r = db_exec(db, &put_sightings,
-                DB_ARGS(db_text(buf_str(&rows)), db_int(now + SIGHTING_AHEAD_US),
-                        db_int(sightings->tenant_id)),
-                mark_stored, &sorted, err);
-    buf_done(&rows);
-    return r;
+    return db_exec(db, &put_sightings,
+                   DB_ARGS(db_text(buf_str(&rows)), db_int(now + SIGHTING_AHEAD_US),
+                           db_int(sightings->tenant_id)),
+                   mark_stored, &sorted, err);
 }
 
 int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,

@@ -105,14 +105,12 @@ static void check_param(struct warnings *w, const struct config_param_decl *para
 static void check_params(struct warnings *w, const struct list *list)
 {
     const struct config_param_decl *params = list->items;
-    struct arena work;
+    ARENA_SCOPED(work);
 
-    arena_init(&work);
     for (size_t i = 0; i < list->n; i++) {
         check_param(w, &params[i], &work);
         arena_reset(&work);
     }
-    arena_done(&work);
 }
 
 struct list vocabulary_warnings(const struct agent_register *body, struct arena *arena)

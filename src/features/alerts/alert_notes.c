@@ -51,11 +51,10 @@ static void add_note(struct alert_notes *notes, const struct alert_row *row, boo
 {
     const struct alert alert = alerts_answer(row);
     struct alert_note *note;
-    struct buf json;
+    BUF_SCOPED(json, NOTE_BYTES_MAX);
 
     if (notes == NULL || notes->n == NOTES_MAX)
         return;
-    buf_init(&json, NOTE_BYTES_MAX);
     shape_write_json(&alert_shape, &alert, &json);
     if (!json.overflown) {
         note = ARENA_NEW(&notes->arena, struct alert_note);
@@ -67,7 +66,6 @@ static void add_note(struct alert_notes *notes, const struct alert_row *row, boo
         notes->end = &note->next;
         notes->n++;
     }
-    buf_done(&json);
 }
 
 void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)

@@ -77,10 +77,9 @@ static void add_data(struct buf *out, const struct alert_notice *notice, struct 
 static int make_message(const struct alert_notice *notice, int64_t at, struct arena *arena,
                         struct outbox_message *ret, struct error *err)
 {
-    struct buf data;
+    BUF_SCOPED(data, OUTBOX_DATA_MAX);
     int r = 0;
 
-    buf_init(&data, OUTBOX_DATA_MAX);
     add_data(&data, notice, notice->row->detail);
     if (data.overflown)
         add_data(&data, notice, STR_LIT("{}"));
@@ -91,7 +90,6 @@ static int make_message(const struct alert_notice *notice, int64_t at, struct ar
                                         .type = notice->message,
                                         .at = at,
                                         .data = arena_copy(arena, buf_str(&data)) };
-    buf_done(&data);
     return r;
 }
 
@@ -99,15 +97,11 @@ static int enqueue_message(struct db *db, const struct alert_notice *notice, int
                            struct error *err)
 {
     struct outbox_message message;
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = make_message(notice, at, &arena, &message, err);
-    if (r == 0)
-        r = outbox_add(db, &message, 1, err);
-    arena_done(&arena);
-    return r;
+    if (make_message(notice, at, &arena, &message, err) != 0)
+        return -1;
+    return outbox_add(db, &message, 1, err);
 }
 
 /* The only place that changes an alert's state: it opens once and closes once. */
@@ -121,10 +115,9 @@ int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_open
                 struct error *err)
 {
     struct alert_row *row = notice->row;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     set_state(row, ALERT_OPEN);
     row->alert_id = alerts_make_id(&arena, "alt_", row->opened_at);
     row->closed_at = row->acknowledged_at = row->reminded_at = TIME_NULL;
@@ -134,7 +127,6 @@ int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_open
     if (r == 0 && *ret_opened)
         alert_notes_add(notice->notes, row);
     row->alert_id = STR_NULL;
-    arena_done(&arena);
     return r;
 }
 
@@ -269,11 +261,10 @@ int alerts_on_sightings(struct txn *txn, const struct sighting *sightings, size_
                         struct error *err)
 {
     int64_t now = clock_wall_us();
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list alerts;
     int r;
 
-    arena_init(&arena);
     r = store_alerts_of_sightings(txn->db, sightings, n, &arena, &alerts, err);
     for (size_t i = 0; r == 0 && i < alerts.n; i++) {
         struct alert_row *row = &((struct alert_row *)alerts.items)[i];
@@ -285,7 +276,6 @@ int alerts_on_sightings(struct txn *txn, const struct sighting *sightings, size_
         if (at != TIME_NULL && sighting_is_later(at, row->since_at, now))
             r = close_seen(txn->db, &notice, at, &arena, err);
     }
-    arena_done(&arena);
     return r;
 }
 

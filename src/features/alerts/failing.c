@@ -275,15 +275,13 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
 static int failing_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct failing_watch *f = CONTAINER_OF(job, struct failing_watch, job);
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r = 0;
 
-    arena_init(&arena);
     for (size_t i = 0; r == 0 && i < f->n_changed; i++) {
         r = review(txn, &f->changed[i], &arena, err);
         arena_reset(&arena);
     }
-    arena_done(&arena);
     return r;
 }
 

@@ -71,15 +71,11 @@ static int open_some(struct txn *txn, const struct event_item *const *failures, 
                      struct error *err)
 {
     struct alert_notice notices[AT_ONCE_MAX];
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
     for (size_t i = 0; i < n; i++)
         notices[i] = notice_of(failures[i], txn->notes, &arena);
-    r = alerts_failed(txn->db, notices, n, &arena, err);
-    arena_done(&arena);
-    return r;
+    return alerts_failed(txn->db, notices, n, &arena, err);
 }
 
 /* By tenant and run: so all writers take the alerts' rows. */
@@ -134,12 +130,11 @@ static int compare_agents(const void *a, const void *b)
 static int note_agents(struct txn *txn, const struct event_item **failures, size_t n,
                        struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     size_t agents = 0;
     int r = 0;
 
     qsort((void *)failures, n, sizeof(*failures), compare_agents);
-    arena_init(&arena);
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (i > 0 && failures[i]->tenant_id == failures[i - 1]->tenant_id &&
             failures[i]->agent_id == failures[i - 1]->agent_id)
@@ -147,21 +142,19 @@ static int note_agents(struct txn *txn, const struct event_item **failures, size
         r = failing_note(txn, failures[i], agents++, &arena, err);
         arena_reset(&arena);
     }
-    arena_done(&arena);
     return r;
 }
 
 int failures_alert(struct txn *txn, struct error *err)
 {
     const struct event_item *items, **failures;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     size_t n, n_failures = 0;
     int r = 0;
 
     if (!event_batch_is_watched(txn->events))
         return 0;
     items = event_batch_items(txn->events, &n);
-    arena_init(&arena);
     failures = ARENA_ARRAY(&arena, const struct event_item *, n + 1);
     for (size_t i = 0; i < n; i++)
         if (is_failure(&items[i]))
@@ -169,6 +162,5 @@ int failures_alert(struct txn *txn, struct error *err)
     if (open_alerts(txn, failures, n_failures, err) != 0 ||
         note_agents(txn, failures, n_failures, err) != 0)
         r = -1;
-    arena_done(&arena);
     return r;
 }

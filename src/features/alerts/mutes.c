@@ -34,11 +34,10 @@ void mutes_free(struct mutes *m)
 static int mutes_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct mutes *m = CONTAINER_OF(job, struct mutes, due.job);
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list list;
     int r;
 
-    arena_init(&arena);
     r = store_alerts_unnotified(txn->db, m->due.now_us, NOTIFY_MAX, &arena, &list, err);
     for (size_t i = 0; r == 0 && i < list.n; i++) {
         struct alert_row *row = &((struct alert_row *)list.items)[i];
@@ -48,20 +47,17 @@ static int mutes_apply(struct writer_job *job, struct txn *txn, struct error *er
 
         r = alerts_notify_unmuted(txn->db, &notice, m->due.now_us, err);
     }
-    arena_done(&arena);
     return r;
 }
 
 static int has_unnotified(const struct mutes *m, bool *ret, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list list;
     int r;
 
-    arena_init(&arena);
     r = store_alerts_unnotified(m->options.db, m->due.now_us, 1, &arena, &list, err);
     *ret = r == 0 && list.n > 0;
-    arena_done(&arena);
     return r;
 }
 

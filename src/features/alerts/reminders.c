@@ -69,14 +69,12 @@ static int reminders_apply(struct writer_job *job, struct txn *txn, struct error
 
 static int has_due(const struct reminders *m, bool *ret, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list list;
     int r;
 
-    arena_init(&arena);
     r = store_alerts_to_remind(m->options.db, m->due.now_us, 1, &arena, &list, err);
     *ret = r == 0 && list.n > 0;
-    arena_done(&arena);
     return r;
 }
 

@@ -10,13 +10,11 @@ struct str rule_detail_with(const struct shape *shape, const void *rule, struct 
                             struct arena *arena)
 {
     struct str detail;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded: rules have maximum lengths */
 
-    buf_init(&out, SIZE_MAX); /* bounded: rules have maximum lengths */
     shape_write_json(shape, rule, &out);
     detail = arena_printf(arena, "%.*s,%.*s}", (int)(out.len - 1), out.data,
                           STR_ARG(members)); /* without the closing brace */
-    buf_done(&out);
     return detail;
 }
 

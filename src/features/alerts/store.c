@@ -289,20 +289,16 @@ int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct ar
 static int alerts_of_some(struct db *db, const struct sighting *sightings, size_t n,
                           struct arena *arena, struct list *ret, struct error *err)
 {
-    struct buf agents;
-    int r;
+    BUF_SCOPED(agents, SIZE_MAX); /* bounded by n */
 
-    buf_init(&agents, SIZE_MAX); /* bounded by n */
     buf_add_char(&agents, '[');
     for (size_t i = 0; i < n; i++)
         buf_printf(&agents, "%s[%lld,%lld]", i == 0 ? "" : ",", (long long)sightings[i].tenant_id,
                    (long long)sightings[i].agent_id);
     buf_add_char(&agents, ']');
-    r = rows_list(db, &alerts_of_sightings,
-                  DB_ARGS(db_text(buf_str(&agents)), db_int(sightings->tenant_id)), arena, ret,
-                  err);
-    buf_done(&agents);
-    return r;
+    return rows_list(db, &alerts_of_sightings,
+                     DB_ARGS(db_text(buf_str(&agents)), db_int(sightings->tenant_id)), arena, ret,
+                     err);
 }
 
 int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,

@@ -312,18 +312,16 @@ static int apply_transition(const struct stuck *s, struct db *db,
 static int stuck_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct stuck *s = CONTAINER_OF(job, struct stuck, job);
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r = 0;
 
     s->notes = txn->notes;
-    arena_init(&arena);
     for (size_t i = 0; r == 0 && i < s->n_transitions; i++) {
         r = apply_transition(s, txn->db, &s->transitions[i], &arena, err);
         arena_reset(&arena);
     }
     for (size_t i = 0; r == 0 && i < s->n_marks; i++)
         r = store_stuck_mark(txn->db, &s->marks[i], err);
-    arena_done(&arena);
     return r;
 }
 

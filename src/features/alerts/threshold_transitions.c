@@ -38,7 +38,7 @@ static int open_alert(int64_t now_us, struct db *db, const struct threshold_tran
 static int close_alert(int64_t now_us, struct db *db, const struct threshold_transition *transition,
                        struct alert_notes *notes, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct alert_row alert;
     const struct alert_notice notice = { &alert, transition->rule_eval.recovered,
                                          transition->rule_eval.crossed
@@ -47,25 +47,22 @@ static int close_alert(int64_t now_us, struct db *db, const struct threshold_tra
                                          notes };
     int r;
 
-    arena_init(&arena);
     r = store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err);
     if (r == 0 && alert.open) {
         alert.closed_at = now_us;
         alert.closed_by = STR_LIT("recovered");
         r = alerts_close(db, &notice, err);
     }
-    arena_done(&arena);
     return r;
 }
 
 static int update_alert(struct db *db, const struct threshold_transition *transition,
                         struct alert_notes *notes, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct alert_row alert;
     int r;
 
-    arena_init(&arena);
     r = store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err);
     if (r == 0 && alert.open) {
         alert.detail = transition->rule_eval.detail;
@@ -73,7 +70,6 @@ static int update_alert(struct db *db, const struct threshold_transition *transi
         if (r == 0)
             alert_notes_add_change(notes, &alert);
     }
-    arena_done(&arena);
     return r;
 }
 

@@ -28,9 +28,8 @@ static void add_text(struct buf *out, struct str s)
 struct sha256 audit_hash(const struct sha256 *before, int64_t seq, const struct audit_entry *entry)
 {
     struct sha256 hash;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded by the size of the request */
 
-    buf_init(&out, SIZE_MAX); /* bounded by the size of the request */
     buf_add(&out, str_from((const char *)before->bytes, SHA256_BYTES));
     add_number(&out, entry->tenant_id);
     add_number(&out, seq);
@@ -41,7 +40,6 @@ struct sha256 audit_hash(const struct sha256 *before, int64_t seq, const struct 
     add_text(&out, entry->origin);
     add_text(&out, entry->detail);
     hash = digest_sha256(buf_str(&out));
-    buf_done(&out);
     return hash;
 }
 

@@ -152,25 +152,21 @@ static int verify_kept(struct invocation *in, const char *path, struct buf *out)
 static int audit_verify_run(struct invocation *in)
 {
     const char *kept = command_value(in, "head");
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX);
     int failed;
 
-    buf_init(&out, SIZE_MAX);
     failed = kept != NULL ? verify_kept(in, kept, &out) : visit_all(in, verify_chain, &out);
     (void)printf(in->json ? "{\"chains\":[%.*s]}\n" : "%.*s", STR_ARG(out));
-    buf_done(&out);
     return failed;
 }
 
 static int audit_head_run(struct invocation *in)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX);
     int failed;
 
-    buf_init(&out, SIZE_MAX);
     failed = visit_all(in, print_head, &out);
     (void)printf(in->json ? "{\"chains\":[%.*s]}\n" : "%.*s", STR_ARG(out));
-    buf_done(&out);
     return failed;
 }
 

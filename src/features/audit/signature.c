@@ -19,16 +19,14 @@ static struct sha256 code_of(const struct signer *signer, int64_t tenant_id,
                              const struct audit_head *head)
 {
     struct sha256 code;
-    struct buf text;
+    BUF_SCOPED(text, 128);
 
-    buf_init(&text, 128);
     buf_add_c(&text, "muster/1 end");
     add_number(&text, tenant_id);
     add_number(&text, head->signed_seq);
     add_number(&text, head->unsigned_entries);
     buf_add(&text, str_from((const char *)head->signed_hash.bytes, SHA256_BYTES));
     code = signer_code(signer, buf_str(&text));
-    buf_done(&text);
     return code;
 }
 

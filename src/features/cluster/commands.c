@@ -89,12 +89,10 @@ static int enable(struct invocation *in, struct db *db, struct cluster *c, size_
 
 static void say_json(const struct cluster *c)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX);
 
-    buf_init(&out, SIZE_MAX);
     shape_write_json(&cluster_shape, c, &out);
     (void)printf("%.*s\n", STR_ARG(out));
-    buf_done(&out);
 }
 
 static int cluster_enable_run(struct invocation *in)

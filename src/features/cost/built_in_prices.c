@@ -47,17 +47,15 @@ static int add_all(struct db *db, struct arena *arena, struct error *err)
 int built_in_prices_add(struct db *db, struct error *err)
 {
     bool claimed = false;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r = -1;
 
     if (db_begin(db, err) != 0)
         return -1;
-    arena_init(&arena);
     if (store_prices_claim_built_in(db, &claimed, err) == 0 &&
         (!claimed || add_all(db, &arena, err) == 0))
         r = db_commit(db, err);
     if (r != 0)
         db_rollback(db);
-    arena_done(&arena);
     return r;
 }

@@ -18,14 +18,12 @@ static int list_prices(struct api_call *call, struct db *db, struct error *err)
 /* What was done, for the audit log: the answer itself. */
 static void note(struct api_call *call, struct str target)
 {
-    struct buf text;
+    BUF_SCOPED(text, KIB(64));
 
-    buf_init(&text, KIB(64));
     shape_write_json(call->route->answer, call->answer, &text);
     call->audit_target = target;
     if (!text.overflown)
         call->audit_detail = arena_copy(call->arena, buf_str(&text));
-    buf_done(&text);
 }
 
 static int set_price(struct api_call *call, struct db *db, struct error *err)

@@ -62,10 +62,9 @@ int store_prices_claim_built_in(struct db *db, bool *ret, struct error *err)
 
 int store_price_put(struct db *db, struct price_row *row, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     r = db_exec(db, &put,
                 DB_ARGS(db_text(row->model), db_text(row->provider), db_int(row->amounts.input),
                         db_int(row->amounts.output), rows_opt_int_value(row->amounts.cache_read),
@@ -74,7 +73,6 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
                         db_text(rows_json_of(&price_row, "aliases", row, &arena)),
                         db_int(row->updated_at), rows_time_value(row->built_in_as_of)),
                 db_read_int, &row->price_id, err);
-    arena_done(&arena);
     return r != 0 ? -1 : db_run(db, &add_to_number, DB_NO_ARGS, err);
 }
 

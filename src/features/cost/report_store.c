@@ -302,16 +302,12 @@ int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list 
                             llm_row_fn *on_row, void *ctx, struct error *err)
 {
     struct reading reading = { on_row, ctx };
-    struct buf ids;
-    int r;
+    BUF_SCOPED(ids, SIZE_MAX); /* bounded: ids of stored runs */
 
     assert(run_ids->n > 0);
-    buf_init(&ids, SIZE_MAX); /* bounded: ids of stored runs */
     add_array(&ids, strcmp(db_dialect(db), "postgres") == 0, run_ids);
-    r = db_exec(db, &llm_usage_of_runs, DB_ARGS(db_int(tenant_id), db_text(buf_str(&ids))),
-                read_usage, &reading, err);
-    buf_done(&ids);
-    return r;
+    return db_exec(db, &llm_usage_of_runs, DB_ARGS(db_int(tenant_id), db_text(buf_str(&ids))),
+                   read_usage, &reading, err);
 }
 
 int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_width width,

@@ -136,12 +136,11 @@ static bool pass_value(void *ctx, const struct db_row *row)
     };
     const struct business_place place = { .run_no = db_get_int(row, VALUE_AT_RUN_NO),
                                           .key = db_get_text(row, VALUE_AT_KEY) };
-    struct buf value;
+    BUF_SCOPED(value, MIB(64));
     bool more;
 
     if (!read_run(reader, row, VALUE_AT_NEXT, &line))
         return !reader->damaged;
-    buf_init(&value, MIB(64));
     if (!db_is_null(row, VALUE_AT_NUMBER))
         buf_add_int(&value, db_get_int(row, VALUE_AT_NUMBER));
     else if (!db_is_null(row, VALUE_AT_NUMBER + 1))
@@ -150,7 +149,6 @@ static bool pass_value(void *ctx, const struct db_row *row)
         buf_add_json(&value, db_get_text(row, VALUE_AT_TEXT));
     line.value = buf_str(&value);
     more = reader->value(reader->ctx, &place, &line);
-    buf_done(&value);
     return more;
 }
 
@@ -250,16 +248,12 @@ int store_llm_page(struct db *db, const struct llm_page *page, llm_row_fn *fn, v
                    struct error *err)
 {
     struct reader reader = { .usage = fn, .ctx = ctx };
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = db_exec(db, &select_usage,
-                DB_ARGS(db_int(page->tenant_id), db_int(page->after.timestamp),
-                        db_int(page->range.until), db_int(page->after.agent_id),
-                        bound_copy(&arena, page->after.run_id),
-                        bound_copy(&arena, page->after.model), db_int(page->limit)),
-                pass_usage, &reader, err);
-    arena_done(&arena);
-    return r;
+    return db_exec(db, &select_usage,
+                   DB_ARGS(db_int(page->tenant_id), db_int(page->after.timestamp),
+                           db_int(page->range.until), db_int(page->after.agent_id),
+                           bound_copy(&arena, page->after.run_id),
+                           bound_copy(&arena, page->after.model), db_int(page->limit)),
+                   pass_usage, &reader, err);
 }

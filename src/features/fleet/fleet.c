@@ -157,19 +157,17 @@ static int add_matching(struct page *p, const struct list *rows, size_t *at, str
 static int load_step(struct page *p, struct str *after, bool *ret_more, struct error *err)
 {
     const struct fleet_span span = { *after, SCAN_STEP };
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list rows;
     size_t at = 0;
     int r;
 
-    arena_init(&arena);
     r = store_fleet_page(p->db, p->view->tenant->id, &span, &arena, &rows, err);
     if (r == 0)
         r = add_matching(p, &rows, &at, err);
     if (r == 0 && at > 0)
         *after = arena_copy(p->arena, ((const struct fleet_agent *)rows.items)[at - 1].key);
     *ret_more = r == 0 && (at < rows.n || rows.n == SCAN_STEP);
-    arena_done(&arena);
     return r;
 }
 
@@ -246,11 +244,10 @@ static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error
     const struct fleet_span span = { w->after, SCAN_STEP };
     const struct fleet_agent *agents;
     struct agent_listed agent;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list rows;
     int r;
 
-    arena_init(&arena);
     r = store_fleet_page(db, w->view.tenant->id, &span, &arena, &rows, err);
     agents = r == 0 ? rows.items : NULL;
     for (size_t i = 0; r == 0 && i < rows.n; i++) {
@@ -260,7 +257,6 @@ static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error
     *ret_more = r == 0 && rows.n == SCAN_STEP;
     if (*ret_more)
         w->after = arena_copy(&w->keys, agents[rows.n - 1].key);
-    arena_done(&arena);
     return r;
 }
 

@@ -129,13 +129,11 @@ static const char *point_to_row(const struct list *point, const struct list *by,
 static struct str point_text(const struct list *point, struct arena *arena)
 {
     struct str text = STR_NULL;
-    struct buf out;
+    BUF_SCOPED(out, PROBLEM_INPUT_MAX);
 
-    buf_init(&out, PROBLEM_INPUT_MAX);
     shape_write_values(point, &out);
     if (!out.overflown)
         text = arena_copy(arena, buf_str(&out));
-    buf_done(&out);
     return text;
 }
 

@@ -223,7 +223,7 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 {
     const struct named_value *values = report->metrics.items;
     const struct business_breakdown *breakdowns = report->breakdowns.items;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded by the size of the request body */
 
     *ret = (struct business_rows){ .report = report };
     ret->values = ARENA_ARRAY(arena, struct business_value_row, report->metrics.n);
@@ -235,7 +235,6 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
         ret->values[ret->n_values] =
             (struct business_value_row){ store_name_key(value->name, arena), value };
     }
-    buf_init(&out, SIZE_MAX); /* bounded by the size of the request body */
     add_keys(&out, ret);
     ret->keys = arena_copy(arena, buf_str(&out));
     for (size_t i = 0; i < report->breakdowns.n; i++) {
@@ -243,7 +242,6 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 
         add_breakdown(ret, &row);
     }
-    buf_done(&out);
 }
 
 /* SQLite does not keep the sign of zero, so neither store does. */
@@ -364,10 +362,9 @@ static int put_at_once(struct db *db, struct putting *p, struct error *err)
 {
     struct db_value args[VALUE_COLUMNS];
     struct pg_arrays arrays;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     pg_arrays_init(&arrays, VALUE_COLUMNS, &arena);
     for (size_t i = 0; i < p->rows->n_values; i++) {
         value_args(p, i, args);
@@ -377,7 +374,6 @@ static int put_at_once(struct db *db, struct putting *p, struct error *err)
     p->next = 0;
     r = db_exec(db, &put_all, DB_ARGS_OF(args), read_written, p, err);
     pg_arrays_done(&arrays);
-    arena_done(&arena);
     return r;
 }
 

@@ -122,15 +122,13 @@ static int send_error(struct api_call *call, enum rpc_code code, struct str mess
 static bool read_params(struct api_call *call, const struct shape *shape, void *ret)
 {
     struct problems *problems = problems_new(call->arena, "params");
-    struct buf text;
+    BUF_SCOPED(text, MIB(2));
 
     if (shape_read_json(shape, exchange_of(call)->message.params, call->arena, ret, problems) == 0)
         return true;
-    buf_init(&text, MIB(2));
     buf_add_c(&text, "The parameters are not valid: ");
     problems_write(problems, &text);
     (void)send_error(call, RPC_BAD_PARAMS, buf_str(&text));
-    buf_done(&text);
     return false;
 }
 
@@ -212,13 +210,11 @@ static void send_tool_error(struct api_call *call, struct str sentence)
 
 static void send_problems(struct api_call *call, const struct problems *problems)
 {
-    struct buf text;
+    BUF_SCOPED(text, MIB(2));
 
-    buf_init(&text, MIB(2));
     buf_add_c(&text, "The arguments are not valid: ");
     problems_write(problems, &text);
     send_tool_error(call, buf_str(&text));
-    buf_done(&text);
 }
 
 static void send_answer(struct api_call *call)

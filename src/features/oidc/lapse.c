@@ -40,12 +40,11 @@ static int find_idle(struct db *db, struct arena *arena, struct list *ret, struc
 
 static int lapse_apply(struct change *change, struct db *db, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list idle;
     int r;
 
     (void)change;
-    arena_init(&arena);
     r = find_idle(db, &arena, &idle, err);
     for (size_t i = 0; r == 0 && i < idle.n; i++) {
         const struct identity_row *row = &((const struct identity_row *)idle.items)[i];
@@ -56,7 +55,6 @@ static int lapse_apply(struct change *change, struct db *db, struct error *err)
             log_write(LOG_INFO, "oidc", "tokens of '%.*s' ended: no sign-in for %d days",
                       STR_ARG(row->email), LAPSE_DAYS);
     }
-    arena_done(&arena);
     return r;
 }
 

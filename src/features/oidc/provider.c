@@ -299,7 +299,7 @@ static int ask_tokens(const struct redemption *x, struct tokens *ret, struct err
     const bool has_secret = p->options.secret_file[0] != '\0';
     struct fetch fetch = { .url = x->metadata.token_endpoint.data, .cancel = p->options.cancel };
     char secret[SECRET_MAX] = "";
-    struct buf body;
+    BUF_SCOPED(body, FETCH_REPLY_MAX);
     int status = 0, r;
 
     if (has_secret && read_secret(p->options.secret_file, secret, err) != 0)
@@ -309,12 +309,10 @@ static int ask_tokens(const struct redemption *x, struct tokens *ret, struct err
         fetch.user = percent_encode(str_of(p->options.client_id), x->arena).data;
         fetch.password = percent_encode(str_of(secret), x->arena).data;
     }
-    buf_init(&body, FETCH_REPLY_MAX);
     r = fetch_run(&fetch, &body, &status, err);
     if (r == 0)
         r = read_tokens(buf_str(&body), status, x->arena, ret, err);
     sodium_memzero(secret, sizeof(secret));
-    buf_done(&body);
     return r;
 }
 
@@ -353,18 +351,16 @@ static int ask_user_info(const struct redemption *x, const struct tokens *tokens
     const struct fetch fetch = { .url = x->metadata.userinfo_endpoint.data,
                                  .bearer = tokens->access_token.data,
                                  .cancel = x->p->options.cancel };
-    struct buf body;
+    BUF_SCOPED(body, FETCH_REPLY_MAX);
     int status, r;
 
     if (str_is_null(x->metadata.userinfo_endpoint) || str_is_null(tokens->access_token))
         return 0;
-    buf_init(&body, FETCH_REPLY_MAX);
     r = fetch_run(&fetch, &body, &status, err);
     if (r == 0 && status != 200)
         r = err_set(err, ERR_UNAVAILABLE, "its UserInfo endpoint answered with status %d", status);
     if (r == 0)
         r = id_claims_add(buf_str(&body), x->p->options.groups_claim, x->arena, claims, err);
-    buf_done(&body);
     return r;
 }
 

@@ -160,19 +160,15 @@ static struct str detail(const struct oidc_step *step, const char *more)
 static int enter_refusal(struct api_call *call, struct db *db, struct error *err)
 {
     const struct oidc_step *step = call->own;
-    struct buf reason;
-    int r;
+    BUF_SCOPED(reason, KIB(8));
 
     call->audit_target =
         str_is_null(step->admission.email) ? STR_LIT("unknown user") : step->admission.email;
-    buf_init(&reason, KIB(8));
     buf_add_c(&reason, ",\"reason\":");
     buf_add_json(&reason, str_of(step->admission.refused ? step->admission.why : step->why));
     buf_add_char(&reason, '\0');
     call->audit_detail = detail(step, reason.data);
-    r = call_audit(call, db, "session.refuse", err);
-    buf_done(&reason);
-    return r;
+    return call_audit(call, db, "session.refuse", err);
 }
 
 static int refuse_person(struct api_call *call, struct error *err)

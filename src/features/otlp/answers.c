@@ -54,16 +54,14 @@ static void write_status(const struct call_refusal *refusal, bool is_wire, struc
 static void write_answer(const struct otlp_answer *answer, struct buf *out)
 {
     const struct otlp_part *partial = answer->partial;
-    struct buf part;
+    BUF_SCOPED(part, KIB(64));
     int64_t n;
 
     if (partial == NULL || !str_to_int(partial->rejected, &n))
         return;
-    buf_init(&part, KIB(64));
     wire_add_number(&part, 1, (uint64_t)n);
     wire_add_bytes(&part, 2, partial->message);
     wire_add_bytes(out, 1, buf_str(&part));
-    buf_done(&part);
 }
 
 const char *otlp_write(const struct api_call *call, const struct call_refusal *refusal,

@@ -72,12 +72,10 @@ struct str otlp_json_path(struct yyjson_val *root, const struct yyjson_val *valu
 {
     yyjson_val *at = root;
     struct str path;
-    struct buf out;
+    BUF_SCOPED(out, KIB(4));
 
-    buf_init(&out, KIB(4));
     while (at != NULL && at != value)
         at = child_with(at, value, &out);
     path = out.len == 0 ? STR_LIT("the body") : arena_copy(arena, buf_str(&out));
-    buf_done(&out);
     return path;
 }

@@ -85,9 +85,8 @@ out:
 static int say_written(const struct invocation *in, const char *path, struct str sentence)
 {
     struct stat status;
-    struct buf text;
+    BUF_SCOPED(text, KIB(64));
 
-    buf_init(&text, KIB(64));
     if (in->json) {
         buf_add_c(&text, "{\"file\":");
         buf_add_json(&text, str_of(path));
@@ -97,7 +96,6 @@ static int say_written(const struct invocation *in, const char *path, struct str
         buf_add(&text, sentence);
     }
     (void)printf("%.*s\n", STR_ARG(text));
-    buf_done(&text);
     return EXIT_DONE;
 }
 
@@ -227,16 +225,14 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
 
 static void say_json(struct str lines)
 {
-    struct buf text;
+    BUF_SCOPED(text, SIZE_MAX);
 
-    buf_init(&text, SIZE_MAX);
     buf_printf(&text, "{\"ok\":%s,\"problems\":[", lines.len == 0 ? "true" : "false");
     for (bool first = true; lines.len > 0; first = false) {
         buf_add_c(&text, first ? "" : ",");
         buf_add_json(&text, str_split(&lines, '\n'));
     }
     (void)printf("%.*s]}\n", STR_ARG(text));
-    buf_done(&text);
 }
 
 static int check_run(struct invocation *in)

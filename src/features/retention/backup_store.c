@@ -19,15 +19,11 @@ static const struct db_query foreign_key_check = { .sql = "PRAGMA foreign_key_ch
 int store_copy(struct db *db, const char *path, struct error *err)
 {
     /* With a directory, so that no name is special, such as ":memory:". */
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = db_run(db, &vacuum_into,
-               DB_ARGS(db_text(arena_printf(&arena, "%s%s", path[0] == '/' ? "" : "./", path))),
-               err);
-    arena_done(&arena);
-    return r;
+    return db_run(db, &vacuum_into,
+                  DB_ARGS(db_text(arena_printf(&arena, "%s%s", path[0] == '/' ? "" : "./", path))),
+                  err);
 }
 
 /* The last one that fits says that there may be others. */

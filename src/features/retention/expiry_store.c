@@ -255,16 +255,14 @@ int store_expire_business(struct db *db, const struct expiry_reports *which,
 {
     const struct db_args args =
         DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->max));
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct rows runs = { .arena = &arena, .size = sizeof(int64_t) };
     int r;
 
     *ret = (struct expired_reports){ 0 };
-    arena_init(&arena);
     r = db_exec(db, &expiry_select_business, args, add_number, &runs, err);
     for (size_t i = 0; r == 0 && i < runs.n && ret->rows < which->max; i++)
         r = expire_report(db, which, ((const int64_t *)runs.items)[i], ret, err);
-    arena_done(&arena);
     return r;
 }
 

@@ -104,10 +104,9 @@ static int expire_runs(struct sweep *s, struct db *db, struct pass *p,
                                        .now_us = p->now_us };
     const struct gone_run *runs;
     struct expired_runs expired;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     r = store_expire_runs(db, &which, &arena, &expired, err);
     if (r == 0) {
         runs = expired.runs.items;
@@ -118,7 +117,6 @@ static int expire_runs(struct sweep *s, struct db *db, struct pass *p,
         p->runs_examined = !expired.more;
         save_cursor(p, &expired.at);
     }
-    arena_done(&arena);
     return r;
 }
 

@@ -161,14 +161,10 @@ static int factor_check(const struct engine *e, struct db *db, struct str user_i
                         struct factor_check *ret, struct error *err)
 {
     struct factor_owner owner = { .vault = vault_of(e), .user_id = user_id };
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
     owner.arena = &arena;
-    r = check_in(&owner, db, code, ret, err);
-    arena_done(&arena);
-    return r;
+    return check_in(&owner, db, code, ret, err);
 }
 
 static int factor_use(struct db *db, struct str user_id, const struct factor_check *check,

@@ -69,7 +69,7 @@ static int show_health(struct api_call *call, struct error *err)
 {
     const char *problem = engine_problem(call->api->engine);
     struct health_answer *answer = call->answer;
-    struct buf text;
+    BUF_SCOPED(text, KIB(1));
 
     (void)err;
     answer->status = problem == NULL ? STR_LIT("ok") : STR_LIT("unavailable");
@@ -85,10 +85,8 @@ static int show_health(struct api_call *call, struct error *err)
         call_reply(call, NULL);
         return 0;
     }
-    buf_init(&text, KIB(1));
     shape_write_json(&health_answer_shape, answer, &text);
     call_reply_json(call, 503, arena_copy(call->arena, buf_str(&text)));
-    buf_done(&text);
     return 0;
 }
 

@@ -82,12 +82,11 @@ static int seal_again(struct vault *v, struct db *db, const struct sealed_table 
 static int seal_tenant_again(struct vault *v, struct db *db, const struct data_key_row *newest,
                              int64_t limit, int64_t *ret_n, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list rows;
     int r = 0;
 
     *ret_n = 0;
-    arena_init(&arena);
     for (size_t t = 0; r == 0 && t < v->n_sealed && *ret_n < limit; t++) {
         const struct stale_search search = { v->sealed[t], newest, limit - *ret_n };
 
@@ -99,7 +98,6 @@ static int seal_tenant_again(struct vault *v, struct db *db, const struct data_k
         }
         arena_reset(&arena);
     }
-    arena_done(&arena);
     return r;
 }
 
@@ -107,11 +105,10 @@ static int add_keys(struct vault *v, struct db *db, int64_t after, struct data_k
                     struct error *err)
 {
     const struct data_key_row *tenants;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list found;
     int r;
 
-    arena_init(&arena);
     r = store_data_keys_after(db, after, TENANTS_MAX, &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n; i++)
@@ -120,7 +117,6 @@ static int add_keys(struct vault *v, struct db *db, int64_t after, struct data_k
         ret->created = (int64_t)found.n;
         ret->next.value = found.n < TENANTS_MAX ? ALL_ADDED : tenants[found.n - 1].tenant_id;
     }
-    arena_done(&arena);
     return r;
 }
 
@@ -129,12 +125,11 @@ static int seal_all_again(struct vault *v, struct db *db, struct data_keys_rotat
                           struct error *err)
 {
     const struct data_key_row *tenants;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list found;
     int64_t n;
     int r;
 
-    arena_init(&arena);
     r = store_data_keys_superseded(db, TENANTS_MAX, &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n && ret->re_encrypted < ROWS_MAX; i++) {
@@ -146,7 +141,6 @@ static int seal_all_again(struct vault *v, struct db *db, struct data_keys_rotat
         ret->re_encrypted += n;
     }
     ret->next.has = found.n > 0;
-    arena_done(&arena);
     return r;
 }
 
@@ -155,12 +149,11 @@ static int seal_all_again(struct vault *v, struct db *db, struct data_keys_rotat
 static int destroy_older(struct vault *v, struct db *db, const struct data_key_row *newest,
                          struct data_keys_rotated *ret, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list stale = { 0 };
     int64_t n = 0;
     int r;
 
-    arena_init(&arena);
     r = store_data_key_lock_older(db, newest, err);
     for (size_t t = 0; r == 0 && stale.n == 0 && t < v->n_sealed; t++) {
         const struct stale_search any = { v->sealed[t], newest, 1 };
@@ -171,7 +164,6 @@ static int destroy_older(struct vault *v, struct db *db, const struct data_key_r
         r = stale.n > 0 ? store_data_key_retire(db, newest, TIME_NULL, err)
                         : store_data_key_destroy(db, newest, &n, err);
     ret->destroyed += n;
-    arena_done(&arena);
     return r;
 }
 
@@ -182,12 +174,11 @@ static int destroy_retired(struct vault *v, struct db *db, struct data_keys_rota
     const struct data_keys_span span = { now - (int64_t)RETIRED_S * USEC_PER_SEC, now,
                                          TENANTS_MAX };
     const struct data_key_row *tenants;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list found;
     bool more = false;
     int r;
 
-    arena_init(&arena);
     r = store_data_keys_retired(db, &span, &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n; i++)
@@ -196,7 +187,6 @@ static int destroy_retired(struct vault *v, struct db *db, struct data_keys_rota
         r = store_data_keys_any_retired(db, &more, err);
     ret->next.has = found.n > 0 || more;
     ret->wait_s = found.n == 0 && more ? RETIRED_S : 0;
-    arena_done(&arena);
     return r;
 }
 

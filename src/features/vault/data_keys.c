@@ -140,17 +140,15 @@ static int make_key(struct vault *v, struct db *db, struct data_key_row *row, st
 int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id, struct error *err)
 {
     struct data_key_row row;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     r = store_data_key(db, tenant_id, 0, &arena, &row, err);
     if (r == 0 && row.version == 0) {
         row.tenant_id = tenant_id;
         row.version = FIRST_VERSION;
         r = make_key(v, db, &row, &arena, err);
     }
-    arena_done(&arena);
     return r;
 }
 
@@ -158,13 +156,9 @@ int vault_add_key(struct vault *v, struct db *db, const struct data_key_row *new
                   struct error *err)
 {
     struct data_key_row row = { .tenant_id = newest->tenant_id, .version = newest->version + 1 };
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = make_key(v, db, &row, &arena, err);
-    arena_done(&arena);
-    return r;
+    return make_key(v, db, &row, &arena, err);
 }
 
 /* Unwraps what the store returned. */
@@ -181,28 +175,20 @@ int vault_use_key(struct vault *v, struct db *db, int64_t tenant_id, struct vaul
                   struct error *err)
 {
     struct data_key_row row;
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = store_data_key_use(db, tenant_id, &arena, &row, err);
-    if (r == 0)
-        r = open_stored(v, &row, tenant_id, ret, err);
-    arena_done(&arena);
-    return r;
+    if (store_data_key_use(db, tenant_id, &arena, &row, err) != 0)
+        return -1;
+    return open_stored(v, &row, tenant_id, ret, err);
 }
 
 int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t version,
                   struct vault_key *ret, struct error *err)
 {
     struct data_key_row row;
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = store_data_key(db, tenant_id, version, &arena, &row, err);
-    if (r == 0)
-        r = open_stored(v, &row, tenant_id, ret, err);
-    arena_done(&arena);
-    return r;
+    if (store_data_key(db, tenant_id, version, &arena, &row, err) != 0)
+        return -1;
+    return open_stored(v, &row, tenant_id, ret, err);
 }

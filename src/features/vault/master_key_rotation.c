@@ -14,10 +14,9 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
     struct data_key_row platform, *rows;
     struct list keys = { 0 };
     uint8_t key[ENVELOPE_KEY];
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     r = store_data_key_lock(db, &arena, &platform, err);
     if (r == 0)
         r = store_data_keys(db, &arena, &keys, err);
@@ -33,7 +32,6 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
     }
     *ret_n = keys.n;
     sodium_memzero(key, sizeof(key));
-    arena_done(&arena);
     return r;
 }
 
@@ -130,11 +128,10 @@ static int rewrap_all(struct vault *v, struct db *db, struct error *err)
 {
     struct list keys = { 0 };
     uint8_t key[ENVELOPE_KEY];
-    struct arena arena;
+    ARENA_SCOPED(arena);
     size_t n;
     int r;
 
-    arena_init(&arena);
     r = vault_ensure_key(v, db, DATA_KEY_PLATFORM, err);
     if (r == 0)
         r = store_data_keys(db, &arena, &keys, err);
@@ -144,7 +141,6 @@ static int rewrap_all(struct vault *v, struct db *db, struct error *err)
     if (r == 0 && v->ring->n_live > 1)
         r = wrap_all(v, db, &n, err);
     sodium_memzero(key, sizeof(key));
-    arena_done(&arena);
     return r;
 }
 

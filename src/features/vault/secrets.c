@@ -38,12 +38,10 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
 {
     struct vault_label label;
     struct secret_row row;
-    struct arena arena;
-    struct buf sealed;
+    ARENA_SCOPED(arena);
+    BUF_SCOPED(sealed, SECRET_MAX_BYTES + VAULT_OVERHEAD);
     int r;
 
-    arena_init(&arena);
-    buf_init(&sealed, SECRET_MAX_BYTES + VAULT_OVERHEAD);
     r = store_secret(db, s->tenant_id, name, &arena, &row, err);
     if (r == 0 && row.version == 0)
         r = check_room(s, db, err);
@@ -63,8 +61,6 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
     }
     if (r == 0)
         *ret = answer(&row);
-    buf_done(&sealed);
-    arena_done(&arena);
     return r;
 }
 

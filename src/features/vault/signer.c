@@ -66,18 +66,16 @@ int vault_signer(struct vault *v, struct db *db, const struct signer **ret, stru
 {
     uint8_t key[ENVELOPE_KEY];
     struct data_key_row row;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
     *ret = made_signer(v);
     if (*ret != NULL)
         return 0;
-    arena_init(&arena);
     r = store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &row, err);
     if (r == 0 && row.version != 0 && vault_open_row(v, &row, key, NULL) == 0)
         *ret = keep_signer(v, signer_new(key));
     sodium_memzero(key, sizeof(key));
-    arena_done(&arena);
     return r;
 }
 

@@ -159,13 +159,11 @@ struct str webhook_body_mail(const struct notice *notice, struct str from, struc
                              .message_id = notice->message->message_id,
                              .at = notice->message->created_at };
     struct str mail;
-    struct buf text;
+    BUF_SCOPED(text, BODY_MAX);
 
-    buf_init(&text, BODY_MAX);
     add_mail_text(&text, notice);
     letter.text = buf_str(&text);
     mail = webhook_body_letter(&letter, from, arena);
-    buf_done(&text);
     return mail;
 }
 
@@ -190,9 +188,8 @@ struct str webhook_signature(const struct str *secrets, size_t n, struct str mes
     unsigned char key[KEY_BYTES], mac[crypto_auth_hmacsha256_BYTES];
     crypto_auth_hmacsha256_state state;
     bool good = true;
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     for (size_t i = 0; i < n && (good = key_of(secrets[i], key)); i++) {
         crypto_auth_hmacsha256_init(&state, key, sizeof(key));
         crypto_auth_hmacsha256_update(&state, (const unsigned char *)signed_text.data,
@@ -206,6 +203,5 @@ struct str webhook_signature(const struct str *secrets, size_t n, struct str mes
     sodium_memzero(&state, sizeof(state));
     if (good)
         return finish_text(&out, arena);
-    buf_done(&out);
     return STR_NULL;
 }

@@ -263,16 +263,13 @@ static int send_round(struct courier *c, const struct list *webhooks, size_t of_
 /* Tenants without an attempt in progress come first, however much is due for others. */
 static int send_due(struct courier *c, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list due;
-    int r = -1;
 
-    arena_init(&arena);
-    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, err) == 0 &&
-        send_round(c, &due, 1, err) == 0 && send_round(c, &due, ATTEMPTS_PER_TENANT, err) == 0)
-        r = 0;
-    arena_done(&arena);
-    return r;
+    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, err) != 0 ||
+        send_round(c, &due, 1, err) != 0 || send_round(c, &due, ATTEMPTS_PER_TENANT, err) != 0)
+        return -1;
+    return 0;
 }
 
 static int fan_out_tenant(void *ctx, struct db *db, struct error *err)

@@ -410,16 +410,14 @@ int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool 
     const struct db_args args =
         DB_ARGS(db_int(trim->tenant_id), db_text(trim->webhook_id),
                 db_text(all ? above_all : trim->before), db_int(all), db_int(STEP_MAX));
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list rows;
     int r;
 
-    arena_init(&arena);
     r = rows_list(db, &select_oldest, args, &arena, &rows, err);
     if (r == 0 && rows.n > 0)
         r = pg_arrays_suit(db) ? delete_at_once(db, trim, &rows, &arena, err)
                                : delete_one_by_one(db, trim, &rows, err);
     *ret_more = r == 0 && rows.n == STEP_MAX;
-    arena_done(&arena);
     return r;
 }

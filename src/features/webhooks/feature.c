@@ -113,14 +113,12 @@ static int start_courier(struct engine *e, struct error *err)
 
 static int webhooks_start(struct engine *e, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
     if (!engine_serves(e))
         return 0; /* webhooks_courier() starts it */
-    arena_init(&arena);
     r = check_mail_settings(engine_settings(e), &arena, err);
-    arena_done(&arena);
     return r != 0 ? -1 : start_courier(e, err);
 }
 

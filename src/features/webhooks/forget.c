@@ -136,19 +136,17 @@ static void trim_some_webhooks(struct forgetting *f, struct db *db, struct write
     struct due_webhook after;
     struct error err = { 0 };
     struct list webhooks;
-    struct arena arena;
+    ARENA_SCOPED(arena);
 
     if (!is_time(f))
         return;
     after = (struct due_webhook){ .tenant_id = f->tenant_id, .webhook_id = str_of(f->webhook_id) };
-    arena_init(&arena);
     if (store_webhooks_after(db, &after, WEBHOOKS_PER_STEP, &arena, &webhooks, &err) == 0) {
         look_at(f, &webhooks, db, writer);
     } else {
         note_failure(f, &err);
         f->in_round = false;
     }
-    arena_done(&arena);
 }
 
 void forgetting_step(struct forgetting *f, struct db *db, struct writer *writer)

@@ -154,17 +154,15 @@ static struct str link_of(const struct notice *n, const struct notice_place *pla
                           struct arena *arena)
 {
     struct str base = place->public_url == NULL ? STR_NULL : str_of(place->public_url), link;
-    struct buf out;
+    BUF_SCOPED(out, NOTICE_LINK_MAX);
 
     while (base.len > 0 && base.data[base.len - 1] == '/')
         base.len--;
     if (base.len == 0)
         return STR_NULL;
-    buf_init(&out, NOTICE_LINK_MAX);
     buf_printf(&out, "%.*s/#/t/%.*s/", STR_ARG(base), STR_ARG(place->workspace));
     add_page(&out, n);
     link = out.overflown ? STR_NULL : arena_copy(arena, buf_str(&out));
-    buf_done(&out);
     return link;
 }
 

@@ -79,14 +79,10 @@ static int add_messages(struct db *db, const struct outbox_message *messages, si
 
 int outbox_add(struct db *db, const struct outbox_message *messages, size_t n, struct error *err)
 {
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
     assert(n > 0);
-    arena_init(&arena);
-    r = add_messages(db, messages, n, &arena, err);
-    arena_done(&arena);
-    return r;
+    return add_messages(db, messages, n, &arena, err);
 }
 
 /* What a step adds: deliveries of a tenant to its webhooks. */
@@ -152,11 +148,7 @@ static int fan_out(struct db *db, int64_t tenant_id, struct arena *arena, struct
 
 int outbox_fan_out(struct db *db, int64_t tenant_id, struct error *err)
 {
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = fan_out(db, tenant_id, &arena, err);
-    arena_done(&arena);
-    return r;
+    return fan_out(db, tenant_id, &arena, err);
 }

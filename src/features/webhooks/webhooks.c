@@ -59,18 +59,16 @@ static int make_secret(const struct webhooks_call *call, struct webhook_row *row
 {
     const struct vault_label label = { WEBHOOK_KIND, row->tenant_id, row->webhook_id, 1 };
     char secret[WEBHOOK_SECRET_LEN + 1];
-    struct buf sealed;
+    BUF_SCOPED(sealed, SEALED_MAX);
     int r;
 
     webhook_secret_make(secret);
-    buf_init(&sealed, SEALED_MAX);
     r = vault_seal(call->context->vault, call->db, &label, str_from(secret, WEBHOOK_SECRET_LEN),
                    &sealed, err);
     if (r == 0) {
         row->secret = arena_copy(call->arena, buf_str(&sealed));
         *ret_secret = arena_copy(call->arena, str_from(secret, WEBHOOK_SECRET_LEN));
     }
-    buf_done(&sealed);
     return r;
 }
 

@@ -221,18 +221,15 @@ static int refuse_taken(const struct link_row *link, bool confirmed, struct erro
 int links_check_user(struct db *db, const struct link_row *link, struct error *err)
 {
     struct user_row user;
-    struct arena arena;
-    int r = -1;
+    ARENA_SCOPED(arena);
 
     if (link->kind != LINK_INVITATION)
         return 0;
-    arena_init(&arena);
-    if (store_user_find(db, link->email, &arena, &user, err) == 0)
-        r = str_is_null(user.user_id) || (link->mailed && !user.confirmed)
-                ? 0
-                : refuse_taken(link, user.confirmed, err);
-    arena_done(&arena);
-    return r;
+    if (store_user_find(db, link->email, &arena, &user, err) != 0)
+        return -1;
+    return str_is_null(user.user_id) || (link->mailed && !user.confirmed)
+               ? 0
+               : refuse_taken(link, user.confirmed, err);
 }
 
 /* Does the platform vouch for the person of this link, as it does when it creates a user? Then it

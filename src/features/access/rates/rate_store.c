@@ -69,10 +69,9 @@ int store_rates_lock(struct db *db, const struct rate_row *of, size_t n, int64_t
     struct rate_reader reading = *reader;
     struct pg_arrays names;
     struct db_value array;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     pg_arrays_init(&names, 1, &arena);
     for (size_t i = 0; i < n; i++) {
         const struct db_value name = db_text(of[i].name);
@@ -84,7 +83,6 @@ int store_rates_lock(struct db *db, const struct rate_row *of, size_t n, int64_t
     if (r == 0)
         r = db_exec(db, &lock_windows, DB_ARGS(array, db_int(since)), read_row, &reading, err);
     pg_arrays_done(&names);
-    arena_done(&arena);
     return r;
 }
 
@@ -94,10 +92,9 @@ static int save_many(struct db *db, const struct rate_row *rows, size_t n, int64
     enum { COLUMNS = 3 };
     struct pg_arrays arrays;
     struct db_value args[COLUMNS + 1];
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     pg_arrays_init(&arrays, COLUMNS, &arena);
     for (size_t i = 0; i < n; i++) {
         const struct db_value row[COLUMNS] = { db_text(rows[i].name), db_text(rows[i].node),
@@ -109,7 +106,6 @@ static int save_many(struct db *db, const struct rate_row *rows, size_t n, int64
     args[COLUMNS] = db_int(now);
     r = db_run(db, &save_windows, DB_ARGS_OF(args), err);
     pg_arrays_done(&arrays);
-    arena_done(&arena);
     return r;
 }
 

@@ -278,11 +278,10 @@ static int64_t known_number(struct sessions *p) EXCLUDES(p->lock)
 int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
 {
     struct loaded loaded = { 0 };
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int64_t number = 0;
     int status = -1;
 
-    arena_init(&arena);
     lock_acquire(&p->refresh);
     if (store_users_number(db, &number, err) != 0)
         goto out;
@@ -299,7 +298,6 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     status = 0;
 out:
     lock_release(&p->refresh);
-    arena_done(&arena);
     return status;
 }
 
@@ -363,10 +361,9 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
                           int64_t now_us)
 {
     struct session_entry *session;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     bool may = false;
 
-    arena_init(&arena);
     rwlock_read(&p->lock);
     session = map_get(&p->sessions, session_key(digest));
     if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
@@ -375,7 +372,6 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
         may = user->is_platform_admin || user_role(user, tenant_id) != ROLE_NONE;
     }
     rwlock_release(&p->lock);
-    arena_done(&arena);
     return may;
 }
 

@@ -152,19 +152,15 @@ int sign_in_set_password(struct db *db, const struct sign_in_check *check,
                          const struct sha256 *keep, struct error *err)
 {
     struct user_row user;
-    struct arena arena;
-    int r = -1;
+    ARENA_SCOPED(arena);
 
     ASSERT_ALWAYS(check->good && !str_is_null(check->new_hash));
-    arena_init(&arena);
     if (find_again(db, &check->user, &arena, &user, err) != 0)
-        goto out;
+        return -1;
     user.password = check->new_hash;
     if (store_user_set(db, &user, err) != 0)
-        goto out;
-    if (store_resets_end(db, user.email, err) == 0)
-        r = store_sessions_end(db, user.user_id, keep, err);
-out:
-    arena_done(&arena);
-    return r;
+        return -1;
+    if (store_resets_end(db, user.email, err) != 0)
+        return -1;
+    return store_sessions_end(db, user.user_id, keep, err);
 }

@@ -175,18 +175,15 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
 int users_remove(struct db *db, struct str email, struct error *err)
 {
     struct user_row row;
-    struct arena arena;
-    int r = -1;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    if (users_find(db, email, &arena, &row, err) == 0 && check_not_last_admin(db, &row, err) == 0 &&
-        store_sessions_end(db, row.user_id, NULL, err) == 0 && end_other_ways(db, &row, err) == 0 &&
-        store_invitations_end(db, row.email, err) == 0 &&
-        store_identities_remove(db, row.user_id, NULL, err) == 0 &&
-        store_users_about(db, row.user_id, err) == 0)
-        r = store_user_remove(db, row.user_id, err);
-    arena_done(&arena);
-    return r;
+    if (users_find(db, email, &arena, &row, err) != 0 || check_not_last_admin(db, &row, err) != 0 ||
+        store_sessions_end(db, row.user_id, NULL, err) != 0 || end_other_ways(db, &row, err) != 0 ||
+        store_invitations_end(db, row.email, err) != 0 ||
+        store_identities_remove(db, row.user_id, NULL, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0)
+        return -1;
+    return store_user_remove(db, row.user_id, err);
 }
 
 /* The roles of one user, out of the roles of all users, which are sorted by user. */
@@ -225,13 +222,11 @@ int users_list(struct db *db, struct arena *arena, struct user_list *ret, struct
 int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
 {
     struct user_row row;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
-    arena_init(&arena);
     r = store_user_find(db, email, &arena, &row, err);
     *ret = r == 0 && str_is_null(row.user_id);
-    arena_done(&arena);
     return r;
 }
 
@@ -350,18 +345,15 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
 {
     struct list tenants;
     struct user_row row;
-    struct arena arena;
-    int r = -1;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    if (find_in_tenant(db, tenant_id, email, &arena, &row, err) == 0 &&
-        users_memberships(db, row.user_id, &arena, &tenants, err) == 0 &&
-        store_role_remove(db, tenant_id, row.user_id, err) == 0 &&
-        store_users_about(db, row.user_id, err) == 0 &&
-        store_links_end_of(db, row.email, tenant_id, err) == 0)
-        r = end_sessions(db, &row, tenants.n, err);
-    arena_done(&arena);
-    return r;
+    if (find_in_tenant(db, tenant_id, email, &arena, &row, err) != 0 ||
+        users_memberships(db, row.user_id, &arena, &tenants, err) != 0 ||
+        store_role_remove(db, tenant_id, row.user_id, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0 ||
+        store_links_end_of(db, row.email, tenant_id, err) != 0)
+        return -1;
+    return end_sessions(db, &row, tenants.n, err);
 }
 
 int users_list_tenant(struct db *db, int64_t tenant_id, struct arena *arena,

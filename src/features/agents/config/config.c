@@ -77,13 +77,12 @@ static int survey_secret(struct survey *s, struct db *db, const struct config_pa
                          struct str name, struct error *err)
 {
     struct secret_row row;
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
     if (++s->n_references > REFERENCES_MAX)
         return err_set(err, ERR_CONFLICT, "parameter '%.*s': more than %d secret references",
                        STR_ARG(part->param->key), REFERENCES_MAX);
-    arena_init(&arena);
     r = find_secret(&(struct resolver){ db, s->config->secrets, &arena }, part, name, &row, err);
     if (r == 0) {
         const struct str seal = str_from(
@@ -92,7 +91,6 @@ static int survey_secret(struct survey *s, struct db *db, const struct config_pa
         add_text(&s->text, seal);
         add_secret(s, name, seal);
     }
-    arena_done(&arena);
     return r;
 }
 
@@ -145,9 +143,8 @@ static struct str list_missing(const struct config *c, struct arena *arena)
 {
     struct str text = STR_NULL;
     size_t whole = 0;
-    struct buf out;
+    BUF_SCOPED(out, MISSING_MAX);
 
-    buf_init(&out, MISSING_MAX);
     for (size_t i = 0; i < c->n_parts && !out.overflown; i++) {
         if (!c->parts[i].param->required || has_value(&c->parts[i], arena))
             continue;
@@ -159,7 +156,6 @@ static struct str list_missing(const struct config *c, struct arena *arena)
     }
     if (whole > 0)
         text = arena_copy(arena, str_from(out.data, whole));
-    buf_done(&out);
     return text;
 }
 

@@ -51,9 +51,8 @@ static void add_text(struct buf *out, struct str s)
 static struct mark mark_of(const struct handout *handout)
 {
     struct mark mark;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* names and an address: short */
 
-    buf_init(&out, SIZE_MAX); /* names and an address: short */
     buf_printf(&out, "%lld:", (long long)handout->tenant_id);
     add_text(&out, handout->actor);
     add_text(&out, handout->origin);
@@ -61,7 +60,6 @@ static struct mark mark_of(const struct handout *handout)
     add_text(&out, handout->name);
     add_text(&out, handout->seal);
     mark = digest_mark(buf_str(&out));
-    buf_done(&out);
     return mark;
 }
 

@@ -77,16 +77,14 @@ static bool check_agent(void *ctx, struct str agent_name, struct str config_sche
     const struct config_param_decl *param;
     struct config_schema_decl decl;
     struct check *check = ctx;
-    struct arena arena;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
     decl = read_decl(config_schema, &arena);
     param = params_find(&decl, check->key);
     if (param != NULL && !params_fits(param, check->text, &arena)) {
         check->refused = true;
         (void)params_refuse(param, agent_name, check->err);
     }
-    arena_done(&arena);
     return !check->refused;
 }
 
@@ -94,12 +92,10 @@ int params_check_workspace(struct db *db, int64_t tenant_id, struct str key, str
                            struct error *err)
 {
     struct check check = { .key = key, .text = text, .err = err };
-    struct buf word;
+    BUF_SCOPED(word, SIZE_MAX); /* bounded by the size of the request */
     int r;
 
-    buf_init(&word, SIZE_MAX); /* bounded by the size of the request */
     buf_add_json(&word, key);
     r = store_config_schemas_with(db, tenant_id, buf_str(&word), check_agent, &check, err);
-    buf_done(&word);
     return check.refused ? -1 : r;
 }

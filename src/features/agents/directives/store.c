@@ -123,20 +123,16 @@ int store_models(struct db *db, struct arena *arena, struct list *ret, struct er
 int store_policy_set(struct db *db, const struct policy_row *row, struct error *err)
 {
     struct name_key name;
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
     name = store_name_key(row->target.agent_name, &arena);
-    r = db_run(db, &set_policy,
-               DB_ARGS(db_int(row->target.tenant_id), db_int(row->target.scope), db_text(name.key),
-                       db_text(name.full), db_int(row->policy.mode),
-                       db_text(rows_json_of(&policy_set_shape, "allow", &row->policy, &arena)),
-                       db_text(rows_json_of(&policy_set_shape, "deny", &row->policy, &arena)),
-                       db_int(row->updated_at)),
-               err);
-    arena_done(&arena);
-    return r;
+    return db_run(db, &set_policy,
+                  DB_ARGS(db_int(row->target.tenant_id), db_int(row->target.scope),
+                          db_text(name.key), db_text(name.full), db_int(row->policy.mode),
+                          db_text(rows_json_of(&policy_set_shape, "allow", &row->policy, &arena)),
+                          db_text(rows_json_of(&policy_set_shape, "deny", &row->policy, &arena)),
+                          db_int(row->updated_at)),
+                  err);
 }
 
 int store_policy_unset(struct db *db, const struct directive_key *target, struct error *err)

@@ -145,18 +145,16 @@ static void mark_all(const struct window *w)
 static void compare(struct lines *old, struct lines *new)
 {
     struct window w = trim(old, new);
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int32_t **trace;
     int64_t edits;
 
-    arena_init(&arena);
     trace = ARENA_ARRAY(&arena, int32_t *, EDITS_MAX + 1);
     edits = search(&w, trace, &arena);
     if (edits >= 0)
         mark(&w, trace, edits);
     else
         mark_all(&w);
-    arena_done(&arena);
 }
 
 static void add_line(struct buf *out, char prefix, const struct line *line)

@@ -169,17 +169,15 @@ static int read_stops_of(struct budget_stops *s, struct db *db, const struct lis
     const struct budget_alert_row *rows = alerts->items;
     struct alert_rules rules = { 0 };
     struct error failure = { 0 };
-    struct arena scratch;
+    ARENA_SCOPED(scratch);
     int r = 0;
 
-    arena_init(&scratch);
     if (alert_rules_show(db, rows->tenant_id, &scratch, &rules, &failure) == 0)
         add_stops(stops, alerts, &rules, &scratch);
     else if (failure.code == ERR_UNAVAILABLE)
         r = err_set(err, ERR_UNAVAILABLE, "%s", failure.text);
     else
         keep_stops(s, alerts, stops, &failure);
-    arena_done(&scratch);
     return r;
 }
 

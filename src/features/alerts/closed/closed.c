@@ -77,16 +77,12 @@ static int delete_some(struct closed_alerts *c, struct txn *txn, const struct ro
 static int closed_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct closed_alerts *c = CONTAINER_OF(job, struct closed_alerts, job);
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct rows oldest = { .arena = &arena, .size = sizeof(struct str) };
-    int r;
 
-    arena_init(&arena);
-    r = store_closed_oldest(txn->db, c->tenant_id, c->until, STEP_ALERTS, &oldest, err);
-    if (r == 0)
-        r = delete_some(c, txn, &oldest, err);
-    arena_done(&arena);
-    return r;
+    if (store_closed_oldest(txn->db, c->tenant_id, c->until, STEP_ALERTS, &oldest, err) != 0)
+        return -1;
+    return delete_some(c, txn, &oldest, err);
 }
 
 /* After a failure the next round finds what is left. */

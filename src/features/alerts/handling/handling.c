@@ -117,11 +117,10 @@ int handling_acknowledge_all(const struct handling *by, const struct list *alert
     const struct str *ids = alert_ids->items;
     struct str *done = ARENA_ARRAY(by->arena, struct str, alert_ids->n + 1);
     struct handling one = *by;
-    struct arena scratch; /* of one alert, so that memory does not grow with them */
+    ARENA_SCOPED(scratch); /* of one alert, so that memory does not grow with them */
     int r = 0;
 
     *ret = (struct list){ done, 0 };
-    arena_init(&scratch);
     one.arena = &scratch;
     for (size_t i = 0; r == 0 && i < alert_ids->n; i++) {
         bool first = false;
@@ -133,7 +132,6 @@ int handling_acknowledge_all(const struct handling *by, const struct list *alert
         }
         arena_reset(&scratch);
     }
-    arena_done(&scratch);
     return r;
 }
 

@@ -342,13 +342,9 @@ static int decide_transition(const struct silence_transition *transition, struct
 static int silence_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct silence_transition *transition = CONTAINER_OF(job, struct silence_transition, job);
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = decide_transition(transition, txn->db, &arena, err);
-    arena_done(&arena);
-    return r;
+    return decide_transition(transition, txn->db, &arena, err);
 }
 
 /* The next read of the store shows the result, also after a failure. */

@@ -108,17 +108,15 @@ static void take_agents(struct watched_agents *all, struct last_seen *last_seen,
 int watched_read(struct watched_agents *all, struct db *db, struct last_seen *last_seen,
                  struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list list;
     int r;
 
-    arena_init(&arena);
     r = store_silences(db, &arena, &list, err);
     if (r == 0)
         r = read_windows(all, db, &arena, err);
     if (r == 0)
         take_agents(all, last_seen, &list);
-    arena_done(&arena);
     return r;
 }
 
