@@ -57,7 +57,7 @@ TEST(arrays_come_back_as_they_went_in)
     struct error err = { 0 };
 
     arena_init(&r.arena);
-    pg_arrays_init(&arrays, 2, &r.arena);
+    arrays = pg_arrays_of(2, &r.arena);
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         const struct db_value row[] = { i % 5 == 4 ? db_null() : db_int(numbers[i % 5]),
                                         db_text(texts[i]) };

@@ -11,12 +11,14 @@ bool pg_arrays_suit(const struct db *db)
     return strcmp(db_dialect(db), "postgres") == 0 && !db_is_distributed(db);
 }
 
-void pg_arrays_init(struct pg_arrays *a, size_t n_columns, struct arena *arena)
+struct pg_arrays pg_arrays_of(size_t n_columns, struct arena *arena)
 {
-    *a = (struct pg_arrays){ .columns = ARENA_ARRAY(arena, struct buf, n_columns),
-                             .n_columns = n_columns };
+    struct pg_arrays a = { .columns = ARENA_ARRAY(arena, struct buf, n_columns),
+                           .n_columns = n_columns };
+
     for (size_t i = 0; i < n_columns; i++)
-        buf_init(&a->columns[i], ARRAY_MAX);
+        buf_init(&a.columns[i], ARRAY_MAX);
+    return a;
 }
 
 void pg_arrays_done(struct pg_arrays *a)

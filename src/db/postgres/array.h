@@ -16,10 +16,14 @@ struct pg_arrays {
     size_t n_columns, n_rows;
 };
 
-void pg_arrays_init(struct pg_arrays *a, size_t n_columns, struct arena *arena);
+struct pg_arrays pg_arrays_of(size_t n_columns, struct arena *arena);
 
 /* NULL-safe for half-built ones. */
 void pg_arrays_done(struct pg_arrays *a);
+
+/* Arrays that end with the block, which must be before the arena does. */
+#define PG_ARRAYS_SCOPED(name, n_columns, arena)                                                   \
+    struct pg_arrays name SCOPED(pg_arrays_done) = pg_arrays_of(n_columns, arena)
 
 /* One value for each column. */
 void pg_arrays_add(struct pg_arrays *a, const struct db_value *values);

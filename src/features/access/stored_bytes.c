@@ -128,11 +128,9 @@ static int64_t part_of(struct stored_bytes *s, const struct db *db)
 static int settle_all(struct stored_bytes *s, struct db *db, struct error *err)
 {
     struct db_value args[3];
-    struct pg_arrays arrays;
     ARENA_SCOPED(arena);
-    int r;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args), &arena);
     for (size_t i = 0; i < s->n; i++) {
         const struct db_value row[] = { db_int(s->changes[i].tenant_id), db_int(part_of(s, db)),
                                         db_int(s->changes[i].bytes) };
@@ -141,9 +139,7 @@ static int settle_all(struct stored_bytes *s, struct db *db, struct error *err)
             pg_arrays_add(&arrays, row);
     }
     pg_arrays_args(&arrays, args);
-    r = db_run_later(db, &add_all_bytes, DB_ARGS_OF(args), err);
-    pg_arrays_done(&arrays);
-    return r;
+    return db_run_later(db, &add_all_bytes, DB_ARGS_OF(args), err);
 }
 
 int stored_bytes_settle(struct stored_bytes *s, struct db *db, struct error *err)

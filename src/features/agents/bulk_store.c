@@ -62,10 +62,8 @@ int store_agents_find(struct db *db, struct agent_seek *seeks, size_t n, struct 
 {
     struct sought sought = { seeks, n };
     struct db_value args[3];
-    struct pg_arrays arrays;
-    int r;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args), arena);
     for (size_t i = 0; i < n; i++) {
         const struct name_key name = store_name_key(seeks[i].agent_name, arena);
 
@@ -74,9 +72,7 @@ int store_agents_find(struct db *db, struct agent_seek *seeks, size_t n, struct 
                                                           db_text(name.key), db_int((int64_t)i) });
     }
     pg_arrays_args(&arrays, args);
-    r = db_exec(db, &find_agents, DB_ARGS_OF(args), read_found, &sought, err);
-    pg_arrays_done(&arrays);
-    return r;
+    return db_exec(db, &find_agents, DB_ARGS_OF(args), read_found, &sought, err);
 }
 
 /* Their numbers were made in the order of the seeks. */
@@ -104,10 +100,9 @@ int store_agents_add(struct db *db, struct agent_seek *seeks, size_t n, struct a
 {
     struct sought sought = { seeks, n };
     struct db_value args[6];
-    struct pg_arrays arrays;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), arena);
     int r;
 
-    pg_arrays_init(&arrays, COUNT_OF(args), arena);
     for (size_t i = 0; i < n; i++) {
         const struct name_key name = store_name_key(seeks[i].agent_name, arena);
 
@@ -122,7 +117,6 @@ int store_agents_add(struct db *db, struct agent_seek *seeks, size_t n, struct a
     }
     pg_arrays_args(&arrays, args);
     r = db_exec(db, &add_agents, DB_ARGS_OF(args), read_made, &sought, err);
-    pg_arrays_done(&arrays);
     for (size_t i = 0; i < n; i++)
         if (!seeks[i].row.enabled) /* it was not added */
             seeks[i].row = (struct agent_row){ 0 };

@@ -165,12 +165,10 @@ int store_alerts_failed(struct db *db, const struct alert_row *rows, size_t n, s
                         struct list *ret, struct error *err)
 {
     struct db_value args[6];
-    struct pg_arrays arrays;
-    int r;
 
     if (!pg_arrays_suit(db))
         return failed_one_by_one(db, rows, n, arena, ret, err);
-    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args) - 1, arena);
     for (size_t i = 0; i < n; i++) {
         const struct db_value row[] = { db_int(rows[i].run_no.value), db_text(rows[i].alert_id),
                                         db_int(rows[i].since_at), db_int(rows[i].opened_at),
@@ -181,9 +179,7 @@ int store_alerts_failed(struct db *db, const struct alert_row *rows, size_t n, s
     }
     args[0] = db_int(rows[0].tenant_id);
     pg_arrays_args(&arrays, args + 1);
-    r = rows_list(db, &failed_alerts, DB_ARGS_OF(args), arena, ret, err);
-    pg_arrays_done(&arrays);
-    return r;
+    return rows_list(db, &failed_alerts, DB_ARGS_OF(args), arena, ret, err);
 }
 
 int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,

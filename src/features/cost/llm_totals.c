@@ -230,10 +230,8 @@ static int save_at_once(struct llm_totals *t, struct db *db, struct change *cons
                         size_t n, struct error *err)
 {
     struct db_value values[COLUMNS_N];
-    struct pg_arrays arrays;
-    int r;
+    PG_ARRAYS_SCOPED(arrays, COLUMNS_N, &t->arena);
 
-    pg_arrays_init(&arrays, COLUMNS_N, &t->arena);
     for (size_t i = 0; i < n; i++) {
         set_values(changes[i], values);
         pg_arrays_add(&arrays, values);
@@ -241,9 +239,7 @@ static int save_at_once(struct llm_totals *t, struct db *db, struct change *cons
     pg_arrays_args(&arrays, values);
     if (db_is_distributed(db))
         values[0] = db_int(changes[0]->key.tenant_id);
-    r = db_run(db, &add_totals, DB_ARGS_OF(values), err);
-    pg_arrays_done(&arrays);
-    return r;
+    return db_run(db, &add_totals, DB_ARGS_OF(values), err);
 }
 
 /* They are sorted by tenant. */

@@ -134,10 +134,8 @@ static bool event_log_mark_stored(void *ctx, const struct db_row *row)
 static int insert_all(struct addition *a, struct error *err)
 {
     struct db_value values[EVENT_COLUMNS_N + 1];
-    struct pg_arrays arrays;
-    int r;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(values), a->arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(values), a->arena);
     for (size_t i = 0; i < a->n; i++) {
         if (a->slot_of[i] == NULL)
             continue;
@@ -148,9 +146,7 @@ static int insert_all(struct addition *a, struct error *err)
         a->items[i].duplicate = a->items[i].event->event_id.len > 0;
     }
     take_args(a, &arrays, values);
-    r = db_exec(a->db, &insert_events, DB_ARGS_OF(values), event_log_mark_stored, a, err);
-    pg_arrays_done(&arrays);
-    return r;
+    return db_exec(a->db, &insert_events, DB_ARGS_OF(values), event_log_mark_stored, a, err);
 }
 
 static bool event_log_note_known(void *ctx, const struct db_row *row)
@@ -165,10 +161,9 @@ static bool event_log_note_known(void *ctx, const struct db_row *row)
 static int find_known(struct addition *a, struct error *err)
 {
     struct db_value args[2];
-    struct pg_arrays arrays;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), a->arena);
     int r = 0;
 
-    pg_arrays_init(&arrays, COUNT_OF(args), a->arena);
     for (size_t i = 0; i < a->n; i++) {
         const struct event_item *item = &a->items[i];
         const struct db_value row[] = { db_int(item->tenant_id), db_text(item->event->event_id) };
@@ -179,7 +174,6 @@ static int find_known(struct addition *a, struct error *err)
     take_args(a, &arrays, args);
     if (arrays.n_rows > 0)
         r = db_exec(a->db, &select_known, DB_ARGS_OF(args), event_log_note_known, a, err);
-    pg_arrays_done(&arrays);
     for (size_t i = 0; i < a->n && r == 0; i++) {
         struct event_item *item = &a->items[i];
 

@@ -361,20 +361,16 @@ static bool read_written(void *ctx, const struct db_row *row)
 static int put_at_once(struct db *db, struct putting *p, struct error *err)
 {
     struct db_value args[VALUE_COLUMNS];
-    struct pg_arrays arrays;
     ARENA_SCOPED(arena);
-    int r;
+    PG_ARRAYS_SCOPED(arrays, VALUE_COLUMNS, &arena);
 
-    pg_arrays_init(&arrays, VALUE_COLUMNS, &arena);
     for (size_t i = 0; i < p->rows->n_values; i++) {
         value_args(p, i, args);
         pg_arrays_add(&arrays, args);
     }
     pg_arrays_args(&arrays, args);
     p->next = 0;
-    r = db_exec(db, &put_all, DB_ARGS_OF(args), read_written, p, err);
-    pg_arrays_done(&arrays);
-    return r;
+    return db_exec(db, &put_all, DB_ARGS_OF(args), read_written, p, err);
 }
 
 static int put_values(struct db *db, struct putting *p, struct rollups *rollups, struct error *err)

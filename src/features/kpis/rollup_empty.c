@@ -23,11 +23,10 @@ int rollup_rows_delete(struct db *db, struct rollups *r, const struct rollup_lis
                        struct error *err)
 {
     const bool at_once = pg_arrays_suit(db);
-    struct pg_arrays arrays;
     struct db_value args[4];
     int res = 0;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &r->arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
     for (size_t i = 0; i < list->n && res == 0; i++) {
         const struct rollup_bucket *b = list->items[i];
 
@@ -44,6 +43,5 @@ int rollup_rows_delete(struct db *db, struct rollups *r, const struct rollup_lis
         pg_arrays_args(&arrays, args);
         res = db_run(db, &delete_states, DB_ARGS_OF(args), err);
     }
-    pg_arrays_done(&arrays);
     return res;
 }

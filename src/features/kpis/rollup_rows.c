@@ -201,10 +201,9 @@ static int exec_span(struct db *db, struct rollups *r, size_t begin, size_t end,
 {
     const bool missing = q == &add_series;
     struct db_value args[5];
-    struct pg_arrays arrays;
     int res = 0;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &r->arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
     for (size_t i = begin; i < end; i++) {
         const struct rollup_series *s = r->series[i];
         const struct db_value values[] = { db_int(s->tenant_id), db_text(s->key.key),
@@ -218,7 +217,6 @@ static int exec_span(struct db *db, struct rollups *r, size_t begin, size_t end,
     if (arrays.n_rows > 0)
         res = db_exec(db, q, DB_ARGS_OF(args), missing ? NULL : rollup_read_series,
                       (void *)(r->series + begin), err);
-    pg_arrays_done(&arrays);
     return res;
 }
 
@@ -287,17 +285,15 @@ static int load_span(struct db *db, struct rollups *r, struct loading *l, size_t
                      struct error *err)
 {
     struct db_value args[4];
-    struct pg_arrays arrays;
     int res;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &r->arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
     for (size_t i = l->at; i < end; i++) {
         bucket_args(l->list->items[i], args);
         pg_arrays_add(&arrays, args);
     }
     take_args(db, &arrays, l->list->items[l->at]->series->tenant_id, args);
     res = db_exec(db, &select_states, DB_ARGS_OF(args), rollup_read_state, l, err);
-    pg_arrays_done(&arrays);
     return res;
 }
 
@@ -345,10 +341,9 @@ static int save_span(struct db *db, struct rollups *r, const struct rollup_list 
                      size_t end, struct error *err)
 {
     struct db_value args[5];
-    struct pg_arrays arrays;
     int res;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &r->arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args), &r->arena);
     for (size_t i = begin; i < end; i++) {
         uint8_t bytes[KPI_STATE_BYTES_MAX];
         char hex[2 * KPI_STATE_BYTES_MAX];
@@ -359,7 +354,6 @@ static int save_span(struct db *db, struct rollups *r, const struct rollup_list 
     }
     take_args(db, &arrays, list->items[begin]->series->tenant_id, args);
     res = db_run(db, &put_states, DB_ARGS_OF(args), err);
-    pg_arrays_done(&arrays);
     return res;
 }
 
@@ -456,19 +450,17 @@ static int search_span(struct db *db, struct rollups *r, struct search *s, enum 
     db_row_fn *add = level == ROLLUP_HOUR ? rollup_add_candidate : rollup_add_hour;
     struct db_value args[SEARCH_ARGS_MAX];
     size_t n = search_args(s->list->items[s->at], args);
-    struct pg_arrays arrays;
     int res;
 
     if (!s->all)
         return db_exec(db, q, (struct db_args){ args, n }, add, s, err);
-    pg_arrays_init(&arrays, n, &r->arena);
+    PG_ARRAYS_SCOPED(arrays, n, &r->arena);
     for (size_t i = s->at; i < end; i++) {
         (void)search_args(s->list->items[i], args);
         pg_arrays_add(&arrays, args);
     }
     take_args(db, &arrays, s->list->items[s->at]->series->tenant_id, args);
     res = db_exec(db, q, (struct db_args){ args, n }, add, s, err);
-    pg_arrays_done(&arrays);
     return res;
 }
 

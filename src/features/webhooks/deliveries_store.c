@@ -171,10 +171,9 @@ int store_messages_add(struct db *db, const struct message_row *rows, size_t n, 
 {
     struct db_value args[5] = { db_int(rows[0].tenant_id) };
     const bool at_once = n > 1 && pg_arrays_suit(db);
-    struct pg_arrays arrays;
     int r = 0;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args) - 1, arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
     for (size_t i = 0; i < n && r == 0; i++) {
         args[1] = db_text(rows[i].message_id);
         args[2] = db_text(rows[i].type);
@@ -189,7 +188,6 @@ int store_messages_add(struct db *db, const struct message_row *rows, size_t n, 
         pg_arrays_args(&arrays, args + 1);
         r = db_run(db, &insert_messages, DB_ARGS_OF(args), err);
     }
-    pg_arrays_done(&arrays);
     return r;
 }
 
@@ -217,10 +215,9 @@ int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t 
 {
     struct db_value args[6] = { db_int(rows[0].tenant_id) };
     const bool at_once = n > 1 && pg_arrays_suit(db);
-    struct pg_arrays arrays;
     int r = 0;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args) - 1, arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
     for (size_t i = 0; i < n && r == 0; i++) {
         args[1] = db_text(rows[i].delivery_id);
         args[2] = db_text(rows[i].webhook_id);
@@ -236,7 +233,6 @@ int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t 
         pg_arrays_args(&arrays, args + 1);
         r = db_run(db, &insert_deliveries, DB_ARGS_OF(args), err);
     }
-    pg_arrays_done(&arrays);
     return r;
 }
 
@@ -385,21 +381,18 @@ static int delete_at_once(struct db *db, const struct delivery_trim *trim, const
 {
     const struct delivery_row *found = rows->items;
     struct db_value args[3] = { db_int(trim->tenant_id) };
-    struct pg_arrays arrays;
-    int r;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args) - 1, arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args) - 1, arena);
     for (size_t i = 0; i < rows->n; i++) {
         args[1] = db_text(found[i].delivery_id);
         args[2] = db_text(found[i].message.message_id);
         pg_arrays_add(&arrays, args + 1);
     }
     pg_arrays_args(&arrays, args + 1);
-    r = db_run(db, &delete_deliveries, DB_ARGS(args[0], args[1], db_int(trims_all(trim))), err);
-    if (r == 0)
-        r = db_run(db, &delete_messages, DB_ARGS(args[0], args[2]), err);
-    pg_arrays_done(&arrays);
-    return r;
+    if (db_run(db, &delete_deliveries, DB_ARGS(args[0], args[1], db_int(trims_all(trim))), err) !=
+        0)
+        return -1;
+    return db_run(db, &delete_messages, DB_ARGS(args[0], args[2]), err);
 }
 
 int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool *ret_more,

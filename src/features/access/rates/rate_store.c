@@ -67,35 +67,29 @@ int store_rates_lock(struct db *db, const struct rate_row *of, size_t n, int64_t
                      const struct rate_reader *reader, struct error *err)
 {
     struct rate_reader reading = *reader;
-    struct pg_arrays names;
     struct db_value array;
     ARENA_SCOPED(arena);
-    int r;
+    PG_ARRAYS_SCOPED(names, 1, &arena);
 
-    pg_arrays_init(&names, 1, &arena);
     for (size_t i = 0; i < n; i++) {
         const struct db_value name = db_text(of[i].name);
 
         pg_arrays_add(&names, &name);
     }
     pg_arrays_args(&names, &array);
-    r = db_run(db, &lock_names, DB_ARGS(array), err);
-    if (r == 0)
-        r = db_exec(db, &lock_windows, DB_ARGS(array, db_int(since)), read_row, &reading, err);
-    pg_arrays_done(&names);
-    return r;
+    if (db_run(db, &lock_names, DB_ARGS(array), err) != 0)
+        return -1;
+    return db_exec(db, &lock_windows, DB_ARGS(array, db_int(since)), read_row, &reading, err);
 }
 
 static int save_many(struct db *db, const struct rate_row *rows, size_t n, int64_t now,
                      struct error *err)
 {
     enum { COLUMNS = 3 };
-    struct pg_arrays arrays;
     struct db_value args[COLUMNS + 1];
     ARENA_SCOPED(arena);
-    int r;
+    PG_ARRAYS_SCOPED(arrays, COLUMNS, &arena);
 
-    pg_arrays_init(&arrays, COLUMNS, &arena);
     for (size_t i = 0; i < n; i++) {
         const struct db_value row[COLUMNS] = { db_text(rows[i].name), db_text(rows[i].node),
                                                db_text(rows[i].counts) };
@@ -104,9 +98,7 @@ static int save_many(struct db *db, const struct rate_row *rows, size_t n, int64
     }
     pg_arrays_args(&arrays, args);
     args[COLUMNS] = db_int(now);
-    r = db_run(db, &save_windows, DB_ARGS_OF(args), err);
-    pg_arrays_done(&arrays);
-    return r;
+    return db_run(db, &save_windows, DB_ARGS_OF(args), err);
 }
 
 int store_rates_save(struct db *db, const struct rate_row *rows, size_t n, int64_t now,

@@ -114,10 +114,9 @@ void runs_known_clear(struct runs_known *known)
 static int insert_new(struct run_slots *s, struct error *err)
 {
     struct db_value values[RUN_KEYS_N + RUN_STATE_N];
-    struct pg_arrays arrays;
     int r = 0;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(values), s->arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(values), s->arena);
     for (size_t i = 0; i < s->n; i++) {
         struct run_slot *slot = &s->items[i];
 
@@ -134,7 +133,6 @@ static int insert_new(struct run_slots *s, struct error *err)
     take_args(s, &arrays, values);
     if (arrays.n_rows > 0)
         r = db_run_later(s->db, &insert_runs, DB_ARGS_OF(values), err);
-    pg_arrays_done(&arrays);
     return r;
 }
 
@@ -163,10 +161,8 @@ static bool read_run(void *ctx, const struct db_row *row)
 static int lock_all(struct run_slots *s, struct error *err)
 {
     struct db_value args[2];
-    struct pg_arrays arrays;
-    int r;
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), s->arena);
 
-    pg_arrays_init(&arrays, COUNT_OF(args), s->arena);
     for (size_t i = 0; i < s->n; i++) {
         const struct db_value row[] = { db_int(s->items[i].tenant_id),
                                         db_text(s->items[i].run_id) };
@@ -174,9 +170,7 @@ static int lock_all(struct run_slots *s, struct error *err)
         pg_arrays_add(&arrays, row);
     }
     take_args(s, &arrays, args);
-    r = db_exec(s->db, &select_runs, DB_ARGS_OF(args), read_run, s, err);
-    pg_arrays_done(&arrays);
-    return r;
+    return db_exec(s->db, &select_runs, DB_ARGS_OF(args), read_run, s, err);
 }
 
 /* Forgets runs that are not there. */
@@ -216,11 +210,9 @@ static bool is_as_foreseen(const struct run_slot *slot)
 int run_slots_save(struct run_slots *s, struct error *err)
 {
     struct db_value values[3 + RUN_STATE_N], args[2];
-    struct pg_arrays saved, empty;
-    int r = -1;
+    PG_ARRAYS_SCOPED(saved, COUNT_OF(values), s->arena);
+    PG_ARRAYS_SCOPED(empty, COUNT_OF(args), s->arena);
 
-    pg_arrays_init(&saved, 3 + RUN_STATE_N, s->arena);
-    pg_arrays_init(&empty, 2, s->arena);
     for (size_t i = 0; i < s->n; i++) {
         const struct run_slot *slot = &s->items[i];
 
@@ -236,10 +228,7 @@ int run_slots_save(struct run_slots *s, struct error *err)
     }
     take_args(s, &saved, values);
     take_args(s, &empty, args);
-    if ((saved.n_rows == 0 || db_run_later(s->db, &update_runs, DB_ARGS_OF(values), err) == 0) &&
-        (empty.n_rows == 0 || db_run_later(s->db, &delete_runs, DB_ARGS_OF(args), err) == 0))
-        r = 0;
-    pg_arrays_done(&saved);
-    pg_arrays_done(&empty);
-    return r;
+    if (saved.n_rows > 0 && db_run_later(s->db, &update_runs, DB_ARGS_OF(values), err) != 0)
+        return -1;
+    return empty.n_rows > 0 ? db_run_later(s->db, &delete_runs, DB_ARGS_OF(args), err) : 0;
 }

@@ -29,7 +29,7 @@ TEST(values_become_elements)
         struct db_value arg;
 
         arena_init(&arena);
-        pg_arrays_init(&arrays, 1, &arena);
+        arrays = pg_arrays_of(1, &arena);
         pg_arrays_add(&arrays, &rows[i].value);
         pg_arrays_args(&arrays, &arg);
         CHECK_INT(arg.type, DB_TEXT);
@@ -50,7 +50,7 @@ TEST(columns_are_as_long_as_there_are_rows)
         struct arena arena;
 
         arena_init(&arena);
-        pg_arrays_init(&arrays, 2, &arena);
+        arrays = pg_arrays_of(2, &arena);
         for (int i = 0; i < n; i++)
             pg_arrays_add(&arrays, row);
         pg_arrays_args(&arrays, args);
