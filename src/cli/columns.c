@@ -24,11 +24,10 @@ static size_t width_of(struct str s)
 static struct str cell_text(struct invocation *in, const struct column *column,
                             const struct shape *shape, const void *item)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX);
 
     if (column->cell_of != NULL)
         return str_of(column->cell_of(item));
-    buf_init(&out, SIZE_MAX);
     template_write(in, shape, item, column->cell, &out);
     return buf_take(&out, &in->arena);
 }

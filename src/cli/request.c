@@ -40,10 +40,9 @@ static bool is_sent(const struct command *c, const struct option *option)
 struct str request_path(struct invocation *in)
 {
     const struct command *c = in->command;
-    struct buf out;
+    BUF_SCOPED(out, MIB(1));
     bool first;
 
-    buf_init(&out, MIB(1));
     template_write_path(in, c->path, &out);
     first = memchr(out.data, '?', out.len) == NULL;
     for (size_t i = 0; i < in->n_given && c->body == NULL && c->bind == NULL; i++) {
@@ -86,9 +85,8 @@ static void add_value(const struct field *field, const struct given *given, stru
 /* Only what was given: the service has the defaults. */
 struct str request_bind(struct invocation *in, const struct shape *shape)
 {
-    struct buf out;
+    BUF_SCOPED(out, MIB(16)); /* more than any route takes */
 
-    buf_init(&out, MIB(16)); /* more than any route takes */
     buf_add_char(&out, '{');
     for (size_t i = 0; i < in->n_given; i++) {
         const struct given *given = &in->given[i];
@@ -135,9 +133,8 @@ int request_make(struct invocation *in, struct client_request *ret, struct error
 
 struct str request_body(struct invocation *in, const struct shape *shape, const void *value)
 {
-    struct buf text;
+    BUF_SCOPED(text, MIB(16)); /* more than any route takes */
 
-    buf_init(&text, MIB(16)); /* more than any route takes */
     shape_write_json(shape, value, &text);
     return buf_take(&text, &in->arena);
 }

@@ -106,9 +106,8 @@ static bool is_full(const struct problems *p)
 static void add_item(struct problems *p, const struct step *at, const struct words *words)
 {
     struct item *item = ARENA_NEW(p->arena, struct item);
-    struct buf b;
+    BUF_SCOPED(b, SIZE_MAX / 2);
 
-    buf_init(&b, SIZE_MAX / 2);
     buf_add_c(&b, "{\"type\":\"");
     buf_add_c(&b, words->type);
     buf_add_c(&b, "\",\"loc\":[\"");
@@ -156,9 +155,8 @@ bool problems_report(const struct reader *r, const struct step *at, const struct
 
 struct str problems_error_ctx(struct arena *arena, struct str error)
 {
-    struct buf b;
+    BUF_SCOPED(b, SIZE_MAX / 2);
 
-    buf_init(&b, SIZE_MAX / 2);
     buf_add_c(&b, "{\"error\":");
     buf_add_json(&b, error);
     buf_add_char(&b, '}');

@@ -258,7 +258,7 @@ struct str rows_json_of(const struct shape *shape, const char *name, const void 
 {
     const struct field *field = shape->fields;
     const void *from;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* in proportion to the body, which was bounded */
 
     while (strcmp(field->name, name) != 0) {
         field++;
@@ -267,7 +267,6 @@ struct str rows_json_of(const struct shape *shape, const char *name, const void 
     from = (const char *)value + field->offset;
     if (field->type == T_SHAPE && *(void *const *)from == NULL)
         return STR_NULL;
-    buf_init(&out, SIZE_MAX); /* in proportion to the body, which was bounded */
     shape_write_member(field, from, &out);
     return buf_take(&out, arena);
 }

@@ -14,9 +14,8 @@
 static struct str detail_of(struct str successor, const struct list *replaced, struct arena *arena)
 {
     const struct str *ids = replaced->items;
-    struct buf text;
+    BUF_SCOPED(text, SIZE_MAX); /* bounded: each rotation leaves at most one unused successor */
 
-    buf_init(&text, SIZE_MAX); /* bounded: each rotation leaves at most one unused successor */
     buf_printf(&text, "{\"successor\":\"%.*s\",\"replaced\":[", STR_ARG(successor));
     for (size_t i = 0; i < replaced->n; i++)
         buf_printf(&text, "%s\"%.*s\"", i > 0 ? "," : "", STR_ARG(ids[i]));

@@ -20,9 +20,8 @@ static struct str detail_of(const struct key_created *made, struct arena *arena)
 {
     const bool bound = !str_is_null(made->agent_name), ends = made->expires_at != TIME_NULL;
     char at[DATETIME_TEXT_MAX];
-    struct buf text;
+    BUF_SCOPED(text, SIZE_MAX); /* bounded by the size of the request */
 
-    buf_init(&text, SIZE_MAX); /* bounded by the size of the request */
     buf_printf(&text, "{\"kind\":\"%.*s\"", STR_ARG(made->kind));
     if (bound) {
         buf_add_c(&text, ",\"agent_name\":");
@@ -81,9 +80,8 @@ static struct str revocation_detail(const struct keys_revoked *answer, bool only
                                     struct arena *arena)
 {
     const struct str *ids = answer->revoked.items;
-    struct buf text;
+    BUF_SCOPED(text, SIZE_MAX); /* bounded by the rotations of a line */
 
-    buf_init(&text, SIZE_MAX); /* bounded by the rotations of a line */
     buf_add_c(&text, "{\"revoked\":[");
     for (size_t i = 0; i < answer->revoked.n; i++)
         buf_printf(&text, "%s\"%.*s\"", i > 0 ? "," : "", STR_ARG(ids[i]));

@@ -100,9 +100,8 @@ static void add_kpi(struct buf *out, const struct business_kpi_decl *kpi, struct
 static struct str kpis_text(const struct list *list, struct arena *arena)
 {
     const struct business_kpi_decl *kpis = list->items;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded by the size of the body */
 
-    buf_init(&out, SIZE_MAX); /* bounded by the size of the body */
     buf_add_char(&out, '[');
     for (size_t i = 0; i < list->n; i++) {
         if (i > 0)

@@ -61,11 +61,10 @@ static struct failing_verdict judge(const struct list *list, bool more, int64_t 
 
 static struct str detail_of(const struct failing_verdict *v, struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded: an error type has a maximum length */
 
     if (v->last == NULL)
         return STR_LIT("{}");
-    buf_init(&out, SIZE_MAX); /* bounded: an error type has a maximum length */
     buf_printf(&out, "{\"failed\":%lld,\"runs\":%lld,\"run_id\":", (long long)v->failed,
                (long long)v->runs);
     buf_add_json(&out, v->last->run_id);

@@ -28,9 +28,8 @@ static struct str detail_of(const struct telemetry_event *event, struct arena *a
     } parts[] = { { "error_type", event->error_type },
                   { "error_message", event->error_message },
                   { "message", event->message } };
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded: the parts are truncated */
 
-    buf_init(&out, SIZE_MAX); /* bounded: the parts are truncated */
     buf_add_char(&out, '{');
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (str_is_null(parts[i].text) || parts[i].text.len == 0)

@@ -27,9 +27,8 @@ struct str rule_detail(const struct shape *shape, const void *rule, const char *
 
 struct str rule_number_text(double value, struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, KIB(1));
 
-    buf_init(&out, KIB(1));
     if (value == floor(value) && fabs(value) < 1e15)
         buf_add_int(&out, (int64_t)value);
     else

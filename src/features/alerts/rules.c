@@ -11,9 +11,8 @@
 
 static struct str json_of(const struct shape *shape, const void *value, struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded: the value was validated */
 
-    buf_init(&out, SIZE_MAX); /* bounded: the value was validated */
     shape_write_json(shape, value, &out);
     return buf_take(&out, arena);
 }

@@ -23,11 +23,10 @@ static int price_import_bind(struct invocation *in, struct str *ret, struct erro
     const size_t bytes_max = MIB(16) - 1; /* more than the service takes */
     const char *from = command_value(in, "valid-from");
     struct str file = STR_LIT("");
-    struct buf out;
+    BUF_SCOPED(out, file.len + KIB(64));
 
     if (request_file(in, command_value(in, "file"), bytes_max, &file, err) != 0)
         return -1;
-    buf_init(&out, file.len + KIB(64));
     buf_add_c(&out, "{\"format\":");
     buf_add_json(&out, str_of(price_format(in, file)));
     buf_add_c(&out, ",\"valid_from\":");

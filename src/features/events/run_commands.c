@@ -52,10 +52,9 @@ static int read_page(struct follower *f, struct error *err)
 {
     struct client_request request = { .method = METHOD_GET };
     struct client_reply reply;
-    struct buf path;
+    BUF_SCOPED(path, MIB(1));
 
     arena_reset(&f->in.arena);
-    buf_init(&path, MIB(1));
     buf_add(&path, request_path(&f->in));
     if (f->cursor != NULL) {
         buf_add_c(&path, "&cursor=");

@@ -12,9 +12,8 @@ const char kpi_too_many_agents[] =
 
 struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* no longer than a stored value */
 
-    buf_init(&out, SIZE_MAX); /* no longer than a stored value */
     if (value->kind == VALUE_INT)
         buf_add_int(&out, value->integer);
     else if (value->kind == VALUE_REAL)

@@ -145,9 +145,8 @@ static int begin(struct api_call *call, struct error *err)
 /* The audit log's detail: by which way, whose subject, and more members. */
 static struct str detail(const struct oidc_step *step, const char *more)
 {
-    struct buf out;
+    BUF_SCOPED(out, KIB(8));
 
-    buf_init(&out, KIB(8));
     buf_add_c(&out, "{\"by\":\"oidc\"");
     if (!str_is_null(step->claims.subject)) {
         buf_add_c(&out, ",\"subject\":");

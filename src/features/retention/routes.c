@@ -18,9 +18,8 @@ static int show_retention(struct api_call *call, struct db *db, struct error *er
 static int set_retention(struct api_call *call, struct db *db, struct error *err)
 {
     const struct retention_limits *limits = call->body;
-    struct buf detail;
+    BUF_SCOPED(detail, KIB(1));
 
-    buf_init(&detail, KIB(1));
     shape_write_json(&retention_shape, limits, &detail);
     call->audit_detail = buf_take(&detail, call->arena);
     if (retention_set(db, call->tenant_id, limits, err) != 0)

@@ -44,9 +44,8 @@ DB_QUERY(update_entry,
 struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
                                  struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded by the size of the body */
 
-    buf_init(&out, SIZE_MAX); /* bounded by the size of the body */
     buf_add_char(&out, '[');
     for (size_t i = 0; i < n; i++) {
         struct name_key name = store_name_key(entries[i].key, arena);

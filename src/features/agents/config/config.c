@@ -162,11 +162,10 @@ static struct str list_missing(const struct config *c, struct arena *arena)
 static int make_tag(struct db *db, struct survey *s, struct error *err)
 {
     struct sha256 digest;
-    struct buf tag;
+    BUF_SCOPED(tag, 2 + 2 * TAG_BYTES + 1);
 
     if (vault_digest(s->config->secrets->vault, db, buf_str(&s->text), &digest, err) != 0)
         return -1;
-    buf_init(&tag, 2 + 2 * TAG_BYTES + 1);
     buf_add_char(&tag, '"');
     for (size_t i = 0; i < TAG_BYTES; i++)
         buf_printf(&tag, "%02x", digest.bytes[i]);

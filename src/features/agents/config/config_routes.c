@@ -110,9 +110,8 @@ static void config_audit_done(struct writer_job *job, const struct error *err)
 /* {"secrets":["A","B"]}: names, no values. */
 static struct str names_text(const struct config_call *c)
 {
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* names are short and few */
 
-    buf_init(&out, SIZE_MAX); /* names are short and few */
     buf_add_c(&out, "{\"secrets\":");
     for (size_t i = 0; i < c->n_fresh; i++) {
         buf_add_char(&out, i == 0 ? '[' : ',');

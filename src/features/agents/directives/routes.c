@@ -78,9 +78,8 @@ static int show_model(struct api_call *call, struct db *db, struct error *err)
 /* What is in effect after the change. */
 static void note_model(struct api_call *call, const struct model_setting *setting)
 {
-    struct buf text;
+    BUF_SCOPED(text, SIZE_MAX); /* bounded by the size of the request */
 
-    buf_init(&text, SIZE_MAX); /* bounded by the size of the request */
     shape_write_json(&model_setting_shape, setting, &text);
     call->audit_detail = buf_take(&text, call->arena);
 }

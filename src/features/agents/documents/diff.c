@@ -266,14 +266,13 @@ struct str diff_unified(const struct diff_side *old, const struct diff_side *new
                         struct arena *arena)
 {
     struct lines before, after;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded: a few bytes per line more than the texts */
 
     if (str_eq(old->text, new->text))
         return STR_LIT("");
     before = split(old->text, arena);
     after = split(new->text, arena);
     compare(&before, &after);
-    buf_init(&out, SIZE_MAX); /* bounded: a few bytes per line more than the texts */
     buf_printf(&out, "--- %.*s\n+++ %.*s\n", STR_ARG(old->label), STR_ARG(new->label));
     add_hunks(&out, &before, &after);
     return buf_take(&out, arena);

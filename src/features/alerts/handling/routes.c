@@ -51,9 +51,8 @@ static int unacknowledge_alert(struct api_call *call, struct db *db, struct erro
 static struct str acknowledged_text(const struct list *alert_ids, struct arena *arena)
 {
     const struct str *ids = alert_ids->items;
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded: ids of stored alerts */
 
-    buf_init(&out, SIZE_MAX); /* bounded: ids of stored alerts */
     buf_printf(&out, "{\"acknowledged\":%zu,\"alert_ids\":[", alert_ids->n);
     for (size_t i = 0; i < alert_ids->n && i < NAMED_MAX; i++) {
         buf_add_c(&out, i == 0 ? "" : ",");

@@ -218,12 +218,11 @@ static void collect_transitions(struct silence *s)
 static struct str detail_of(const struct watched *w, int64_t seen_at, struct arena *arena)
 {
     long long grace = (long long)(schedule_grace_us(&w->schedule, seen_at) / USEC_PER_SEC);
-    struct buf out;
+    BUF_SCOPED(out, SIZE_MAX); /* bounded: a stored schedule */
 
     if (w->schedule.kind == SCHEDULE_INTERVAL)
         return arena_printf(arena, "{\"interval_seconds\":%lld,\"grace_seconds\":%lld}",
                             (long long)watched_limit(w), grace);
-    buf_init(&out, SIZE_MAX); /* bounded: a stored schedule */
     buf_add_c(&out, "{\"cron\":");
     buf_add_json(&out, w->row.schedule.cron);
     buf_add_c(&out, ",\"time_zone\":");
