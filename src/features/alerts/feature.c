@@ -18,10 +18,9 @@
 #include "features/alerts/budgets/budget_stops.h"
 #include "features/alerts/closed/closed.h"
 #include "features/alerts/commands.h"
+#include "features/alerts/due_messages.h"
 #include "features/alerts/failing.h"
 #include "features/alerts/failures.h"
-#include "features/alerts/mutes.h"
-#include "features/alerts/reminders.h"
 #include "features/alerts/routes.h"
 #include "features/alerts/silence/silence.h"
 #include "features/alerts/stuck.h"
@@ -35,9 +34,9 @@ struct alerts {
     struct silence *silence; /* NULL, like the next six: this engine serves no agents */
     struct stuck *stuck;
     struct threshold_watch *thresholds;
-    struct mutes *mutes;
+    struct due_messages *mutes;
     struct failing_watch *failing;
-    struct reminders *reminders;
+    struct due_messages *reminders;
     struct closed_alerts *closed;
     struct budget_stops *stops;
     unsigned ticks;       /* only the tick uses it */
@@ -105,11 +104,11 @@ static int run_part(struct engine *e, enum part part, const struct tick *tick, s
         return threshold_watch_tick(alerts->thresholds, tick->wall_us, tick->mono_us,
                                     silence_epoch_us(alerts->silence), err);
     case MUTES:
-        return mutes_tick(alerts->mutes, tick->wall_us, tick->raw_us, err);
+        return due_messages_tick(alerts->mutes, tick->wall_us, tick->raw_us, err);
     case FAILING:
         return failing_watch_tick(alerts->failing, tick->raw_us, err);
     case REMINDERS:
-        return reminders_tick(alerts->reminders, tick->wall_us, tick->raw_us, err);
+        return due_messages_tick(alerts->reminders, tick->wall_us, tick->raw_us, err);
     case CLOSED:
         return closed_alerts_tick(alerts->closed, tick->mono_us, err);
     case N_PARTS:
@@ -158,9 +157,7 @@ static int alerts_start(struct engine *e, struct error *err)
     const struct stuck_options stuck = { engine_watch_db(e), engine_writer(e) };
     const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
                                                         cost_prices(e) };
-    const struct mutes_options mutes = { engine_watch_db(e), engine_writer(e) };
     const struct failing_options failing = { engine_watch_db(e), engine_writer(e) };
-    const struct reminders_options reminders = { engine_watch_db(e), engine_writer(e) };
     const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),
                                                   CLOSED_ALERTS_MAX };
     const struct silence_now began = silence_now_of(e, &now);
@@ -172,9 +169,9 @@ static int alerts_start(struct engine *e, struct error *err)
     alerts->silence = silence_new(&silence, &began);
     alerts->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
     alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
-    alerts->mutes = mutes_new(&mutes);
+    alerts->mutes = due_messages_new(DUE_AFTER_MUTE, engine_watch_db(e), engine_writer(e));
     alerts->failing = failing_watch_new(&failing);
-    alerts->reminders = reminders_new(&reminders);
+    alerts->reminders = due_messages_new(DUE_REMINDER, engine_watch_db(e), engine_writer(e));
     alerts->closed = closed_alerts_new(&closed, now.mono_us);
     /* Before the first report arrives: reports must find the agents whose silence they end. A
      * failure is no reason not to start: the next tick tries again. */
@@ -191,9 +188,9 @@ static void alerts_feature_close(void *state)
     silence_free(alerts->silence);
     stuck_free(alerts->stuck);
     threshold_watch_free(alerts->thresholds);
-    mutes_free(alerts->mutes);
+    due_messages_free(alerts->mutes);
     failing_watch_free(alerts->failing);
-    reminders_free(alerts->reminders);
+    due_messages_free(alerts->reminders);
     closed_alerts_free(alerts->closed);
     budget_stops_free(alerts->stops);
     free(alerts);
