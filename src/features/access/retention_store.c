@@ -9,7 +9,7 @@
     "SELECT events_days, business_days, llm_days, keep_failed_runs FROM retention"                 \
     " WHERE tenant_id = $1"
 
-static const struct db_query select_limits = { .sql = SELECT_LIMITS };
+DB_QUERY(select_limits, SELECT_LIMITS);
 static const struct db_query take_limits = {
     .sqlite = SELECT_LIMITS,
     .postgres = SELECT_LIMITS " FOR UPDATE SKIP LOCKED",

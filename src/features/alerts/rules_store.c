@@ -54,8 +54,8 @@ DB_ROWS_QUERY(budget_alerts, budget_alert_row,
     "SELECT 1 FROM (SELECT closing_at, closing_event FROM runs WHERE tenant_id = $1"               \
     " AND start_at >= $2 AND start_at < $3" of " ORDER BY start_at DESC, run_id DESC LIMIT 10000)" \
     " AS newest WHERE closing_at IS NOT NULL AND closing_event = $4 LIMIT 1"
-static const struct db_query completed_of_tenant = { .sql = COMPLETED("") };
-static const struct db_query completed_of_agent = { .sql = COMPLETED(" AND agent_id = $5") };
+DB_QUERY(completed_of_tenant, COMPLETED(""));
+DB_QUERY(completed_of_agent, COMPLETED(" AND agent_id = $5"));
 /* clang-format on */
 
 int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, struct error *err)

@@ -46,21 +46,21 @@
 #define OF_AGENT(n)    " AND agent_id = $" #n
 #define OF_WORKFLOW(n) " AND workflow_run_id = $" #n
 
-static const struct db_query facets = { .sql = FACETS(COLUMNS, "1", ALL) };
-static const struct db_query facets_of_agent = { .sql = FACETS(COLUMNS, "1", OF_AGENT(5)) };
-static const struct db_query facets_of_workflow = { .sql = FACETS(COLUMNS, "1", OF_WORKFLOW(5)) };
+DB_QUERY(facets, FACETS(COLUMNS, "1", ALL));
+DB_QUERY(facets_of_agent, FACETS(COLUMNS, "1", OF_AGENT(5)));
+DB_QUERY(facets_of_workflow, FACETS(COLUMNS, "1", OF_WORKFLOW(5)));
 
-static const struct db_query found = { .sql = FACETS(COLUMNS TEXTS, HAS_PART, ALL) };
+DB_QUERY(found, FACETS(COLUMNS TEXTS, HAS_PART, ALL));
 DB_QUERY(found_of_agent, FACETS(COLUMNS TEXTS, HAS_PART, OF_AGENT(6)));
 DB_QUERY(found_of_workflow, FACETS(COLUMNS TEXTS, HAS_PART, OF_WORKFLOW(6)));
 
-static const struct db_query nth = { .sql = NTH(ALL) };
-static const struct db_query nth_of_agent = { .sql = NTH(OF_AGENT(5)) };
-static const struct db_query nth_of_workflow = { .sql = NTH(OF_WORKFLOW(5)) };
+DB_QUERY(nth, NTH(ALL));
+DB_QUERY(nth_of_agent, NTH(OF_AGENT(5)));
+DB_QUERY(nth_of_workflow, NTH(OF_WORKFLOW(5)));
 
-static const struct db_query statuses = { .sql = STATUSES(ALL) };
-static const struct db_query statuses_of_agent = { .sql = STATUSES(OF_AGENT(8)) };
-static const struct db_query statuses_of_workflow = { .sql = STATUSES(OF_WORKFLOW(8)) };
+DB_QUERY(statuses, STATUSES(ALL));
+DB_QUERY(statuses_of_agent, STATUSES(OF_AGENT(8)));
+DB_QUERY(statuses_of_workflow, STATUSES(OF_WORKFLOW(8)));
 /* clang-format on */
 
 struct reading {

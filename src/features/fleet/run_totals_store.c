@@ -43,7 +43,7 @@ DB_ROWS_QUERY(agent_runs, agent_run_total,
     " CASE WHEN closing_at IS NULL THEN NULL ELSE"
     " COALESCE(duration_ms, (closing_at - start_at) / 1000) END AS duration_ms" NEWEST_OF_AGENT);
 
-static const struct db_query select_nth = { .sql = "SELECT start_at" NEWEST " OFFSET $5" };
+DB_QUERY(select_nth, "SELECT start_at" NEWEST " OFFSET $5");
 DB_QUERY(select_agent_nth, "SELECT start_at" NEWEST_OF_AGENT " OFFSET $6");
 
 #define ERRORS(newest, bytes, most)                                                                \

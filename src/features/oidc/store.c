@@ -19,11 +19,11 @@ DB_ROWS_QUERY(select_groups, group_row,
     " FROM oidc_groups g LEFT JOIN tenants t ON t.tenant_id = g.tenant_id"
     " WHERE g.tenant_id = 0 OR (t.tenant_id IS NOT NULL AND t.deleted_at IS NULL)"
     " ORDER BY g.tenant_id, g.group_name");
-static const struct db_query count_groups = { .sql = "SELECT COUNT(*) FROM oidc_groups" };
+DB_QUERY(count_groups, "SELECT COUNT(*) FROM oidc_groups");
 DB_QUERY(insert_group,
     "INSERT INTO oidc_groups (tenant_id, group_name, group_id, role, created_at)"
     " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, group_name) DO NOTHING");
-static const struct db_query delete_group = { .sql = "DELETE FROM oidc_groups WHERE group_id = $1" };
+DB_QUERY(delete_group, "DELETE FROM oidc_groups WHERE group_id = $1");
 /* clang-format on */
 
 int store_groups(struct db *db, struct arena *arena, struct list *ret, struct error *err)

@@ -11,10 +11,10 @@
 #include "features/kpis/report_sums.h"
 #include "shape/rows.h"
 
-static const struct db_query vacuum_into = { .sql = "VACUUM INTO $1" };
+DB_QUERY(vacuum_into, "VACUUM INTO $1");
 /* Without a limit of its own: add_problem() says when there are too many to print. */
-static const struct db_query integrity_check = { .sql = "PRAGMA integrity_check(1000000)" };
-static const struct db_query foreign_key_check = { .sql = "PRAGMA foreign_key_check" };
+DB_QUERY(integrity_check, "PRAGMA integrity_check(1000000)");
+DB_QUERY(foreign_key_check, "PRAGMA foreign_key_check");
 
 int store_copy(struct db *db, const char *path, struct error *err)
 {

@@ -36,8 +36,8 @@ DB_QUERY(update_user,
     "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4,"
     " confirmed = $5"
     " WHERE user_id = $1");
-static const struct db_query delete_roles = { .sql = "DELETE FROM user_roles WHERE user_id = $1" };
-static const struct db_query delete_user = { .sql = "DELETE FROM users WHERE user_id = $1" };
+DB_QUERY(delete_roles, "DELETE FROM user_roles WHERE user_id = $1");
+DB_QUERY(delete_user, "DELETE FROM users WHERE user_id = $1");
 DB_QUERY(count_users, "SELECT COUNT(*), COUNT(CASE WHEN platform_role = $1 THEN 1 END) FROM users");
 DB_ROWS_QUERY(select_users, user_row,
     "SELECT " USER_COLUMNS " FROM users ORDER BY created_at, email");

@@ -37,7 +37,7 @@ DB_QUERY(set_model,
     "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"
     " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, scope, agent_name)"
     " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at");
-static const struct db_query unset_model = { .sql = "DELETE FROM agent_models" AT_TARGET };
+DB_QUERY(unset_model, "DELETE FROM agent_models" AT_TARGET);
 static const struct db_query model_at = { .row = &model_row, .sql = SELECT_MODELS IN_EFFECT_AT_TARGET };
 static const struct db_query all_models = { .row = &model_row, .sql = SELECT_MODELS };
 
@@ -47,9 +47,9 @@ DB_QUERY(set_policy,
     " ON CONFLICT (tenant_id, scope, agent_name) DO UPDATE SET mode = excluded.mode,"
     " allow = excluded.allow, deny = excluded.deny,"
     " version = command_policies.version + 1, updated_at = excluded.updated_at");
-static const struct db_query unset_policy = { .sql = "DELETE FROM command_policies" AT_TARGET };
-static const struct db_query policy_at = { .sql = SELECT_POLICIES IN_EFFECT_AT_TARGET };
-static const struct db_query all_policies = { .sql = SELECT_POLICIES };
+DB_QUERY(unset_policy, "DELETE FROM command_policies" AT_TARGET);
+DB_QUERY(policy_at, SELECT_POLICIES IN_EFFECT_AT_TARGET);
+DB_QUERY(all_policies, SELECT_POLICIES);
 
 #define NAME "COALESCE(full_name, agent_name)"
 static const struct db_query measure_models = {

@@ -29,11 +29,11 @@ enum {
 };
 
 /* clang-format off */
-static const struct db_query select_secret = { .sql = "SELECT secret FROM id_secret" };
+DB_QUERY(select_secret, "SELECT secret FROM id_secret");
 DB_QUERY(insert_secret, "INSERT INTO id_secret (secret) VALUES ($1)");
-static const struct db_query select_log = { .sql = "SELECT entries FROM id_log ORDER BY group_no" };
+DB_QUERY(select_log, "SELECT entries FROM id_log ORDER BY group_no");
 DB_QUERY(insert_log, "INSERT INTO id_log (entries) VALUES ($1)");
-static const struct db_query delete_log = { .sql = "DELETE FROM id_log" };
+DB_QUERY(delete_log, "DELETE FROM id_log");
 /* clang-format on */
 
 /* The changes of the current transaction, to be published or undone. */
