@@ -110,24 +110,6 @@ static struct list list_values(const struct counting *c, enum facet facet)
     return (struct list){ listed, kept };
 }
 
-/* Cuts the span to as many of its newest runs as its limit, if it has more. Those that started when
- * one beyond the limit did are left out, too, so that a list of the runs since then has exactly the
- * counted ones; unless all of them did. */
-static int bound_span(struct db *db, struct run_facets_span *span, bool *ret_cut, struct error *err)
-{
-    int64_t beyond, newest;
-
-    if (store_run_facets_nth(db, span, span->limit, &beyond, err) != 0)
-        return -1;
-    *ret_cut = beyond != TIME_NULL;
-    if (!*ret_cut)
-        return 0;
-    if (store_run_facets_nth(db, span, 0, &newest, err) != 0)
-        return -1;
-    span->since = beyond == newest ? beyond : beyond + 1;
-    return 0;
-}
-
 static int count_span(struct db *db, const struct run_facets_span *span, struct counting *c,
                       int64_t *ret_since, struct error *err)
 {
@@ -135,7 +117,7 @@ static int count_span(struct db *db, const struct run_facets_span *span, struct 
     bool cut;
 
     c->oldest = INT64_MAX;
-    if (bound_span(db, &counted, &cut, err) != 0 ||
+    if (store_run_facets_bound(db, &counted, &cut, err) != 0 ||
         store_run_facets(db, &counted, count_run, c, err) != 0)
         return -1;
     *ret_since = cut ? c->oldest : TIME_NULL;
@@ -185,7 +167,7 @@ static int count_statuses(struct db *db, const struct run_facets_span *span,
     bool cut;
 
     more.limit = STATUSES_MAX;
-    if (bound_span(db, &more, &cut, err) != 0 ||
+    if (store_run_facets_bound(db, &more, &cut, err) != 0 ||
         store_run_statuses(db, &more, &filter, runs, err) != 0)
         return -1;
     ret->counted_since = cut ? more.since : TIME_NULL;

@@ -134,22 +134,34 @@ int store_run_facets(struct db *db, const struct run_facets_span *span,
     return db_exec(db, query, (struct db_args){ values, n }, read_row, &r, err);
 }
 
-static bool read_start(void *ctx, const struct db_row *row)
-{
-    *(int64_t *)ctx = db_get_int(row, 0);
-    return false;
-}
-
-int store_run_facets_nth(struct db *db, const struct run_facets_span *span, int64_t nth_newest,
-                         int64_t *ret, struct error *err)
+/* When the nth newest run of the span started, whatever its limit; 0 is the newest. TIME_NULL:
+ * there are fewer. */
+static int find_nth(struct db *db, const struct run_facets_span *span, int64_t nth_newest,
+                    int64_t *ret, struct error *err)
 {
     struct db_value values[5] = { db_int(span->tenant_id), db_int(span->since), db_int(span->until),
                                   db_int(nth_newest) };
     const unsigned n = add_lane(values, 4, span);
 
     *ret = TIME_NULL;
-    return db_exec(db, skipping[lane_of(span)], (struct db_args){ values, n }, read_start, ret,
+    return db_exec(db, skipping[lane_of(span)], (struct db_args){ values, n }, db_read_int, ret,
                    err);
+}
+
+int store_run_facets_bound(struct db *db, struct run_facets_span *span, bool *ret_cut,
+                           struct error *err)
+{
+    int64_t beyond, newest;
+
+    if (find_nth(db, span, span->limit, &beyond, err) != 0)
+        return -1;
+    *ret_cut = beyond != TIME_NULL;
+    if (!*ret_cut)
+        return 0;
+    if (find_nth(db, span, 0, &newest, err) != 0)
+        return -1;
+    span->since = beyond == newest ? beyond : beyond + 1;
+    return 0;
 }
 
 static bool read_status(void *ctx, const struct db_row *row)

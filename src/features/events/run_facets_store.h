@@ -29,10 +29,11 @@ int store_run_facets(struct db *db, const struct run_facets_span *span,
                      void (*each)(void *ctx, const struct run_facets_row *row), void *ctx,
                      struct error *err) MUST_CHECK;
 
-/* When the nth newest run of the span started, whatever its limit; 0 is the newest. TIME_NULL:
- * there are fewer. */
-int store_run_facets_nth(struct db *db, const struct run_facets_span *span, int64_t nth_newest,
-                         int64_t *ret, struct error *err) MUST_CHECK;
+/* Cuts the span to as many of its newest runs as its limit, if it has more. Those that started when
+ * one beyond the limit did are left out, too, so that a list of the runs since then has exactly the
+ * counted ones; unless all of them did. */
+int store_run_facets_bound(struct db *db, struct run_facets_span *span, bool *ret_cut,
+                           struct error *err) MUST_CHECK;
 
 struct run_statuses_filter {
     struct str agent_version, error_type; /* null: any; an empty type: failed without one */

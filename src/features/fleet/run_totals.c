@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/agents/store.h"
+#include "features/events/run_facets_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/run_totals_store.h"
 #include "features/fleet/shapes.h"
@@ -111,21 +112,18 @@ static int read_agent(struct db *db, const struct run_totals_span *span, struct 
     return 0;
 }
 
-/* Cuts the span to as many of its newest runs as its limit, if it has more. Those that started when
- * one beyond the limit did are left out, too, so that a list of the runs since then has exactly the
- * counted ones; unless all of them did. */
+/* Cuts the span to its newest runs, as the facets of the list of runs do. */
 static int bound_span(struct db *db, struct run_totals_span *span, bool *ret_cut, struct error *err)
 {
-    int64_t beyond, newest;
+    struct run_facets_span runs = { .tenant_id = span->tenant_id,
+                                    .since = span->since,
+                                    .until = span->until,
+                                    .limit = span->limit,
+                                    .agent_id = span->agent_id };
 
-    if (store_totals_nth(db, span, span->limit, &beyond, err) != 0)
+    if (store_run_facets_bound(db, &runs, ret_cut, err) != 0)
         return -1;
-    *ret_cut = beyond != TIME_NULL;
-    if (!*ret_cut)
-        return 0;
-    if (store_totals_nth(db, span, 0, &newest, err) != 0)
-        return -1;
-    span->since = beyond == newest ? beyond : beyond + 1;
+    span->since = runs.since;
     return 0;
 }
 

@@ -43,9 +43,6 @@ DB_ROWS_QUERY(agent_runs, agent_run_total,
     " CASE WHEN closing_at IS NULL THEN NULL ELSE"
     " COALESCE(duration_ms, (closing_at - start_at) / 1000) END AS duration_ms" NEWEST_OF_AGENT);
 
-DB_QUERY(select_nth, "SELECT start_at" NEWEST " OFFSET $5");
-DB_QUERY(select_agent_nth, "SELECT start_at" NEWEST_OF_AGENT " OFFSET $6");
-
 #define ERRORS(newest, bytes, most)                                                                \
     "SELECT error_type, COUNT(*) AS runs, MAX(start_at) AS last_at FROM"                           \
     " (SELECT COALESCE(error_type, '') AS error_type, start_at, closing_at, closing_event" newest  \
@@ -96,24 +93,4 @@ int store_error_totals(struct db *db, const struct run_totals_span *span, struct
 
     return span->agent_id == 0 ? rows_list(db, &count_errors, of_all, arena, ret, err)
                                : rows_list(db, &count_agent_errors, of_agent, arena, ret, err);
-}
-
-static bool read_start(void *ctx, const struct db_row *row)
-{
-    *(int64_t *)ctx = db_get_int(row, 0);
-    return false;
-}
-
-int store_totals_nth(struct db *db, const struct run_totals_span *span, int64_t nth_newest,
-                     int64_t *ret, struct error *err)
-{
-    const struct db_args of_all = DB_ARGS(db_int(span->tenant_id), db_int(span->since),
-                                          db_int(span->until), db_int(1), db_int(nth_newest));
-    const struct db_args of_agent =
-        DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(1),
-                db_int(span->agent_id), db_int(nth_newest));
-
-    *ret = TIME_NULL;
-    return span->agent_id == 0 ? db_exec(db, &select_nth, of_all, read_start, ret, err)
-                               : db_exec(db, &select_agent_nth, of_agent, read_start, ret, err);
 }

@@ -38,8 +38,3 @@ int store_agent_runs(struct db *db, const struct run_totals_span *span, struct a
 /* The most frequent errors of these runs: a list of struct error_total (shapes.h). */
 int store_error_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
                        struct list *ret, struct error *err) MUST_CHECK;
-
-/* When the nth newest run of the span started, whatever its limit; 0 is the newest. TIME_NULL:
- * there are fewer. */
-int store_totals_nth(struct db *db, const struct run_totals_span *span, int64_t nth_newest,
-                     int64_t *ret, struct error *err) MUST_CHECK;

@@ -53,12 +53,6 @@ DB_ROWS_QUERY(select_agents, workflow_agent,
     " ORDER BY g.first_at, a.agent_name");
 /* clang-format on */
 
-static bool read_floor(void *ctx, const struct db_row *row)
-{
-    *(int64_t *)ctx = db_get_int(row, 0);
-    return false;
-}
-
 int store_workflows(struct db *db, const struct workflow_span *span, struct arena *arena,
                     struct workflows_found *ret, struct error *err)
 {
@@ -70,7 +64,7 @@ int store_workflows(struct db *db, const struct workflow_span *span, struct aren
 
     *ret = (struct workflows_found){ .examined_since = TIME_NULL };
     if (rows_list(db, &select_workflows, args, arena, &ret->workflows, err) != 0 ||
-        db_exec(db, &select_floor, last, read_floor, &ret->examined_since, err) != 0)
+        db_exec(db, &select_floor, last, db_read_int, &ret->examined_since, err) != 0)
         return -1;
     ret->more = ret->workflows.n > (size_t)span->limit;
     ret->workflows.n -= ret->more;
