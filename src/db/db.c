@@ -324,3 +324,19 @@ bool db_read_int(void *ctx, const struct db_row *row)
     *(int64_t *)ctx = db_get_int(row, 0);
     return false;
 }
+
+int db_exec_int(struct db *db, const struct db_query *q, struct db_args args, int64_t *ret,
+                struct error *err)
+{
+    *ret = 0;
+    return db_exec(db, q, args, db_read_int, ret, err);
+}
+
+int db_run_changed(struct db *db, const struct db_query *q, struct db_args args, bool *ret,
+                   struct error *err)
+{
+    if (db_run(db, q, args, err) != 0)
+        return -1;
+    *ret = db_changes(db) > 0;
+    return 0;
+}

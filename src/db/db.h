@@ -162,8 +162,16 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
 int db_run(struct db *db, const struct db_query *q, struct db_args args,
            struct error *err) MUST_CHECK;
 
-/* The same, in a transaction, for a statement of which nothing must be known before the next one or
- * the commit: PostgreSQL is sent it with that, which fails in its place. */
+/* The same for a statement whose one row is one number; 0: it has no row. */
+int db_exec_int(struct db *db, const struct db_query *q, struct db_args args, int64_t *ret,
+                struct error *err) MUST_CHECK;
+
+/* The same as db_run(); *ret is whether it changed a row. */
+int db_run_changed(struct db *db, const struct db_query *q, struct db_args args, bool *ret,
+                   struct error *err) MUST_CHECK;
+
+/* The same as db_run(), in a transaction, for a statement of which nothing must be known before the
+ * next one or the commit: PostgreSQL is sent it with that, which fails in its place. */
 int db_run_later(struct db *db, const struct db_query *q, struct db_args args,
                  struct error *err) MUST_CHECK;
 

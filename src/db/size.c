@@ -15,8 +15,7 @@ static const struct db_query select_size = {
 
 int store_size(struct db *db, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &select_size, DB_NO_ARGS, db_read_int, ret, err);
+    return db_exec_int(db, &select_size, DB_NO_ARGS, ret, err);
 }
 
 int64_t db_log_bytes(const char *url)

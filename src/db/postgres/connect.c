@@ -129,12 +129,6 @@ static int check_server(struct postgres *pg, struct error *err)
     return s.citus ? find_distribution(pg, err) : 0;
 }
 
-static bool read_pid(void *ctx, const struct db_row *row)
-{
-    *(int64_t *)ctx = db_get_int(row, 0);
-    return false;
-}
-
 /* A pooler such as PgBouncer makes up the process id that it tells. If it keeps sessions apart, all
  * is well; if not, another connection will leave its own mark in this one's session. */
 static int mark_session(struct postgres *pg, struct error *err)
@@ -145,7 +139,7 @@ static int mark_session(struct postgres *pg, struct error *err)
     pg->mark[0] = '\0';
     if (pg->mode != DB_WRITER)
         return 0;
-    if (db_postgres_run(pg, "SELECT pg_backend_pid()", read_pid, &pid, err) != 0)
+    if (db_postgres_run(pg, "SELECT pg_backend_pid()", db_read_int, &pid, err) != 0)
         return -1;
     if (pid == PQbackendPID(pg->conn))
         return 0;
@@ -180,12 +174,6 @@ int db_postgres_check_session(struct postgres *pg, struct error *err)
                    "pool_mode = session, and give this URL as database_pool");
 }
 
-static bool read_slot(void *ctx, const struct db_row *row)
-{
-    *(int64_t *)ctx = db_get_int(row, 0);
-    return false;
-}
-
 /* The slot of db_number(): one of 256 that no other connection to this server holds, and on
  * Citus the server's number modulo 16. The lock ends with the connection. */
 static int take_slot(struct postgres *pg, struct error *err)
@@ -197,10 +185,10 @@ static int take_slot(struct postgres *pg, struct error *err)
     if (db_postgres_run(pg,
                         "SELECT n FROM generate_series(0, 255) n"
                         " WHERE pg_try_advisory_lock(721198025, n) LIMIT 1",
-                        read_slot, &slot, err) != 0)
+                        db_read_int, &slot, err) != 0)
         return -1;
-    if (pg->base.distributed &&
-        db_postgres_run(pg, "SELECT groupid FROM pg_dist_local_group", read_slot, &group, err) != 0)
+    if (pg->base.distributed && db_postgres_run(pg, "SELECT groupid FROM pg_dist_local_group",
+                                                db_read_int, &group, err) != 0)
         return -1;
     if (slot < 0)
         return err_set(err, ERR_UNAVAILABLE, "256 connections write to this database already");

@@ -282,10 +282,7 @@ int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, in
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(now_us));
 
-    if (db_run(db, &set_first_used, args, err) != 0)
-        return -1;
-    *ret = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &set_first_used, args, ret, err);
 }
 
 int store_key_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t at,

@@ -104,8 +104,7 @@ int store_retention_marks(struct db *db, int64_t tenant_id, struct retention_mar
 
 int store_retention_next(struct db *db, int64_t after, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &select_next, DB_ARGS(db_int(after)), db_read_int, ret, err);
+    return db_exec_int(db, &select_next, DB_ARGS(db_int(after)), ret, err);
 }
 
 int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,

@@ -118,10 +118,9 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
 {
     struct name_room room;
 
-    *ret = 0;
-    return db_exec(db, &select_id,
-                   DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key)),
-                   db_read_int, ret, err);
+    return db_exec_int(
+        db, &select_id,
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key)), ret, err);
 }
 
 static int insert_row(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,

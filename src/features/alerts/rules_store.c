@@ -78,8 +78,7 @@ int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
 
 int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &hold_rules, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
+    return db_exec_int(db, &hold_rules, DB_ARGS(db_int(tenant_id)), ret, err);
 }
 
 int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, struct arena *arena,

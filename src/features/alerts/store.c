@@ -126,19 +126,14 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
                 db_int(row->notified), db_int(row->since_at), db_int(row->opened_at),
                 db_text(row->detail), rows_opt_int_value(row->limit_seconds));
 
-    if (db_run(db, &open_alert, args, err) != 0)
-        return -1;
-    *ret_opened = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &open_alert, args, ret_opened, err);
 }
 
 int store_alerts_closed_after(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
                               int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_closed_after,
-                   DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(limit)), db_read_int, ret,
-                   err);
+    return db_exec_int(db, &count_closed_after,
+                       DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(limit)), ret, err);
 }
 
 static int failed_one_by_one(struct db *db, const struct alert_row *rows, size_t n,
@@ -189,10 +184,7 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
         DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_int(row->closed_at),
                 db_text(row->closed_by), rows_opt_int_value(row->away_seconds));
 
-    if (db_run(db, &close_alert, args, err) != 0)
-        return -1;
-    *ret_closed = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &close_alert, args, ret_closed, err);
 }
 
 int store_alert_detail(struct db *db, const struct alert_row *row, struct error *err)
@@ -207,10 +199,7 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
 
-    if (db_run(db, &mark_notified, args, err) != 0)
-        return -1;
-    *ret_first = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &mark_notified, args, ret_first, err);
 }
 
 int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
@@ -244,8 +233,7 @@ int store_alerts_to_remind(struct db *db, int64_t now, int64_t limit, struct are
 
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_open, DB_NO_ARGS, db_read_int, ret, err);
+    return db_exec_int(db, &count_open, DB_NO_ARGS, ret, err);
 }
 
 int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,

@@ -43,8 +43,7 @@ DB_ROWS_QUERY(delete_one, price_row, "DELETE FROM prices WHERE price_id = $1 RET
 
 int store_prices_number(struct db *db, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
+    return db_exec_int(db, &select_number, DB_NO_ARGS, ret, err);
 }
 
 int store_prices(struct db *db, struct arena *arena, struct list *ret, struct error *err)
@@ -54,10 +53,7 @@ int store_prices(struct db *db, struct arena *arena, struct list *ret, struct er
 
 int store_prices_claim_built_in(struct db *db, bool *ret, struct error *err)
 {
-    if (db_run(db, &claim_built_in, DB_NO_ARGS, err) != 0)
-        return -1;
-    *ret = db_changes(db) == 1;
-    return 0;
+    return db_run_changed(db, &claim_built_in, DB_NO_ARGS, ret, err);
 }
 
 int store_price_put(struct db *db, struct price_row *row, struct error *err)

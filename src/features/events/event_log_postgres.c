@@ -299,8 +299,7 @@ static int postgres_find_run(struct event_log *log, struct db *db, int64_t tenan
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(run_id));
 
     (void)log;
-    *ret = 0;
-    return db_exec(db, &select_run_no, args, db_read_int, ret, err);
+    return db_exec_int(db, &select_run_no, args, ret, err);
 }
 
 /* What is kept in memory is no part of a transaction. */

@@ -80,8 +80,7 @@ int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, 
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id));
 
-    *ret = 0;
-    return db_exec(db, &last_number[of], args, db_read_int, ret, err);
+    return db_exec_int(db, &last_number[of], args, ret, err);
 }
 
 int store_numbers_step(struct db *db, enum store_numbers of, const struct store_step *all,

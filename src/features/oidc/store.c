@@ -33,8 +33,7 @@ int store_groups(struct db *db, struct arena *arena, struct list *ret, struct er
 
 int store_groups_count(struct db *db, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_groups, DB_NO_ARGS, db_read_int, ret, err);
+    return db_exec_int(db, &count_groups, DB_NO_ARGS, ret, err);
 }
 
 int store_group_add(struct db *db, const struct group_row *row, struct error *err)

@@ -87,8 +87,7 @@ static bool is_sqlite(const struct db *db)
 
 int store_erasure_next(struct db *db, int64_t before, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &select_next, DB_ARGS(db_int(before)), db_read_int, ret, err);
+    return db_exec_int(db, &select_next, DB_ARGS(db_int(before)), ret, err);
 }
 
 int store_erase_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max, int64_t *ret,

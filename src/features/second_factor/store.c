@@ -76,10 +76,7 @@ int store_factor_begin(struct db *db, const struct factor_row *row, struct error
 static int run_one(struct db *db, const struct db_query *query, struct db_args args, bool *ret,
                    struct error *err)
 {
-    if (db_run(db, query, args, err) != 0)
-        return -1;
-    *ret = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, query, args, ret, err);
 }
 
 int store_factor_confirm(struct db *db, struct str user_id, int64_t step, int64_t now,
@@ -122,8 +119,7 @@ int store_recovery_add(struct db *db, struct str user_id, const struct sha256 *c
 
 int store_recovery_count(struct db *db, struct str user_id, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_codes, DB_ARGS(db_text(user_id)), db_read_int, ret, err);
+    return db_exec_int(db, &count_codes, DB_ARGS(db_text(user_id)), ret, err);
 }
 
 int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,

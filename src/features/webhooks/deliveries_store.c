@@ -193,8 +193,7 @@ int store_messages_add(struct db *db, const struct message_row *rows, size_t n, 
 
 int store_messages_next_tenant(struct db *db, int64_t after, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &next_pending_tenant, DB_ARGS(db_int(after)), db_read_int, ret, err);
+    return db_exec_int(db, &next_pending_tenant, DB_ARGS(db_int(after)), ret, err);
 }
 
 int store_messages_pending(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
@@ -239,9 +238,7 @@ int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t 
 int store_deliveries_waiting(struct db *db, int64_t tenant_id, int64_t most, int64_t *ret,
                              struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_waiting, DB_ARGS(db_int(tenant_id), db_int(most)), db_read_int, ret,
-                   err);
+    return db_exec_int(db, &count_waiting, DB_ARGS(db_int(tenant_id), db_int(most)), ret, err);
 }
 
 int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,

@@ -103,26 +103,20 @@ int store_link_find(struct db *db, const struct sha256 *digest, struct arena *ar
 
 int store_link_use(struct db *db, struct str link_id, int64_t now, bool *ret, struct error *err)
 {
-    if (db_run(db, &use_link, DB_ARGS(db_text(link_id), db_int(now)), err) != 0)
-        return -1;
-    *ret = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &use_link, DB_ARGS(db_text(link_id), db_int(now)), ret, err);
 }
 
 int store_links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int64_t now,
                      int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_open, DB_ARGS(db_int(tenant_id), db_int(kind), db_int(now)),
-                   db_read_int, ret, err);
+    return db_exec_int(db, &count_open, DB_ARGS(db_int(tenant_id), db_int(kind), db_int(now)), ret,
+                       err);
 }
 
 int store_links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
                       struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_since, DB_ARGS(db_int(tenant_id), db_int(since)), db_read_int, ret,
-                   err);
+    return db_exec_int(db, &count_since, DB_ARGS(db_int(tenant_id), db_int(since)), ret, err);
 }
 
 int store_resets_asked(struct db *db, struct str email, int64_t since, int64_t *ret,

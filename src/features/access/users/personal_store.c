@@ -51,8 +51,7 @@ int store_personal_end(struct db *db, struct str user_id, int64_t before, struct
 
 int store_personal_count(struct db *db, struct str user_id, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_tokens, DB_ARGS(db_text(user_id)), db_read_int, ret, err);
+    return db_exec_int(db, &count_tokens, DB_ARGS(db_text(user_id)), ret, err);
 }
 
 int store_personal_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,

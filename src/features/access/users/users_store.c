@@ -77,8 +77,7 @@ DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE top
 
 int store_roles_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &count_roles, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
+    return db_exec_int(db, &count_roles, DB_ARGS(db_int(tenant_id)), ret, err);
 }
 
 int store_user_add(struct db *db, const struct user_row *row, struct error *err)

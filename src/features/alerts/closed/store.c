@@ -30,8 +30,7 @@ static const struct db_query delete_history = {
 
 int store_closed_next_tenant(struct db *db, int64_t after, int64_t *ret, struct error *err)
 {
-    *ret = 0;
-    return db_exec(db, &next_tenant, DB_ARGS(db_int(after)), db_read_int, ret, err);
+    return db_exec_int(db, &next_tenant, DB_ARGS(db_int(after)), ret, err);
 }
 
 int store_closed_beyond(struct db *db, int64_t tenant_id, int64_t keep, struct arena *arena,

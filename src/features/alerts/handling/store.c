@@ -43,19 +43,14 @@ int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bo
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
                                         db_int(row->entry.at), db_text(row->entry.actor));
 
-    if (db_run(db, &acknowledge, args, err) != 0)
-        return -1;
-    *ret_first = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &acknowledge, args, ret_first, err);
 }
 
 int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
                               bool *ret_first, struct error *err)
 {
-    if (db_run(db, &unacknowledge, DB_ARGS(db_int(tenant_id), db_text(alert_id)), err) != 0)
-        return -1;
-    *ret_first = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &unacknowledge, DB_ARGS(db_int(tenant_id), db_text(alert_id)),
+                          ret_first, err);
 }
 
 int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
@@ -63,10 +58,7 @@ int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, stru
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id), db_text(note));
 
-    if (db_run(db, &set_note, args, err) != 0)
-        return -1;
-    *ret_found = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &set_note, args, ret_found, err);
 }
 
 int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
@@ -75,10 +67,7 @@ int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
                                         db_int(row->entry.at), db_int(before));
 
-    if (db_run(db, &remind, args, err) != 0)
-        return -1;
-    *ret = db_changes(db) > 0;
-    return 0;
+    return db_run_changed(db, &remind, args, ret, err);
 }
 
 int store_alert_history_add(struct db *db, const struct alert_entry_row *row, struct error *err)
