@@ -6,6 +6,14 @@ static char lower(char c)
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
+bool str_is_one_of(struct str s, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (str_eq_c(s, *names))
+            return true;
+    return false;
+}
+
 bool str_eq_nocase(struct str a, struct str b)
 {
     if (a.len != b.len)

@@ -51,6 +51,9 @@ static inline bool str_eq_c(struct str a, const char *b)
     return str_eq(a, str_of(b));
 }
 
+/* Is it one of the names, of which NULL ends the list? */
+bool str_is_one_of(struct str s, const char *const *names);
+
 /* ASCII letters compare equal whatever their case; no locale. */
 bool str_eq_nocase(struct str a, struct str b);
 

@@ -8,18 +8,9 @@
 #include "cli/command.h"
 #include "cli/template.h"
 #include "shape/shape.h"
+#include "shape/utf8.h"
 
 enum { COLUMNS_MAX = 12, GAP = 2 };
-
-/* Characters as a terminal counts them: bytes that begin one. */
-static size_t width_of(struct str s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.len; i++)
-        n += ((unsigned char)s.data[i] & 0xc0) != 0x80;
-    return n;
-}
 
 static struct str cell_text(struct invocation *in, const struct column *column,
                             const struct shape *shape, const void *item)
@@ -41,7 +32,7 @@ static void print_cells(const struct str *cells, const size_t *widths, size_t n)
         const struct str text = cells[c].len == 0 ? STR_LIT("-") : cells[c];
 
         buf_add(&line, text);
-        for (size_t w = width_of(text); c + 1 < n && w < widths[c] + GAP; w++)
+        for (size_t w = utf8_count(text); c + 1 < n && w < widths[c] + GAP; w++)
             buf_add_char(&line, ' ');
     }
     buf_add_char(&line, '\n');
@@ -67,7 +58,7 @@ void columns_print(struct invocation *in, const struct field *field, const void 
             cells[(i + 1) * n + c] = cell_text(in, &columns[c], field->nested,
                                                (const char *)list->items + i * field->nested->size);
     for (size_t i = 0; i < (list->n + 1) * n; i++)
-        widths[i % n] = width_of(cells[i]) > widths[i % n] ? width_of(cells[i]) : widths[i % n];
+        widths[i % n] = utf8_count(cells[i]) > widths[i % n] ? utf8_count(cells[i]) : widths[i % n];
     for (size_t i = header ? 0 : 1; i <= list->n; i++)
         print_cells(cells + i * n, widths, n);
 }

@@ -26,14 +26,6 @@ void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1])
     sodium_memzero(key, sizeof(key));
 }
 
-static struct str finish_text(struct buf *out, struct arena *arena)
-{
-    struct str text = arena_copy(arena, buf_str(out));
-
-    buf_done(out);
-    return text;
-}
-
 /* Data is an object; the members that are added come first. */
 static void add_data(struct buf *out, const struct notice *notice)
 {
@@ -56,16 +48,15 @@ struct str webhook_body(const struct notice *notice, struct arena *arena)
 {
     const struct message_row *message = notice->message;
     char at[DATETIME_TEXT_MAX];
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     buf_add_c(&out, "{\"type\":");
     buf_add_json(&out, message->type);
     buf_printf(&out,
                ",\"timestamp\":\"%s\",\"data\":", datetime_format(message->created_at, at).data);
     add_data(&out, notice);
     buf_add_char(&out, '}');
-    return finish_text(&out, arena);
+    return buf_take(&out, arena);
 }
 
 /* Encoded as RFC 2047 requires: base64 in words of at most 75 characters, so that no byte of the
@@ -136,9 +127,8 @@ static void add_mail_text(struct buf *out, const struct notice *notice)
 
 struct str webhook_body_letter(const struct letter *letter, struct str from, struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, (size_t)4 * BODY_MAX);
 
-    buf_init(&out, (size_t)4 * BODY_MAX);
     buf_printf(&out, "From: muster <%.*s>\r\nTo: <%.*s>\r\n", STR_ARG(from), STR_ARG(letter->to));
     add_date(&out, letter->at);
     add_subject(&out, utf8_cut(letter->subject, SUBJECT_MAX));
@@ -148,7 +138,7 @@ struct str webhook_body_letter(const struct letter *letter, struct str from, str
                "Auto-Submitted: auto-generated\r\n\r\n",
                STR_ARG(letter->message_id));
     add_base64_lines(&out, letter->text);
-    return finish_text(&out, arena);
+    return buf_take(&out, arena);
 }
 
 struct str webhook_body_mail(const struct notice *notice, struct str from, struct str to,
@@ -202,6 +192,6 @@ struct str webhook_signature(const struct str *secrets, size_t n, struct str mes
     sodium_memzero(key, sizeof(key));
     sodium_memzero(&state, sizeof(state));
     if (good)
-        return finish_text(&out, arena);
+        return buf_take(&out, arena);
     return STR_NULL;
 }

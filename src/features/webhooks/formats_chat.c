@@ -16,20 +16,11 @@ enum {
     DISCORD_GREEN = 0x16a34a,
 };
 
-static struct str finish(struct buf *out, struct arena *arena)
-{
-    struct str text = arena_copy(arena, buf_str(out));
-
-    buf_done(out);
-    return text;
-}
-
 /* Slack reads these three characters as markup. */
 static struct str escape_slack(struct str s, struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     for (size_t i = 0; i < s.len; i++) {
         switch (s.data[i]) {
         case '&':
@@ -45,7 +36,7 @@ static struct str escape_slack(struct str s, struct arena *arena)
             buf_add_char(&out, s.data[i]);
         }
     }
-    return finish(&out, arena);
+    return buf_take(&out, arena);
 }
 
 static void add_slack_plain(struct buf *out, const char *title, struct str text,
@@ -78,9 +69,8 @@ struct str format_slack(const struct notice *notice, struct arena *arena)
 {
     struct notice_fact facts[NOTICE_FACTS_MAX];
     size_t n = notice_facts(notice, facts);
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     buf_add_c(&out, "{\"text\":");
     buf_add_json(&out, escape_slack(notice->summary, arena));
     buf_add_c(&out, ",\"blocks\":[");
@@ -95,7 +85,7 @@ struct str format_slack(const struct notice *notice, struct arena *arena)
     if (!str_is_null(notice->link))
         add_slack_link(&out, notice->link, arena);
     buf_add_c(&out, "]}");
-    return finish(&out, arena);
+    return buf_take(&out, arena);
 }
 
 /* A paragraph without markup: text runs are shown as they are. */
@@ -114,9 +104,8 @@ struct str format_teams(const struct notice *notice, struct arena *arena)
 {
     struct notice_fact facts[NOTICE_FACTS_MAX];
     size_t n = notice_facts(notice, facts);
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     buf_add_c(&out, "{\"type\":\"message\",\"attachments\":[{\"contentType\":"
                     "\"application/vnd.microsoft.card.adaptive\",\"contentUrl\":null,"
                     "\"content\":{\"$schema\":\"http://adaptivecards.io/schemas/adaptive-card.json"
@@ -136,21 +125,20 @@ struct str format_teams(const struct notice *notice, struct arena *arena)
         buf_add_c(&out, "}]");
     }
     buf_add_c(&out, "}}]}");
-    return finish(&out, arena);
+    return buf_take(&out, arena);
 }
 
 /* Discord reads Markdown: a backslash before a punctuation mark makes it plain. */
 static struct str escape_discord(struct str s, struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     for (size_t i = 0; i < s.len; i++) {
         if (s.data[i] != '\0' && strchr("\\*_~`|<>[]()#@:-", s.data[i]) != NULL)
             buf_add_char(&out, '\\');
         buf_add_char(&out, s.data[i]);
     }
-    return finish(&out, arena);
+    return buf_take(&out, arena);
 }
 
 static void add_discord_field(struct buf *out, const char *title, struct str text,
@@ -166,9 +154,8 @@ struct str format_discord(const struct notice *notice, struct arena *arena)
     struct notice_fact facts[NOTICE_FACTS_MAX];
     size_t n = notice_facts(notice, facts);
     char at[DATETIME_TEXT_MAX];
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     buf_add_c(&out, "{\"allowed_mentions\":{\"parse\":[]},\"embeds\":[{\"title\":");
     buf_add_json(&out, escape_discord(utf8_cut(notice->message->type, DISCORD_TITLE), arena));
     buf_add_c(&out, ",\"description\":");
@@ -186,5 +173,5 @@ struct str format_discord(const struct notice *notice, struct arena *arena)
     }
     add_discord_field(&out, "Next step", notice->next_step, arena);
     buf_add_c(&out, "]}]}");
-    return finish(&out, arena);
+    return buf_take(&out, arena);
 }

@@ -9,14 +9,6 @@
 
 enum { BODY_MAX = 64 << 10, ROUTING_KEY_LEN = 32, FIRING_DAYS = 365 };
 
-static struct str finish(struct buf *out, struct arena *arena)
-{
-    struct str text = arena_copy(arena, buf_str(out));
-
-    buf_done(out);
-    return text;
-}
-
 /* A member that is not null, and a comma before it. */
 static void add_member(struct buf *out, const char *name, struct str value)
 {
@@ -71,9 +63,8 @@ static void add_payload(struct buf *out, const struct notice *notice)
 struct str format_pagerduty(const struct notice *notice, struct str routing_key,
                             struct arena *arena)
 {
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     buf_printf(&out, "{\"event_action\":\"%s\"", notice->recovered ? "resolve" : "trigger");
     add_member(&out, "routing_key", routing_key);
     add_member(&out, "dedup_key",
@@ -89,7 +80,7 @@ struct str format_pagerduty(const struct notice *notice, struct str routing_key,
         }
     }
     buf_add_char(&out, '}');
-    return finish(&out, arena);
+    return buf_take(&out, arena);
 }
 
 /* When it ends; TIME_NULL: Alertmanager decides. */
@@ -110,9 +101,8 @@ struct str format_alertmanager(const struct notice *notice, struct arena *arena)
 {
     char begin[DATETIME_TEXT_MAX], end[DATETIME_TEXT_MAX];
     int64_t ends_at = end_of(notice);
-    struct buf out;
+    BUF_SCOPED(out, BODY_MAX);
 
-    buf_init(&out, BODY_MAX);
     buf_printf(&out, "[{\"labels\":{\"alertname\":\"Muster%.*s\"", STR_ARG(notice->name));
     add_member(&out, "workspace", notice->workspace);
     add_member(&out, "severity", notice->severity);
@@ -128,5 +118,5 @@ struct str format_alertmanager(const struct notice *notice, struct arena *arena)
         buf_printf(&out, ",\"endsAt\":\"%s\"", datetime_format(ends_at, end).data);
     add_member(&out, "generatorURL", notice->link);
     buf_add_c(&out, "}]");
-    return finish(&out, arena);
+    return buf_take(&out, arena);
 }

@@ -21,20 +21,12 @@ const char *const message_types[] = {
     "duration.exceeded", "duration.recovered",    NULL
 };
 
-static bool is_type(struct str s)
-{
-    for (size_t i = 0; message_types[i] != NULL; i++)
-        if (str_eq_c(s, message_types[i]))
-            return true;
-    return false;
-}
-
 static void check_types(const struct list *types, struct arena *arena, struct problems *problems)
 {
     const struct str *items = types->items;
 
     for (size_t i = 0; i < types->n; i++)
-        if (!is_type(items[i]))
+        if (!str_is_one_of(items[i], message_types))
             rule_refuse_text(problems, arena, "types", items[i],
                              "Should be known message types, or an empty list");
 }

@@ -4,21 +4,13 @@
 #include <assert.h>
 
 #include "features/access/users/shapes.h"
+#include "shape/utf8.h"
 
 enum { UNIT_MAX = 4, AROUND_MAX = 8, AROUND_EMAIL_MAX = 6 };
 
 static char lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-}
-
-static size_t count_code_points(struct str s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.len; i++)
-        n += ((unsigned char)s.data[i] & 0xc0) != 0x80;
-    return n;
 }
 
 /* One character, or a few, repeated. */
@@ -52,14 +44,6 @@ static bool is_in_row(struct str s)
 {
     for (size_t i = 0; password_rows[i] != NULL; i++)
         if (memmem(password_rows[i], strlen(password_rows[i]), s.data, s.len) != NULL)
-            return true;
-    return false;
-}
-
-static bool is_listed(const char *const *list, struct str s)
-{
-    for (size_t i = 0; list[i] != NULL; i++)
-        if (str_eq_c(s, list[i]))
             return true;
     return false;
 }
@@ -98,7 +82,7 @@ static bool is_decorated_word(struct str s)
     for (size_t i = 0; i < COUNT_OF(ones); i++) {
         for (size_t at = first; at < end; at++)
             word[at - first] = plain(s.data[at], ones[i]);
-        if (is_listed(password_words, str_from(word, end - first)))
+        if (str_is_one_of(str_from(word, end - first), password_words))
             return true;
     }
     return false;
@@ -124,14 +108,14 @@ const char *password_problem(struct str password, struct str email)
 
     if (password.len > PASSWORD_MAX)
         return "A password has at most 1024 bytes";
-    if (count_code_points(password) < PASSWORD_LEAST)
+    if (utf8_count(password) < PASSWORD_LEAST)
         return "A password has at least 12 characters";
     for (size_t i = 0; i < password.len; i++)
         small[i] = lower(password.data[i]);
     if (is_of_email(s, email))
         return "A password should not be the e-mail address";
     if (is_repetition(s) || is_run(s, 1) || is_run(s, -1) || is_in_row(s) ||
-        is_listed(password_common, s) || is_decorated_word(s))
+        str_is_one_of(s, password_common) || is_decorated_word(s))
         return "This password is easy to guess; choose another";
     return NULL;
 }

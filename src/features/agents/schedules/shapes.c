@@ -59,21 +59,13 @@ int64_t window_minute(struct str text)
     return hour > 23 || minute > 59 ? -1 : hour * 60 + minute;
 }
 
-static bool is_weekday(struct str name)
-{
-    for (size_t i = 0; weekday_names[i] != NULL; i++)
-        if (str_eq_c(name, weekday_names[i]))
-            return true;
-    return false;
-}
-
 static void check_weekly(const struct window_create *w, struct arena *arena,
                          struct problems *problems)
 {
     const struct str *days = w->weekdays.items;
 
     for (size_t i = 0; i < w->weekdays.n; i++)
-        if (!is_weekday(days[i]))
+        if (!str_is_one_of(days[i], weekday_names))
             rule_refuse_text(problems, arena, "weekdays", days[i],
                              "Should be mon, tue, wed, thu, fri, sat or sun");
     if (window_minute(w->start) < 0)
