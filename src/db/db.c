@@ -92,6 +92,12 @@ void db_rollback(struct db *db)
     (void)end_use(db, 0);
 }
 
+int db_end_read(struct db *db, int r)
+{
+    db_rollback(db);
+    return r;
+}
+
 void db_set_skip_damaged(struct db *db)
 {
     db->skip_damaged = true;

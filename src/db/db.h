@@ -153,6 +153,9 @@ int db_sync(struct db *db, struct error *err) MUST_CHECK;
 /* Cannot fail usefully; without a transaction it does nothing. */
 void db_rollback(struct db *db);
 
+/* Ends a transaction that only read, and returns what came of it: `r`. */
+int db_end_read(struct db *db, int r) MUST_CHECK;
+
 /* Runs one statement; `on_row` may be NULL. Too few `args` are ERR_INTERNAL; more are ignored, so
  * that two statements can share them. Outside a transaction it commits by itself. */
 int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,

@@ -107,14 +107,11 @@ int run_read(struct event_log *log, struct db *db, const struct run_key *key, st
              struct run_narrative *ret, struct error *err)
 {
     int64_t run_no;
-    int r;
 
     if (log->methods->find_run(log, db, key->tenant->id, key->run_id, &run_no, err) != 0 ||
         db_begin(db, err) != 0)
         return -1;
-    r = load_run(db, key, run_no, arena, ret, err);
-    db_rollback(db);
-    return r;
+    return db_end_read(db, load_run(db, key, run_no, arena, ret, err));
 }
 
 static struct run_listed *to_listed(const struct list *runs, struct arena *arena)
@@ -270,11 +267,7 @@ static int load_page(struct db *db, const struct run_list_request *request, stru
 int run_list_read(struct db *db, const struct run_list_request *request, struct arena *arena,
                   struct run_list *ret, struct error *err)
 {
-    int r;
-
     if (db_begin(db, err) != 0)
         return -1;
-    r = load_page(db, request, arena, ret, err);
-    db_rollback(db);
-    return r;
+    return db_end_read(db, load_page(db, request, arena, ret, err));
 }

@@ -60,13 +60,10 @@ int workflow_read(struct db *db, const struct tenant_entry *tenant, struct str w
                   struct arena *arena, struct workflow *ret, struct error *err)
 {
     const struct workflow_source source = { db, tenant->id, arena };
-    int status;
 
     if (db_begin(db, err) != 0)
         return -1;
-    status = load_workflow(&source, tenant, workflow_run_id, ret, err);
-    db_rollback(db);
-    return status;
+    return db_end_read(db, load_workflow(&source, tenant, workflow_run_id, ret, err));
 }
 
 static struct workflow_listed *to_listed(const struct list *found, struct arena *arena)
@@ -138,11 +135,7 @@ int workflow_list_read(struct db *db, const struct tenant_entry *tenant,
                        const struct workflows_query *query, struct arena *arena,
                        struct workflow_list *ret, struct error *err)
 {
-    int status;
-
     if (db_begin(db, err) != 0)
         return -1;
-    status = load_list(db, tenant->id, query, arena, ret, err);
-    db_rollback(db);
-    return status;
+    return db_end_read(db, load_list(db, tenant->id, query, arena, ret, err));
 }

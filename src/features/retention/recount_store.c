@@ -42,11 +42,7 @@ static int compare(struct db *db, int64_t tenant_id, int64_t *ret, struct error 
 
 int store_recount(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
-    int r;
-
     if (db_begin(db, err) != 0)
         return -1;
-    r = compare(db, tenant_id, ret, err);
-    db_rollback(db);
-    return r;
+    return db_end_read(db, compare(db, tenant_id, ret, err));
 }

@@ -50,15 +50,12 @@ static int config_read(struct reader_job *job, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
     struct config_call *c = call->own;
-    int r;
 
     vault_wipe(&c->body);
     buf_init(&c->body, ANSWER_MAX);
     if (db_begin(db, err) != 0)
         return -1;
-    r = build_answer(c, db, err);
-    db_rollback(db);
-    return r;
+    return db_end_read(db, build_answer(c, db, err));
 }
 
 /* A secret that cannot be opened is reported as unavailable; the log has the reason. */

@@ -98,13 +98,10 @@ int run_timeline_read(struct event_log *log, struct db *db, const struct run_key
                          .ret = ret,
                          .lanes = { .arena = arena, .size = sizeof(struct timeline_lane) } };
     int64_t run_no;
-    int r;
 
     *ret = (struct run_timeline){ 0 };
     if (log->methods->find_run(log, db, key->tenant->id, key->run_id, &run_no, err) != 0 ||
         db_begin(db, err) != 0)
         return -1;
-    r = sum_up(db, key, run_no, &s, err);
-    db_rollback(db);
-    return r;
+    return db_end_read(db, sum_up(db, key, run_no, &s, err));
 }
