@@ -45,15 +45,12 @@ static int close_alert(int64_t now_us, struct db *db, const struct threshold_tra
                                              ? transition->rule_eval.ended
                                              : transition->rule_eval.summary,
                                          notes };
-    int r;
 
-    r = store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err);
-    if (r == 0 && alert.open) {
-        alert.closed_at = now_us;
-        alert.closed_by = STR_LIT("recovered");
-        r = alerts_close(db, &notice, err);
-    }
-    return r;
+    if (store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err) != 0)
+        return -1;
+    alert.closed_at = now_us;
+    alert.closed_by = STR_LIT("recovered");
+    return alert.open ? alerts_close(db, &notice, err) : 0;
 }
 
 static int update_alert(struct db *db, const struct threshold_transition *transition,
@@ -61,16 +58,16 @@ static int update_alert(struct db *db, const struct threshold_transition *transi
 {
     ARENA_SCOPED(arena);
     struct alert_row alert;
-    int r;
 
-    r = store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err);
-    if (r == 0 && alert.open) {
-        alert.detail = transition->rule_eval.detail;
-        r = store_alert_detail(db, &alert, err);
-        if (r == 0)
-            alert_notes_add_change(notes, &alert);
-    }
-    return r;
+    if (store_alert(db, transition->tenant_id, transition->alert_id, &arena, &alert, err) != 0)
+        return -1;
+    if (!alert.open)
+        return 0;
+    alert.detail = transition->rule_eval.detail;
+    if (store_alert_detail(db, &alert, err) != 0)
+        return -1;
+    alert_notes_add_change(notes, &alert);
+    return 0;
 }
 
 static int change_alerts(int64_t now_us, struct db *db,

@@ -185,18 +185,14 @@ static int read_step(struct db *db, const struct db_query *query, const struct b
                      db_row_fn *on_row, struct reader *reader, struct error *err)
 {
     const struct store_step *step = &b->step;
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
-    r = db_exec(db, query,
+    if (db_exec(db, query,
                 DB_ARGS(db_int(step->tenant_id), db_int(step->after), db_int(step->until),
                         db_int(step->range.since), db_int(step->range.until),
                         bound_copy(&arena, b->after->key),
                         bound_copy(&arena, b->after->dimensions)),
-                on_row, reader, err);
-    arena_done(&arena);
-    if (r != 0)
+                on_row, reader, err) != 0)
         return -1;
     return reader->damaged ? err_set(err, ERR_DAMAGED,
                                      "a row of business_runs does not match its"

@@ -126,20 +126,16 @@ int jwks_read(struct str json, struct jwks **ret, struct error *err)
     yyjson_doc *doc = yyjson_read(json.data, json.len, YYJSON_READ_NOFLAG);
     yyjson_val *list = yyjson_obj_get(yyjson_doc_get_root(doc), "keys");
     struct jwks *keys = NEW(struct jwks);
-    struct arena arena;
+    ARENA_SCOPED(arena);
     yyjson_arr_iter each;
     yyjson_val *jwk;
-    bool any;
 
-    arena_init(&arena);
     arena_init(&keys->arena);
     if (yyjson_arr_iter_init(list, &each))
         while (keys->n < JWKS_KEYS_MAX && (jwk = yyjson_arr_iter_next(&each)) != NULL)
             add_key(keys, jwk, &arena);
-    any = keys->n > 0;
-    arena_done(&arena);
     yyjson_doc_free(doc);
-    if (any) {
+    if (keys->n > 0) {
         *ret = keys;
         return 0;
     }

@@ -69,7 +69,7 @@ static void lapse_done(struct change *change, const struct error *err)
 
 int lapse_tick(struct lapse *l, struct engine *e, const struct tick *tick, struct error *err)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     struct list idle = { 0 };
     int r;
 
@@ -77,9 +77,7 @@ int lapse_tick(struct lapse *l, struct engine *e, const struct tick *tick, struc
                                                            (int64_t)LAPSE_PERIOD_S * USEC_PER_SEC))
         return 0;
     l->looked_us = tick->mono_us;
-    arena_init(&arena);
     r = find_idle(engine_watch_db(e), &arena, &idle, err);
-    arena_done(&arena);
     if (r != 0 || idle.n == 0)
         return r;
     if (idle.n == LAPSE_USERS_MAX)

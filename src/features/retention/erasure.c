@@ -63,7 +63,7 @@ static int erase_runs(struct erasure *e, struct db *db, struct position *at, int
     const struct gone_run *runs;
     struct expired_reports events;
     struct list gone = { 0 };
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r;
 
     if (store_expire_events(db, at->tenant_id, PORTION, &events, err) != 0)
@@ -71,12 +71,10 @@ static int erase_runs(struct erasure *e, struct db *db, struct position *at, int
     *ret_rows = events.rows; /* its bytes are erased with it */
     if (*ret_rows == PORTION)
         return 0;
-    arena_init(&arena);
     r = store_expire_any_runs(db, at->tenant_id, PORTION, &arena, &gone, err);
     runs = gone.items;
     for (size_t i = 0; r == 0 && i < gone.n; i++)
         log->methods->run_gone(log, at->tenant_id, runs[i].run_id);
-    arena_done(&arena);
     *ret_rows += (int64_t)gone.n;
     at->runs_erased = *ret_rows == 0;
     return r;

@@ -67,19 +67,17 @@ int factor_begin(struct db *db, const struct factor_owner *owner, struct factor_
     struct factor_row row = { .user_id = owner->user_id, .created_at = clock_wall_us() };
     uint8_t key[TOTP_KEY_BYTES];
     char text[TOTP_KEY_CHARS + 1];
-    struct buf sealed;
+    BUF_SCOPED(sealed, KIB(1));
     int r;
 
     totp_make_key(key);
     totp_key_text(key, text);
-    buf_init(&sealed, KIB(1));
     r = vault_seal(owner->vault, db, &label, str_from((const char *)key, sizeof(key)), &sealed,
                    err);
     if (r == 0) {
         row.sealed = buf_str(&sealed);
         r = store_factor_begin(db, &row, err);
     }
-    buf_done(&sealed);
     *ret = (struct factor_begun){
         .secret = arena_copy(owner->arena, str_of(text)),
         .uri = arena_printf(owner->arena, "otpauth://totp/muster:%.*s?secret=%s&issuer=muster",

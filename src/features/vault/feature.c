@@ -20,13 +20,11 @@ static int vault_feature_open(struct engine *e, void **ret_state, struct error *
     const struct settings *settings = engine_settings(e);
     const char *key_file = settings->master_key_file;
     struct vault *vault;
-    struct arena arena;
+    ARENA_SCOPED(arena);
 
-    arena_init(&arena);
     if (key_file[0] == '\0') /* default: in the data directory */
         key_file = arena_printf(&arena, "%s/master.key", settings->data).data;
     *ret_state = vault = vault_new(key_file);
-    arena_done(&arena);
     vault_add_sealed_table(vault, &secrets_sealed);
     return engine_serves(e) ? vault_start(vault, engine_open_db(e), err) : 0;
 }

@@ -125,17 +125,15 @@ int keyring_read(struct keyring *ring, const char *path, struct error *err)
 /* A new file name is durable only after its directory is synced. */
 static int sync_directory(const char *path)
 {
-    struct arena arena;
+    ARENA_SCOPED(arena);
     const char *slash = strrchr(path, '/');
     const char *folder;
     int fd, r = -1;
 
-    arena_init(&arena);
     folder = slash == NULL   ? "."
              : slash == path ? "/"
                              : arena_cstr(&arena, str_from(path, (size_t)(slash - path)));
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    arena_done(&arena);
     if (fd >= 0)
         r = fsync(fd);
     if (fd >= 0)

@@ -148,14 +148,11 @@ int vault_start(struct vault *v, struct db *db, struct error *err)
 {
     struct error unwritten = { 0 };
     struct data_key_row platform;
-    struct arena arena;
-    int r;
+    ARENA_SCOPED(arena);
 
     rwlock_unshared(&v->lock); /* still starting: no other thread has the vault yet */
-    arena_init(&arena);
-    r = store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err);
-    arena_done(&arena);
-    if (r != 0 || load_key_file(v, platform.version != 0, err) != 0 || db_begin(db, err) != 0)
+    if (store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err) != 0 ||
+        load_key_file(v, platform.version != 0, err) != 0 || db_begin(db, err) != 0)
         return -1;
     if (rewrap_all(v, db, err) != 0 || db_commit(db, err) != 0) {
         db_rollback(db);

@@ -78,15 +78,13 @@ static int trim_webhook(const struct due_webhook *webhook, struct db *db, struct
 {
     struct trimming t = { .trim = { webhook->tenant_id, webhook->webhook_id, STR_NULL },
                           .removed = webhook->removed };
-    struct arena arena;
+    ARENA_SCOPED(arena);
     int r = 0;
 
-    arena_init(&arena);
     if (!t.removed)
         r = store_deliveries_oldest_kept(db, webhook, &arena, &t.trim.before, err);
     if (r == 0 && (t.removed || !str_is_null(t.trim.before)))
         r = writer_run_sync(writer, trim_some, &t, err);
-    arena_done(&arena);
     *ret_more = r == 0 && t.more;
     return r;
 }

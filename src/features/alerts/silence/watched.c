@@ -110,14 +110,11 @@ int watched_read(struct watched_agents *all, struct db *db, struct last_seen *la
 {
     ARENA_SCOPED(arena);
     struct list list;
-    int r;
 
-    r = store_silences(db, &arena, &list, err);
-    if (r == 0)
-        r = read_windows(all, db, &arena, err);
-    if (r == 0)
-        take_agents(all, last_seen, &list);
-    return r;
+    if (store_silences(db, &arena, &list, err) != 0 || read_windows(all, db, &arena, err) != 0)
+        return -1;
+    take_agents(all, last_seen, &list);
+    return 0;
 }
 
 /* Evaluates a cron expression only when the last sign of life is not among those of the memo. */
