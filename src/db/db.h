@@ -153,7 +153,7 @@ int db_sync(struct db *db, struct error *err) MUST_CHECK;
 /* Cannot fail usefully; without a transaction it does nothing. */
 void db_rollback(struct db *db);
 
-/* Ends a transaction that only read, and returns what came of it: `r`. */
+/* Ends a transaction that only read, and returns its result `r`. */
 int db_end_read(struct db *db, int r) MUST_CHECK;
 
 /* Runs one statement; `on_row` may be NULL. Too few `args` are ERR_INTERNAL; more are ignored, so
