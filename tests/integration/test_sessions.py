@@ -113,7 +113,8 @@ def test_an_idle_session_is_not_listed_and_one_in_use_is(own_server, clock):
     (left,) = used.get(SESSIONS).json()["sessions"]
     assert left["current"] and left["last_used_at"] > left["created_at"]
     assert not idle.is_in()
-    (shown,) = own_server.cli("session", "list", "--user", email).splitlines()[1:]
+    # the command reads what is stored, and uses are stored once a second
+    (shown,) = until(lambda: own_server.cli("session", "list", "--user", email).splitlines()[1:])
     assert shown.split()[0] == left["session_id"]
     assert own_server.cli("user", "sign-out", email).strip() == f"all sessions of '{email}' ended"
     assert not used.is_in()
