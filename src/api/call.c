@@ -82,6 +82,7 @@ static int prepare_read(struct api_call *call, struct error *err)
     call->work = call->route->read;
     /* Who can change something must see it at once; who cannot may see it a little later. */
     call->read = (struct reader_job){ .budget = call->budget,
+                                      .tenant_id = call->tenant_id,
                                       .may_lag = call->only_reads,
                                       .run = call_answer_run,
                                       .done = call_read_done };

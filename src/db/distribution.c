@@ -63,6 +63,9 @@ DB_QUERY(select_ranges,
     "SELECT CAST(s.shardminvalue AS BIGINT), CAST(s.shardmaxvalue AS BIGINT), p.groupid"
     " FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid"
     " WHERE s.logicalrelid = to_regclass('agents') AND p.shardstate = 1 ORDER BY 1");
+/* A row of each tenant at most; reads wait for no writer. */
+DB_QUERY(ask_server, "SELECT COUNT(*) FROM audit_heads WHERE tenant_id = $1");
+DB_QUERY(ask_all_servers, "SELECT COUNT(*) FROM audit_heads");
 /* A local table that refers to a reference table would be managed by Citus too, and could then not
  * be split. Shards are created one after another, since they refer to each other. */
 static const char settings[] = "SET citus.enable_local_reference_table_foreign_keys = off;"
@@ -152,4 +155,12 @@ int distribution_ranges(struct db *db, distribution_range_fn *fn, void *ctx, str
     if (!db_is_distributed(db))
         return 0;
     return db_exec(db, &select_ranges, DB_NO_ARGS, pass_range, &ranges, err);
+}
+
+int distribution_ask(struct db *db, int64_t tenant_id, struct error *err)
+{
+    int64_t n;
+
+    return tenant_id == 0 ? db_exec_int(db, &ask_all_servers, DB_NO_ARGS, &n, err)
+                          : db_exec_int(db, &ask_server, DB_ARGS(db_int(tenant_id)), &n, err);
 }

@@ -43,3 +43,7 @@ typedef void distribution_range_fn(void *ctx, int64_t first, int64_t last, int64
  * the database is not distributed. */
 int distribution_ranges(struct db *db, distribution_range_fn *fn, void *ctx,
                         struct error *err) MUST_CHECK;
+
+/* Asks the server that has this tenant, or with 0 all of them, for something that no writer locks.
+ * The connection's patience says how long it may take. */
+int distribution_ask(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;

@@ -146,6 +146,7 @@ static int start_threads(struct engine *e, struct error *err)
     if (refresh_caches(e, e->watch_db, err) != 0 || writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, e->options.reads_max, &e->readers, err) != 0)
         return -1;
+    readers_heed_parts(e->readers, e->writer);
     if (e->n_standby_dbs > 0) {
         if (readers_new(e->standby_dbs, e->n_standby_dbs, e->options.reads_max, &e->standby_readers,
                         err) != 0)

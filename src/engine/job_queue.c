@@ -176,11 +176,21 @@ static void forget_away(struct job_queue *q, int64_t part)
             q->away[i].until_us = q->away[i].doubted_us = 0;
 }
 
+/* How long a part counts as away. One that hangs does until the next attempt has failed too; one
+ * that is slow does not, but one writer is enough to wait for its locks. */
+static int64_t away_us(const struct job_queue *q, enum part_state state)
+{
+    if (state == PART_SLOW)
+        return 0;
+    return (int64_t)AWAY_S * USEC_PER_SEC +
+           (state == PART_HUNG ? (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC : 0);
+}
+
 void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state state, int64_t raw_us)
 {
     size_t oldest = 0, i = 0;
-    int64_t away_us = (int64_t)AWAY_S * USEC_PER_SEC;
 
+    assert(state != PART_UNKNOWN);
     if (state == PART_ANSWERS) {
         forget_away(q, part);
         return;
@@ -192,13 +202,11 @@ void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state stat
     }
     if (i == PARTS_AWAY_MAX)
         i = oldest;
-    if (state == PART_HUNG) /* until the next attempt has failed too */
-        away_us += (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC;
     q->away[i].part = part;
     q->away[i].hung = state == PART_HUNG;
-    q->away[i].until_us = raw_us + away_us;
+    q->away[i].until_us = raw_us + away_us(q, state);
     q->away[i].doubted_us =
-        state == PART_HUNG ? raw_us + (int64_t)DOUBT_S * USEC_PER_SEC : q->away[i].until_us;
+        raw_us + (int64_t)(state == PART_HUNG ? DOUBT_S : AWAY_S) * USEC_PER_SEC;
 }
 
 bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us)
@@ -223,6 +231,19 @@ bool job_queue_part_hangs(const struct job_queue *q, int64_t part, int64_t raw_u
         if (q->away[i].hung && q->away[i].part == part && q->away[i].until_us > raw_us)
             return true;
     return false;
+}
+
+enum part_read job_queue_try_read(struct job_queue *q, int64_t part, int64_t raw_us)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++) {
+        if (!q->away[i].hung || q->away[i].part != part || q->away[i].doubted_us <= raw_us)
+            continue;
+        if (q->away[i].until_us > raw_us)
+            return READ_MAY_NOT;
+        q->away[i].until_us = raw_us + away_us(q, PART_HUNG);
+        return READ_TRIES;
+    }
+    return READ_MAY;
 }
 
 bool job_queue_any_hangs(const struct job_queue *q, int64_t raw_us)

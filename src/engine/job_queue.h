@@ -13,13 +13,6 @@
 
 enum { WRITERS_MAX = 8, PARTS_AWAY_MAX = 32, AWAY_S = 5 };
 
-/* What a group of a part met. */
-enum part_state {
-    PART_ANSWERS,
-    PART_AWAY, /* its server refuses at once */
-    PART_HUNG, /* its server did not answer in time */
-};
-
 struct job_queue {
     struct writer_limits limits;
     size_t n_writers; /* that take groups */
@@ -61,7 +54,7 @@ void job_queue_end_group(struct job_queue *q, size_t writer);
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group);
 
-/* What a group of this part met at `raw_us`. */
+/* What a group or a read of this part met at `raw_us`. */
 void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state state, int64_t raw_us);
 
 bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us);
@@ -69,6 +62,9 @@ bool job_queue_any_is_away(const struct job_queue *q, int64_t raw_us);
 
 /* Does its server hang? */
 bool job_queue_part_hangs(const struct job_queue *q, int64_t part, int64_t raw_us);
+
+/* The same for a read that is about to begin. After READ_TRIES, what it met is to be noted. */
+enum part_read job_queue_try_read(struct job_queue *q, int64_t part, int64_t raw_us);
 
 /* Does a server hang that a job without a part may need? */
 bool job_queue_any_hangs(const struct job_queue *q, int64_t raw_us);

@@ -3,8 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "db/db.h"
 #include "db/distribution.h"
+
+enum { PROBE_S = 2 }; /* to connect, and for the answer: each takes milliseconds */
 
 static void add_range(void *ctx, int64_t first, int64_t last, int64_t server)
 {
@@ -25,6 +29,29 @@ void parts_done(struct parts *p)
 {
     free(p->ranges);
     *p = (struct parts){ 0 };
+}
+
+static void set_patience(struct db *db)
+{
+    db_set_patience(db, clock_raw_us() + (int64_t)PROBE_S * USEC_PER_SEC);
+}
+
+enum part_state parts_probe(struct db *db, int64_t tenant_id)
+{
+    enum part_state state = PART_UNKNOWN;
+
+    set_patience(db);
+    if (db_ping(db, NULL) == 0) {
+        set_patience(db);
+        if (distribution_ask(db, tenant_id, NULL) == 0)
+            state = PART_SLOW;
+        else if (db_part_is_away(db))
+            state = PART_AWAY;
+        else if (db_is_silent(db))
+            state = PART_HUNG;
+    }
+    db_set_patience(db, 0);
+    return state;
 }
 
 static uint32_t rotate(uint32_t x, unsigned by)

@@ -18,6 +18,22 @@ struct part_range {
     int64_t part;        /* never 0 */
 };
 
+/* What a group or a read of a part met. */
+enum part_state {
+    PART_UNKNOWN, /* the server of the connection failed itself */
+    PART_ANSWERS,
+    PART_SLOW, /* its server answers, but something took too long there: it waited for a lock */
+    PART_AWAY, /* its server refuses at once */
+    PART_HUNG, /* its server does not answer */
+};
+
+/* May a read of a part begin? */
+enum part_read {
+    READ_MAY,
+    READ_MAY_NOT, /* its server hangs */
+    READ_TRIES,   /* it hung a while ago: this one finds out, and others may not meanwhile */
+};
+
 struct parts {
     struct part_range *ranges; /* by hash; they do not overlap */
     size_t n;                  /* 0: the database is not distributed */
@@ -27,6 +43,11 @@ struct parts {
 int parts_load(struct db *db, struct parts *ret, struct error *err) MUST_CHECK;
 
 void parts_done(struct parts *p);
+
+/* Something of this tenant (0: of several) was not answered in time on the connection, which is in
+ * no transaction: asks its server for very little, and waits a few seconds at most. Afterwards the
+ * connection has its usual patience. */
+enum part_state parts_probe(struct db *db, int64_t tenant_id);
 
 /* 0: unknown, or there are none. */
 int64_t parts_of(const struct parts *p, int64_t tenant_id);

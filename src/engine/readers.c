@@ -19,6 +19,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "engine/part_read.h"
 #include "engine/share.h"
 #include "engine/standby.h"
 
@@ -50,6 +51,7 @@ struct readers {
     size_t queue_max;
     struct standby *standby; /* NULL: the connections are to the primary */
     struct readers *primary; /* takes what the standby cannot do */
+    struct writer *writer;   /* knows which servers hang; NULL: there is one server */
 
     struct lock lock;    /* also guards the members of each connection, except `db` */
     struct cond changed; /* see 2 above */
@@ -209,17 +211,29 @@ static void finish(struct reader_job *job, const struct error *err)
 
 /* A connection that was lost while it was idle is noticed at once and made again; one on which an
  * answer did not come would keep the caller waiting as long once more. */
-static void run_job(struct reader_job *job, struct db *db)
+static int run_job(struct reader_job *job, struct db *db, struct error *err)
 {
-    struct error err = { 0 };
     const int64_t began_us = clock_raw_us();
-    int status = job->run(job, db, &err);
+    int status = job->run(job, db, err);
 
     assert(thread_may_be("muster-reader"));
-    if (status != 0 && err.code == ERR_UNAVAILABLE && !db_part_is_away(db) &&
-        clock_raw_us() - began_us < USEC_PER_SEC && db_ping(db, &err) == 0)
-        status = job->run(job, db, &err);
+    if (status != 0 && err->code == ERR_UNAVAILABLE && !db_part_is_away(db) &&
+        clock_raw_us() - began_us < USEC_PER_SEC && db_ping(db, err) == 0)
+        status = job->run(job, db, err);
+    return status;
+}
+
+/* The same, and answers. The caller does not wait for what is still to be found out afterwards. */
+static void run_on_primary(const struct readers *r, struct reader_job *job, struct db *db)
+{
+    struct part_read_job read = { r->writer, db, job->tenant_id, clock_raw_us() };
+    struct error err = { 0 };
+    int status = part_read_begin(&read, &err);
+
+    if (status == 0)
+        status = run_job(job, db, &err);
     finish(job, status == 0 ? NULL : &err);
+    part_read_end(&read, status == 0 ? ERR_NONE : err.code);
 }
 
 /* Whether the job was done: not if the standby lags or fails, which the caller need not know. What
@@ -305,7 +319,7 @@ static void *reader_main(void *arg)
     thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take_job(r, &c)) != NULL) {
         if (r->standby == NULL)
-            run_job(job, c->db);
+            run_on_primary(r, job, c->db);
         else if (!run_on_standby(r, job, c->db))
             pass_on(r, job);
     }
@@ -412,9 +426,16 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
 
 void readers_use_standby(struct readers *r, struct standby *standby, struct readers *primary)
 {
-    lock_acquire(&r->lock); /* a thread that takes a job afterwards sees both */
+    lock_acquire(&r->lock); /* a thread that takes a job afterwards sees them */
     r->standby = standby;
     r->primary = primary;
+    lock_release(&r->lock);
+}
+
+void readers_heed_parts(struct readers *r, struct writer *w)
+{
+    lock_acquire(&r->lock);
+    r->writer = w;
     lock_release(&r->lock);
 }
 

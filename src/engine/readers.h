@@ -14,12 +14,14 @@ struct budget;
 struct db;
 struct readers;
 struct standby;
+struct writer;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
     struct reader_job *next; /* internal, as is the time it was submitted */
     int64_t queued_us;       /* raw clock */
     struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
+    int64_t tenant_id; /* whose rows alone it reads; 0: it is not known, or there are others */
     bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
     bool may_lag; /* its caller has changed nothing, and may see what was true a while ago */
 
@@ -38,6 +40,12 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
 /* These connections are to a standby. A job that it is not recent enough for, or that fails on it,
  * goes to `primary`. Before the first job; both outlive `r`. */
 void readers_use_standby(struct readers *r, struct standby *standby, struct readers *primary);
+
+/* The database may be distributed, and `w` knows which of its servers hang: a read of a tenant on
+ * one of them is refused with ERR_UNAVAILABLE. Every few seconds a single one finds out whether the
+ * server is back. What a read finds out is told to `w`, which outlives `r`. Before the first job.
+ */
+void readers_heed_parts(struct readers *r, struct writer *w);
 
 /* Any thread. ERR_BUSY when the queue or the tenant's share of it is full, or the pool is stopping.
  */

@@ -296,6 +296,29 @@ bool writer_tenant_hangs(struct writer *w, int64_t tenant_id)
     return hangs;
 }
 
+enum part_read writer_try_read(struct writer *w, int64_t tenant_id)
+{
+    enum part_read may = READ_MAY;
+    int64_t part;
+
+    if (atomic_load_explicit(&w->hung_us, memory_order_relaxed) == 0)
+        return READ_MAY;
+    lock_acquire(&w->lock);
+    part = parts_of(&w->parts, tenant_id);
+    if (part != 0)
+        may = job_queue_try_read(&w->queue, part, clock_raw_us());
+    lock_release(&w->lock);
+    return may;
+}
+
+void writer_note_read(struct writer *w, int64_t tenant_id, enum part_state state)
+{
+    const int64_t part = writer_part_of(w, tenant_id);
+
+    if (part != 0 && state != PART_UNKNOWN)
+        writer_note_part(w, part, state);
+}
+
 bool writer_hangs(struct writer *w)
 {
     bool hangs;

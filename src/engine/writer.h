@@ -16,11 +16,11 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "engine/parts.h"
 
 struct budget;
 struct db;
 struct job_cost;
-struct parts;
 struct txn;
 struct writer;
 
@@ -131,6 +131,12 @@ void writer_note_hung(struct writer *w);
 /* Has the tenant's server hung lately, so that a read of its rows would wait for it? Costs a load
  * while none has. Any thread. */
 bool writer_tenant_hangs(struct writer *w, int64_t tenant_id);
+
+/* May a read of the tenant begin now? As job_queue_try_read(); costs as little. Any thread. */
+enum part_read writer_try_read(struct writer *w, int64_t tenant_id);
+
+/* What a read of the tenant met. Any thread. */
+void writer_note_read(struct writer *w, int64_t tenant_id, enum part_state state);
 
 /* Has a server hung lately, so that what needs all of them would wait for it? Any thread. */
 bool writer_hangs(struct writer *w);

@@ -238,20 +238,6 @@ static bool is_general(const struct writer_thread *t, const struct job_list *gro
             (!db_part_is_away(t->txn->db) || (group->first != NULL && group->first->part != 0)));
 }
 
-/* What the server of a failed group did. One that hangs is told from a hung server of this
- * connection's own, which then does not answer a new connection either. */
-static enum part_state find_part_state(struct writer_thread *t)
-{
-    struct db *db = t->txn->db;
-
-    if (db_part_is_away(db))
-        return PART_AWAY;
-    if (!db_is_distributed(db) || !db_is_silent(db))
-        return PART_ANSWERS;
-    db_set_patience(db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
-    return db_ping(db, NULL) == 0 ? PART_HUNG : PART_ANSWERS;
-}
-
 /* A server does not answer: asks again which one has whom, because rows may have moved since the
  * jobs were queued. Says whether they had, for some of them. */
 static bool find_parts(struct writer_thread *t, struct job_list *group)
@@ -273,6 +259,24 @@ static bool find_parts(struct writer_thread *t, struct job_list *group)
     }
     parts_done(&parts);
     return moved;
+}
+
+/* What the server of a failed group did. One that hangs is told from a hung server of this
+ * connection's own, which then does not answer a new connection either, and from one where the
+ * group waited for a lock. */
+static enum part_state find_part_state(struct writer_thread *t, struct job_list *group)
+{
+    struct db *db = t->txn->db;
+
+    if (db_part_is_away(db))
+        return PART_AWAY;
+    if (!db_is_distributed(db) || !db_is_silent(db))
+        return PART_UNKNOWN;
+    db_set_patience(db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
+    if (db_ping(db, NULL) != 0)
+        return PART_UNKNOWN;
+    (void)find_parts(t, group);
+    return parts_probe(db, group->first == NULL ? 0 : group->first->tenant_id);
 }
 
 /* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
@@ -330,13 +334,12 @@ static bool is_old(const struct writer_thread *t)
 /* Remembers what keeps groups from being stored. */
 static void note_failure(struct writer_thread *t, struct job_list *group, enum err_code code)
 {
-    const enum part_state state = code == ERR_UNAVAILABLE ? find_part_state(t) : PART_ANSWERS;
+    const enum part_state state =
+        code == ERR_UNAVAILABLE ? find_part_state(t, group) : PART_UNKNOWN;
 
-    if (state == PART_HUNG)
-        (void)find_parts(t, group);
-    if (state != PART_ANSWERS && group->first != NULL)
+    if (state != PART_UNKNOWN && group->first != NULL)
         writer_note_part(t->writer, group->first->part, state);
-    set_lost(t, code == ERR_UNAVAILABLE && state == PART_ANSWERS);
+    set_lost(t, code == ERR_UNAVAILABLE && state == PART_UNKNOWN);
     if (t->lost && is_old(t))
         writer_note_overdue(t->writer);
 }

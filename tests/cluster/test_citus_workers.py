@@ -6,6 +6,7 @@ CITUS_SOURCE name its source.
 """
 
 import os
+import threading
 import time
 from collections import Counter
 from functools import partial
@@ -219,6 +220,92 @@ def test_a_worker_that_hangs_fails_its_own_tenants_and_nothing_is_lost(cluster, 
     assert acknowledged and (lost, twice) == (0, 0)
     for node in cluster.nodes:
         until(lambda n=node: (away(n), tenants_away(n)) == ((200, "ok"), []))
+
+
+class Reads:
+    """Reads of each tenant on each node, more at once than a node has readers, again and again."""
+
+    def __init__(self, cluster, tenants, each=3):
+        self.statuses, self.ends = Counter(), threading.Event()
+        self.threads = [
+            threading.Thread(target=self._read, args=(node, tenant), daemon=True)
+            for node in cluster.nodes for tenant in tenants for _ in range(each)
+        ]  # fmt: skip
+
+    def _read(self, node, tenant):
+        while not self.ends.wait(0.1):
+            answer = node.client(tenant.token).get(tenant.path("dashboard/runs"))
+            self.statuses[answer.status] += 1
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *trouble):
+        self.ends.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def test_reads_of_a_worker_that_hangs_leave_readers_to_the_other_tenants(cluster, tenants):
+    """Nothing is reported meanwhile: a read has to find out that it hangs, and that it is back."""
+    server = cluster.databases.servers[2]
+    dead = {slug for slug, port in ports(cluster).items() if port == server.port}
+    of_dead = [t for t in tenants if t.slug in dead]
+    living = [t for t in tenants if t.slug not in dead]
+    assert of_dead and living
+    hang(server)
+    try:
+        with Reads(cluster, of_dead) as reads:
+            for node in cluster.nodes:
+                until(lambda n=node: tenants_away(n) == sorted(dead))
+            answers = Counter()
+            for _ in range(20):
+                for seen in read_all(cluster, living, 1).values():
+                    answers += seen
+    finally:
+        resume(server)
+    print(f"reads of living tenants: {dict(answers)}, of the others: {dict(reads.statuses)}")
+    assert set(reads.statuses) == {503}
+    assert sum(answers.values()) - answers[200] <= sum(answers.values()) / 20, answers
+    until(lambda: all(set(seen) == {200} for seen in read_all(cluster, tenants, 1).values()))
+    for node in cluster.nodes:
+        until(lambda n=node: (away(n), tenants_away(n)) == ((200, "ok"), []))
+
+
+def waits_for_a_lock(cluster, node, tenant):
+    """A report of a run whose row is locked is refused. What its worker's tenants see then: are their
+    reads answered, and are they not said to be away?"""
+    client, event = node.client(tenant.token), tenant.event(event="in_progress")
+    assert client.post("/api/v1/telemetry", event).status == 202
+    number = stored(cluster.reads, f"SELECT tenant_id FROM tenants WHERE slug = '{tenant.slug}'")
+    session = Session(cluster.reads.database)
+    try:
+        session.run("BEGIN")
+        locked = session.run(f"SELECT run_no FROM runs WHERE tenant_id = {number[0]['tenant_id']}"
+                             f" AND run_id = '{event['run_id']}' FOR UPDATE")  # fmt: skip
+        assert len(locked) == 1
+        another = tenant.event(event="in_progress", run_id=event["run_id"])
+        assert client.post("/api/v1/telemetry", another).status == 503
+        read = client.get(tenant.path("dashboard/runs")).status
+        told = (read, away(node), tenants_away(node))
+    finally:
+        session.close()
+    until(lambda: client.post("/api/v1/telemetry", another).status == 202)
+    return told
+
+
+def test_a_report_that_waits_for_a_lock_does_not_make_its_worker_one_that_hangs(cluster, tenants):
+    """Unless the worker takes two seconds to answer anything, as it may on a busy machine, but not
+    each time."""
+    node, told, well = cluster.nodes[0], [], (200, (200, "ok"), [])
+    for tenant in tenants[:4]:
+        until(lambda: (away(node), tenants_away(node)) == ((200, "ok"), []))
+        told.append(waits_for_a_lock(cluster, node, tenant))
+        if told[-1] == well:
+            break
+    assert well in told, told
 
 
 def add_worker(cluster):

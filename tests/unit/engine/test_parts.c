@@ -205,3 +205,37 @@ TEST(what_needs_all_servers_may_hang_itself)
     CHECK(w.queue.has_group[1]);
     tear_down();
 }
+
+TEST(of_the_reads_of_a_part_that_hung_one_at_a_time_finds_out)
+{
+    const int64_t now_us = clock_raw_us(), later_us = now_us + INT64_C(30) * USEC_PER_SEC;
+
+    set_up(2);
+    CHECK_INT(job_queue_try_read(&w.queue, 1, now_us), READ_MAY);
+    job_queue_note_part(&w.queue, 1, PART_HUNG, now_us);
+    CHECK_INT(job_queue_try_read(&w.queue, 1, now_us), READ_MAY_NOT);
+    CHECK_INT(job_queue_try_read(&w.queue, 2, now_us), READ_MAY);
+    CHECK_INT(job_queue_try_read(&w.queue, 1, later_us), READ_TRIES);
+    CHECK_INT(job_queue_try_read(&w.queue, 1, later_us), READ_MAY_NOT);
+    CHECK(job_queue_is_away(&w.queue, 1, later_us));
+    job_queue_note_part(&w.queue, 1, PART_ANSWERS, later_us);
+    CHECK_INT(job_queue_try_read(&w.queue, 1, later_us), READ_MAY);
+    tear_down();
+}
+
+TEST(a_part_where_a_group_waited_for_a_lock_is_not_away)
+{
+    const int64_t now_us = clock_raw_us();
+
+    set_up(2);
+    job_queue_note_part(&w.queue, 1, PART_SLOW, now_us);
+    CHECK(!job_queue_any_is_away(&w.queue, now_us) && !job_queue_any_hangs(&w.queue, now_us));
+    CHECK_INT(job_queue_try_read(&w.queue, 1, now_us), READ_MAY);
+    add(0, 1);
+    CHECK_INT(take(0), 1);
+    add(2, 1);
+    CHECK_INT(take(1), 0); /* one writer is enough to wait for its locks */
+    job_queue_note_part(&w.queue, 1, PART_ANSWERS, now_us);
+    CHECK_INT(take(1), 1);
+    tear_down();
+}

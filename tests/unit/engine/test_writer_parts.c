@@ -2,7 +2,9 @@
  * of its own tenants. */
 #include <semaphore.h>
 
+#include "base/clock.h"
 #include "db/driver.h"
+#include "engine/part_read.h"
 #include "engine/parts.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -16,6 +18,8 @@ struct fake {
     struct db base;
     bool moved; /* the tenant ON_SECOND is on the second server; else all are on the first */
     bool hangs; /* instead of refusing at once */
+    bool locks; /* what hangs waits for a lock: the server answers */
+    unsigned asked;
     bool pings; /* the server of the connection answers */
 };
 
@@ -43,17 +47,27 @@ static void rollback(struct db *db)
     (void)db;
 }
 
+/* Is the second server well? */
+static int ask(struct fake *fake, struct error *err)
+{
+    fake->asked++;
+    if (!fake->hangs || fake->locks)
+        return 0;
+    fake->base.silent = true;
+    return err_set(err, ERR_UNAVAILABLE, "told to fail");
+}
+
 /* Which server has whom. */
 static int exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
                 void *ctx, struct error *err)
 {
-    const struct fake *fake = (const struct fake *)db;
+    struct fake *fake = (struct fake *)db;
     const struct row rows[] = { { { &row_methods }, { INT32_MIN, -1, 0 } },
                                 { { &row_methods }, { 0, INT32_MAX, fake->moved ? 1 : 0 } } };
 
     (void)q;
-    (void)args;
-    (void)err;
+    if (args.n == 1)
+        return ask(fake, err);
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         CHECK(on_row(ctx, &rows[i].base));
     return 0;
@@ -203,16 +217,20 @@ TEST(all_tenants_of_a_server_that_is_away_fail_at_once)
     CHECK_INT(jobs[0].tries + jobs[1].tries, 2);
 }
 
-TEST(a_server_that_hangs_is_told_from_the_one_of_the_connection)
+TEST(a_server_that_hangs_is_told_from_a_lock_and_from_the_one_of_the_connection)
 {
     static const struct {
-        bool distributed, pings, hangs;
-    } rows[] = { { true, true, true }, { true, false, false }, { false, true, false } };
+        bool distributed, pings, locks, hangs;
+    } rows[] = { { true, true, false, true },
+                 { true, false, false, false },
+                 { true, true, true, false },
+                 { false, true, false, false } };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct fake fake = { .base = { .driver = &driver, .distributed = rows[i].distributed },
                              .moved = true,
                              .hangs = true,
+                             .locks = rows[i].locks,
                              .pings = rows[i].pings };
         struct writer_job optional = { .apply = apply, .done = done, .dispensable = true };
         struct txn txn = { .db = &fake.base };
@@ -236,8 +254,71 @@ TEST(a_server_that_hangs_is_told_from_the_one_of_the_connection)
             CHECK(writer_submit(w, &optional, &err) != 0);
             CHECK_INT(err.code, ERR_UNAVAILABLE);
         } else {
-            CHECK(!writer_is_healthy(w));
+            CHECK_INT(writer_is_healthy(w), rows[i].locks);
         }
         writer_free(w);
     }
+}
+
+static struct {
+    struct writer *w;
+    struct fake fake;
+    struct txn txn;
+} reads;
+
+static int begin_read(int64_t tenant_id)
+{
+    struct part_read_job read = { reads.w, &reads.fake.base, tenant_id, clock_raw_us() };
+    struct error err = { 0 };
+    const int r = part_read_begin(&read, &err);
+
+    CHECK(r == 0 || err.code == ERR_UNAVAILABLE);
+    return r;
+}
+
+/* After so many seconds, with this error. */
+static void fail_read(int64_t seconds, enum err_code code)
+{
+    const struct part_read_job read = { reads.w, &reads.fake.base, ON_SECOND,
+                                        clock_raw_us() - seconds * USEC_PER_SEC };
+
+    part_read_end(&read, code);
+}
+
+static void set_up(void)
+{
+    reads.fake = (struct fake){ .base = { .driver = &driver, .distributed = true },
+                                .moved = true,
+                                .hangs = true,
+                                .pings = true };
+    reads.txn = (struct txn){ .db = &reads.fake.base };
+    reads.w = start(&reads.txn);
+    look_at_parts(reads.w, &reads.fake.base);
+}
+
+TEST(a_read_that_finds_its_server_hung_keeps_others_from_waiting_for_it)
+{
+    set_up();
+    CHECK(begin_read(ON_SECOND) == 0);
+    fail_read(5, ERR_INTERNAL);
+    fail_read(1, ERR_BUSY);
+    CHECK_INT(reads.fake.asked, 0); /* it was answered */
+    fail_read(5, ERR_BUSY);
+    CHECK_INT(reads.fake.asked, 1);
+    CHECK(writer_tenant_hangs(reads.w, ON_SECOND) && writer_tenant_is_away(reads.w, ON_SECOND));
+    CHECK(begin_read(ON_SECOND) != 0);
+    CHECK(begin_read(ON_FIRST) == 0);
+    fail_read(5, ERR_UNAVAILABLE);
+    CHECK_INT(reads.fake.asked, 1); /* it is known */
+    writer_free(reads.w);
+}
+
+TEST(a_slow_read_of_a_server_that_answers_has_no_effect_on_others)
+{
+    set_up();
+    reads.fake.locks = true;
+    fail_read(5, ERR_BUSY);
+    CHECK_INT(reads.fake.asked, 1);
+    CHECK(!writer_tenant_hangs(reads.w, ON_SECOND) && begin_read(ON_SECOND) == 0);
+    writer_free(reads.w);
 }

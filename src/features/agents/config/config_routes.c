@@ -186,8 +186,10 @@ static int pull_config(struct api_call *call, struct error *err)
     c->call = call;
     c->secrets = (struct secrets){ vault_of(call->api->engine), call->tenant_id };
     call->own = c;
-    call->read =
-        (struct reader_job){ .budget = call->budget, .run = config_read, .done = config_read_done };
+    call->read = (struct reader_job){ .budget = call->budget,
+                                      .tenant_id = call->tenant_id,
+                                      .run = config_read,
+                                      .done = config_read_done };
     return engine_read(call->api->engine, &call->read, err);
 }
 

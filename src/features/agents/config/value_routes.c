@@ -81,6 +81,7 @@ static void value_check_done(struct reader_job *job, const struct error *err)
 static int begin_set_value(struct api_call *call, struct error *err)
 {
     call->read = (struct reader_job){ .budget = call->budget,
+                                      .tenant_id = call->tenant_id,
                                       .run = value_check_run,
                                       .done = value_check_done };
     return engine_read(call->api->engine, &call->read, err);
