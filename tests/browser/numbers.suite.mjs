@@ -60,9 +60,9 @@ async function fillCrowd() {
     for (let first = 0; first < CROWD; first += BATCH) {
         const events = Array.from({ length: Math.min(BATCH, CROWD - first) }, (_, k) => {
             const i = first + k;
-            const agent_version = i % 5 === 0 ? "2" : "1";
-            if (i % 50 === 0) return event(crowd, runOf(i), "started", 0, { agent_version });
-            return event(crowd, runOf(i), i % 4 === 0 ? "failed" : "completed", 0, { agent_version });
+            const more = { agent_version: i % 5 === 0 ? "2" : "1", workflow_run_id: WORKFLOW };
+            if (i % 50 === 0) return event(crowd, runOf(i), "started", 0, more);
+            return event(crowd, runOf(i), i % 4 === 0 ? "failed" : "completed", 0, more);
         });
         await server.send(crowd, "/api/v1/telemetry/batch", { events });
     }
@@ -276,6 +276,18 @@ describe("numbers", () => {
         }
         assert.equal(all, 999, "the versions of the same runs");
         await fact("Failed").getByText(/of the newest 999/).waitFor();
+        await page.goto(`${server.url}/#/t/crowd/workflows?since=7d`);
+        const row = page.locator("tbody tr", { hasText: WORKFLOW });
+        const failed = Array.from({ length: CROWD }, (_, i) => i).filter((i) => i % 4 === 0 && i % 50 !== 0);
+        for (const [i, n] of [CROWD, failed.length].entries()) {
+            const text = await row.locator("td.number a").nth(i).innerText();
+            assert.match(text, /^[\d,]+ or more$/);
+            assert.ok(numberOf(text) < n, `${text} of ${n}`);
+            assert.equal(await follow(page, row.locator("td.number a").nth(i), listedRuns), n);
+        }
+        await row.locator("a.row-link").click();
+        await page.locator(".facts").getByRole("link", { name: "1,000 runs or more" }).click();
+        assert.equal(await listedRuns(page), CROWD);
         await close(page);
     });
 
@@ -364,6 +376,7 @@ describe("numbers", () => {
         assert.ok(await link.evaluate((one) => one === document.activeElement), "the list was emptied");
         await link.click();
         await page.waitForURL(new RegExp(runs[2].id));
+        await card(page, "Business values").getByRole("link", { name: /^123/ }).waitFor(); // what the run reported
         await close(page);
     });
 });

@@ -201,9 +201,9 @@ def test_workflows_are_listed_the_latest_first(tenant):
     assert got == {
         "workflows": [
             {"workflow_run_id": "new", "status": "failed", "started_at": at(100), "ended_at": None,
-             "runs": 2, "failed": 1, "agents": ["b", "a"]},
+             "runs": 2, "failed": 1, "truncated": False, "agents": ["b", "a"]},
             {"workflow_run_id": "old", "status": "completed", "started_at": at(0),
-             "ended_at": at(9), "runs": 2, "failed": 0, "agents": ["a", "b"]},
+             "ended_at": at(9), "runs": 2, "failed": 0, "truncated": False, "agents": ["a", "b"]},
         ],
         "more": False,
         "examined_since": None,
@@ -226,6 +226,37 @@ def test_a_workflow_of_very_many_runs_is_cut(tenant):
     got = workflow(tenant)
     assert (len(got["runs"]), got["truncated"]) == (1000, True)
     assert got["runs"][-1]["run_id"] == run_id(999)
+
+
+def test_the_status_of_very_many_runs_is_that_of_the_newest_too(tenant):
+    def summary():
+        (one,) = tenant.client.get(tenant.path("workflows")).json()["workflows"]
+        got = workflow(tenant)
+        assert (got["status"], got["started_at"], got["ended_at"]) == (
+            one["status"], one["started_at"], one["ended_at"],
+        )  # fmt: skip
+        return one
+
+    def ended(first, n):
+        common = {"event": "completed", "workflow_run_id": "w"}
+        send(tenant, *[
+            {"run_id": run_id(i), "timestamp": at(i), **common} for i in range(first, first + n)
+        ])  # fmt: skip
+
+    ended(0, 999)
+    one = summary()
+    assert (one["runs"], one["truncated"], one["started_at"]) == (999, False, at(0))
+    ended(999, 1)
+    ended(1000, 1)
+    one = summary()
+    assert (one["status"], one["runs"], one["failed"]) == ("completed", 1000, 0)
+    assert (one["truncated"], one["started_at"], one["ended_at"]) == (True, at(0), at(1000))
+    run(tenant, 2000, "late", 2000)
+    assert (summary()["status"], summary()["ended_at"]) == ("in_progress", None)
+    run(tenant, 2000, "late", 2000, 2001, event="failed")
+    one = summary()
+    assert (one["status"], one["failed"], one["ended_at"]) == ("failed", 1, at(2001))
+    assert "late" in one["agents"]
 
 
 def test_names_and_tenants_are_kept_apart(tenant):

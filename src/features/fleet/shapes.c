@@ -223,7 +223,7 @@ SHAPE_BEGIN(workflow_shape)
     { TIME(ended_at),                  .flags = F_REQUIRED | F_NULL, .doc = "When the last run ended, once no run is open." },
     { LIST(runs, run_summary_shape),   .flags = F_REQUIRED, .doc = "Earliest start first." },
     { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From runs to those that follow them; parallel runs are not linked." },
-    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than listed." },
+    { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs or links than listed: at most the first 1,000 runs are. status and ended_at are of these and of the newest 1,000." },
 SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.",
           .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z"}));
 #undef OWNER
@@ -242,11 +242,12 @@ SHAPE_BEGIN(workflow_listed_shape)
     { STR(status),          .flags = F_REQUIRED, .choices = run_status_names, .doc = "failed if any run failed, else in_progress if any is open, else completed." },
     { TIME(started_at),     .flags = F_REQUIRED, .doc = "When the first run started." },
     { TIME(ended_at),       .flags = F_REQUIRED | F_NULL, .doc = "When the last run ended, once no run is open." },
-    { INT(runs),            .flags = F_REQUIRED, .doc = "Its runs, of the earliest 1,000." },
+    { INT(runs),            .flags = F_REQUIRED, .doc = "Its runs, at most the newest 1,000: status, ended_at, failed and agents are of these." },
     { INT(failed),          .flags = F_REQUIRED, .doc = "Those of them that failed." },
+    { BOOL(truncated),      .flags = F_REQUIRED, .doc = "1,000 runs were counted; there may be more." },
     { LIST_STR(agents),     .flags = F_REQUIRED, .doc = "The first ten agents, by their first run." },
 SHAPE_END(workflow_listed_shape, "WorkflowListItem", .doc = "A workflow in short.",
-          .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z", "runs": 3, "failed": 0, "agents": ["invoice-reader"]}));
+          .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z", "runs": 3, "failed": 0, "truncated": false, "agents": ["invoice-reader"]}));
 #undef OWNER
 
 #define OWNER struct workflow_list

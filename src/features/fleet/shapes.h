@@ -164,9 +164,10 @@ struct workflow_listed {
     struct str workflow_run_id;
     struct str status; /* one of run_status_names */
     int64_t started_at;
-    int64_t ended_at; /* TIME_NULL */
-    int64_t runs, failed;
-    struct list agents; /* of struct str */
+    int64_t ended_at;     /* TIME_NULL */
+    int64_t runs, failed; /* of the newest 1,000 */
+    bool truncated;       /* it may have more */
+    struct list agents;   /* of struct str */
 };
 
 struct workflow_list {

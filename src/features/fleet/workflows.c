@@ -36,36 +36,6 @@ static void summarize(const struct list *list, struct arena *arena, struct workf
     ret->runs = (struct list){ runs, list->n };
 }
 
-static int load_workflow(const struct workflow_source *source, const struct tenant_entry *tenant,
-                         struct str workflow_run_id, struct workflow *ret, struct error *err)
-{
-    struct workflow_runs found;
-    bool cut;
-
-    if (store_workflow_runs(source->db, tenant->id, workflow_run_id, source->arena, &found, err) !=
-        0)
-        return -1;
-    if (found.runs.n == 0)
-        return err_set(err, ERR_NOT_FOUND, "There is no workflow '%.*s' in tenant '%.*s'",
-                       STR_ARG(workflow_run_id), STR_ARG(tenant->slug));
-    *ret = (struct workflow){ .workflow_run_id = workflow_run_id };
-    summarize(&found.runs, source->arena, ret);
-    if (workflow_link_runs(source, &found.runs, &ret->links, &cut, err) != 0)
-        return -1;
-    ret->truncated = found.more || cut;
-    return 0;
-}
-
-int workflow_read(struct db *db, const struct tenant_entry *tenant, struct str workflow_run_id,
-                  struct arena *arena, struct workflow *ret, struct error *err)
-{
-    const struct workflow_source source = { db, tenant->id, arena };
-
-    if (db_begin(db, err) != 0)
-        return -1;
-    return db_end_read(db, load_workflow(&source, tenant, workflow_run_id, ret, err));
-}
-
 static struct workflow_listed *to_listed(const struct list *found, struct arena *arena)
 {
     const struct workflow_found *all = found->items;
@@ -106,10 +76,67 @@ static int complete(struct db *db, int64_t tenant_id, struct workflow_listed *on
         (struct list){ names, found.n < WORKFLOW_AGENTS_MAX ? found.n : WORKFLOW_AGENTS_MAX };
     if (open > 0)
         one->ended_at = TIME_NULL;
+    one->truncated = one->runs == WORKFLOW_RUNS_MAX;
     one->status = str_of(run_status_names[one->failed > 0 ? RUN_FAILED
                                           : open > 0      ? RUN_IN_PROGRESS
                                                           : RUN_COMPLETED]);
+    if (one->truncated)
+        return store_workflow_start(db, tenant_id, one->workflow_run_id, &one->started_at, err);
     return 0;
+}
+
+/* Makes the status of a workflow whose first runs are listed that of its newest runs, too. */
+static int cover_newest(const struct workflow_source *source, struct workflow *ret,
+                        struct error *err)
+{
+    struct workflow_listed newest = { .workflow_run_id = ret->workflow_run_id };
+    const char *failed = run_status_names[RUN_FAILED];
+    bool open;
+
+    if (complete(source->db, source->tenant_id, &newest, source->arena, err) != 0)
+        return -1;
+    open = ret->ended_at == TIME_NULL || newest.ended_at == TIME_NULL;
+    if (open)
+        ret->ended_at = TIME_NULL;
+    else if (newest.ended_at > ret->ended_at)
+        ret->ended_at = newest.ended_at;
+    if (str_eq_c(newest.status, failed))
+        ret->status = newest.status;
+    else if (!str_eq_c(ret->status, failed))
+        ret->status = str_of(run_status_names[open ? RUN_IN_PROGRESS : RUN_COMPLETED]);
+    return 0;
+}
+
+static int load_workflow(const struct workflow_source *source, const struct tenant_entry *tenant,
+                         struct str workflow_run_id, struct workflow *ret, struct error *err)
+{
+    struct workflow_runs found;
+    bool cut;
+
+    if (store_workflow_runs(source->db, tenant->id, workflow_run_id, source->arena, &found, err) !=
+        0)
+        return -1;
+    if (found.runs.n == 0)
+        return err_set(err, ERR_NOT_FOUND, "There is no workflow '%.*s' in tenant '%.*s'",
+                       STR_ARG(workflow_run_id), STR_ARG(tenant->slug));
+    *ret = (struct workflow){ .workflow_run_id = workflow_run_id };
+    summarize(&found.runs, source->arena, ret);
+    if (found.more && cover_newest(source, ret, err) != 0)
+        return -1;
+    if (workflow_link_runs(source, &found.runs, &ret->links, &cut, err) != 0)
+        return -1;
+    ret->truncated = found.more || cut;
+    return 0;
+}
+
+int workflow_read(struct db *db, const struct tenant_entry *tenant, struct str workflow_run_id,
+                  struct arena *arena, struct workflow *ret, struct error *err)
+{
+    const struct workflow_source source = { db, tenant->id, arena };
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    return db_end_read(db, load_workflow(&source, tenant, workflow_run_id, ret, err));
 }
 
 static int load_list(struct db *db, int64_t tenant_id, const struct workflows_query *query,

@@ -48,9 +48,12 @@ DB_ROWS_QUERY(select_agents, workflow_agent,
     " MIN(start_at) AS first_at, MAX(closing_at) AS last_at FROM"
     " (SELECT agent_id, start_at, closing_at, closing_event FROM runs"
     " WHERE tenant_id = $1 AND workflow_run_id = $2 AND start_at IS NOT NULL"
-    " ORDER BY start_at LIMIT $3) earliest GROUP BY agent_id) g"
+    " ORDER BY start_at DESC LIMIT $3) newest GROUP BY agent_id) g"
     " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = g.agent_id"
     " ORDER BY g.first_at, a.agent_name");
+DB_QUERY(select_start,
+    "SELECT start_at FROM runs WHERE tenant_id = $1 AND workflow_run_id = $2"
+    " AND start_at IS NOT NULL ORDER BY start_at LIMIT 1");
 /* clang-format on */
 
 int store_workflows(struct db *db, const struct workflow_span *span, struct arena *arena,
@@ -78,6 +81,14 @@ int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_
         DB_ARGS(db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX));
 
     return rows_list(db, &select_agents, args, arena, ret, err);
+}
+
+int store_workflow_start(struct db *db, int64_t tenant_id, struct str workflow_run_id, int64_t *ret,
+                         struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(workflow_run_id));
+
+    return db_exec(db, &select_start, args, db_read_int, ret, err);
 }
 
 struct reader {

@@ -49,10 +49,13 @@ struct workflow_agent {
     int64_t last_at; /* the end of the last; TIME_NULL: none has ended */
 };
 
-/* A list of struct workflow_agent by first_at, of the workflow's earliest WORKFLOW_RUNS_MAX runs.
- */
+/* A list of struct workflow_agent by first_at, of the workflow's newest WORKFLOW_RUNS_MAX runs. */
 int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_run_id,
                           struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* When its first run started; *ret is unchanged when it has no runs. */
+int store_workflow_start(struct db *db, int64_t tenant_id, struct str workflow_run_id, int64_t *ret,
+                         struct error *err) MUST_CHECK;
 
 /* Its earliest runs: WORKFLOW_RUNS_MAX, or fewer when their texts are long. */
 int store_workflow_runs(struct db *db, int64_t tenant_id, struct str workflow_run_id,

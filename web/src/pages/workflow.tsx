@@ -4,7 +4,7 @@ import { RunStatus } from "../features/events/run_status";
 import { WorkflowGraph } from "../features/events/workflow_graph";
 import { WorkflowSteps } from "../features/events/workflow_steps";
 import { call, isNotFound } from "../lib/api";
-import { duration, plural } from "../lib/format";
+import { count, duration, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
 import { workflowRuns, workflowsPath } from "../lib/paths";
 import { useLiveQuery } from "../lib/query";
@@ -48,7 +48,7 @@ export default function Workflow({ slug, params }: PageProps) {
             >
                 <Live />
                 <a class="button" href={workflowRuns(slug, workflow_run_id)}>
-                    Its runs
+                    All runs
                 </a>
             </Heading>
             <LoadState of={workflow} rows={6} />
@@ -65,8 +65,8 @@ export default function Workflow({ slug, params }: PageProps) {
                         </Fact>
                         <Fact label="Runs">
                             <a href={workflowRuns(slug, workflow_run_id)}>
-                                {data.truncated && "the first "}
                                 {plural(data.runs.length, "run")}
+                                {data.truncated && " or more"}
                             </a>
                         </Fact>
                     </dl>
@@ -75,7 +75,7 @@ export default function Workflow({ slug, params }: PageProps) {
                 </>
             )}
             {data?.truncated && (
-                <p class="note">Only the first runs or links are shown; there are more.</p>
+                <p class="note">Only the first {count(data.runs.length)} runs, or the first links between them, are shown.</p>
             )}
         </>
     );

@@ -12,7 +12,9 @@ import { Empty, ErrorNote, Heading, Live, PeriodSelect, Skeleton, Table, Time } 
 const WORKFLOWS = "GET /api/v1/tenants/{slug}/workflows";
 const SINCE = [...RANGES, { value: ALL_TIME, label: "All time" }];
 const LIMIT = 100;
-const COUNTED_MAX = 1000; // runs of a workflow, the first
+
+/** A number of runs: not more than were counted is known of a workflow with very many. */
+const counted = (n: number, truncated: boolean) => (truncated ? `${count(n)} or more` : count(n));
 
 export default function Workflows({ slug, query }: PageProps) {
     const range = chosenRange(SINCE, query.get("since"), "7d");
@@ -84,8 +86,7 @@ export default function Workflows({ slug, query }: PageProps) {
                             by: (one) => one.runs,
                             cell: (one) => (
                                 <a href={workflowRuns(slug, one.workflow_run_id)}>
-                                    {one.runs === COUNTED_MAX && "the first "}
-                                    {count(one.runs)}
+                                    {counted(one.runs, one.truncated)}
                                 </a>
                             ),
                         },
@@ -96,7 +97,7 @@ export default function Workflows({ slug, query }: PageProps) {
                             by: (one) => one.failed,
                             cell: (one) => (
                                 <a href={workflowRuns(slug, one.workflow_run_id, { status: "failed" })}>
-                                    {count(one.failed)}
+                                    {counted(one.failed, one.truncated)}
                                 </a>
                             ),
                         },
