@@ -9,6 +9,7 @@ export interface TenantName {
     name: string;
 }
 
+const LAST_KEY = "muster.tenant";
 export const TENANTS = "GET /api/v1/tenants";
 
 /** All of them for a platform admin, else those the person belongs to; undefined while loading. */
@@ -24,16 +25,17 @@ const COUNTS = "GET /api/v1/tenants/{slug}/alerts/counts"; // small, and for eve
 /** Is there no such workspace for this person? One that is not in the list is asked for, as the list
  * may be older than the workspace. Undefined while that is not known. */
 export function useIsMissing(slug: string, tenants: TenantName[] | undefined): boolean | undefined {
-    const listed =
-        slug === "" || tenants === undefined || tenants.some((one) => one.slug === slug);
-    const { error, loading } = useQuery(listed ? null : `${COUNTS} ${slug}`, (signal) =>
+    // the one opened last is not waited for: a page that opens again asks for its data at once
+    const wasOpen = tenants === undefined && localStorage.getItem(LAST_KEY) === slug;
+    const listed = slug === "" || wasOpen || tenants?.some((one) => one.slug === slug) === true;
+    const unlisted = !listed && tenants !== undefined;
+    const { error, loading } = useQuery(unlisted ? `${COUNTS} ${slug}` : null, (signal) =>
         call(COUNTS, { path: { slug }, signal }),
     );
     if (listed) return false;
+    if (tenants === undefined) return undefined;
     return loading ? undefined : error?.status === 403 || error?.status === 404;
 }
-
-const LAST_KEY = "muster.tenant";
 
 export const rememberTenant = (slug: string) => localStorage.setItem(LAST_KEY, slug);
 
