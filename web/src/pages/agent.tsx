@@ -155,6 +155,7 @@ export default function Agent({ slug, params, query }: PageProps) {
                     </>
                 }
             >
+                <Live />
                 {data && (
                     <Mute
                         slug={slug}
@@ -164,7 +165,6 @@ export default function Agent({ slug, params, query }: PageProps) {
                     />
                 )}
                 {data && admin && <EnableSwitch slug={slug} agent={data} onChange={reload} />}
-                <Live />
             </Heading>
             {data && data.description && <p class="lead" dir="auto">{data.description}</p>}
             {data && (
