@@ -1,5 +1,6 @@
-// Every page with the data of the demo: axe, an accessibility checker, finds nothing in
-// either colour scheme, nothing is wider than a telephone, and a screenshot of each is saved.
+// Every page with the data of the demo: axe, an accessibility checker, finds nothing in either colour
+// scheme, nothing is wider than a telephone, the Tab key reaches everything, forced colours hide
+// nothing, and no phrase is hard to follow. One walk looks at all of it; a screenshot of each is saved.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -10,6 +11,7 @@ import { Demo } from "./demo.mjs";
 import { Person, close, openBrowser, openPage, request, sessionOf, shot } from "./muster.mjs";
 import { isOf, placesOf, routedPaths, visit } from "./places.mjs";
 import { lostMarks, rememberMarks, walkWithTab } from "./stops.mjs";
+import { oddWords, textsOf } from "./words.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 // texts are hidden when narrow, and targets are closer
@@ -22,12 +24,12 @@ const ALIKE = [
     ".kpi:nth-child(n + 7)",
     "datalist",
 ].map((one) => [one]); // repeats of elements that are checked already
+const FRAME = [["aside"], [".skip"]]; // the same around every page
 const WIDTH = 380;
 const STOPS_MAX = 40; // of the Tab key, on the fleet of 12
 const LATER_S = 800;
-const AGENT = "/t/acme/agents/invoice-reader";
 
-let demo, browser, session, places;
+let demo, browser, session, places, walked;
 
 describe("every page, with the data of the demo", () => {
     before(async () => {
@@ -48,14 +50,12 @@ describe("every page, with the data of the demo", () => {
         await page.goto(`${demo.url}/#/t/acme/alerts`);
         await page.locator(".alert").nth(1).waitFor();
         await page.context().close();
+        const filled = { "agent-activity": ".chart canvas", "agent-alerts": ".card" }; // here they are not empty
         places = [
-            ...placesOf("acme", {
-                agent: "invoice-reader",
-                run_id: failed.run_id,
-                workflow,
-            }),
-            { name: "agent-activity", hash: `${AGENT}?tab=activity`, shows: ".chart canvas" },
-            { name: "agent-alerts", hash: `${AGENT}?tab=alerts`, shows: ".card" },
+            ...placesOf("acme", { agent: "invoice-reader", run_id: failed.run_id, workflow }).map((place) => ({
+                ...place,
+                shows: filled[place.name] ?? place.shows,
+            })),
             { name: "start", hash: "/t/newcomer/fleet", shows: ".start" },
         ];
     });
@@ -83,35 +83,35 @@ describe("every page, with the data of the demo", () => {
     }
 
     /** Violations of all standards, or only of the named rules. */
-    async function findings(page, rules = STANDARDS) {
+    async function findings(page, rules = STANDARDS, { include = undefined, exclude = ALIKE } = {}) {
         const known = await page.evaluate(() => "axe" in window);
         if (!known) await page.evaluate(AXE); // the debugger is exempt from the content policy
         const { violations } = await page.evaluate(
-            ([exclude, runOnly]) =>
-                window.axe.run({ exclude }, { resultTypes: ["violations"], runOnly }),
-            [ALIKE, rules],
+            ([include, exclude, runOnly]) =>
+                window.axe.run({ ...include, exclude }, { resultTypes: ["violations"], runOnly }),
+            [include && { include }, exclude, rules],
         );
         return violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(" | ")}`);
     }
 
-    /** Nothing in either colour scheme. */
-    async function checkColours(page, name) {
-        assert.deepEqual(await findings(page), [], name);
+    /** Nothing in either colour scheme, in a part of the page or in all of it. */
+    async function checkColours(page, name, part) {
+        assert.deepEqual(await findings(page, STANDARDS, part), [], name);
         await shot(page, `${name}-light`);
         await page.emulateMedia({ colorScheme: "dark" });
-        assert.deepEqual(await findings(page, COLOURS), [], `${name}, dark`);
+        assert.deepEqual(await findings(page, COLOURS, part), [], `${name}, dark`);
         await shot(page, `${name}-dark`);
         await page.emulateMedia({ colorScheme: "light" });
     }
 
-    async function checkWidth(page, name) {
+    async function checkWidth(page, name, part) {
         await page.setViewportSize({ width: WIDTH, height: 800 });
         // charts and tables are resized a frame later
         const fits = (most) => document.documentElement.scrollWidth <= most;
         await page.waitForFunction(fits, WIDTH).catch(() => {});
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= WIDTH, `${name}: ${wide} pixels`);
-        assert.deepEqual(await findings(page, NARROW), [], `${name}, narrow`);
+        assert.deepEqual(await findings(page, NARROW, part), [], `${name}, narrow`);
         await shot(page, `${name}-narrow`);
         await page.setViewportSize({ width: 1280, height: 860 });
     }
@@ -148,14 +148,56 @@ describe("every page, with the data of the demo", () => {
     });
 
     test(`no page has a problem in either colour scheme, or is wider than ${WIDTH}`, async () => {
+        assert.deepEqual((await theWalk()).failed, []);
+    });
+
+    test("no page says what was hard to follow", async () => {
+        const { odd, texts } = await theWalk();
+        assert.ok(texts > 2_000, `${texts} texts`);
+        assert.deepEqual(odd, []);
+    });
+
+    /** Of a page in which nothing is forced: marks that forced colours hide. */
+    async function lostIn(page, name) {
+        const lost = [];
+        for (const colorScheme of ["light", "dark"]) {
+            await page.emulateMedia({ forcedColors: "active", colorScheme });
+            for (const one of await lostMarks(page)) lost.push(`${name}: ${one}`);
+        }
+        await page.emulateMedia({ forcedColors: "none", colorScheme: "light" });
+        return lost;
+    }
+
+    /** All that is looked at in a page that is open. */
+    async function lookAt(page, { name }, found) {
+        const texts = await textsOf(page);
+        found.texts += texts.length;
+        found.odd.push(...oddWords(name, texts));
+        const part = name === places[0].name ? {} : { exclude: [...ALIKE, ...FRAME] };
+        const note = (error) => found.failed.push(error.message);
+        await checkColours(page, name, part).catch(note);
+        found.marks += await rememberMarks(page);
+        found.lost.push(...(await lostIn(page, name)));
+        await checkWidth(page, name, part).catch(note);
+        for (const one of await walkWithTab(page)) found.stops.push(`${name}: ${one}`);
+    }
+
+    async function walk() {
+        const found = { failed: [], odd: [], texts: 0, lost: [], marks: 0, stops: [] };
         const page = await open();
         for (const place of places) {
             await visit(page, demo, place);
-            await checkColours(page, place.name);
-            await checkWidth(page, place.name);
+            await lookAt(page, place, found);
         }
         await close(page);
-    });
+        return found;
+    }
+
+    /** Each page is opened once for all that holds for it. */
+    function theWalk() {
+        walked ??= walk();
+        return walked;
+    }
 
     /** What opens over a page: name, route, button to click, and a selector of what it shows. */
     const OVER = [
@@ -183,7 +225,7 @@ describe("every page, with the data of the demo", () => {
             await page.locator(shows).first().waitFor();
             const box = await page.locator(".sheet, dialog[open]").first().boundingBox();
             assert.ok(box.x >= 0 && box.x + box.width <= WIDTH, `${name}: ${JSON.stringify(box)}`);
-            await checkColours(page, `over-${name}`);
+            await checkColours(page, `over-${name}`, { include: [[".sheet, dialog[open]"]] });
             await page.setViewportSize({ width: 1280, height: 860 });
             await page.keyboard.press("Escape");
             await page.locator(".sheet, dialog[open]").waitFor({ state: "detached" });
@@ -216,13 +258,9 @@ describe("every page, with the data of the demo", () => {
     });
 
     test("the Tab key reaches every control of every page, and each shows that it has the focus", async () => {
+        assert.deepEqual((await theWalk()).stops, []);
         const page = await open();
-        const problems = [];
-        for (const place of places) {
-            await visit(page, demo, place);
-            for (const one of await walkWithTab(page)) problems.push(`${place.name}: ${one}`);
-        }
-        assert.deepEqual(problems, []);
+        await visit(page, demo, places[0]);
         await page.evaluate(() => {
             document.querySelector("main h1").insertAdjacentHTML("afterend", "<button id=one>A</button>");
             document.getElementById("one").style.outline = "none";
@@ -235,21 +273,11 @@ describe("every page, with the data of the demo", () => {
     });
 
     test("forced colours leave every mark of every page visible, light and dark", async () => {
-        const page = await open();
-        const problems = new Set();
-        let marks = 0;
-        for (const place of places) {
-            await page.emulateMedia({ forcedColors: "none", colorScheme: "light" });
-            await visit(page, demo, place);
-            marks += await rememberMarks(page);
-            for (const colorScheme of ["light", "dark"]) {
-                await page.emulateMedia({ forcedColors: "active", colorScheme });
-                for (const one of await lostMarks(page)) problems.add(`${place.name}: ${one}`);
-            }
-        }
+        const { lost, marks } = await theWalk();
         assert.ok(marks > 100, `${marks} marks`);
-        assert.deepEqual([...problems], []);
-        await page.emulateMedia({ forcedColors: "none" });
+        assert.deepEqual(lost, []);
+        const page = await open();
+        await visit(page, demo, places[0]);
         await page.evaluate(() => {
             const one = document.createElement("i");
             one.style.cssText = "display: block; width: 9px; height: 9px; background: red";

@@ -1,5 +1,13 @@
 // What the Tab key reaches, and what forced colours leave.
 
+const TAB = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 };
+
+/** Without awaiting each: the page takes them one after the other. */
+async function pressTab(keyboard, times) {
+    const types = Array.from({ length: times }, () => ["rawKeyDown", "keyUp"]).flat();
+    await Promise.all(types.map((type) => keyboard.send("Input.dispatchKeyEvent", { type, ...TAB })));
+}
+
 /** Presses Tab through the whole page. Controls that it does not reach, and those that nothing marks
  * when they have the focus, as text. */
 export async function walkWithTab(page) {
@@ -33,8 +41,10 @@ export async function walkWithTab(page) {
             return window.walk.wanted.size;
         });
     const total = await left();
-    for (let presses = 0; presses < 2 * total + 40 && (await left()) > 0; presses += 20)
-        for (let i = 0; i < 20; i++) await page.keyboard.press("Tab");
+    const keyboard = await page.context().newCDPSession(page);
+    for (let presses = 0, n = total; presses < 2 * total + 40 && n > 0; presses += Math.max(n, 20), n = await left())
+        await pressTab(keyboard, Math.max(n, 20));
+    await keyboard.detach();
     return page.evaluate(() => {
         const { wanted, unmarked, note } = window.walk;
         document.removeEventListener("focusin", note);
