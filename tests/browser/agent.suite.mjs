@@ -340,6 +340,14 @@ describe("one agent", () => {
         await button(dialog, "Save").click();
         await card.getByText("at 30 8 * * * (Asia/Tokyo)").waitFor();
         await card.getByText("set here").waitFor();
+        await button(card, "Change").click();
+        await dialog.getByLabel("Expected").selectOption("interval");
+        await dialog.getByLabel("Every").fill("90");
+        await dialog.getByLabel("Unit").selectOption("60");
+        await dialog.getByLabel("Grace in minutes").fill("5");
+        await button(dialog, "Save").click();
+        await card.getByText(/every 1 h 30 m/).first().waitFor();
+        assert.match(await card.innerText(), /Grace\s+5 m/);
         await button(card, "Pause").click();
         await card.getByText("Nothing is expected of it").waitFor();
         await button(card, "Resume").click();

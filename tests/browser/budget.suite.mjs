@@ -152,7 +152,7 @@ describe("the cost of a page load", () => {
         const before = await busy();
         while ((await busy()) - before <= BUSY_MAX_MS)
             await page.evaluate(() => {
-                for (let n = 0; n < 1e6; n++) window.spent = n;
+                for (let n = 0; n < 1e7; n++) window.spent = n;
             });
         await page.context().close();
     });

@@ -40,8 +40,13 @@ const NEVER = [
     /\b(for|of|this|the|your|a) tenants?\b/i,
     /\b(whoever|anew|likewise|since ever|no more of)\b/i,
 ];
-/** The view of a run that has its events in their order: no state of a webhook. */
-const FINE = [{ page: "run", text: "In order" }];
+/** Where such a word says exactly what is meant: the view of a run that has its events in their order,
+ * who may read a secret parameter, and from which address a person has signed in. */
+const FINE = [
+    { page: "run", text: "In order" },
+    { page: "settings-values", text: "Nobody" },
+    { page: "account", text: "Address" },
+];
 
 /** Every text of the page as it is shown or read aloud; code and what agents sent is theirs. */
 export const textsOf = (page) =>
