@@ -119,7 +119,7 @@ bool db_read_int(void *ctx, const struct db_row *row);
 enum db_mode {
     DB_WRITER,      /* the one that writes, migrates and checkpoints */
     DB_READER,      /* read-only; a statement has 5 s, a transaction 10 s, then ERR_BUSY */
-    DB_SPARE,       /* as DB_READER; a connection to PostgreSQL is made when it is first used */
+    DB_SPARE,       /* as DB_READER; db_ping() makes a connection to PostgreSQL */
     DB_POOLED,      /* as DB_READER, by a pooler that may give each transaction another session */
     DB_STANDBY,     /* as DB_READER, of a standby, which need not be reachable yet */
     DB_MAINTENANCE, /* read-only without a time limit: backups and checks, in their own process */

@@ -39,6 +39,7 @@ enum { PATIENCE_US = 400000 };
 struct connection {
     struct connection *next; /* in the stack of free ones */
     struct db *db;
+    bool is_connected;           /* has been, once: a spare one is not from the start */
     const struct budget *tenant; /* for which it is used; NULL: free, or the service itself */
 };
 
@@ -53,7 +54,7 @@ struct readers {
     struct readers *primary; /* takes what the standby cannot do */
     struct writer *writer;   /* knows which servers hang; NULL: there is one server */
 
-    struct lock lock;    /* also guards the members of each connection, except `db` */
+    struct lock lock;    /* also guards `next` and `tenant` of each connection */
     struct cond changed; /* see 2 above */
     struct reader_job *first GUARDED_BY(lock), **last GUARDED_BY(lock);
     size_t n_queued GUARDED_BY(lock);
@@ -318,6 +319,8 @@ static void *reader_main(void *arg)
 
     thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take_job(r, &c)) != NULL) {
+        if (r->standby == NULL && !c->is_connected) /* a failure is the job's to find */
+            c->is_connected = db_ping(c->db, NULL) == 0;
         if (r->standby == NULL)
             run_on_primary(r, job, c->db);
         else if (!run_on_standby(r, job, c->db))

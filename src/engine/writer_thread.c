@@ -261,22 +261,32 @@ static bool find_parts(struct writer_thread *t, struct job_list *group)
     return moved;
 }
 
-/* What the server of a failed group did. One that hangs is told from a hung server of this
- * connection's own, which then does not answer a new connection either, and from one where the
- * group waited for a lock. */
-static enum part_state find_part_state(struct writer_thread *t, struct job_list *group)
+/* Has one of several servers not answered? Which, and whether it hangs, is still to be asked. */
+static bool is_silence(const struct writer_thread *t, enum err_code code)
+{
+    const struct db *db = t->txn->db;
+
+    return code == ERR_UNAVAILABLE && db_is_distributed(db) && !db_part_is_away(db) &&
+           db_is_silent(db);
+}
+
+/* What the server of a tenant does, and which one that is. One that hangs is told from a hung
+ * server of this connection's own, which then does not answer a new connection either, and from one
+ * where the group waited for a lock. */
+static enum part_state find_part_state(struct writer_thread *t, int64_t tenant_id, int64_t *ret)
 {
     struct db *db = t->txn->db;
+    struct parts parts;
 
-    if (db_part_is_away(db))
-        return PART_AWAY;
-    if (!db_is_distributed(db) || !db_is_silent(db))
-        return PART_UNKNOWN;
     db_set_patience(db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
     if (db_ping(db, NULL) != 0)
         return PART_UNKNOWN;
-    (void)find_parts(t, group);
-    return parts_probe(db, group->first == NULL ? 0 : group->first->tenant_id);
+    if (parts_load(db, &parts, NULL) == 0) {
+        *ret = parts_of(&parts, tenant_id);
+        writer_set_parts(t->writer, &parts);
+    }
+    parts_done(&parts);
+    return parts_probe(db, tenant_id);
 }
 
 /* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
@@ -332,15 +342,33 @@ static bool is_old(const struct writer_thread *t)
 }
 
 /* Remembers what keeps groups from being stored. */
-static void note_failure(struct writer_thread *t, struct job_list *group, enum err_code code)
+static void note_failure(struct writer_thread *t, const struct job_list *group, enum err_code code)
 {
-    const enum part_state state =
-        code == ERR_UNAVAILABLE ? find_part_state(t, group) : PART_UNKNOWN;
+    const bool away = code == ERR_UNAVAILABLE && db_part_is_away(t->txn->db);
 
-    if (state != PART_UNKNOWN && group->first != NULL)
-        writer_note_part(t->writer, group->first->part, state);
-    set_lost(t, code == ERR_UNAVAILABLE && state == PART_UNKNOWN);
+    if (away && group->first != NULL)
+        writer_note_part(t->writer, group->first->part, PART_AWAY);
+    set_lost(t, code == ERR_UNAVAILABLE && !away);
     if (t->lost && is_old(t))
+        writer_note_overdue(t->writer);
+}
+
+/* To find out what was silent takes seconds: the callers know by then. */
+static void fail_silent(struct writer_thread *t, struct job_list *group, const struct error *err)
+{
+    const int64_t tenant_id = group->first == NULL ? 0 : group->first->tenant_id;
+    int64_t part = group->first == NULL ? 0 : group->first->part;
+    const bool old = is_old(t);
+    enum part_state state;
+
+    writer_finish(group, err);
+    atomic_store_explicit(&t->group_us, 0, memory_order_relaxed); /* it holds no job meanwhile */
+    state = find_part_state(t, tenant_id, &part);
+    atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
+    if (state != PART_UNKNOWN)
+        writer_note_part(t->writer, part, state);
+    set_lost(t, state == PART_UNKNOWN);
+    if (t->lost && old)
         writer_note_overdue(t->writer);
 }
 
@@ -370,6 +398,10 @@ static void run_group(struct writer_thread *t, struct job_list *group)
             run_group(t, &single);
         }
         writer_finish(group, &err);
+        return;
+    }
+    if (is_silence(t, err.code)) {
+        fail_silent(t, group, &err);
         return;
     }
     note_failure(t, group, err.code);

@@ -23,7 +23,7 @@ static int price_import_bind(struct invocation *in, struct str *ret, struct erro
     const size_t bytes_max = MIB(16) - 1; /* more than the service takes */
     const char *from = command_value(in, "valid-from");
     struct str file = STR_LIT("");
-    BUF_SCOPED(out, file.len + KIB(64));
+    BUF_SCOPED(out, bytes_max + KIB(64));
 
     if (request_file(in, command_value(in, "file"), bytes_max, &file, err) != 0)
         return -1;
