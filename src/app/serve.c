@@ -268,7 +268,9 @@ static int stop(struct server *s)
 
 int serve_run(struct invocation *in)
 {
-    struct server s = { .settings = &in->settings, .main_thread = pthread_self() };
+    struct server s = { .settings = &in->settings,
+                        .main_thread = pthread_self(),
+                        .datadir = { .lock = -1 } };
     sigset_t set = block_signals();
     struct error err = { 0 };
     int signal_number;

@@ -118,8 +118,8 @@ void writer_set_parts(struct writer *w, struct parts *parts);
 /* The tenant's part; 0: unknown. Any thread. */
 int64_t writer_part_of(struct writer *w, int64_t tenant_id);
 
-/* Has a job failed within the last 5 s because its tenant's server of a distributed database is
- * away, and none been stored there since? Any thread. */
+/* Has a job or a read failed in the last seconds because its tenant's server of a distributed
+ * database is away or hangs, and none been stored there since? Any thread. */
 bool writer_part_is_away(struct writer *w);
 
 /* The same, for the server of this tenant. Any thread. */

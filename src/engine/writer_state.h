@@ -53,7 +53,7 @@ void writer_become_fatal(struct writer *w, const struct error *err);
 
 void writer_note_overdue(struct writer *w);
 
-/* What a group of this part met. */
+/* What a group of this part, or a read, met. */
 void writer_note_part(struct writer *w, int64_t part, enum part_state state);
 
 /* Of each struct writer_thread. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
 

@@ -1,7 +1,7 @@
 """The k-th sync fails, for every k up to SYNCS: no false answer is given, and the process ends.
 
 Linux forgets after a failed sync that pages were not written, so nothing may be retried: all who
-wait are told 503, the process ends, and the next start writes everything again before it answers.
+wait are told 503, or nothing, the process ends, and the next start writes everything again before it answers.
 """
 
 import os

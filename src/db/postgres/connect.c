@@ -196,6 +196,13 @@ static int take_slot(struct postgres *pg, struct error *err)
     return 0;
 }
 
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0';
+}
+
 int db_postgres_connect(struct postgres *pg, struct error *err)
 {
     /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
@@ -204,7 +211,7 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
                                : pg->mode == DB_MAINTENANCE ? "any"
                                                             : "read-write";
     /* Short, so that a host that is away costs little before the next one is tried. */
-    const char *const patience = getenv("PGCONNECT_TIMEOUT") == NULL ? "2" : NULL;
+    const char *const patience = is_set("PGCONNECT_TIMEOUT") ? NULL : "2";
     /* What stands before dbname the URL may override; what stands after it, not. */
     const char *const keys[] = {
         "fallback_application_name", "connect_timeout",     "tcp_user_timeout",

@@ -4,7 +4,7 @@
  * one alert per type, agent and subject is open at a time, across all
  * processes; so each opening and each closing sends one message. While its
  * agent is muted, an alert opens and closes without a message; one that is
- * still open when the mute ends is sent then (mutes.h).
+ * still open when the mute ends is sent then (due_messages.h).
  */
 #pragma once
 #include "base/arena.h"

@@ -180,7 +180,7 @@ static int refuse_person(struct api_call *call, struct error *err)
 }
 
 /* A person whom the provider knows and who has no access here: the operator will be asked why. A
- * code that the provider refused is anybody's guess, and is in the audit log alone. */
+ * code that the provider refused may be invented, and is in the audit log alone. */
 static void log_refusal(const struct oidc_step *step)
 {
     struct log_line line;

@@ -72,27 +72,20 @@ int store_factor_begin(struct db *db, const struct factor_row *row, struct error
     return 0;
 }
 
-/* Runs a statement and says whether it changed a row. */
-static int run_one(struct db *db, const struct db_query *query, struct db_args args, bool *ret,
-                   struct error *err)
-{
-    return db_run_changed(db, query, args, ret, err);
-}
-
 int store_factor_confirm(struct db *db, struct str user_id, int64_t step, int64_t now,
                          struct error *err)
 {
     const struct db_args args = DB_ARGS(db_text(user_id), db_int(step), db_int(now));
     bool changed;
 
-    if (run_one(db, &confirm_factor, args, &changed, err) != 0)
+    if (db_run_changed(db, &confirm_factor, args, &changed, err) != 0)
         return -1;
     return changed ? 0 : err_set(err, ERR_CONFLICT, "The second factor is active already");
 }
 
 int store_factor_use(struct db *db, struct str user_id, int64_t step, bool *ret, struct error *err)
 {
-    return run_one(db, &use_factor, DB_ARGS(db_text(user_id), db_int(step)), ret, err);
+    return db_run_changed(db, &use_factor, DB_ARGS(db_text(user_id), db_int(step)), ret, err);
 }
 
 int store_factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err)
@@ -137,5 +130,5 @@ int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *c
 int store_recovery_use(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
                        struct error *err)
 {
-    return run_one(db, &use_code, DB_ARGS(db_text(user_id), digest_value(code)), ret, err);
+    return db_run_changed(db, &use_code, DB_ARGS(db_text(user_id), digest_value(code)), ret, err);
 }

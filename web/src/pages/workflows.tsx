@@ -13,7 +13,7 @@ const WORKFLOWS = "GET /api/v1/tenants/{slug}/workflows";
 const SINCE = [...RANGES, { value: ALL_TIME, label: "All time" }];
 const LIMIT = 100;
 
-/** A number of runs: not more than were counted is known of a workflow with very many. */
+/** A number of runs: for a truncated workflow only a lower bound is known. */
 const counted = (n: number, truncated: boolean) => (truncated ? `${count(n)} or more` : count(n));
 
 export default function Workflows({ slug, query }: PageProps) {
@@ -108,6 +108,12 @@ export default function Workflows({ slug, query }: PageProps) {
                         },
                     ]}
                 />
+            )}
+            {rows.some((one) => one.truncated) && (
+                <p class="note">
+                    Of a workflow with 1,000 runs or more, status, end, failed runs and agents are those
+                    of its newest 1,000.
+                </p>
             )}
             {data && rows.length === 0 && (
                 <Empty title="No workflows in this period">

@@ -137,7 +137,7 @@ export function WorkflowGraph({ slug, workflow }: { slug: string; workflow: Work
                 </svg>
             </div>
             {workflow.runs.length > SHOWN_MAX && (
-                <p class="note">The graph has the first {SHOWN_MAX} runs; the table has all.</p>
+                <p class="note">The graph has the first {SHOWN_MAX} runs; the table has {workflow.truncated ? "more" : "all"}.</p>
             )}
         </figure>
     );
