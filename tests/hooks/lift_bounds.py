@@ -127,8 +127,8 @@ LIFTS = {
          '.replaced = !bound_is_lifted("A17") && llm->replaced,'),
     ],
     "A18": [  # a deleted tenant is only hidden
-        ("features/retention/erasure_store.c", "    *ret = 0;\n    return db_exec(db, &select_next,",
-         '    *ret = 0;\n    return bound_is_lifted("A18") ? 0 : db_exec(db, &select_next,'),
+        ("features/retention/erasure_store.c", "    return db_exec_int(db, &select_next,",
+         '    *ret = 0;\n    return bound_is_lifted("A18") ? 0 : db_exec_int(db, &select_next,'),
     ],
 }  # fmt: skip
 
