@@ -139,6 +139,26 @@ describe("runs explorer", () => {
         await close(page);
     });
 
+    test("what is typed while a search begins is not lost", async () => {
+        const page = await open("/t/explorer/runs", {});
+        await until(page, 19);
+        const search = page.getByLabel("Search runs", { exact: true });
+        await page.clock.install(); // from here on, time passes only when it is told to
+        await page.clock.pauseAt(Date.now() + 60_000);
+        await search.focus();
+        await page.keyboard.type("lead");
+        await page.clock.runFor(300); // the pause after which the field tells what is in it
+        await page.waitForURL(/q=lead$/);
+        await page.keyboard.type("-s");
+        await page.clock.runFor(200);
+        assert.equal(await search.inputValue(), "lead-s");
+        await page.keyboard.type("core ");
+        await page.clock.runFor(1000);
+        await page.waitForURL(/q=lead-score$/);
+        assert.equal(await search.inputValue(), "lead-score ", "a word may follow");
+        await page.context().close();
+    });
+
     test("a heading sorts all runs, not only the page, and says so in the address", async () => {
         const page = await open("/t/explorer/runs?agent_name=invoice-reader");
         await until(page, 12);

@@ -1,6 +1,6 @@
 // The search dialog: pages, agents, KPIs, models, workspaces and run ids.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 import type { TenantName } from "../features/access/my_tenants";
 import { isAdmin, isPlatformAdmin, type Me } from "../features/access/session";
@@ -134,7 +134,8 @@ export function Search({ me, tenants, slug, onClose }: Props) {
     const places = entriesOf(me, tenants, slug, text);
     const last = [...others, ...runsEntry(slug, text)]; // offered however many places there are
     const entries = [...[...agents, ...places].slice(0, SHOWN_MAX - last.length), ...last];
-    useEffect(() => {
+    // before it is drawn: Enter takes the first entry
+    useLayoutEffect(() => {
         if (early) setText(early);
         early = null;
     }, []);

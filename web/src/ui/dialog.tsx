@@ -1,7 +1,7 @@
 // Dialogs: to fill in, to confirm, and to show a secret once.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { useAction } from "../lib/action";
 import { CopyButton } from "./copy";
@@ -15,11 +15,12 @@ interface DialogProps {
     wide?: boolean;
 }
 
-/** A dialog is open while it is mounted. When unmounted, it returns the focus to where it was. */
+/** A dialog is open while it is mounted, and before the next key, which goes into it. When unmounted,
+ * it returns the focus to where it was. */
 export function useModal(onClose: () => void) {
     const box = useRef<HTMLDialogElement>(null);
     const gone = useRef(false);
-    useEffect(() => {
+    useLayoutEffect(() => {
         const before = document.activeElement;
         box.current?.showModal();
         return () => {

@@ -1,6 +1,6 @@
 // A search field that reports its value when typing pauses.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Icon } from "./icons";
 
@@ -18,12 +18,23 @@ export function SearchField({ label, placeholder, value, known, onChange }: Prop
     const [text, setText] = useState(value);
     const [id] = useState(() => `known-${Math.random().toString(36).slice(2, 9)}`);
     const timer = useRef(0);
-    useEffect(() => setText(value), [value]);
+    const told = useRef(value);
+    // What it told itself is in the field already, with what was typed since then. Before the next key:
+    // later it would undo that one.
+    useLayoutEffect(() => {
+        if (value === told.current) return;
+        told.current = value;
+        clearTimeout(timer.current);
+        setText(value);
+    }, [value]);
     useEffect(() => () => clearTimeout(timer.current), []);
     const change = (to: string, pause: number) => {
         setText(to);
         clearTimeout(timer.current);
-        timer.current = setTimeout(() => onChange(to.trim()), pause) as unknown as number;
+        timer.current = setTimeout(() => {
+            told.current = to.trim();
+            onChange(told.current);
+        }, pause) as unknown as number;
     };
     return (
         <span class="search-field">
