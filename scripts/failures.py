@@ -2,6 +2,7 @@
 
 `what_failed(text, room)` knows pytest, Node.js (TAP), ctest with cmocka and sanitizers, and compilers;
 of anything else it gives the last lines. Each failed test is one block: a name, then why.
+`failed_tests(text)` is what to run again.
 """
 
 import re
@@ -13,6 +14,7 @@ PYTEST_TEST = re.compile(r"^_{2,} (.+?) _{2,}$", re.M)
 PYTEST_WHY = re.compile(r"^(E  |>  |\S+\.py:\d+: )|Sanitizer|runtime error:")
 
 TAP_FAILED = re.compile(r"^( *)not ok \d+ - (?!.*# (?:TODO|SKIP))(.*)$")
+TAP_PLACE = re.compile(r"^location: '(.+\.mjs):\d+:\d+'$")
 TAP_NOISE = re.compile(
     r"^ *$|^(?:---|duration_ms|location|failureType|code|name|operator|type):?"
     r"|^(?:error|stack): \|-$|node:internal|node:async"
@@ -46,21 +48,24 @@ def pytest_names(text):
     return re.findall(r"^(?:FAILED|ERROR) .*$", summary, re.M) if found else []
 
 
-def tap_blocks(text):
-    """A block per test that failed by itself, not through tests inside it."""
+def tap_failures(text):
+    """Of each test that failed by itself, not through tests inside it: its name, and all its lines."""
     lines = text.splitlines()
     for at, line in enumerate(lines):
         failed = TAP_FAILED.match(line)
         if not failed:
             continue
         end = f"{failed.group(1)}  ..."
-        block = []
-        for said in lines[at + 1 :]:
-            if said == end:
-                break
-            block.append(said[len(end) - 3 :])
-        if not any("subtestsFailed" in said for said in block):
-            yield [f"not ok - {failed.group(2)}", *(s for s in block if not TAP_NOISE.search(s))]
+        last = lines.index(end, at) if end in lines[at:] else len(lines)
+        said = [one[len(end) - 3 :] for one in lines[at + 1 : last]]
+        if not any("subtestsFailed" in one for one in said):
+            yield failed.group(2), said
+
+
+def tap_blocks(text):
+    """A block per test that failed by itself."""
+    for name, said in tap_failures(text):
+        yield [f"not ok - {name}", *(line for line in said if not TAP_NOISE.search(line))]
 
 
 def ctest_blocks(text):
@@ -70,6 +75,16 @@ def ctest_blocks(text):
         said = [line[len(prefix) :] for line in text.splitlines() if line.startswith(prefix)]
         why = [line for line in said if CTEST_WHY.search(line)]
         yield [f"{name}: {verdict.strip()}", *(why or said[-10:])]
+
+
+def failed_tests(text):
+    """The failed tests of pytest by name, or the files of Node.js that have one. None of them if a
+    sanitizer reported anything: what it saw once is there."""
+    if "Sanitizer" in text or "runtime error:" in text:
+        return []
+    names = [re.sub(r"^(?:FAILED|ERROR) | - .*$", "", line) for line in pytest_names(text)]
+    places = [TAP_PLACE.match(line) for _, said in tap_failures(text) for line in said]
+    return list(dict.fromkeys(names + [place.group(1) for place in places if place]))
 
 
 def fitted(blocks, room):

@@ -13,6 +13,10 @@
 Test files wait in one queue per kind, the longest first, and a few workers take from the queues. Each
 worker shares one server among its files (scripts/test_queue.py). Ends with 1 when anything failed;
 what failed, and why, comes last and fits into the end of a log that is cut (scripts/failures.py).
+
+If the machine was taken away meanwhile (scripts/machine.py), a few black-box and browser tests that failed
+are run once more at the end, alone, and both results are shown. Reports of sanitizers, C tests and gates
+are never run again.
 """
 
 import json
@@ -26,7 +30,9 @@ import threading
 import time
 from pathlib import Path
 
-from failures import what_failed
+from failures import failed_tests, what_failed
+from machine import Watch
+from summaries import as_it_is, ctest_summary, ctest_verdict, last_line
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -35,13 +41,14 @@ WITH_POSTGRES = ROOT / "tests/drivers/with_postgres"
 WITH_CITUS = ROOT / "tests/cluster/with_citus"
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 CORES = os.cpu_count()
-SLOTS = 2 * CORES  # tests often wait: for a server, a clock, a process that starts
+SLOTS = CORES + 1  # tests often wait: for a server, a clock, a process that starts
 UNKNOWN_S = 60.0  # a file that was never measured may be long
 FIRST_S = 1e6  # more than any pool has
 WORTH_S = 8.0  # left in a queue for another worker, which has a server to start
 LAST_LINES = 130  # of the output, for what failed
 LEAST_LINES, MOST_LINES = 8, 60  # of them for one job
 LINE_COLUMNS = 300
+MOST_AGAIN = 8  # failed tests: more of them are no accident
 WAIT_MS = "60000"  # a store may be silent for seconds while others use the processors
 ROOM_BYTES = 2 << 30  # for the data directories of tests, in memory
 
@@ -78,7 +85,15 @@ ONE_THREAD = (
 EXCLUSIVE = "tests/integration/test_overload.py"
 
 output = threading.Lock()
-failed = []  # names, and all that they said, in the order in which they failed
+failed = []  # in the order in which they failed
+
+
+class Failed:
+    """A job that failed: its name, all that it said, and the command that runs a few of its tests."""
+
+    def __init__(self, name, said, command, environment):
+        self.name, self.said, self.command, self.environment = name, said, command, environment
+        self.tests = failed_tests(said) if command else []
 
 
 def show(name, text, ok, wall, used):
@@ -89,38 +104,8 @@ def show(name, text, ok, wall, used):
         print(f"=== {'ok' if ok else 'FAILED'}: {name}", flush=True)
 
 
-def as_it_is(text, _ok):
-    return text
-
-
-def last_line(text, ok):
-    return text.rstrip().rpartition("\n")[2] if ok else text
-
-
-CTEST_RESULT = re.compile(r"\[  (?:PASSED|FAILED)  \]|^ *\d+/\d+ Test|tests passed")
-CTEST_FAILED = re.compile(r"^ *\d+/\d+ Test +#(\d+): (?!.* Passed )", re.M)
-
-
-def ctest_summary(text, ok):
-    """The closing lines of each program; all that the failed ones said."""
-    shown = [line for line in text.splitlines() if CTEST_RESULT.search(line)]
-    if not ok:
-        numbers = {f"{number}:" for number in CTEST_FAILED.findall(text)}
-        said = [line for line in text.splitlines() if line.partition(" ")[0] in numbers]
-        _, _, summary = text.partition("The following tests FAILED:")
-        shown += said + ["The following tests FAILED:" + summary if summary else text]
-    return "\n".join(shown)
-
-
-def ctest_verdict(text, ok):
-    """For a person, who wants to see what failed alone."""
-    if not ok:
-        return ctest_summary(text, ok)
-    return "\n".join(line for line in text.splitlines() if "% tests passed" in line)
-
-
-def run(name, command, environment=None, summary=as_it_is):
-    """Runs a command to its end and shows it; whether it succeeded."""
+def run(name, command, environment=None, summary=as_it_is, again=None):
+    """Runs a command to its end and shows it; whether it succeeded. `again`: what runs some of its tests."""
     log = BUILD / "logs" / (re.sub(r"\W+", "_", name) + ".log")
     began = time.monotonic()
     with log.open("wb") as file:
@@ -134,17 +119,31 @@ def run(name, command, environment=None, summary=as_it_is):
     said = log.read_text(errors="replace")
     show(name, summary(said, ok), ok, time.monotonic() - began, used)
     if not ok:
-        failed.append((name, said))
+        failed.append(Failed(name, said, again, environment))
     return ok
 
 
-def show_failures():
+def show_failures(failures, verdict):
     """The end of the output, which is all that some see of it."""
-    room = max(LEAST_LINES, min(MOST_LINES, LAST_LINES // len(failed)))
-    for name, said in failed:
-        lines = "\n".join(line[:LINE_COLUMNS] for line in what_failed(said, room))
-        print(f"\n=== FAILED: {name}\n{lines}")
-    print("\n" + "\n".join(f"=== FAILED: {name}" for name, _ in failed), flush=True)
+    room = max(LEAST_LINES, min(MOST_LINES, LAST_LINES // len(failures)))
+    for one in failures:
+        lines = "\n".join(line[:LINE_COLUMNS] for line in what_failed(one.said, room))
+        print(f"\n=== {verdict}: {one.name}\n{lines}")
+    print("\n" + "\n".join(f"=== {verdict}: {one.name}" for one in failures), flush=True)
+
+
+def run_again(watch):
+    """What failed while the machine was taken away says little: it is run once more, alone."""
+    lost = watch.lost()
+    first = list(failed)
+    if not lost or not first or not all(one.tests for one in first):
+        return
+    if sum(len(one.tests) for one in first) > MOST_AGAIN:
+        return
+    failed.clear()
+    show_failures(first, f"FAILED AT FIRST ({lost})")
+    for one in first:
+        run(f"once more, alone: {one.name}", [*one.command, *one.tests], one.environment)
 
 
 def build(preset, *targets):
@@ -161,9 +160,9 @@ def durations():
 class Job:
     """One command in one slot."""
 
-    def __init__(self, name, kind, command, environment=None, summary=as_it_is):
+    def __init__(self, name, kind, command, environment=None, summary=as_it_is, again=None):
         self.name, self.kind, self.command, self.environment = name, kind, command, environment
-        self.summary, self.started, self.took_s = summary, False, 0
+        self.summary, self.again, self.started, self.took_s = summary, again, False, 0
         self.expected_s = durations().get(kind, UNKNOWN_S)
 
     def urgency(self):
@@ -175,7 +174,7 @@ class Job:
 
     def work(self):
         began = time.monotonic()
-        run(self.name, self.command, self.environment, self.summary)
+        run(self.name, self.command, self.environment, self.summary, self.again)
         self.took_s = time.monotonic() - began
 
     def measured(self):
@@ -196,9 +195,10 @@ class Pool:
         self.queue.write_text("".join(f"{file}\n" for file in self.files))
         self.times.mkdir()
         self.prefix = [beside] if beside else []  # the databases of each worker
-        self.environment = {
+        self.environment = environment or {}
+        self.queued = {
             "MUSTER_TEST_QUEUE": str(self.queue), "MUSTER_TEST_TIMES": str(self.times),
-            "PYTHONPATH": str(ROOT / "scripts"), **(environment or {}),
+            "PYTHONPATH": str(ROOT / "scripts"),
         }  # fmt: skip
         self.running = self.begun = 0
 
@@ -220,8 +220,10 @@ class Pool:
         name = f"{self.name} ({self.begun})"
         # short: the path of a unix socket may have 107 characters
         folder = f"{self.environment.get('TMPDIR', os.environ['TMPDIR'])}/{self.kind}{self.begun}"
-        more = ["-p", "test_queue", "--durations=3", f"--basetemp={folder}", *self.options]
-        run(name, [*self.prefix, *PYTEST, *more, *self.files], self.environment)
+        more = ["-p", "test_queue", "--durations=3", *self.options]
+        command = [*self.prefix, *PYTEST, f"--basetemp={folder}"]
+        queued = ["env", *(f"{key}={value}" for key, value in self.queued.items())]
+        run(name, [*queued, *command, *more, *self.files], self.environment, again=command)
         self.running -= 1
 
     def times_of(self):
@@ -314,9 +316,9 @@ def all_work():
         ctest("threaded C tests under TSan", "c-tsan", "tsan",
               "-R", "^unit/(http|engine|api|features)", "-E", ONE_THREAD),
         Job("the portal in a browser: what pages do", "browser",
-            ["sh", "-c", f"{browser} {' '.join(pages)}"]),
+            ["sh", "-c", f"{browser} {' '.join(pages)}"], again=["node", "--test"]),
         Job("the portal in a browser: what holds for every page", "browser-every",
-            ["sh", "-c", f"{browser} {every_page}"]),
+            ["sh", "-c", f"{browser} {every_page}"], again=["node", "--test"]),
         Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
              on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands)),
         stored("black-box tests on PostgreSQL, of the release", "postgres", WITH_POSTGRES),
@@ -345,8 +347,9 @@ def start_tidy():
 
 def run_after(tidy):
     """What needs the others' end."""
-    run("overload of the release, with nothing else at work",
-        [WITH_POSTGRES, *PYTEST, EXCLUSIVE], on("release", "postgres", MUSTER_TEST_WAIT_MS=""))  # fmt: skip
+    alone = [WITH_POSTGRES, *PYTEST]
+    run("overload of the release, with nothing else at work", [*alone, EXCLUSIVE],
+        on("release", "postgres", MUSTER_TEST_WAIT_MS=""), again=alone)  # fmt: skip
     run("every answer is as docs/openapi.json says, every route was reached",
         [*PYTEST, "tests/contract/check_answers.py"])  # fmt: skip
     status = tidy.wait()
@@ -373,6 +376,8 @@ def keep_durations(work):
 
 
 def test(measure):
+    watch = Watch()
+    watch.start()
     for old in (BUILD / "answers", BUILD / "browser"):
         shutil.rmtree(old, ignore_errors=True)
     build_all()
@@ -385,6 +390,7 @@ def test(measure):
         if measure and not failed:
             keep_durations(work)
         run_after(tidy)
+        run_again(watch)
     finally:
         if tidy.poll() is None:
             tidy.kill()
@@ -460,7 +466,7 @@ def main():
         else:
             test(verb == "measure")
     if failed:
-        show_failures()
+        show_failures(failed, "FAILED")
         sys.exit(1)
     print(f"\n=== all stages ok, {time.monotonic() - began:.0f} s")
 

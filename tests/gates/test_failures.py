@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from failures import what_failed  # noqa: E402
+from failures import failed_tests, what_failed  # noqa: E402
 
 PYTEST = """
 import pytest
@@ -105,3 +105,18 @@ def test_what_failed_is_said_in_few_lines(tmp_path, said, shown, left_out):
     for part in left_out:
         assert not any(part in line for line in lines), (part, lines)
     assert len(what_failed(text, 8)) <= 8
+
+
+def test_what_failed_can_be_run_again(tmp_path):
+    named = failed_tests(by_pytest(tmp_path))
+    assert len(named) == 41
+    assert all("::test_that_is_wrong[" in name for name in named[:40])
+    assert named[40].endswith("test_planted.py::test_that_cannot_begin")
+    assert failed_tests(by_node(tmp_path)) == [str(tmp_path / "planted.test.mjs")]
+    assert failed_tests(CTEST) == failed_tests(NINJA) == failed_tests("nothing was said") == []
+
+
+def test_what_a_sanitizer_reports_is_not_run_again(tmp_path):
+    said = by_pytest(tmp_path)
+    assert failed_tests(said.replace("planted", "ThreadSanitizer: data race")) == []
+    assert failed_tests(said.replace("planted", "x.c:1:2: runtime error: shift")) == []

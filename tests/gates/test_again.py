@@ -1,0 +1,104 @@
+"""Tests that failed while the machine was taken away are run once more, alone; all others count at once."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import run_tests  # noqa: E402
+from machine import Watch  # noqa: E402
+
+RED = "=== short test summary info ===\nFAILED tests/test_{}.py::test_a[sqlite] - assert 503 == 200\n"
+TAKEN_AWAY, OURS = SimpleNamespace(lost=lambda: "others had 80%"), SimpleNamespace(lost=lambda: "")
+COMMAND = ["python3", "-m", "pytest"]
+
+
+class Machine:
+    """A clock that moves when somebody sleeps, and the counters of /proc/stat."""
+
+    def __init__(self):
+        self.now, self.ticks, self.stolen, self.late_s, self.share = 0.0, 0, 0, 0.0, 0.0
+
+    def sleep(self, seconds):
+        passed = seconds + self.late_s
+        self.now += passed
+        self.ticks += int(passed * 1000)
+        self.stolen += int(passed * 1000 * self.share)
+
+    def watch(self):
+        return Watch(lambda: (self.ticks, self.stolen), lambda: self.now, self.sleep)
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """The commands that were run, all of which succeed; what failed before is set in run_tests.failed."""
+    commands = []
+    monkeypatch.setattr(run_tests, "failed", [])
+    monkeypatch.setattr(run_tests, "run", lambda name, command, environment: commands.append(command))
+    return commands
+
+
+def fail(*, number=1, said=RED, command=COMMAND):
+    for n in range(number):
+        run_tests.failed.append(run_tests.Failed(f"job {n}", said.format(n), command, {}))
+
+
+def test_a_machine_of_our_own_took_nothing_away():
+    machine = Machine()
+    watch = machine.watch()
+    machine.late_s, machine.share = 0.5, 0.1
+    for _ in range(200):
+        watch.look()
+    assert watch.lost() == ""
+
+
+@pytest.mark.parametrize(("late_s", "share"), [(1.5, 0), (0, 0.5)])
+def test_a_machine_that_was_taken_away_is_told(late_s, share):
+    machine = Machine()
+    watch = machine.watch()
+    machine.late_s, machine.share = late_s, share
+    for _ in range(60):
+        watch.look()
+    machine.late_s = machine.share = 0
+    for _ in range(100):
+        watch.look()
+    assert watch.lost()
+
+
+def test_few_failures_on_a_machine_that_was_taken_away_run_again(ran, capsys):
+    fail(number=2)
+    run_tests.run_again(TAKEN_AWAY)
+    assert ran == [[*COMMAND, f"tests/test_{n}.py::test_a[sqlite]"] for n in range(2)]
+    assert run_tests.failed == []
+    shown = capsys.readouterr().out
+    assert "FAILED AT FIRST (others had 80%): job 1" in shown
+    assert "tests/test_1.py::test_a[sqlite] - assert 503 == 200" in shown
+
+
+@pytest.mark.parametrize(
+    ("machine", "failures"),
+    [
+        (OURS, {}),
+        (TAKEN_AWAY, {"number": run_tests.MOST_AGAIN + 1}),
+        (TAKEN_AWAY, {"said": "FAILED: base/str.c.o\n"}),
+        (TAKEN_AWAY, {"command": None}),
+    ],
+    ids=["a machine of our own", "many failures", "no tests", "not to be repeated"],
+)
+def test_all_others_count_at_once(ran, machine, failures):
+    fail(**failures)
+    before = list(run_tests.failed)
+    run_tests.run_again(machine)
+    assert ran == []
+    assert run_tests.failed == before
+
+
+def test_one_failure_that_is_not_to_be_repeated_ends_it_for_all(ran):
+    fail()
+    fail(command=None)
+    run_tests.run_again(TAKEN_AWAY)
+    assert ran == []
+    assert len(run_tests.failed) == 2
