@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import reports
 
 BATCH = 10  # events
-ANSWER_S = 30
+ANSWER_S = 120
 EVENT, BATCHES = "/api/v1/telemetry", "/api/v1/telemetry/batch"
 BUSINESS, LLM = "/api/v1/telemetry/business", "/api/v1/telemetry/llm"
 CHANNELS = (BATCHES, BUSINESS, LLM, EVENT)  # of the clients, in turn
@@ -34,6 +34,7 @@ class Sent:
     refused: int = None  # the status, when it was answered but not 202
     retry_after: str = None  # the header, when it was refused
     partial: bool = False  # the answer began and was cut off
+    reset: bool = False  # not all of it had been read when the connection ended
     statuses: list = field(default_factory=list)  # what the 202 said of each event
     path: str = EVENT
     body: dict = None  # of a report
@@ -42,11 +43,12 @@ class Sent:
 
 
 class Cut(Exception):
-    """The connection ended before the answer did; `got` are the bytes that came."""
+    """The connection ended before the answer did; `got` are the bytes that came. It was reset when
+    the server had not read all of the request."""
 
-    def __init__(self, got):
+    def __init__(self, got, reset):
         super().__init__()
-        self.got = got
+        self.got, self.reset = got, reset
 
 
 class Wire:
@@ -61,9 +63,9 @@ class Wire:
         try:
             chunk = self.socket.recv(65536)
         except ConnectionError:
-            chunk = b""
+            raise Cut(self.rest, reset=True) from None
         if not chunk:
-            raise Cut(self.rest)
+            raise Cut(self.rest, reset=False)
         self.rest += chunk
 
     def read_answer(self):
@@ -156,7 +158,7 @@ class Sender(threading.Thread):
             status, headers, body = wire.read_answer()
             sent.answered_at = time.monotonic()
         except Cut as cut:
-            sent.partial = bool(cut.got)
+            sent.partial, sent.reset = bool(cut.got), cut.reset
             return False
         except ConnectionError:
             return False

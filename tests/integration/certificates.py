@@ -17,7 +17,7 @@ KINDS = {"ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "rsa": ["rsa:2048"
 def openssl(*arguments, stdin=""):
     """What a command of openssl says, whatever its exit status."""
     done = subprocess.run(
-        ["openssl", *arguments], input=stdin, capture_output=True, text=True, timeout=60, check=False
+        ["openssl", *arguments], input=stdin, capture_output=True, text=True, timeout=120, check=False
     )
     return done.stdout + done.stderr
 

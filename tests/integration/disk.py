@@ -14,7 +14,7 @@ SIZE_MIB = 64
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 class RealDisk:

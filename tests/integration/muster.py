@@ -34,8 +34,10 @@ CHEAP_HASH = BINARY.with_name("muster_cheap_hash.so")
 REAL_HASH = {"LD_PRELOAD": str(TEST_CLOCK)}  # of a program that hashes as users' does
 ANSWERS = os.environ.get("MUSTER_TEST_ANSWERS", ROOT / "build/answers")  # empty: they are not kept
 # What a broken program is given before its test ends; one that works on a busy machine has more than
-# it needs. The service itself ends nine seconds after SIGTERM, whatever is left to do.
-START_S, STOP_S, ANSWER_S = 120, 30, 120
+# it needs. The service itself ends nine seconds after SIGTERM, whatever is left to do; in tests it takes
+# longer for that than they wait, so that a stop that hangs is seen.
+START_S, STOP_S, ANSWER_S = 120, 120, 120
+ALARM_TIMES = {"MUSTER_TEST_ALARM_TIMES": "20"}  # 180 s
 COMMAND_S = 300  # 20,000 prices are imported in one, on a busy machine
 NO_LIMIT = 1_000_000_000  # a rate that no test reaches
 
@@ -282,7 +284,8 @@ class Server:
             clean["MUSTER_DATABASE_POOL"] = f"{pool}/{self.database.rsplit('/', 1)[1]}"
         wait = os.environ.get("MUSTER_TEST_WAIT_MS")  # where many tests share the processors
         patient = {"MUSTER_QUEUE_MAX_WAIT_MS": wait} if wait else {}
-        return {**clean, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1", **patient, **self.environment}
+        common = {**clean, **ALARM_TIMES, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1"}
+        return {**common, **patient, **self.environment}
 
     def start(self):
         assert self.process is None, "it runs already"

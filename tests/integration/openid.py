@@ -14,7 +14,7 @@ from muster import ROOT
 
 START_S = 120
 INSTALL_S = 600
-ANSWER_S = 60
+ANSWER_S = 120
 STEPS_MAX = 12
 PUBLIC_URL = "http://muster.example"
 CALLBACK = f"{PUBLIC_URL}/oidc/callback"

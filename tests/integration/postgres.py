@@ -35,7 +35,7 @@ class Session:
             said = self.trouble()
             self.close()
             raise SqlError(said)
-        self.run("SET statement_timeout = '60s'")
+        self.run("SET statement_timeout = '120s'")
 
     def is_open(self):
         return libpq.PQstatus(self.connection) == CONNECTED

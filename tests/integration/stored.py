@@ -12,7 +12,7 @@ def stored(server, sql):
     if server.database:
         rows = f"WITH r AS MATERIALIZED ({sql}) SELECT row_to_json(r) FROM r"
         return [json.loads(row) for (row,) in run_sql(server.database, rows)]
-    connection = sqlite3.connect(f"file:{server.data}/muster.db?mode=ro", uri=True, timeout=30)
+    connection = sqlite3.connect(f"file:{server.data}/muster.db?mode=ro", uri=True, timeout=120)
     try:
         connection.row_factory = sqlite3.Row
         connection.create_function("uuid_text", 1, lambda b: b and str(uuid.UUID(bytes=b)))

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 
-ATTACH_S = 20
+ATTACH_S = 120
 
 
 def let_go(tracer, server, how):

@@ -25,7 +25,7 @@ def limits(server, token):
 def muster(*arguments, environment=None, cwd=None):
     """A command on no store of ours."""
     return subprocess.run(
-        [BINARY, *arguments], capture_output=True, text=True, timeout=60, check=False,
+        [BINARY, *arguments], capture_output=True, text=True, timeout=120, check=False,
         env={"PATH": "/usr/bin:/bin", "MUSTER_ALLOW_ROOT": "1", **(environment or {})}, cwd=cwd,
     )  # fmt: skip
 
@@ -167,7 +167,7 @@ def test_many_commands_at_once_all_succeed(server):
         for i in range(8)
     ]
     for process in running:
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=120)
         assert process.returncode == 0, stderr
     slugs = {t["slug"] for t in json.loads(server.cli("tenant", "list", "--json"))["tenants"]}
     assert slugs >= {f"crowd-{i}" for i in range(8)}

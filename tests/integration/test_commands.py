@@ -407,4 +407,4 @@ def test_a_run_is_followed_until_it_ends(tenant):
     report(tenant, RUN, "failed", "three")
     assert process.stdout.readline().endswith("three\n")
     assert process.stdout.read() == ""
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=120) == 0

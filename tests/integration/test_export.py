@@ -232,7 +232,7 @@ def open_export(tenant, kind="events", sign=None):
     """An export whose client reads nothing but the head."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)  # it waits the sooner
-    connection.settimeout(30)
+    connection.settimeout(120)
     connection.connect(tenant.server.address)
     path = tenant.path(f"export/{kind}?time_range=all")
     sign = sign or f"Authorization: Bearer {tenant.token}"

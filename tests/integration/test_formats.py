@@ -106,7 +106,7 @@ def test_a_mail_has_workspace_agent_link_error_and_next_step(sender, mails):
     assert admin.request("PUT", tenant.path("rules"), {"run_failed": True}).status == 200
     hook = Hook(tenant, "mailto:ops@example.com", "--types", "run.failed")
     report(tenant, "invoices", run_id=run, event="failed", error_type="Timeout", error_message="no answer")
-    mail = email.message_from_bytes(mails.mails.get(timeout=60).data, policy=email.policy.default)
+    mail = email.message_from_bytes(mails.mails.get(timeout=120).data, policy=email.policy.default)
     cli(tenant, "delete", hook.id)
     lines = mail.get_content().splitlines()
     assert mail["Subject"] == lines[0] and "invoices" in lines[0]

@@ -136,7 +136,7 @@ def test_health_says_to_its_token_what_it_says_to_all_while_all_is_well(scraped)
 def test_a_listener_of_its_own_answers_metrics_and_nothing_else(store, tmp_path):
     with running(store, tmp_path, arguments=["--metrics-listen", "127.0.0.1:0"]) as server:
         port = re.search(rb"metrics on 127.0.0.1:(\d+)", server.said)[1]
-        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=120)
         for method, path, status in (
             ("GET", "/metrics", 200),
             ("HEAD", "/metrics", 200),

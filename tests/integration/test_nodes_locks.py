@@ -184,7 +184,7 @@ def test_a_deadlock_is_tried_again_counted_and_logged(nodes):
 
     in_threads([report, cross])
     stranger.stdin.close()
-    stranger.wait(timeout=60)
+    stranger.wait(timeout=120)
     assert statuses == [202]
     assert retried(node) == before + 1
     assert "deadlock detected" in node.log()

@@ -17,7 +17,7 @@ from waiting import until
 
 WAYS, BEGIN, COMPLETE = "/api/v1/auth/oidc", "/api/v1/auth/oidc/begin", "/api/v1/auth/oidc/complete"
 SIGN_OUT, GROUPS = "/api/v1/auth/oidc/sign-out", "/api/v1/platform/oidc/groups"
-HOUR_S, DAY_S, MAIL_S, SLOW_S = 3601, 24 * 3600, 60, 120
+HOUR_S, DAY_S, MAIL_S, SLOW_S = 3601, 24 * 3600, 120, 120
 numbers = itertools.count(1)
 
 

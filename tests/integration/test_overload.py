@@ -31,7 +31,7 @@ RSS_MAX = (1024 if IS_SANITIZED else 192) << 20
 # A process of its own: the clients' threads would make it wait for its turn among them.
 HEALTH = """
 import http.client, sys, time
-connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=30)
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=120)
 while True:
     began = time.perf_counter()
     connection.request("GET", "/api/v1/health")
@@ -103,7 +103,7 @@ def flood(server, tenant):
     for one in floods:
         one.start()
     for one in floods:
-        one.join(60)
+        one.join(120)
         assert not one.is_alive()
     return [row for one in floods for row in one.sent]
 

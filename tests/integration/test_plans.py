@@ -90,7 +90,7 @@ class Session:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=120)
         self.process.stdout.close()
 
 

@@ -178,7 +178,7 @@ def at_once(n, act):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     return results
 
 

@@ -46,13 +46,13 @@ class Flood:
         for thread in self.threads:
             thread.start()
         for _ in self.threads:
-            assert self.busy.acquire(timeout=60)
+            assert self.busy.acquire(timeout=120)
         return self
 
     def __exit__(self, *_):
         self.over.set()
         for thread in self.threads:
-            thread.join(60)
+            thread.join(120)
 
 
 def registration(i):

@@ -320,7 +320,7 @@ def run_sql(server, sql):
     """On the store of a server that is stopped."""
     if server.database:
         subprocess.run(["psql", "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-c", sql,
-                        server.database], check=True, capture_output=True, timeout=60)  # fmt: skip
+                        server.database], check=True, capture_output=True, timeout=120)  # fmt: skip
         return
     with closing(sqlite3.connect(server.data / "muster.db")) as connection:
         connection.executescript(sql)

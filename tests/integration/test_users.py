@@ -268,7 +268,7 @@ def test_the_command_line_makes_lists_and_removes_users(server, tenant):
 def test_what_the_command_line_refuses_is_said_in_a_sentence(arguments, stdin, status, word, server):
     done = subprocess.run(
         [server.binary, "user", *arguments, *server.store_arguments], input=stdin, text=True,
-        capture_output=True, timeout=60, check=False, start_new_session=True,  # no terminal
+        capture_output=True, timeout=120, check=False, start_new_session=True,  # no terminal
     )  # fmt: skip
     assert done.returncode == status, done
     assert done.stderr.startswith("muster: ") and word in done.stderr

@@ -325,7 +325,7 @@ def find(planted, haystacks):
 def dump(server):
     if not server.database:
         return b""
-    done = subprocess.run(["pg_dump", server.database], capture_output=True, check=True, timeout=60)
+    done = subprocess.run(["pg_dump", server.database], capture_output=True, check=True, timeout=120)
     return done.stdout
 
 

@@ -42,7 +42,7 @@ def machine(tmp_path):
         script.parent.mkdir(exist_ok=True)
         script.write_text((ROOT / "scripts/bootstrap").read_text().replace("/etc/", f"{etc}/"))
         done = subprocess.run(["/bin/sh", script, verb], capture_output=True, text=True,
-                              env={**os.environ, "PATH": str(tools)}, timeout=60)  # fmt: skip
+                              env={**os.environ, "PATH": str(tools)}, timeout=120)  # fmt: skip
         return done, etc / "apt/sources.list.d/muster-trixie.sources"
 
     return run

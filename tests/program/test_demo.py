@@ -101,7 +101,7 @@ def assert_due_soon(ask):
 
 
 def get(address, path, **headers):
-    connection = http.client.HTTPConnection(address, timeout=60)
+    connection = http.client.HTTPConnection(address, timeout=120)
     connection.request("GET", path, headers=headers)
     reply = connection.getresponse()
     body = reply.read()

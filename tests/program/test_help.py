@@ -14,7 +14,7 @@ EVERYWHERE = {"--json", "--help", "--data", "--database", "--config", "--server"
 
 
 def muster(*arguments):
-    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60,
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=120,
                           check=False, env={"PATH": "/usr/bin:/bin"})  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def complete(folder, *words):
         f" COMP_CWORD={len(words)} && _muster && printf '%s\\n' \"${{COMPREPLY[@]}}\""
     )
     done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True,
-                          timeout=60, check=False, cwd=folder,
+                          timeout=120, check=False, cwd=folder,
                           env={"PATH": os.environ["PATH"]})  # fmt: skip
     assert (done.returncode, done.stderr) == (0, ""), done
     return set(done.stdout.split("\n")) - {""}

@@ -56,7 +56,7 @@ def paste(blocks, folder, address):
              "PATH": f"{folder}/bin:{clean['PATH']}"},
     )  # fmt: skip
     try:
-        status = shell.wait(60)
+        status = shell.wait(120)
     finally:
         os.killpg(shell.pid, signal.SIGKILL)  # the server in the background
     return status, (folder / "output").read_text()
