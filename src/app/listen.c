@@ -51,6 +51,18 @@ bool listen_is_all(const struct listen_address *at)
     return memcmp(address.bytes, zeros, sizeof(zeros)) == 0;
 }
 
+bool listen_collide(const struct listen_address *a, const struct listen_address *b)
+{
+    const struct address x = bytes_of(a), y = bytes_of(b);
+    const bool is_x_all = listen_is_all(a), is_y_all = listen_is_all(b);
+
+    if (a->port == 0 || a->port != b->port)
+        return false;
+    if (x.family == y.family)
+        return is_x_all || is_y_all || address_equal(&x, &y);
+    return x.family == ADDRESS_V6 ? is_x_all : is_y_all;
+}
+
 bool listen_is_local(const struct listen_address *at)
 {
     static const uint8_t v6_loopback[16] = { [15] = 1 };

@@ -28,5 +28,9 @@ struct str listen_url(const struct listen_address *at, bool secure, char room[LI
 /* Is it every address of the machine? */
 bool listen_is_all(const struct listen_address *at);
 
+/* Does a socket that listens on one keep the other from being bound? "[::]" takes IPv4 clients,
+ * too. */
+bool listen_collide(const struct listen_address *a, const struct listen_address *b);
+
 /* Does the URL lead to the machine it is opened on, wherever that is? */
 bool listen_is_local(const struct listen_address *at);

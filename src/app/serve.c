@@ -176,12 +176,20 @@ static int try_listening(struct server *s, struct error *err)
 
     if (token[0] != '\0' && strlen(token) < TOKEN_MIN)
         return err_set(err, ERR_INVALID, "metrics_token: use at least %d characters", TOKEN_MIN);
-    if (listen_read("listen", settings->listen, &s->listens_at, err) != 0 ||
-        http_server_try(s->listens_at.host, s->listens_at.port, err) != 0)
+    if (listen_read("listen", settings->listen, &s->listens_at, err) != 0)
         return -1;
     if (settings->metrics_listen[0] == '\0')
-        return 0;
+        return http_server_try(s->listens_at.host, s->listens_at.port, err);
     if (listen_read("metrics_listen", settings->metrics_listen, &s->metrics_at, err) != 0)
+        return -1;
+    /* Asked of the addresses: a trial ends before the next begins, so the system sees no conflict.
+     */
+    if (listen_collide(&s->listens_at, &s->metrics_at))
+        return err_set(err, ERR_INVALID,
+                       "metrics_listen: '%s' collides with listen, which is '%s': give another "
+                       "port",
+                       settings->metrics_listen, settings->listen);
+    if (http_server_try(s->listens_at.host, s->listens_at.port, err) != 0)
         return -1;
     return http_server_try(s->metrics_at.host, s->metrics_at.port, err);
 }

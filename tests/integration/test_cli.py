@@ -367,6 +367,14 @@ def test_a_port_in_use_by_another_program_is_refused_and_nothing_is_made(more, t
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("listen, metrics", [("127.0.0.1:9", "127.0.0.1:9"), ("localhost:9", ":9"), ("[::]:9", ":9")])
+def test_addresses_that_collide_are_refused_before_anything_is_made(listen, metrics, tmp_path):
+    given = ("--listen", listen, "--metrics-listen", metrics)
+    done = muster("serve", "--data", str(tmp_path / "data"), *given, cwd=tmp_path)
+    check_refused(done, 2, f"metrics_listen: '{metrics}' collides with listen, which is '{listen}'", "another port")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_data_directory_that_is_not_there_is_made_by_serve_alone(tmp_path):
     data = tmp_path / "data"
     done = muster("tenant", "list", "--data", str(data))
