@@ -67,9 +67,15 @@ def put_program(binary, root, names):
 
 
 def put_documents(folder):
-    """The README, the pages that it leads to, and what changed, where Debian expects it."""
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
-        put(page, folder / page.relative_to(ROOT))
+    """The README, what changed, where Debian expects it too, and docs/ with its pictures. What they
+    name of the sources stays as words: its links would lead nowhere."""
+    for file in [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.*")]:
+        put(file, folder / file.relative_to(ROOT))
+    for page in folder.rglob("*.md"):
+        text = re.sub(r"\[([^]]*)\]\((?![a-z]+:)([^)#\s]+)[^)]*\)",
+                      lambda link, page=page: link[0] if (page.parent / link[2]).exists() else link[1],
+                      page.read_text())  # fmt: skip
+        page.write_text(text)
     put(ROOT / "CHANGELOG.md", folder / "changelog")
     subprocess.run(["gzip", "-9n", str(folder / "changelog")], check=True)
 
