@@ -63,27 +63,48 @@ static int begin_pooled(struct postgres *pg, struct error *err)
     return pg->read_max_us == 0 ? 0 : set_timeout(pg, "SET LOCAL", err);
 }
 
-static int postgres_begin(struct db *db, struct error *err)
+static void postgres_rollback(struct db *db)
 {
     struct postgres *pg = postgres_of(db);
 
-    if (expect_state(pg, false, err) != 0)
-        return -1;
-    if (pg->mode == DB_WRITER)
-        return db_postgres_run(pg,
-                               db_postgres_expect_kept_plans(pg)
-                                   ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-                                     "SET LOCAL plan_cache_mode = force_generic_plan"
-                                   : "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-                               NULL, NULL, err) != 0
-                   ? -1
-                   : db_postgres_check_session(pg, err);
+    (void)db_postgres_settle(pg, NULL); /* whatever they say */
+    if (pg->conn != NULL && PQtransactionStatus(pg->conn) != PQTRANS_IDLE &&
+        db_postgres_run(pg, "ROLLBACK", NULL, NULL, NULL) != 0)
+        db_postgres_drop(pg);
+}
+
+static int begin_writer(struct postgres *pg, struct error *err)
+{
+    const char *sql = db_postgres_expect_kept_plans(pg)
+                          ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+                            "SET LOCAL plan_cache_mode = force_generic_plan"
+                          : "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+    return db_postgres_run(pg, sql, NULL, NULL, err) != 0 ? -1 : db_postgres_check_session(pg, err);
+}
+
+static int begin_reader(struct postgres *pg, struct error *err)
+{
     pg->transaction_us = clock_raw_us();
     if (pg->pooled)
         return begin_pooled(pg, err);
     /* The view is fixed by the first query, not by BEGIN. */
     return db_postgres_run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1", NULL,
                            NULL, err);
+}
+
+/* After a failure no transaction is open: BEGIN may have worked and what follows it not, in time.
+ */
+static int postgres_begin(struct db *db, struct error *err)
+{
+    struct postgres *pg = postgres_of(db);
+
+    if (expect_state(pg, false, err) != 0)
+        return -1;
+    if ((pg->mode == DB_WRITER ? begin_writer(pg, err) : begin_reader(pg, err)) == 0)
+        return 0;
+    postgres_rollback(db);
+    return -1;
 }
 
 static int postgres_commit(struct db *db, struct error *err)
@@ -108,16 +129,6 @@ static int postgres_commit(struct db *db, struct error *err)
         return err_set(err, ERR_UNAVAILABLE,
                        "PostgreSQL committed with a warning: whether it is durable is unknown");
     return 0;
-}
-
-static void postgres_rollback(struct db *db)
-{
-    struct postgres *pg = postgres_of(db);
-
-    (void)db_postgres_settle(pg, NULL); /* whatever they say */
-    if (pg->conn != NULL && PQtransactionStatus(pg->conn) != PQTRANS_IDLE &&
-        db_postgres_run(pg, "ROLLBACK", NULL, NULL, NULL) != 0)
-        db_postgres_drop(pg);
 }
 
 /* A statement by itself gets a transaction of its own where only that has settings. */
