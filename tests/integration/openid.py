@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from muster import ROOT
 
-START_S = 120
+START_S = 300
 INSTALL_S = 600
 ANSWER_S = 120
 STEPS_MAX = 12

@@ -50,12 +50,14 @@ def until_open(tenant, **query):
     return alert
 
 
-def until_closed(tenant, alert):
-    def closed():
-        (now,) = [a for a in alerts(tenant) if a["alert_id"] == alert["alert_id"]]
-        return now if now["state"] == "closed" else None
+def closed(tenant, alert):
+    """The alert, if it is closed."""
+    (now,) = [a for a in alerts(tenant) if a["alert_id"] == alert["alert_id"]]
+    return now if now["state"] == "closed" else None
 
-    return until(closed)
+
+def until_closed(tenant, alert):
+    return until(lambda: closed(tenant, alert))
 
 
 def stays(tenant, expected, *others):

@@ -14,11 +14,9 @@ from test_alerts import (
     messages,
     register,
     report,
-    until_closed,
-    until_open,
 )
 from test_checksums import alter
-from test_rules import MINUTE, REST, set_rules, spend
+from test_rules import MINUTE, REST, set_rules, spend, until_closed, until_open, until_so
 from waiting import always, until
 
 pytestmark = pytest.mark.administered
@@ -29,6 +27,7 @@ HARD = {"amount": "10.00", "per": "day", "hard": True}
 @pytest.fixture
 def world(own_server, clock):
     tenant = own_server.add_tenant("--max-agents", "50")
+    own_server.clock = clock
     clock.advance(REST)
     clock.advance((12 * HOUR - clock.now()) % DAY)
     for model in ("m", "other"):
@@ -43,7 +42,7 @@ def pull(tenant, name="worker", kind="model", **headers):
 
 
 def until_model(tenant, status, name="worker"):
-    return until(lambda: (answer := pull(tenant, name)).status == status and answer)
+    return until_so(tenant, lambda: (answer := pull(tenant, name)).status == status and answer)
 
 
 def exceed(tenant, clock, *budgets):

@@ -14,6 +14,7 @@ from test_alerts import (
     EPOCH,
     HOUR,
     alerts,
+    closed,
     listen,
     messages,
     now_text,
@@ -21,12 +22,10 @@ from test_alerts import (
     second_server,
     stays,
     time_to_tick,
-    until_closed,
-    until_open,
 )
 from test_checksums import damage
 from test_live import Live
-from waiting import always, until
+from waiting import always, until, until_judged
 
 pytestmark = pytest.mark.administered
 
@@ -42,9 +41,23 @@ REST = 601  # after a start or a step of the clock no KPI and no budget is judge
 @pytest.fixture
 def world(own_server, clock):
     tenant = own_server.add_tenant("--max-agents", "50")
+    own_server.clock = clock
     clock.advance(REST)
     yield tenant
     tenant.client.close()
+
+
+def until_so(tenant, is_so):
+    return until_judged(is_so, tenant.server.clock, tenant.server)
+
+
+def until_open(tenant, **query):
+    (alert,) = until_so(tenant, lambda: alerts(tenant, state="open", **query))
+    return alert
+
+
+def until_closed(tenant, alert):
+    return until_so(tenant, lambda: closed(tenant, alert))
 
 
 def set_rules(tenant, **rules):
@@ -390,11 +403,9 @@ def test_many_rules_that_are_crossed_at_once_open_an_alert_each(world, clock):
     set_rules(world, kpis=[kpi(key, below=10) for key in keys])
     business(world, clock, **dict.fromkeys(keys, 1))
 
-    def all_are_open():
-        clock.advance(MINUTE)
-        return {a["detail"]["key"] for a in alerts(world, limit=100)} == set(keys)
-
-    until(all_are_open)
+    clock.advance(MINUTE)
+    shown = lambda: {a["detail"]["key"] for a in alerts(world, limit=100)}  # noqa: E731
+    until_so(world, lambda: shown() == set(keys))
     assert len(alerts(world, limit=100)) == len(keys)
 
 
@@ -423,11 +434,11 @@ def test_nothing_is_expected_of_an_agent_that_is_switched_off(world, clock):
         business(world, clock, name, leads=1)
     set_rules(world, kpis=[kpi(agent_name=name, below=2) for name in ("on", "off")])
     clock.advance(MINUTE)
-    until(lambda: len(alerts(world, state="open")) == 2)
+    until_so(world, lambda: len(alerts(world, state="open")) == 2)
     world.server.cli("agent", "disable", "off", "--tenant", world.slug)
     clock.advance(MINUTE)
-    (closed,) = until(lambda: alerts(world, state="closed"))
-    assert (closed["agent_name"], closed["closed_by"]) == ("off", "recovered")
+    (over,) = until_so(world, lambda: alerts(world, state="closed"))
+    assert (over["agent_name"], over["closed_by"]) == ("off", "recovered")
     clock.advance(MINUTE)
     stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)])
 
@@ -469,7 +480,7 @@ def test_other_totals_have_bounds_too(world, clock):
             kpi("words", above=1), kpi("unheard", below=1), kpi("unheard", above=-1)]  # fmt: skip
     set_rules(world, kpis=kept + crossed)
     clock.advance(MINUTE)
-    until(lambda: len(alerts(world)) == len(crossed))
+    until_so(world, lambda: len(alerts(world)) == len(crossed))
     found = [{**a["detail"], "paused": False} for a in alerts(world)]
     assert all(one.pop("value") is not None for one in found)
     assert sorted(found, key=str) == sorted(crossed, key=str)
@@ -488,7 +499,7 @@ def test_a_budget_is_exceeded_once_in_its_period(world, clock):
     spend(world, clock, 99, model="unknown")  # has no price
     business(world, clock, control=1)
     clock.advance(MINUTE)
-    (control,) = until(lambda: alerts(world))  # all were looked at
+    (control,) = until_so(world, lambda: alerts(world))  # all were looked at
     assert control["type"] == "kpi.crossed"
     spend(world, clock, 0.25)
     clock.advance(MINUTE)
@@ -508,8 +519,8 @@ def test_a_budget_is_exceeded_once_in_its_period(world, clock):
     now = EPOCH + timedelta(seconds=clock.now())
     spend(world, clock, 1001)
     clock.advance(MINUTE)
-    both = until(lambda: len(found := alerts(world, state="open", type="budget.exceeded")) == 2
-                 and found)  # fmt: skip
+    exceeded = lambda: alerts(world, state="open", type="budget.exceeded")  # noqa: E731
+    both = until_so(world, lambda: len(found := exceeded()) == 2 and found)
     assert {a["detail"]["per"]: a["since_at"][:10] for a in both} == {
         "day": now.date().isoformat(), "month": now.date().replace(day=1).isoformat()
     }  # fmt: skip
@@ -534,8 +545,8 @@ def test_budgets_of_an_agent_and_of_a_model_count_only_these(world, clock):
     assert alert["agent_name"] == "worker"
     spend(world, clock, 2, model="other")
     clock.advance(MINUTE)
-    second = until(lambda: [a for a in alerts(world, state="open")
-                            if a["alert_id"] != alert["alert_id"]])  # fmt: skip
+    second = until_so(world, lambda: [a for a in alerts(world, state="open")
+                                      if a["alert_id"] != alert["alert_id"]])  # fmt: skip
     assert [a["detail"] for a in second] == [{**budgets[3], "cost": "4.00"}]
 
 
@@ -603,7 +614,7 @@ def test_two_servers_open_one_alert_of_a_rule(world, clock, own_server, tmp_path
             body = world.event(agent_name="worker", run_id=run, event="failed")
             assert each.post("/api/v1/telemetry", body).status == 202
         clock.advance(MINUTE)
-        until(lambda: len(alerts(world, limit=100)) == 42)
+        until_so(world, lambda: len(alerts(world, limit=100)) == 42)
         for _ in range(3):
             clock.advance(MINUTE)
             stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)], other)

@@ -5,6 +5,7 @@ import time
 # Those who wait leave the processor to those they wait for, and the more so the longer it takes.
 BREATH_S, LONGEST_BREATH_S, GROWTH = 0.01, 0.1, 1.3
 PATIENCE_S = 120  # ends a test that waits in vain: much longer than a busy machine takes
+ROUND_LOOKS = 20  # in which a round is done, unless the machine was away meanwhile
 LOOKS = 4  # one under way as the test's clock moved, a whole one, and time for what it asked for
 
 
@@ -18,6 +19,22 @@ def until(is_so, patience=PATIENCE_S):
         assert time.monotonic() < deadline, "it does not come"
         time.sleep(breath)
         breath = min(breath * GROWTH, LONGEST_BREATH_S)
+
+
+def until_judged(is_so, clock, server):
+    """Waits for it; what it is then. Rules are judged every minute of the clock; one that a busy machine
+    took too long for is judged again a minute later."""
+    enough = server.looks() + ROUND_LOOKS
+
+    def look():
+        nonlocal enough
+        got = is_so()
+        if not got and server.looks() >= enough:
+            clock.advance(61)
+            enough = server.looks() + ROUND_LOOKS
+        return got
+
+    return until(look)
 
 
 def always(is_so, *servers):
