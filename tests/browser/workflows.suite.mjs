@@ -81,6 +81,28 @@ describe("workflows", () => {
         await close(page);
     });
 
+    test("where links are left out, later runs are not taken for first steps", async () => {
+        const more = { workflow_run_id: "wide" };
+        for (const [layer, status] of [[0, "completed"], [10_000, "completed"]]) {
+            const runs = Array.from({ length: 75 }, () => ({ agent: "echo", id: randomUUID(), from: Date.now() - 600_000 }));
+            const events = runs.flatMap((run) => [
+                event(tenant, run, "started", layer, more),
+                event(tenant, run, status, layer + 1000, more),
+            ]);
+            await server.send(tenant, "/api/v1/telemetry/batch", { events });
+        }
+        const page = await open("/t/chains/workflows/wide");
+        await page.getByText("Only the first 5,000 links between runs are shown").waitFor();
+        await page.getByRole("link", { name: "150 runs", exact: true }).waitFor(); // all of them
+        const cells = await page.locator("tbody tr").allInnerTexts();
+        const saying = (words) => cells.filter((text) => text.includes(words)).length;
+        const [first, unknown] = [saying("first step"), saying("not looked at")];
+        assert.equal(first, 75);
+        assert.ok(unknown > 0 && unknown < 75, `${unknown} of the second layer`);
+        assert.equal(await page.locator(".workflow-graph .node").count(), 150 - unknown);
+        await close(page);
+    });
+
     test("the graph is read and used with the keyboard, on a telephone too", async () => {
         const page = await open("/t/chains/workflows/night%201");
         await page.setViewportSize({ width: 320, height: 700 });

@@ -48,6 +48,7 @@ def test_runs_stand_by_their_start(tenant):
     got = workflow(tenant)
     assert list(got) == [
         "workflow_run_id", "status", "started_at", "ended_at", "runs", "links", "truncated",
+        "links_truncated",
     ]  # fmt: skip
     assert (got["workflow_run_id"], got["status"], got["truncated"]) == ("w", "completed", False)
     assert (got["started_at"], got["ended_at"]) == (at(0), at(40))
@@ -224,8 +225,27 @@ def test_a_workflow_of_very_many_runs_is_cut(tenant):
     assert (len(got["runs"]), len(got["links"]), got["truncated"]) == (1000, 999, False)
     send(tenant, events[1000])
     got = workflow(tenant)
-    assert (len(got["runs"]), got["truncated"]) == (1000, True)
+    assert (len(got["runs"]), got["truncated"], got["links_truncated"]) == (1000, True, False)
     assert got["runs"][-1]["run_id"] == run_id(999)
+
+
+def test_very_many_links_are_cut_and_the_runs_are_not(tenant):
+    def layer(first, start):
+        """75 runs at a time: each follows all of the layer before."""
+        runs = [{"run_id": run_id(first + i), "workflow_run_id": "w"} for i in range(75)]
+        send(tenant, *[{**one, "timestamp": at(start)} for one in runs])
+        send(tenant, *[{**one, "timestamp": at(start + 1), "event": "completed"} for one in runs])
+
+    layer(0, 0)
+    assert workflow(tenant)["links_truncated"] is False
+    layer(100, 10)
+    got = workflow(tenant)
+    assert (got["truncated"], got["links_truncated"]) == (False, True)
+    assert (len(got["runs"]), len(got["links"])) == (150, 5000)
+    reached = {link["to"]["run_id"] for link in got["links"]}
+    order = [one["run_id"] for one in got["runs"]]
+    assert reached == set(order[75 : 75 + len(reached)])  # those of the latest runs are left out
+    assert 0 < len(reached) < 75
 
 
 def test_the_status_of_very_many_runs_is_that_of_the_newest_too(tenant):

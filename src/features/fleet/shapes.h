@@ -148,7 +148,8 @@ struct workflow {
     int64_t ended_at;  /* TIME_NULL */
     struct list runs;  /* of struct run_summary, by start */
     struct list links; /* of struct workflow_link */
-    bool truncated;
+    bool truncated;    /* it has more runs */
+    bool links_truncated;
 };
 
 struct workflows_query {

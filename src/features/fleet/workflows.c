@@ -111,7 +111,6 @@ static int load_workflow(const struct workflow_source *source, const struct tena
                          struct str workflow_run_id, struct workflow *ret, struct error *err)
 {
     struct workflow_runs found;
-    bool cut;
 
     if (store_workflow_runs(source->db, tenant->id, workflow_run_id, source->arena, &found, err) !=
         0)
@@ -123,10 +122,8 @@ static int load_workflow(const struct workflow_source *source, const struct tena
     summarize(&found.runs, source->arena, ret);
     if (found.more && cover_newest(source, ret, err) != 0)
         return -1;
-    if (workflow_link_runs(source, &found.runs, &ret->links, &cut, err) != 0)
-        return -1;
-    ret->truncated = found.more || cut;
-    return 0;
+    ret->truncated = found.more;
+    return workflow_link_runs(source, &found.runs, &ret->links, &ret->links_truncated, err);
 }
 
 int workflow_read(struct db *db, const struct tenant_entry *tenant, struct str workflow_run_id,

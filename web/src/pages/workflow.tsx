@@ -75,7 +75,13 @@ export default function Workflow({ slug, params }: PageProps) {
                 </>
             )}
             {data?.truncated && (
-                <p class="note">Only the first {count(data.runs.length)} runs, or the first links between them, are shown.</p>
+                <p class="note">Only the first {count(data.runs.length)} runs are shown.</p>
+            )}
+            {data?.links_truncated && (
+                <p class="note">
+                    Only the first {count(data.links.length)} links between runs are shown. What later
+                    runs follow, and whether they get their inputs, was not looked at.
+                </p>
             )}
         </>
     );

@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { duration } from "../../lib/format";
 import { runPage } from "../../lib/paths";
-import { layoutOf, type Placed } from "./workflow_layout";
+import { layoutOf, linkedRuns, type Placed } from "./workflow_layout";
 
 const [WIDTH, HEIGHT, GAP_X, GAP_Y, EDGE] = [200, 52, 16, 44, 2]; // pixels
 const NARROWEST = 108; // of a step; where fewer fit side by side, the graph scrolls
@@ -99,7 +99,7 @@ function useStepWidth(widest: number) {
 }
 
 export function WorkflowGraph({ slug, workflow }: { slug: string; workflow: Workflow }) {
-    const runs = workflow.runs.slice(0, SHOWN_MAX);
+    const runs = linkedRuns(workflow).slice(0, SHOWN_MAX);
     const { steps, byRun, layers } = layoutOf({ runs, links: workflow.links });
     const widest = Math.max(1, ...layers);
     const { holder, width } = useStepWidth(widest);

@@ -14,6 +14,14 @@ export interface Layout {
     layers: number[]; // the number of steps of each
 }
 
+/** The runs whose links are known. Where links were left out, those of the latest runs were: these are
+ * not first steps, though no link leads to them. */
+export function linkedRuns({ runs, links, links_truncated }: Workflow): Workflow["runs"] {
+    if (!links_truncated) return runs;
+    const reached = new Set(links.map((link) => link.to.run_id));
+    return runs.slice(0, Math.max(0, ...runs.map((run, i) => (reached.has(run.run_id) ? i : 0))) + 1);
+}
+
 /** Runs come by start, so those that a run follows are placed before it. In a layer each stands near
  * the middle of those that it follows, which keeps branches apart. */
 export function layoutOf({ runs, links }: Pick<Workflow, "runs" | "links">): Layout {

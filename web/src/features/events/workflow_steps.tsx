@@ -6,11 +6,13 @@ import { duration } from "../../lib/format";
 import { agentPage, runPage } from "../../lib/paths";
 import { Chip, Table, Time } from "../../ui";
 import { RunStatus } from "./run_status";
+import { linkedRuns } from "./workflow_layout";
 
 /** The declared outputs of the steps before compared with the declared inputs of this one. */
-function Contract({ links }: { links: WorkflowLink[] }) {
+function Contract({ links, known }: { links: WorkflowLink[]; known: boolean }) {
     const [first] = links;
-    if (first === undefined) return <span class="muted">first step</span>;
+    if (first === undefined)
+        return <span class="muted">{known ? "first step" : "not looked at"}</span>;
     if (first.compatible === null)
         return <span class="muted">no inputs or outputs declared</span>;
     return (
@@ -70,6 +72,7 @@ export function WorkflowSteps({ slug, workflow }: { slug: string; workflow: Work
         else links.set(link.to.run_id, [link]);
     }
     const linksOf = (run: Run) => links.get(run.run_id) ?? [];
+    const known = new Set(linkedRuns(workflow));
     return (
         <Table
             rows={workflow.runs}
@@ -107,7 +110,7 @@ export function WorkflowSteps({ slug, workflow }: { slug: string; workflow: Work
                     title: "Contract",
                     class: "grow",
                     label: "contract",
-                    cell: (run) => <Contract links={linksOf(run)} />,
+                    cell: (run) => <Contract links={linksOf(run)} known={known.has(run)} />,
                 },
                 { title: "Message", class: "words", cell: (run) => <Outcome run={run} /> },
             ]}
