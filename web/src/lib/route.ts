@@ -22,12 +22,16 @@ const scrollPositions = new Map<string, number>();
 let linkFollowed = false;
 history.scrollRestoration = "manual";
 
-const RESTORE_MAX_MS = 1_000; // until the page is as long as it was
+const RESTORE_FRAMES = 600; // until the page is as long as it was: ten seconds, or more of a busy machine
 
-function restoreScroll(to: number, hash: string, until: number) {
+let restoring = 0; // counts the restorations: a later one, and what a person does, ends those before
+for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"])
+    addEventListener(kind, () => restoring++, { capture: true, passive: true });
+
+function restoreScroll(to: number, turn: number, frames: number) {
     scrollTo(0, to);
-    if (scrollY < to && location.hash === hash && performance.now() < until)
-        requestAnimationFrame(() => restoreScroll(to, hash, until));
+    if (scrollY < to && turn === restoring && frames > 0)
+        requestAnimationFrame(() => restoreScroll(to, turn, frames - 1));
 }
 
 addEventListener("hashchange", (event) => {
@@ -35,8 +39,8 @@ addEventListener("hashchange", (event) => {
     const { hash } = location;
     scrollPositions.set(new URL(event.oldURL).hash, scrollY);
     route.set(read());
-    if (!linkFollowed)
-        restoreScroll(scrollPositions.get(hash) ?? 0, hash, performance.now() + RESTORE_MAX_MS);
+    restoring++;
+    if (!linkFollowed) restoreScroll(scrollPositions.get(hash) ?? 0, restoring, RESTORE_FRAMES);
     else if (route.get().path !== from) scrollTo(0, 0);
     linkFollowed = false;
 });

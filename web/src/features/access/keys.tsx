@@ -273,24 +273,24 @@ export function Keys({ slug, agent_name }: Owner) {
                         </>
                     ),
                 },
-                { title: "ID", class: "fit", cell: (key) => <Copyable text={key.key_id} /> },
+                { title: "ID", class: "even", cell: (key) => <Copyable text={key.key_id} /> },
                 {
                     title: "Created",
-                    class: "fit",
+                    class: "even",
                     label: "created",
                     by: (key) => Date.parse(key.created_at),
                     cell: (key) => <Time at={key.created_at} />,
                 },
                 {
                     title: "Last used",
-                    class: "fit",
+                    class: "even",
                     label: "used",
                     by: (key) => Date.parse(key.last_used_at ?? "") || 0,
                     cell: (key) => <Time at={key.last_used_at} />,
                 },
                 {
                     title: "Expires",
-                    class: "fit",
+                    class: "even",
                     label: "expires",
                     by: expiryOf,
                     cell: (key) => <Expiry apiKey={key} />,
