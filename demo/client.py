@@ -3,7 +3,11 @@
 import http.client
 import json
 import threading
+import time
 from urllib.parse import quote
+
+BUSY = (429, 503)  # nothing was stored: the same request is sent again after a while
+PATIENCE_S = 120  # ends a demo whose service never answers, or is always busy
 
 
 class Refused(Exception):
@@ -22,7 +26,9 @@ class Client:
 
     def _connection(self):
         if not hasattr(self.local, "connection"):
-            self.local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            self.local.connection = http.client.HTTPConnection(
+                "127.0.0.1", self.port, timeout=PATIENCE_S
+            )
         return self.local.connection
 
     def _exchange(self, method, path, body):
@@ -31,14 +37,24 @@ class Client:
         reply = connection.getresponse()
         return reply, reply.read()
 
-    def call(self, method, path, body=None):
-        """The answer to a request that is in order; a broken connection is opened once more."""
-        text = None if body is None else json.dumps(body)
+    def _try(self, method, path, text):
+        """A broken connection is opened once more."""
         try:
-            reply, data = self._exchange(method, path, text)
+            return self._exchange(method, path, text)
         except (http.client.HTTPException, ConnectionError):
             self._connection().close()
-            reply, data = self._exchange(method, path, text)
+            return self._exchange(method, path, text)
+
+    def call(self, method, path, body=None):
+        """The answer to a request that is in order, once the service is not too busy for it."""
+        text = None if body is None else json.dumps(body)
+        reply, data = self._try(method, path, text)
+        waited = 0
+        while reply.status in BUSY and waited < PATIENCE_S:
+            pause = max(1, int(reply.getheader("Retry-After") or 1))
+            time.sleep(pause)
+            waited += pause
+            reply, data = self._try(method, path, text)
         if reply.status >= 400:
             raise Refused(f"{method} {path}: {reply.status} {data.decode()}")
         self._take_cookie(reply)

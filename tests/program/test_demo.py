@@ -1,6 +1,8 @@
 """`make demo`: a fleet to look at, sent through the public API, gone after Ctrl-C."""
 
 import http.client
+import http.server
+import importlib
 import itertools
 import json
 import random
@@ -199,3 +201,36 @@ def assert_fleet(data):
     ).stdout  # fmt: skip
     assert listed.count('"agent_name"') == 12
     assert listed.count('"state":"disabled"') == 1
+
+
+def test_the_demo_asks_a_busy_service_again(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "demo"))
+    client = importlib.import_module("client")
+    answers = [(503, "3"), (429, None), (200, None), (400, None)]
+    bodies, pauses = [], []
+
+    class Busy(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            status, pause = answers.pop(0)
+            self.send_response(status)
+            if pause is not None:
+                self.send_header("Retry-After", pause)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_):
+            pass
+
+    service = http.server.HTTPServer(("127.0.0.1", 0), Busy)
+    threading.Thread(target=service.serve_forever, daemon=True).start()
+    monkeypatch.setattr(client.time, "sleep", pauses.append)
+    try:
+        demo = client.Client(service.server_port)
+        assert demo.post("/x", {"n": 1}) == {}
+        assert (bodies, pauses) == ([b'{"n": 1}'] * 3, [3, 1])
+        with pytest.raises(client.Refused, match="400"):
+            demo.post("/x", {})
+    finally:
+        service.shutdown()
+        service.server_close()
