@@ -270,6 +270,48 @@ describe("every page fits its window", () => {
         await close(page);
     });
 
+    test("no total is alone in its row, names are cut only without room, a label takes its part", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/cost`, {});
+        await page.locator(".totals div").nth(6).waitFor();
+        for (const width of [320, 600, 768, 1024, 1280]) {
+            await page.setViewportSize({ width, height: HEIGHT });
+            const rows = await page.locator(".totals").evaluate((box) => {
+                const inRows = new Map();
+                for (const { top, width } of [...box.children].map((one) => one.getBoundingClientRect()))
+                    inRows.set(top, (inRows.get(top) ?? 0) + width);
+                return [...inRows.values()].map((used) => used / box.clientWidth);
+            });
+            assert.ok(Math.min(...rows) > 0.4, `at ${width} the rows are filled ${rows}`);
+        }
+        await page.setViewportSize({ width: 1920, height: HEIGHT });
+        await page.goto(`${server.url}/#/t/${SLUG}/overview`);
+        const bars = page.locator(".overview .bars").first();
+        await bars.waitFor();
+        const { part, track } = await bars.evaluate((box) => {
+            const name = box.querySelector(".name");
+            const label = name.querySelector("a") ?? name;
+            const text = document.createRange();
+            label.textContent = "";
+            do {
+                label.textContent += "A"; // until it takes half of the room
+                text.selectNodeContents(label);
+            } while (text.getBoundingClientRect().width < box.clientWidth / 2);
+            const cut = name.scrollWidth - name.clientWidth;
+            return { part: cut, track: box.querySelector(".track").clientWidth / box.clientWidth };
+        });
+        assert.ok(part <= 0, `${part} pixels of a name are cut`);
+        assert.ok(track >= 0.24, `the bar has ${track} of the room`);
+        server.addTenant("plain"); // with a key
+        await page.goto(`${server.url}/#/t/plain/settings?tab=keys`);
+        await page.locator("main table tbody tr").first().waitFor();
+        const label = await page.locator("main table").evaluate((table) => {
+            const cell = [...table.querySelectorAll("th")].find((one) => one.textContent.includes("Label"));
+            return cell.clientWidth / table.clientWidth;
+        });
+        assert.ok(label < 0.35, `the label has ${label} of the table`);
+        await close(page);
+    });
+
     test("a dialog that opens in a table shows all of its text", async () => {
         const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/settings?tab=keys`, {});
         for (const width of [320, 820, 1280]) {

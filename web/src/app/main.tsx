@@ -6,6 +6,7 @@ import "../style/shell.css";
 import "../style/parts.css";
 import "../style/tables.css";
 import "../style/charts.css";
+import "../style/totals.css";
 import "../style/run.css";
 import "../style/spans.css";
 import "../style/workflow.css";
