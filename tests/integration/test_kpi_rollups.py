@@ -71,7 +71,8 @@ def test_a_report_that_moves_to_another_day_leaves_no_totals_behind(tenant):
     for day in range(days):
         report(tenant.client, run, T0 + day * DAY, {"k0": 1, "k1": day, "k2": "text"})
     totals = stored(tenant.server, "SELECT s.key, r.level, r.start FROM business_rollups r"
-                                   " JOIN business_series s ON s.series_no = r.series_no"
+                                   " JOIN business_series s ON s.tenant_id = r.tenant_id"
+                                   " AND s.series_no = r.series_no"
                                    f" WHERE r.{of_tenant(tenant)} ORDER BY key, level, start")  # fmt: skip
     last = T0 + (days - 1) * DAY
     expected = [("k0", level, start) for level in (0, 1) for start in (T0, last)]
