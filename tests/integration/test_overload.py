@@ -1,34 +1,44 @@
 """More than the server can store: 503 at once, what was accepted is kept, and it passes."""
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
 import uuid
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from conftest import running
 from muster import BINARY
+from waiting import until
 
 BATCHES = "/api/v1/telemetry/batch"
 EVENTS = 500  # in a batch
 CLIENTS = 24
 SECONDS = 4
+ENOUGH = 20  # answers of either kind, however long that takes
 BUSY = "The service is overloaded and stored nothing of this request; retry later"
 LIMITS = (
     "--queue-max-events", "2000", "--queue-max-wait-ms", "200", "--inflight-max-bytes", "16777216",
     "--log-level", "error",
 )  # fmt: skip
 IS_SANITIZED = b"__ubsan_" in BINARY.read_bytes() or b"__tsan_" in BINARY.read_bytes()
-SLOWER = 15 if IS_SANITIZED else 1  # two suites at once, and each call many times as long
-HEALTH_MS = 1000 * SLOWER  # p99; cores are shared: it must not wait behind the flood
-# A job that waits for long is told by health, and a sanitizer makes jobs wait for long.
-HEALTH_STATUSES = {200, 503} if IS_SANITIZED else {200}
-REFUSAL_MS = 1000 * SLOWER  # p95, seen by a client that shares the cores with all the others
+HEALTH_MS = 1000  # p99; cores are shared: it must not wait behind the flood
+REFUSAL_MS = 1000  # p95, seen by a client that shares the cores with all the others
+# With a sanitizer, or when others have the processors, each call takes many times as long, and jobs
+# wait for so long that health tells of it.
+SLOWER = 15
+OTHERS_MAX = 0.2  # of the processors, on a machine whose times mean something
+AWAY_MAX_MS = 250  # at a time
+TRIES = 3
 RSS_MAX = (1024 if IS_SANITIZED else 192) << 20
 
-# A process of its own: the clients' threads would make it wait for its turn among them.
+# A process of its own: the clients' threads would make it wait for its turn among them. How long its
+# pauses take tells for how long the machine did other things.
 HEALTH = """
 import http.client, sys, time
 connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=120)
@@ -37,13 +47,16 @@ while True:
     connection.request("GET", "/api/v1/health")
     answer = connection.getresponse()
     answer.read()
-    print(answer.status, (time.perf_counter() - began) * 1000, flush=True)
+    ended = time.perf_counter()
     time.sleep(0.005)
+    paused = time.perf_counter() - ended
+    print(answer.status, (ended - began) * 1000, paused * 1000, flush=True)
 """
 
 
 class Health:
-    """Asks for health over and over; stop() gives the statuses and the times in ms."""
+    """Asks for health over and over; stop() gives the statuses, the times in ms, and those of the
+    pauses between."""
 
     def __init__(self, server):
         self.process = subprocess.Popen(
@@ -56,16 +69,16 @@ class Health:
         self.process.terminate()
         rows = [line.split() for line in self.process.stdout.read().splitlines()]
         self.process.wait()
-        whole = [row for row in rows if len(row) == 2]
-        return {int(status) for status, _ in whole}, [float(ms) for _, ms in whole]
+        statuses, ms, pauses = zip(*(row for row in rows if len(row) == 3), strict=True)
+        return set(map(int, statuses)), list(map(float, ms)), list(map(float, pauses))
 
 
 class Flood(threading.Thread):
     """Sends batches of its own runs, one after the other, without a pause."""
 
-    def __init__(self, server, tenant, until):
+    def __init__(self, server, tenant, over):
         super().__init__(daemon=True)
-        self.client, self.tenant, self.until = server.client(tenant.token), tenant, until
+        self.client, self.tenant, self.over = server.client(tenant.token), tenant, over
         self.client.recorder = None
         self.sent = []  # (run_id, answer, ms)
 
@@ -79,7 +92,7 @@ class Flood(threading.Thread):
     def run(self):
         first = str(uuid.uuid4())
         text = self.batch(first)
-        while time.monotonic() < self.until:
+        while not self.over.is_set():
             run_id = str(uuid.uuid4())
             body = text.replace(first, run_id).encode()
             began = time.perf_counter()
@@ -99,13 +112,96 @@ def rss(server, field):
 
 def flood(server, tenant):
     """All clients for a while; what they sent."""
-    floods = [Flood(server, tenant, time.monotonic() + SECONDS) for _ in range(CLIENTS)]
+    over = threading.Event()
+    floods = [Flood(server, tenant, over) for _ in range(CLIENTS)]
+
+    def has_enough():
+        said = Counter(answer.status for one in floods for _, answer, _ in one.sent)
+        return min(said[202], said[503]) > ENOUGH
+
     for one in floods:
         one.start()
+    time.sleep(SECONDS)
+    try:
+        until(has_enough)
+    finally:
+        over.set()
     for one in floods:
         one.join(120)
         assert not one.is_alive()
     return [row for one in floods for row in one.sent]
+
+
+def database_ticks():
+    """What all processes of PostgreSQL have used, with those that have ended."""
+    used = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, _, rest = path.read_text().rpartition(") ")
+            if name.endswith("(postgres"):
+                used += sum(int(n) for n in rest.split()[11:15])
+    return used
+
+
+class Processors:
+    """What others, on this machine or beside it, have used since then."""
+
+    def __init__(self, server):
+        self.server = server
+        self.before = self.used()
+
+    def used(self):
+        """Seconds of all processors; those that were idle; ours."""
+        with open("/proc/stat") as file:
+            ticks = [int(n) for n in file.readline().split()[1:9]]
+        per_s = os.sysconf("SC_CLK_TCK")
+        ours = time.process_time() + self.server.processor_s()
+        if self.server.database:
+            ours += database_ticks() / per_s
+        return sum(ticks) / per_s, (ticks[3] + ticks[4]) / per_s, ours
+
+    def share_of_others(self):
+        total, idle, ours = (b - a for a, b in zip(self.before, self.used(), strict=True))
+        return max(0.0, (total - idle - ours) / total)
+
+
+class Measured:
+    """One flood: what was sent, and how long others waited meanwhile."""
+
+    def __init__(self, server, tenant):
+        health, processors = Health(server), Processors(server)
+        self.sent = flood(server, tenant)
+        self.others = processors.share_of_others()
+        self.statuses, self.ms, pauses = health.stop()
+        self.away = max(pauses)  # the machine, at most, at a time
+        self.refused = [row for row in self.sent if row[1].status == 503]
+        self.quick = percentile([row[2] for row in self.refused], 0.95)
+        self.waits = percentile(self.ms, 0.99)
+
+    def machine_is_ours(self):
+        return not IS_SANITIZED and self.others < OTHERS_MAX and self.away < AWAY_MAX_MS
+
+    def holds(self, slower=1):
+        statuses = {200} if slower == 1 else {200, 503}
+        return (self.statuses <= statuses and self.waits < HEALTH_MS * slower
+                and self.quick < REFUSAL_MS * slower)  # fmt: skip
+
+    def __str__(self):
+        return (
+            f"{len(self.sent) - len(self.refused)} batches accepted, {len(self.refused)} refused within"
+            f" {self.quick:.1f} ms (p95), health {self.waits:.1f} ms (p99 of {len(self.ms)}),"
+            f" {self.statuses}; others had {self.others:.0%}, and all for {self.away:.0f} ms at a time"
+        )
+
+
+def measure(server, tenant):
+    """Again while the machine is not ours and the times do not hold."""
+    tried = []
+    while not tried or (
+        len(tried) < TRIES and not tried[-1].holds() and not tried[-1].machine_is_ours()
+    ):
+        tried.append(Measured(server, tenant))
+    return tried
 
 
 def check_refusals(refused):
@@ -128,29 +224,18 @@ def event_count(tenant, run_id):
 
 def test_what_is_too_much_is_refused_at_once_and_the_rest_is_kept(small_queue, capsys):
     tenant = small_queue.add_tenant()
-    health = Health(small_queue)
-    sent = flood(small_queue, tenant)
-    statuses, ms = health.stop()
+    tried = measure(small_queue, tenant)
+    last, sent = tried[-1], [row for one in tried for row in one.sent]
     accepted = [row for row in sent if row[1].status == 202]
     refused = [row for row in sent if row[1].status == 503]
-    quick, waits = percentile([row[2] for row in refused], 0.95), percentile(ms, 0.99)
     peak = rss(small_queue, "VmHWM")
     with capsys.disabled():
-        print(
-            f"\noverload: {len(accepted)} batches accepted, {len(refused)} refused within"
-            f" {quick:.1f} ms (p95), health {waits:.1f} ms (p99 of {len(ms)}),"
-            f" {peak >> 20} MiB at most"
-        )
+        print(*(f"\noverload: {one}" for one in tried), f"; {peak >> 20} MiB at most")
     assert len(accepted) + len(refused) == len(sent), {row[1].status for row in sent}
-    assert len(accepted) > 20
-    assert len(refused) > 20, "that was no overload"
     check_refusals(refused)
-    assert statuses <= HEALTH_STATUSES and waits < HEALTH_MS, (statuses, waits)
-    assert quick < REFUSAL_MS
+    assert last.holds(1 if last.machine_is_ours() else SLOWER), str(last)
     assert peak < RSS_MAX
-    began = time.monotonic()
-    assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
-    assert time.monotonic() - began < 5 * SLOWER
+    until(lambda: tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202)
     small_queue.kill()
     small_queue.start()
     tenant.client = small_queue.client(tenant.token)
