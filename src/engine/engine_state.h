@@ -53,4 +53,4 @@ void engine_close_databases(struct engine *e);
 int engine_look_at_parts(struct engine *e, struct error *err) MUST_CHECK;
 
 /* The watcher's tick; `ctx` is the engine. */
-void engine_tick(void *ctx, struct watcher *watcher, bool healthy);
+void engine_tick(void *ctx, bool healthy);

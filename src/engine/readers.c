@@ -3,8 +3,8 @@
  * 1. There are as many threads as connections, and a thread holds one only while it runs a job: if
  *    none is free, an inline caller has one and will return it.
  * 2. A thread waits only while no queued job may run. A new job, a returned connection (which also
- *    frees the shares of its tenant and part) and the stop can change that: each wakes one thread,
- * or all, and a thread that takes a job wakes the next if more are queued.
+ *    frees its tenant's share) and the stop can change that: each wakes one thread, or all, and a
+ *    thread that takes a job wakes the next if more are queued.
  */
 #include "engine/readers.h"
 
@@ -22,7 +22,6 @@
 #include "engine/part_read.h"
 #include "engine/share.h"
 #include "engine/standby.h"
-#include "engine/writer.h"
 
 /* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
  * misses it is not short, or was preempted: under full ingest load 24 of 3,000 short reads missed a
@@ -42,7 +41,6 @@ struct connection {
     struct db *db;
     bool is_connected;           /* has been, once: a spare one is not from the start */
     const struct budget *tenant; /* for which it is used; NULL: free, or the service itself */
-    int64_t part;                /* of that tenant; 0: unknown, or free */
 };
 
 struct readers {
@@ -56,7 +54,7 @@ struct readers {
     struct readers *primary; /* takes what the standby cannot do */
     struct writer *writer;   /* knows which servers hang; NULL: there is one server */
 
-    struct lock lock;    /* also guards `next`, `tenant` and `part` of each connection */
+    struct lock lock;    /* also guards `next` and `tenant` of each connection */
     struct cond changed; /* see 2 above */
     struct reader_job *first GUARDED_BY(lock), **last GUARDED_BY(lock);
     size_t n_queued GUARDED_BY(lock);
@@ -90,8 +88,6 @@ int readers_submit(struct readers *r, struct reader_job *job, struct error *err)
 {
     int status = -1;
 
-    job->part =
-        r->writer == NULL || job->tenant_id == 0 ? 0 : writer_part_of(r->writer, job->tenant_id);
     lock_acquire(&r->lock);
     if (r->stopping) {
         err_set(err, ERR_BUSY, "the service is stopping");
@@ -137,26 +133,13 @@ static bool may_run(const struct readers *r, size_t running) REQUIRES(r->lock)
     return running == 0 || running < r->n_connections / 2 || r->stopping;
 }
 
-/* The same for the server of a distributed database that has the tenant: it may hang, and for some
- * seconds that is not known. A quarter is left to the tenants of other servers. */
-static bool may_run_on(const struct readers *r, int64_t part) REQUIRES(r->lock)
-{
-    const size_t left = r->n_connections / 4 > 0 ? r->n_connections / 4 : 1;
-    size_t running = 0;
-
-    for (size_t i = 0; part != 0 && i < r->n_connections; i++)
-        running += r->connections[i].part == part;
-    return running == 0 || running + left < r->n_connections || r->stopping;
-}
-
-static struct connection *pop(struct readers *r, const struct reader_job *job) REQUIRES(r->lock)
+static struct connection *pop(struct readers *r, const struct budget *tenant) REQUIRES(r->lock)
 {
     struct connection *c = r->free;
 
-    assert(c != NULL && c->tenant == NULL && c->part == 0);
+    assert(c != NULL && c->tenant == NULL);
     r->free = c->next;
-    c->tenant = share_of(job->budget);
-    c->part = job->part;
+    c->tenant = tenant;
     return c;
 }
 
@@ -164,7 +147,6 @@ static void push(struct readers *r, struct connection *c) REQUIRES(r->lock)
 {
     assert(c != r->free);
     c->tenant = NULL;
-    c->part = 0;
     c->next = r->free;
     r->free = c;
 }
@@ -179,7 +161,7 @@ static struct reader_job **find_next(struct readers *r) REQUIRES(r->lock)
     for (struct reader_job **at = &r->first; *at != NULL && fewest > 0; at = &(*at)->next) {
         size_t running = count_running(r, share_of((*at)->budget));
 
-        if (running >= fewest || !may_run(r, running) || !may_run_on(r, (*at)->part))
+        if (running >= fewest || !may_run(r, running))
             continue;
         fewest = running;
         next = at;
@@ -214,7 +196,7 @@ static struct reader_job *take_job(struct readers *r, struct connection **c)
         push(r, *c);
     while ((job = unqueue(r)) == NULL && !(r->stopping && r->first == NULL))
         cond_wait(&r->changed, &r->lock);
-    *c = job == NULL ? NULL : pop(r, job);
+    *c = job == NULL ? NULL : pop(r, share_of(job->budget));
     if (r->first != NULL) /* a job that a waiting thread had to skip may now be able to run */
         cond_signal(&r->changed);
     lock_release(&r->lock);
@@ -348,16 +330,16 @@ static void *reader_main(void *arg)
 }
 
 /* A connection for an inline read; NULL when a reader thread should run it. */
-static struct connection *lend_connection(struct readers *r, const struct reader_job *job)
+static struct connection *lend_connection(struct readers *r, const struct budget *tenant)
 {
     const int64_t now_us = clock_raw_us();
     struct connection *c = NULL;
 
     lock_acquire(&r->lock);
     if (!r->stopping && now_us >= r->lends_from_us && r->first == NULL && r->free != NULL &&
-        may_run(r, count_running(r, share_of(job->budget))) &&
+        may_run(r, count_running(r, tenant)) &&
         db_set_deadline(r->free->db, now_us + INLINE_DEADLINE_US)) {
-        c = pop(r, job);
+        c = pop(r, tenant);
         r->n_lent++;
     }
     lock_release(&r->lock);
@@ -402,7 +384,7 @@ static int run_timed(struct reader_job *job, struct db *db, bool *ret_blocked, s
 
 bool readers_run_inline(struct readers *r, struct reader_job *job)
 {
-    struct connection *c = lend_connection(r, job);
+    struct connection *c = lend_connection(r, share_of(job->budget));
     struct error err = { 0 };
     bool blocked;
     int status;

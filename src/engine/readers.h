@@ -20,7 +20,6 @@ struct writer;
 struct reader_job {
     struct reader_job *next; /* internal, as is the time it was submitted */
     int64_t queued_us;       /* raw clock */
-    int64_t part;            /* internal: of its tenant (parts.h) */
     struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
     int64_t tenant_id; /* whose rows alone it reads; 0: it is not known, or there are others */
     bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
@@ -44,9 +43,8 @@ void readers_use_standby(struct readers *r, struct standby *standby, struct read
 
 /* The database may be distributed, and `w` knows which of its servers hang: a read of a tenant on
  * one of them is refused with ERR_UNAVAILABLE. Every few seconds a single one finds out whether the
- * server is back. What a read finds out is told to `w`, which outlives `r`. Until one has found it
- * out, the tenants of a server may wait with three quarters of the connections. Before the first
- * job. */
+ * server is back. What a read finds out is told to `w`, which outlives `r`. Before the first job.
+ */
 void readers_heed_parts(struct readers *r, struct writer *w);
 
 /* Any thread. ERR_BUSY when the queue or the tenant's share of it is full, or the pool is stopping.

@@ -6,7 +6,6 @@
 #include "engine/engine_state.h"
 #include "engine/feature.h"
 #include "engine/parts.h"
-#include "engine/watcher.h"
 #include "engine/writer.h"
 
 /* How long a tick may wait for a distributed database of which a server hangs: the watcher has to
@@ -48,28 +47,26 @@ static void look_at_standby(struct engine *e)
 
 int engine_look_at_parts(struct engine *e, struct error *err)
 {
+    struct parts parts;
+    int r;
+
     if (!e->options.serves || !db_is_distributed(e->watch_db))
         return 0;
-    return writer_load_parts(e->writer, e->watch_db, err);
+    r = parts_load(e->watch_db, &parts, err);
+    if (r == 0)
+        writer_set_parts(e->writer, &parts);
+    parts_done(&parts);
+    return r;
 }
 
-/* What a feature asked was not answered in time. Does a server hang that has some tenants, while
- * that of this connection answers? Then reads over all tenants have to wait until it is back. Else
- * the feature waited for a lock. */
-static bool finds_hung(struct engine *e, struct watcher *watcher)
+/* A server that has some tenants hangs, but that of this connection answers: reads over all tenants
+ * have to wait until it is back. Says whether it is so. */
+static bool mend_connection(struct engine *e)
 {
-    enum part_state state;
-
-    if (!db_is_distributed(e->watch_db) || !db_is_silent(e->watch_db))
-        return false;
-    state = parts_probe(e->watch_db, 0);
-    if (state != PART_UNKNOWN)
-        watcher_note_answer(watcher);
-    if (state != PART_HUNG)
+    if (!db_is_distributed(e->watch_db) || !db_is_silent(e->watch_db) ||
+        db_ping(e->watch_db, NULL) != 0)
         return false;
     writer_note_hung(e->writer);
-    if (db_ping(e->watch_db, NULL) != 0) /* the probe lost it */
-        log_write(LOG_INFO, "database", "a server hangs, and the connection was lost");
     return true;
 }
 
@@ -88,7 +85,7 @@ static void tick_feature(struct engine *e, const struct feature *feature, const 
         db_set_patience(e->watch_db, 0);
 }
 
-void engine_tick(void *ctx, struct watcher *watcher, bool healthy)
+void engine_tick(void *ctx, bool healthy)
 {
     struct engine *e = ctx;
     const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
@@ -103,7 +100,7 @@ void engine_tick(void *ctx, struct watcher *watcher, bool healthy)
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
         tick_feature(e, e->options.features[f], &tick);
-        if (finds_hung(e, watcher)) /* those after it do without reads over all tenants */
+        if (mend_connection(e)) /* those after it do without reads over all tenants */
             tick = engine_now(e, false);
     }
 }

@@ -26,11 +26,6 @@ struct watcher {
     _Atomic int64_t answered_us; /* monotonic: when the database last answered */
 };
 
-void watcher_note_answer(struct watcher *w)
-{
-    atomic_store(&w->answered_us, clock_mono_us());
-}
-
 static void refresh_caches(struct watcher *w)
 {
     bool was_healthy = atomic_load(&w->healthy);
@@ -41,7 +36,7 @@ static void refresh_caches(struct watcher *w)
     assert(thread_may_be("muster-watcher"));
     atomic_store(&w->healthy, ok);
     if (ok)
-        watcher_note_answer(w);
+        atomic_store(&w->answered_us, clock_mono_us());
     if (was_healthy && !ok)
         log_write(LOG_ERROR, "database", "does not answer: %s", err.text);
     else if (!was_healthy && ok)
@@ -98,7 +93,7 @@ static void *watcher_main(void *arg)
         refresh_caches(w);
         if (end == WAIT_WOKEN)
             continue;
-        w->options.tick(w->options.ctx, w, atomic_load(&w->healthy));
+        w->options.tick(w->options.ctx, atomic_load(&w->healthy));
         at = next_tick();
     }
     return NULL;

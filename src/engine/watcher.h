@@ -14,8 +14,7 @@ struct watcher;
 struct watcher_options {
     struct db *db; /* borrowed; no other thread may use it until watcher_free() */
     int (*refresh)(void *ctx, struct db *db, struct error *err); /* the caches */
-    /* On the watcher's thread; must not block for long. */
-    void (*tick)(void *ctx, struct watcher *w, bool healthy);
+    void (*tick)(void *ctx, bool healthy); /* on the watcher's thread; must not block for long */
     void *ctx;
 };
 
@@ -23,13 +22,10 @@ struct watcher_options {
 int watcher_new(const struct watcher_options *options, struct watcher **ret,
                 struct error *err) MUST_CHECK;
 
+/* Did the database answer the last check? Any thread. */
 /* Refreshes at once, without waiting for the next tick. Any thread. */
 void watcher_wake(struct watcher *w);
 
-/* For a tick that takes long: the database has just answered. */
-void watcher_note_answer(struct watcher *w);
-
-/* Did the database answer the last check? Any thread. */
 bool watcher_is_healthy(const struct watcher *w);
 
 /* NULL is fine. */

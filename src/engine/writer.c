@@ -222,29 +222,22 @@ bool writer_is_healthy(const struct writer *w)
     return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
 }
 
-int writer_load_parts(struct writer *w, struct db *db, struct error *err)
+void writer_set_parts(struct writer *w, struct parts *parts)
 {
-    struct parts parts, before;
+    struct parts before;
 
-    if (parts_load(db, &parts, err) != 0) {
-        parts_done(&parts);
-        return -1;
-    }
     lock_acquire(&w->lock);
     before = w->parts;
-    w->parts = parts;
+    w->parts = *parts;
     lock_release(&w->lock);
-    atomic_store_explicit(&w->has_parts, parts.n > 0, memory_order_relaxed);
+    *parts = (struct parts){ 0 };
     parts_done(&before);
-    return 0;
 }
 
 int64_t writer_part_of(struct writer *w, int64_t tenant_id)
 {
     int64_t part;
 
-    if (!atomic_load_explicit(&w->has_parts, memory_order_relaxed))
-        return 0;
     lock_acquire(&w->lock);
     part = parts_of(&w->parts, tenant_id);
     lock_release(&w->lock);

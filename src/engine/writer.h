@@ -112,10 +112,10 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 
-/* Asks a distributed database which of its servers has whom. Any thread that may use `db`. */
-int writer_load_parts(struct writer *w, struct db *db, struct error *err) MUST_CHECK;
+/* Takes over what is known of a distributed database, and leaves *parts empty. Any thread. */
+void writer_set_parts(struct writer *w, struct parts *parts);
 
-/* The tenant's part; 0: unknown. Costs a load if there are none. Any thread. */
+/* The tenant's part; 0: unknown. Any thread. */
 int64_t writer_part_of(struct writer *w, int64_t tenant_id);
 
 /* Has a job or a read failed in the last seconds because its tenant's server of a distributed

@@ -36,8 +36,7 @@ struct writer {
     bool lingers GUARDED_BY(lock);
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
-    atomic_uint n_lost; /* threads without a connection */
-    atomic_bool has_parts;
+    atomic_uint n_lost;         /* threads without a connection */
     _Atomic int64_t hung_us;    /* raw clock: when a server of the database last hung; 0: never */
     _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
 };

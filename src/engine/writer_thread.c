@@ -242,19 +242,22 @@ static bool is_general(const struct writer_thread *t, const struct job_list *gro
  * jobs were queued. Says whether they had, for some of them. */
 static bool find_parts(struct writer_thread *t, struct job_list *group)
 {
+    struct parts parts;
     bool moved = false;
 
     if (group->first == NULL || group->first->part == 0)
         return false;
     db_set_patience(t->txn->db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
-    if (writer_load_parts(t->writer, t->txn->db, NULL) != 0)
-        return false;
-    for (struct writer_job *job = group->first; job != NULL; job = job->next) {
-        const int64_t part = writer_part_of(t->writer, job->tenant_id);
+    if (parts_load(t->txn->db, &parts, NULL) == 0) {
+        for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+            const int64_t part = parts_of(&parts, job->tenant_id);
 
-        moved = moved || part != job->part;
-        job->part = part;
+            moved = moved || part != job->part;
+            job->part = part;
+        }
+        writer_set_parts(t->writer, &parts);
     }
+    parts_done(&parts);
     return moved;
 }
 
@@ -273,12 +276,16 @@ static bool is_silence(const struct writer_thread *t, enum err_code code)
 static enum part_state find_part_state(struct writer_thread *t, int64_t tenant_id, int64_t *ret)
 {
     struct db *db = t->txn->db;
+    struct parts parts;
 
     db_set_patience(db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
     if (db_ping(db, NULL) != 0)
         return PART_UNKNOWN;
-    if (writer_load_parts(t->writer, db, NULL) == 0)
-        *ret = writer_part_of(t->writer, tenant_id);
+    if (parts_load(db, &parts, NULL) == 0) {
+        *ret = parts_of(&parts, tenant_id);
+        writer_set_parts(t->writer, &parts);
+    }
+    parts_done(&parts);
     return parts_probe(db, tenant_id);
 }
 

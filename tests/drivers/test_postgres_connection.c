@@ -1,17 +1,13 @@
 /* test_postgres_connection.c - connections that are lost, and servers that are refused. */
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "db/postgres/postgres.h"
 #include "suite.h"
 
@@ -110,46 +106,6 @@ TEST(a_server_that_does_not_answer_in_time_is_lost)
     CHECK(db_ping(db, NULL) == 0);
     CHECK(suite_int(db, &backend) > 0);
     db_close(db);
-}
-
-/* A port of this machine that takes connections and never says anything. */
-static int listen_silently(unsigned *ret_port)
-{
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    CHECK(fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0);
-    CHECK(listen(fd, 8) == 0 && getsockname(fd, (struct sockaddr *)&at, &len) == 0);
-    *ret_port = ntohs(at.sin_port);
-    return fd;
-}
-
-TEST(patience_ends_connecting_too_whatever_url_and_environment_say)
-{
-    static const char *const options[] = { "", "&connect_timeout=100", "&connect_timeout=0" };
-    unsigned port;
-    const int fd = listen_silently(&port);
-
-    CHECK(setenv("PGCONNECT_TIMEOUT", "100", 1) == 0);
-    for (size_t i = 0; i < COUNT_OF(options); i++) {
-        struct error err = { 0 };
-        struct db *db;
-        char url[128];
-        int64_t began_us;
-
-        (void)snprintf(url, sizeof(url), "postgresql://127.0.0.1:%u/x?sslmode=disable%s", port,
-                       options[i]);
-        CHECK(db_open(url, DB_SPARE, &db, NULL) == 0);
-        began_us = clock_raw_us();
-        db_set_patience(db, began_us + USEC_PER_SEC);
-        CHECK(db_ping(db, &err) != 0);
-        CHECK_INT(err.code, ERR_UNAVAILABLE);
-        CHECK(clock_raw_us() - began_us < (int64_t)50 * USEC_PER_SEC);
-        db_close(db);
-    }
-    CHECK(unsetenv("PGCONNECT_TIMEOUT") == 0);
-    CHECK(close(fd) == 0);
 }
 
 TEST(a_failed_transaction_cannot_be_committed_by_mistake)

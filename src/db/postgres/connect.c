@@ -2,11 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/digest.h"
 #include "db/postgres/postgres.h"
-
-#define CONNECT_S "2"
 
 /* libpq's error would quote the URL, so it is not passed on. */
 int db_postgres_check_url(const char *url, struct error *err)
@@ -206,35 +203,6 @@ static bool is_set(const char *name)
     return value != NULL && value[0] != '\0';
 }
 
-/* What the URL, or else the environment, says of how long to wait for a host, in seconds; else
- * short, so that a host that is away costs little before the next one is tried. */
-static long wanted_connect_s(const char *url)
-{
-    PQconninfoOption *options = PQconninfoParse(url, NULL);
-    const char *text = is_set("PGCONNECT_TIMEOUT") ? getenv("PGCONNECT_TIMEOUT") : CONNECT_S;
-    long s;
-
-    for (const PQconninfoOption *o = options; o != NULL && o->keyword != NULL; o++)
-        if (strcmp(o->keyword, "connect_timeout") == 0 && o->val != NULL)
-            text = o->val;
-    s = strtol(text, NULL, 10);
-    PQconninfoFree(options);
-    return s;
-}
-
-/* The same, but not beyond the connection's patience; empty: as it is wanted. libpq takes at least
- * two seconds, and whole ones. */
-static void bound_connect_s(const struct postgres *pg, char *ret, size_t size)
-{
-    const int64_t left_us = pg->until_us - clock_raw_us();
-    const int64_t left_s = left_us <= 0 ? 0 : (left_us + USEC_PER_SEC - 1) / USEC_PER_SEC;
-    const long wanted_s = pg->until_us == 0 ? 0 : wanted_connect_s(pg->url);
-
-    ret[0] = '\0';
-    if (pg->until_us != 0 && (wanted_s <= 0 || wanted_s > left_s))
-        (void)snprintf(ret, size, "%lld", (long long)(left_s < 2 ? 2 : left_s));
-}
-
 int db_postgres_connect(struct postgres *pg, struct error *err)
 {
     /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
@@ -242,18 +210,17 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
     const char *const server = pg->standby                  ? "standby"
                                : pg->mode == DB_MAINTENANCE ? "any"
                                                             : "read-write";
-    const char *const wanted_s = is_set("PGCONNECT_TIMEOUT") ? NULL : CONNECT_S;
-    char bound_s[24];
+    /* Short, so that a host that is away costs little before the next one is tried. */
+    const char *const patience = is_set("PGCONNECT_TIMEOUT") ? NULL : "2";
     /* What stands before dbname the URL may override; what stands after it, not. */
-    const char *const keys[] = { "fallback_application_name", "connect_timeout",
-                                 "tcp_user_timeout",          "keepalives_idle",
-                                 "keepalives_interval",       "dbname",
-                                 "target_session_attrs",      "client_encoding",
-                                 "connect_timeout",           NULL };
-    const char *const values[] = { "muster", wanted_s, "20000", "10",    "5",
-                                   pg->url,  server,   "UTF8",  bound_s, NULL };
+    const char *const keys[] = {
+        "fallback_application_name", "connect_timeout",     "tcp_user_timeout",
+        "keepalives_idle",           "keepalives_interval", "dbname",
+        "target_session_attrs",      "client_encoding",     NULL
+    };
+    const char *const values[] = { "muster", patience, "20000", "10", "5",
+                                   pg->url,  server,   "UTF8",  NULL };
 
-    bound_connect_s(pg, bound_s, sizeof(bound_s));
     db_postgres_drop(pg);
     pg->session++;
     pg->conn = PQconnectdbParams(keys, values, 1);

@@ -7,11 +7,9 @@
 #include "db/driver.h"
 #include "engine/part_read.h"
 #include "engine/parts.h"
-#include "engine/readers.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "test.h"
-#include "unit/patience.h"
 
 /* Their hashes are negative and positive (test_parts.c). */
 enum { ON_FIRST = 1, ON_SECOND = 2 };
@@ -166,7 +164,10 @@ static struct writer *start(struct txn *txn)
 
 static void look_at_parts(struct writer *w, struct db *db)
 {
-    CHECK(writer_load_parts(w, db, NULL) == 0);
+    struct parts parts;
+
+    CHECK(parts_load(db, &parts, NULL) == 0);
+    writer_set_parts(w, &parts);
 }
 
 /* One group of both, formed before the second tenant's rows moved, if they did. */
@@ -336,86 +337,5 @@ TEST(a_slow_read_of_a_server_that_answers_has_no_effect_on_others)
     fail_read(5, ERR_BUSY);
     CHECK_INT(reads.fake.asked, 1);
     CHECK(!writer_tenant_hangs(reads.w, ON_SECOND) && begin_read(ON_SECOND) == 0);
-    writer_free(reads.w);
-}
-
-enum { READERS = 4 };
-
-/* Runs until it is let go. */
-struct waiting_read {
-    struct reader_job job;
-    sem_t *begun, *let_go, *ended;
-};
-
-static int run_read(struct reader_job *job, struct db *db, struct error *err)
-{
-    struct waiting_read *read = CONTAINER_OF(job, struct waiting_read, job);
-
-    (void)db;
-    (void)err;
-    CHECK(sem_post(read->begun) == 0);
-    CHECK(wait_for(read->let_go));
-    return 0;
-}
-
-static void read_done(struct reader_job *job, const struct error *err)
-{
-    CHECK(err == NULL);
-    CHECK(sem_post(CONTAINER_OF(job, struct waiting_read, job)->ended) == 0);
-}
-
-/* Reads of one server's tenants, which begin, are let go and end together. */
-struct wave {
-    struct waiting_read reads[READERS];
-    sem_t begun, let_go, ended;
-};
-
-static void send_reads(struct readers *readers, struct wave *wave, size_t n, int64_t tenant_id)
-{
-    CHECK(sem_init(&wave->begun, 0, 0) == 0 && sem_init(&wave->let_go, 0, 0) == 0 &&
-          sem_init(&wave->ended, 0, 0) == 0);
-    for (size_t i = 0; i < n; i++) {
-        wave->reads[i] =
-            (struct waiting_read){ { .tenant_id = tenant_id, .run = run_read, .done = read_done },
-                                   &wave->begun,
-                                   &wave->let_go,
-                                   &wave->ended };
-        CHECK(readers_submit(readers, &wave->reads[i].job, NULL) == 0);
-    }
-}
-
-static void end_reads(struct wave *wave, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        CHECK(sem_post(&wave->let_go) == 0);
-    for (size_t i = 0; i < n; i++)
-        CHECK(wait_for(&wave->ended));
-    CHECK(sem_destroy(&wave->begun) == 0 && sem_destroy(&wave->let_go) == 0 &&
-          sem_destroy(&wave->ended) == 0);
-}
-
-TEST(tenants_of_one_server_leave_a_reader_to_those_of_others)
-{
-    struct fake fakes[READERS];
-    struct db *dbs[READERS];
-    struct wave second, first;
-    struct readers *readers;
-
-    set_up();
-    for (size_t i = 0; i < READERS; i++) {
-        fakes[i] = reads.fake;
-        dbs[i] = &fakes[i].base;
-    }
-    CHECK(readers_new(dbs, READERS, 99, &readers, NULL) == 0);
-    readers_heed_parts(readers, reads.w);
-    send_reads(readers, &second, READERS, ON_SECOND);
-    for (size_t i = 0; i < READERS - 1; i++)
-        CHECK(wait_for(&second.begun));
-    send_reads(readers, &first, 1, ON_FIRST);
-    CHECK(wait_for(&first.begun));
-    end_reads(&first, 1);
-    CHECK(sem_trywait(&second.begun) != 0); /* the last one waits still */
-    end_reads(&second, READERS);
-    readers_free(readers);
     writer_free(reads.w);
 }
