@@ -3,13 +3,15 @@
 // nothing, and no phrase is hard to follow. One walk looks at all of it; a screenshot of each is saved.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { Demo } from "./demo.mjs";
 import { Person, close, openBrowser, openPage, request, sessionOf, shot } from "./muster.mjs";
 import { isOf, placesOf, routedPaths, visit } from "./places.mjs";
+import { ROOT } from "./root.mjs";
 import { lostMarks, rememberMarks, walkWithTab } from "./stops.mjs";
 import { oddWords, textsOf } from "./words.mjs";
 
@@ -24,7 +26,10 @@ const ALIKE = [
     ".kpi:nth-child(n + 7)",
     "datalist",
 ].map((one) => [one]); // repeats of elements that are checked already
-const FRAME = [["aside"], [".skip"]]; // the same around every page
+/** The same around pages that have one frame; the entry of the page is marked in each. */
+const FRAME = [".skip", ".brand", "aside > .search", "aside nav a:not([aria-current])", "aside .foot"].map(
+    (one) => [one],
+);
 const WIDTH = 380;
 const STOPS_MAX = 40; // of the Tab key, on the fleet of 12
 const LATER_S = 800;
@@ -105,13 +110,36 @@ describe("every page, with the data of the demo", () => {
         assert.deepEqual({ light, dark }, { light: [], dark: [] }, `${name}: ${light} ${dark}`);
     }
 
+    /** Marks what is seen at this width and was not seen before; how much it is. */
+    const markAppeared = (page, exclude) =>
+        page.evaluate((exclude) => {
+            const left = exclude.flat().join();
+            const all = [...document.querySelectorAll("body *")].filter(
+                (one) => one.checkVisibility() && !window.seen.has(one) && !one.closest(left),
+            );
+            for (const one of all) one.setAttribute("data-appeared", "");
+            return all.length;
+        }, exclude);
+
+    /** No width changes a colour of a page ("the width changes no colour"): of the frame it may. */
+    async function findNarrow(page, { exclude } = {}) {
+        if (exclude === undefined) return findings(page, [...NARROW, ...COLOURS]);
+        const found = await findings(page, NARROW, { exclude });
+        if ((await markAppeared(page, exclude)) === 0) return found;
+        return [...found, ...(await findings(page, COLOURS, { include: [["[data-appeared]"]], exclude }))];
+    }
+
     async function checkWidth(page, name, part) {
+        await page.evaluate(() => {
+            const all = [...document.querySelectorAll("body *")];
+            window.seen = new WeakSet(all.filter((one) => one.checkVisibility()));
+        });
         await page.setViewportSize({ width: WIDTH, height: 800 });
         // charts and tables are resized a frame later
         const fits = (most) => document.documentElement.scrollWidth <= most;
         await page.waitForFunction(fits, WIDTH).catch(() => {});
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        const found = await findings(page, [...NARROW, ...COLOURS], part);
+        const found = await findNarrow(page, part);
         await shot(page, `${name}-narrow`);
         await page.setViewportSize({ width: 1280, height: 860 });
         assert.ok(wide <= WIDTH, `${name}: ${wide} pixels`);
@@ -153,6 +181,18 @@ describe("every page, with the data of the demo", () => {
         assert.deepEqual((await theWalk()).failed, []);
     });
 
+    test("the width changes no colour but in the frame", () => {
+        const folder = join(ROOT, "web/src/style");
+        const texts = readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), "utf8")]);
+        const byWidth = texts.flatMap(([file, text]) =>
+            [...text.matchAll(/^@media[^{]*width[^]*?^}/gm)].map(([rules]) => [file, rules]),
+        );
+        assert.ok(byWidth.length > 5, `${byWidth.length} rules by width`);
+        const COLOURED = /\b(color|background(-color)?|opacity|fill)\s*:/;
+        const coloured = byWidth.filter(([, rules]) => COLOURED.test(rules)).map(([file]) => file);
+        assert.deepEqual([...new Set(coloured)], ["shell.css"]);
+    });
+
     test("no page says what was hard to follow", async () => {
         const { odd, texts } = await theWalk();
         assert.ok(texts > 2_000, `${texts} texts`);
@@ -170,9 +210,19 @@ describe("every page, with the data of the demo", () => {
         return lost;
     }
 
-    /** All that is looked at in a page that is open. */
+    /** Frames differ in more than the entry of the page: for the platform, and the account. */
+    const frameOf = (page) =>
+        page.evaluate(() => {
+            const frame = document.querySelector("aside").cloneNode(true);
+            for (const one of frame.querySelectorAll("[aria-current]")) one.removeAttribute("aria-current");
+            return frame.outerHTML.replace(/\d+/g, "0");
+        });
+
+    /** All that is looked at in a page that is open; a frame that was looked at already only in part. */
     async function lookAt(page, { name }, found) {
-        const part = name === places[0].name ? {} : { exclude: [...ALIKE, ...FRAME] };
+        const frame = await frameOf(page);
+        const part = found.frames.has(frame) ? { exclude: [...ALIKE, ...FRAME] } : {};
+        found.frames.add(frame);
         const note = (error) => found.failed.push(error.message);
         await checkColours(page, name, part).catch(note);
         found.marks += await rememberMarks(page);
@@ -185,7 +235,7 @@ describe("every page, with the data of the demo", () => {
     }
 
     async function walk() {
-        const found = { failed: [], odd: [], texts: 0, lost: [], marks: 0, stops: [] };
+        const found = { failed: [], odd: [], texts: 0, lost: [], marks: 0, stops: [], frames: new Set() };
         const page = await open();
         for (const place of places) {
             try {
@@ -357,6 +407,13 @@ describe("every page, with the data of the demo", () => {
         await visit(page, demo, places[0]);
         await page.evaluate(() => document.querySelector("main").append(new Image()));
         assert.match((await findings(page)).join("\n"), /image-alt/);
+        await page.evaluate(() => {
+            document.querySelector("main img").remove();
+            const { style } = document.querySelector("aside [aria-current]"); // of any page
+            [style.color, style.background] = ["#999", "#888"];
+        });
+        const part = { exclude: [...ALIKE, ...FRAME] };
+        assert.match((await findings(page, COLOURS, part)).join("\n"), /color-contrast/);
         await page.context().close();
     });
 });
