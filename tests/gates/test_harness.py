@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "crash"))
 
 import muster  # noqa: E402
+import test_hostile as hostile  # noqa: E402
 
 LISTENS = "print('muster: listening on 127.0.0.1:1', flush=True)"
 
@@ -103,3 +105,20 @@ def test_answers_that_differ_in_what_is_made_up_are_recorded_once(record):
 def test_of_large_answers_few_are_recorded(record):
     assert record(*(bytes([65 + n]) * muster.LARGE for n in range(5))) == muster.LARGE_KEPT
     assert record(*(bytes([65 + n]) * (muster.LARGE - 1) for n in range(5))) == muster.LARGE_KEPT + 5
+
+
+def test_times_taken_while_the_machine_was_taken_away_do_not_count():
+    """A second in 50 of 1,000 requests, while which others had nine tenths of the processors; and in ten
+    others, in which the machine was ours."""
+    rows, stolen = [], 0
+    for n in range(1000):
+        away = 100 <= n < 150
+        rows.append(("event", 202, 1.0 if away or n >= 990 else 0.001, 0.05 * n, 10 * n, stolen))
+        stolen += 9 if away else 0
+    kept = hostile.ours(rows)
+    assert not any(0.05 * 100 <= row[3] < 0.05 * 150 for row in kept)
+    assert 900 < len(kept) < 950
+    assert hostile.p99(rows, "event") == 1.0
+    assert hostile.p99(rows[:990], "event") == 0.001
+    with pytest.raises(AssertionError, match="taken away"):
+        hostile.p99(rows[90:140], "event")
