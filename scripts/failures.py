@@ -2,7 +2,7 @@
 
 `what_failed(text, room)` knows pytest, Node.js (TAP), ctest with cmocka and sanitizers, and compilers;
 of anything else it gives the last lines. Each failed test is one block: a name, then why.
-`failed_tests(text)` is what to run again.
+`failed_tests(text)` is what to run again, `count_failed(text)` how many tests that are.
 """
 
 import re
@@ -12,6 +12,10 @@ NAME_AND_WHY = 3  # lines that each block has at least
 PYTEST_SECTION = re.compile(r"^=+ (.+?) =+$", re.M)
 PYTEST_TEST = re.compile(r"^_{2,} (.+?) _{2,}$", re.M)
 PYTEST_WHY = re.compile(r"^(E  |>  |\S+\.py:\d+: )|Sanitizer|runtime error:")
+
+SEEN_ONCE = re.compile(
+    r"Sanitizer|runtime error:|^E .*(?:by itself, before|was dead already)|^!+ .*Interrupted", re.M
+)
 
 TAP_FAILED = re.compile(r"^( *)not ok \d+ - (?!.*# (?:TODO|SKIP))(.*)$")
 TAP_PLACE = re.compile(r"^location: '(.+\.mjs):\d+:\d+'$")
@@ -43,7 +47,7 @@ def pytest_blocks(text):
 
 
 def pytest_names(text):
-    """The short summary, which has whole names; `-rP` adds nothing to it."""
+    """The short summary, which has whole names."""
     _, found, summary = text.partition("short test summary info")
     return re.findall(r"^(?:FAILED|ERROR) .*$", summary, re.M) if found else []
 
@@ -78,13 +82,17 @@ def ctest_blocks(text):
 
 
 def failed_tests(text):
-    """The failed tests of pytest by name, or the files of Node.js that have one. None of them if a
-    sanitizer reported anything: what it saw once is there."""
-    if "Sanitizer" in text or "runtime error:" in text:
+    """The failed tests of pytest by name, or the files of Node.js that have one. None if a sanitizer
+    reported anything or a program died: what was seen once is there."""
+    if SEEN_ONCE.search(text):
         return []
     names = [re.sub(r"^(?:FAILED|ERROR) | - .*$", "", line) for line in pytest_names(text)]
     places = [TAP_PLACE.match(line) for _, said in tap_failures(text) for line in said]
     return list(dict.fromkeys(names + [place.group(1) for place in places if place]))
+
+
+def count_failed(text):
+    return len(pytest_names(text)) + len(list(tap_failures(text)))
 
 
 def fitted(blocks, room):

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 TICK_S = 0.2
-LATE_S = 1.0  # by which a thread that only sleeps wakes too late: it is never so under our own load
+LATE_S = 1.0  # by which a thread that only sleeps wakes too late; not seen under our own load
 WINDOW_S = 10.0
 STOLEN = 0.2  # of all processors in a window
 STEAL = 7  # column of /proc/stat
@@ -20,33 +20,35 @@ def used():
 
 
 class Watch(threading.Thread):
-    """Looks from now on; `lost()` is what it saw, in words, or "" if the machine was ours alone."""
+    """Looks from now on, and remembers when the machine was taken away."""
 
     def __init__(self, counters=used, clock=time.monotonic, sleep=time.sleep):
         super().__init__(daemon=True)
         self.counters, self.clock, self.sleep = counters, clock, sleep
-        self.most_late, self.most_stolen = 0.0, 0.0
+        self.losses = []  # from when to when, and what was lost in words
         self.window = (clock(), *counters())
 
     def look(self):
         before = self.clock()
         self.sleep(TICK_S)
         now = self.clock()
-        self.most_late = max(self.most_late, now - before - TICK_S)
+        late = now - before - TICK_S
+        if late >= LATE_S:
+            self.losses.append((before, now, f"nothing ran for {late:.1f} s"))
         began, total, stolen = self.window
         if now - began >= WINDOW_S:
             total_now, stolen_now = self.counters()
-            self.most_stolen = max(self.most_stolen, (stolen_now - stolen) / max(1, total_now - total))
+            share = (stolen_now - stolen) / max(1, total_now - total)
+            if share >= STOLEN:
+                words = f"others had {share:.0%} of the processors for {now - began:.0f} s"
+                self.losses.append((began, now, words))
             self.window = (now, total_now, stolen_now)
 
     def run(self):
         while True:
             self.look()
 
-    def lost(self):
-        if self.most_late < LATE_S and self.most_stolen < STOLEN:
-            return ""
-        return (
-            f"others had up to {self.most_stolen:.0%} of the processors for {WINDOW_S:.0f} s, "
-            f"and nothing ran here for {self.most_late:.1f} s"
-        )
+    def lost(self, began, ended):
+        """What was lost first between two moments of the clock; "" if the machine was ours all the time."""
+        within = [words for first, last, words in self.losses if first < ended and last > began]
+        return within[0] if within else ""

@@ -14,9 +14,9 @@ Test files wait in one queue per kind, the longest first, and a few workers take
 worker shares one server among its files (scripts/test_queue.py). Ends with 1 when anything failed;
 what failed, and why, comes last and fits into the end of a log that is cut (scripts/failures.py).
 
-If the machine was taken away meanwhile (scripts/machine.py), a few black-box and browser tests that failed
-are run once more at the end, alone, and both results are shown. Reports of sanitizers, C tests and gates
-are never run again.
+If the machine was taken away while a job ran (scripts/machine.py), a few of its tests that failed are run
+once more, alone, and both results are shown: black-box tests of both stores and those in the browser.
+Reports of sanitizers, programs that died, C tests, crash tests and gates count at once.
 """
 
 import json
@@ -30,7 +30,7 @@ import threading
 import time
 from pathlib import Path
 
-from failures import failed_tests, what_failed
+from failures import count_failed, failed_tests, what_failed
 from machine import Watch
 from summaries import as_it_is, ctest_summary, ctest_verdict, last_line
 
@@ -89,11 +89,13 @@ failed = []  # in the order in which they failed
 
 
 class Failed:
-    """A job that failed: its name, all that it said, and the command that runs a few of its tests."""
+    """A job that failed: its name, all that it said, the command that runs some of its tests, and when
+    it ran."""
 
-    def __init__(self, name, said, command, environment):
-        self.name, self.said, self.command, self.environment = name, said, command, environment
-        self.tests = failed_tests(said) if command else []
+    def __init__(self, name, said, again, environment, times):
+        self.name, self.said, self.again, self.environment = name, said, again, environment
+        self.began, self.ended = times
+        self.tests = failed_tests(said) if again else []
 
 
 def show(name, text, ok, wall, used):
@@ -119,7 +121,7 @@ def run(name, command, environment=None, summary=as_it_is, again=None):
     said = log.read_text(errors="replace")
     show(name, summary(said, ok), ok, time.monotonic() - began, used)
     if not ok:
-        failed.append(Failed(name, said, again, environment))
+        failed.append(Failed(name, said, again, environment, (began, time.monotonic())))
     return ok
 
 
@@ -133,17 +135,18 @@ def show_failures(failures, verdict):
 
 
 def run_again(watch):
-    """What failed while the machine was taken away says little: it is run once more, alone."""
-    lost = watch.lost()
+    """What failed while the machine was taken away says little: it is run once more, alone. How many
+    tests that were."""
     first = list(failed)
-    if not lost or not first or not all(one.tests for one in first):
-        return
-    if sum(len(one.tests) for one in first) > MOST_AGAIN:
-        return
+    lost = [watch.lost(one.began, one.ended) for one in first]
+    tests = sum(count_failed(one.said) for one in first)
+    if not all(one.tests for one in first) or not all(lost) or tests > MOST_AGAIN:
+        return 0
     failed.clear()
-    show_failures(first, f"FAILED AT FIRST ({lost})")
-    for one in first:
-        run(f"once more, alone: {one.name}", [*one.command, *one.tests], one.environment)
+    for one, words in zip(first, lost):
+        show_failures([one], f"FAILED AT FIRST ({words})")
+        run(f"once more, alone: {one.name}", [*one.again, *one.tests], one.environment)
+    return tests
 
 
 def build(preset, *targets):
@@ -187,8 +190,8 @@ class Job:
 class Pool:
     """Test files of one kind, and the pytest processes that take them from a queue."""
 
-    def __init__(self, name, kind, files, environment=None, options=(), beside=None):
-        self.name, self.kind, self.options = name, kind, options
+    def __init__(self, name, kind, files, environment=None, options=(), beside=None, again=False):
+        self.name, self.kind, self.options, self.again = name, kind, options, again
         self.known = durations().get(kind, {})
         self.files = sorted(files, key=lambda file: (-self.seconds(file), file))
         self.queue, self.times = BUILD / "queue" / kind, BUILD / "queue" / f"{kind}.times"
@@ -223,7 +226,8 @@ class Pool:
         more = ["-p", "test_queue", "--durations=3", *self.options]
         command = [*self.prefix, *PYTEST, f"--basetemp={folder}"]
         queued = ["env", *(f"{key}={value}" for key, value in self.queued.items())]
-        run(name, [*queued, *command, *more, *self.files], self.environment, again=command)
+        run(name, [*queued, *command, *more, *self.files], self.environment,
+            again=command if self.again else None)
         self.running -= 1
 
     def times_of(self):
@@ -296,7 +300,8 @@ def stored(name, kind, beside):
     """The black-box tests in which the store has a part, on databases of PostgreSQL."""
     left_out = {EXCLUSIVE, *files_in("tests/integration", ANY_STORE)}
     files = [file for file in files_in("tests/integration") if file not in left_out]
-    return Pool(name, kind, files, on("release", "postgres", MUSTER_TEST_STORED="1"), beside=beside)
+    environment = on("release", "postgres", MUSTER_TEST_STORED="1")
+    return Pool(name, kind, files, environment, beside=beside, again=True)
 
 
 def all_work():
@@ -320,13 +325,13 @@ def all_work():
         Job("the portal in a browser: what holds for every page", "browser-every",
             ["sh", "-c", f"{browser} {every_page}"], again=["node", "--test"]),
         Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
-             on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands)),
+             on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands), again=True),
         stored("black-box tests on PostgreSQL, of the release", "postgres", WITH_POSTGRES),
         Pool("black-box tests on SQLite, under TSan", "tsan", threaded,
              on("tsan", "sqlite", MUSTER_TEST_COMMANDS=commands, MUSTER_TEST_ANSWERS="",
-                MUSTER_TEST_THREADS="1")),
+                MUSTER_TEST_THREADS="1"), again=True),
         Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
-             {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rP"], beside=WITH_POSTGRES),
+             {"TMPDIR": os.environ["MUSTER_TEST_DISK"]}, options=["-rPfE"], beside=WITH_POSTGRES),
         Pool("the Python library for agents", "sdk", files_in("sdk/python/tests"),
              on("release", "sqlite")),
         Job("the packages for agents, the guide and the Node.js library", "sdk-packages",
@@ -345,15 +350,12 @@ def start_tidy():
     )  # fmt: skip
 
 
-def run_after(tidy):
+def run_alone():
     """What needs the others' end."""
-    alone = [WITH_POSTGRES, *PYTEST]
-    run("overload of the release, with nothing else at work", [*alone, EXCLUSIVE],
-        on("release", "postgres", MUSTER_TEST_WAIT_MS=""), again=alone)  # fmt: skip
+    run("overload of the release, with nothing else at work", [WITH_POSTGRES, *PYTEST, EXCLUSIVE],
+        on("release", "postgres", MUSTER_TEST_WAIT_MS=""))  # fmt: skip
     run("every answer is as docs/openapi.json says, every route was reached",
         [*PYTEST, "tests/contract/check_answers.py"])  # fmt: skip
-    status = tidy.wait()
-    run("clang-tidy", ["sh", "-c", f"cat build/tidy.log; exit {status}"])
 
 
 def build_all():
@@ -376,24 +378,28 @@ def keep_durations(work):
 
 
 def test(measure):
+    """All of it; how many tests were run again."""
     watch = Watch()
     watch.start()
     for old in (BUILD / "answers", BUILD / "browser"):
         shutil.rmtree(old, ignore_errors=True)
     build_all()
     if failed:
-        return
+        return 0
     tidy = start_tidy()
     try:
         work = all_work()
         run_all(work)
         if measure and not failed:
             keep_durations(work)
-        run_after(tidy)
-        run_again(watch)
+        status = tidy.wait()
+        again = run_again(watch)
+        run("clang-tidy", ["sh", "-c", f"cat build/tidy.log; exit {status}"])
+        run_alone()
     finally:
         if tidy.poll() is None:
             tidy.kill()
+    return again
 
 
 def run_citus():
@@ -442,7 +448,7 @@ def main():
     verb = sys.argv[1] if len(sys.argv) > 1 else "all"
     if verb not in ("all", "check", "citus", "measure", "run") or (verb != "run" and len(sys.argv) > 2):
         sys.exit(__doc__)
-    began = time.monotonic()
+    began, again = time.monotonic(), 0
     for folder in ("logs", "queue"):
         shutil.rmtree(BUILD / folder, ignore_errors=True)
         (BUILD / folder).mkdir(parents=True)
@@ -464,11 +470,12 @@ def main():
         elif verb == "run":
             run_kinds(sys.argv[2:])
         else:
-            test(verb == "measure")
+            again = test(verb == "measure")
     if failed:
         show_failures(failed, "FAILED")
         sys.exit(1)
-    print(f"\n=== all stages ok, {time.monotonic() - began:.0f} s")
+    only = f", {again} tests only when they were run again" if again else ""
+    print(f"\n=== all stages ok{only}, {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ import run_tests  # noqa: E402
 from machine import Watch  # noqa: E402
 
 RED = "=== short test summary info ===\nFAILED tests/test_{}.py::test_a[sqlite] - assert 503 == 200\n"
-TAKEN_AWAY, OURS = SimpleNamespace(lost=lambda: "others had 80%"), SimpleNamespace(lost=lambda: "")
+TAKEN_AWAY = SimpleNamespace(lost=lambda began, ended: "others had 80%" if ended > 100 else "")
+OURS = SimpleNamespace(lost=lambda began, ended: "")
 COMMAND = ["python3", "-m", "pytest"]
 
 
@@ -41,9 +42,9 @@ def ran(monkeypatch):
     return commands
 
 
-def fail(*, number=1, said=RED, command=COMMAND):
+def fail(*, number=1, said=RED, command=COMMAND, times=(50, 150)):
     for n in range(number):
-        run_tests.failed.append(run_tests.Failed(f"job {n}", said.format(n), command, {}))
+        run_tests.failed.append(run_tests.Failed(f"job {n}", said.format(n), command, {}, times))
 
 
 def test_a_machine_of_our_own_took_nothing_away():
@@ -52,7 +53,7 @@ def test_a_machine_of_our_own_took_nothing_away():
     machine.late_s, machine.share = 0.5, 0.1
     for _ in range(200):
         watch.look()
-    assert watch.lost() == ""
+    assert watch.lost(0, machine.now) == ""
 
 
 @pytest.mark.parametrize(("late_s", "share"), [(1.5, 0), (0, 0.5)])
@@ -65,12 +66,14 @@ def test_a_machine_that_was_taken_away_is_told(late_s, share):
     machine.late_s = machine.share = 0
     for _ in range(100):
         watch.look()
-    assert watch.lost()
+    assert watch.lost(0, machine.now)
+    assert watch.lost(0, 5)
+    assert watch.lost(machine.now - 5, machine.now) == "", "it was ours again"
 
 
 def test_few_failures_on_a_machine_that_was_taken_away_run_again(ran, capsys):
     fail(number=2)
-    run_tests.run_again(TAKEN_AWAY)
+    assert run_tests.run_again(TAKEN_AWAY) == 2
     assert ran == [[*COMMAND, f"tests/test_{n}.py::test_a[sqlite]"] for n in range(2)]
     assert run_tests.failed == []
     shown = capsys.readouterr().out
@@ -82,16 +85,17 @@ def test_few_failures_on_a_machine_that_was_taken_away_run_again(ran, capsys):
     ("machine", "failures"),
     [
         (OURS, {}),
+        (TAKEN_AWAY, {"times": (0, 90)}),
         (TAKEN_AWAY, {"number": run_tests.MOST_AGAIN + 1}),
         (TAKEN_AWAY, {"said": "FAILED: base/str.c.o\n"}),
         (TAKEN_AWAY, {"command": None}),
     ],
-    ids=["a machine of our own", "many failures", "no tests", "not to be repeated"],
+    ids=["a machine of our own", "ours then", "many failures", "no tests", "not to be repeated"],
 )
 def test_all_others_count_at_once(ran, machine, failures):
     fail(**failures)
     before = list(run_tests.failed)
-    run_tests.run_again(machine)
+    assert run_tests.run_again(machine) == 0
     assert ran == []
     assert run_tests.failed == before
 

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from failures import failed_tests, what_failed  # noqa: E402
+from failures import count_failed, failed_tests, what_failed  # noqa: E402
 
 PYTEST = """
 import pytest
@@ -113,10 +113,19 @@ def test_what_failed_can_be_run_again(tmp_path):
     assert all("::test_that_is_wrong[" in name for name in named[:40])
     assert named[40].endswith("test_planted.py::test_that_cannot_begin")
     assert failed_tests(by_node(tmp_path)) == [str(tmp_path / "planted.test.mjs")]
+    assert count_failed(by_pytest(tmp_path)) == 41
+    assert count_failed(by_node(tmp_path)) == 2
     assert failed_tests(CTEST) == failed_tests(NINJA) == failed_tests("nothing was said") == []
 
 
-def test_what_a_sanitizer_reports_is_not_run_again(tmp_path):
-    said = by_pytest(tmp_path)
-    assert failed_tests(said.replace("planted", "ThreadSanitizer: data race")) == []
-    assert failed_tests(said.replace("planted", "x.c:1:2: runtime error: shift")) == []
+SEEN_ONCE = (
+    "ThreadSanitizer: data race",
+    "x.c:1:2: runtime error: shift",
+    "ended by itself, before it was told to",
+    "was dead already, exit status -11",
+)
+
+
+@pytest.mark.parametrize("said", SEEN_ONCE)
+def test_what_is_there_if_seen_once_is_not_run_again(tmp_path, said):
+    assert failed_tests(by_pytest(tmp_path).replace("planted", said)) == []
