@@ -50,13 +50,16 @@ enum { UNSENT_MAX = 128 * 1024 };
 /* -1 with errno set on failure. */
 static int bound_socket(const union sock_address *address, socklen_t len, bool shared)
 {
-    int on = 1, unsent_max = UNSENT_MAX, saved;
+    int on = 1, off = 0, unsent_max = UNSENT_MAX, saved;
+    bool v6 = address->any.sa_family == AF_INET6;
     int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
-    /* The options of TCP are inherited by what is accepted, which saves calls. */
+    /* The options of TCP are inherited by what is accepted, which saves calls. [::] takes IPv4 too,
+     * whatever the machine's default is. */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+        (!v6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) &&
         (!shared || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0) &&
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0 &&
         setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof(unsent_max)) == 0 &&
