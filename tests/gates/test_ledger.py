@@ -45,7 +45,8 @@ class Tenant:
         return self.answer(200, {"events": [{"event_id": event_id} for event_id in self.there]})
 
     def post(self, _path, _body):
-        return self.answer(202, {"status": self.statuses.pop(0)})
+        status = self.statuses.pop(0)
+        return self.answer(503 if status == "refused" else 202, {"status": status})
 
 
 ROWS = [
@@ -75,6 +76,9 @@ def test_damage_is_seen_and_named(name, requests, there, kind):
         (["accepted", "duplicate"], True),
         (["accepted", "accepted"], False),
         (["duplicate", "duplicate"], False),
+        (["refused", "accepted", "refused", "duplicate"], True),
+        (["refused", "duplicate", "duplicate"], True),
+        (["accepted", "refused", "accepted"], False),
     ],
 )
 def test_a_resend_that_is_answered_wrongly_is_seen(statuses, good):
