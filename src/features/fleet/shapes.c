@@ -224,7 +224,7 @@ SHAPE_BEGIN(workflow_shape)
     { LIST(runs, run_summary_shape),   .flags = F_REQUIRED, .doc = "Earliest start first." },
     { LIST(links, workflow_link_shape), .flags = F_REQUIRED, .doc = "From runs to those that follow them; parallel runs are not linked." },
     { BOOL(truncated),                 .flags = F_REQUIRED, .doc = "There are more runs than listed: at most the first 1,000 are. status and ended_at are of these and of the newest 1,000." },
-    { BOOL(links_truncated),           .flags = F_REQUIRED, .doc = "There are more links than listed: at most 5,000 are. Runs that started after the last one that a link leads to may follow others, too." },
+    { BOOL(links_truncated),           .flags = F_REQUIRED, .doc = "Links to the latest runs are left out: at most 5,000 are listed, and after a million comparisons of an input with an earlier run no further run is linked. Up to the last run that a link leads to, the links are complete; those listed after it may follow others, too." },
 SHAPE_END(workflow_shape, "Workflow", .doc = "The runs of a workflow.",
           .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z"}));
 #undef OWNER

@@ -37,10 +37,10 @@ struct making {
     const struct workflow_source *source;
     struct map agents; /* agent_id -> struct step_agent */
     struct step *steps;
-    struct rows links;  /* of struct workflow_link */
+    struct rows links;  /* of struct workflow_link; while a run is linked, one more than the most */
     struct rows *given; /* for each link: of struct str, what it provides */
     size_t n_lookups;
-    bool cut;
+    bool cut; /* a run has more links than there is room for */
 };
 
 static int find_agent(struct making *m, int64_t agent_id, struct step_agent **ret,
@@ -137,7 +137,7 @@ static void link_by_time(struct making *m, size_t to)
     for (size_t i = 0; i < to; i++)
         if (steps[i].end <= steps[to].start && steps[i].start > latest)
             latest = steps[i].start;
-    for (size_t i = 0; i < to && m->links.n < LINKS_MAX; i++)
+    for (size_t i = 0; i < to && m->links.n <= LINKS_MAX; i++)
         if (steps[i].end <= steps[to].start && (steps[i].end > latest || steps[i].start == latest))
             (void)link_steps(m, &steps[i], &steps[to]);
 }
@@ -161,7 +161,7 @@ static void link_by_inputs(struct making *m, size_t to, struct workflow_link *re
     struct type_mismatch *mismatched = ARENA_ARRAY(arena, struct type_mismatch, inputs->n + 1);
     size_t n_missing = 0, n_mismatched = 0;
 
-    for (size_t i = 0; i < inputs->n && m->links.n < LINKS_MAX; i++) {
+    for (size_t i = 0; i < inputs->n && m->links.n <= LINKS_MAX; i++) {
         struct step *from = find_source(m, to, &fields[i]);
         const struct io_field *output =
             from == NULL ? NULL : map_get(&from->agent->outputs, fields[i].key);
@@ -180,6 +180,7 @@ static void link_by_inputs(struct making *m, size_t to, struct workflow_link *re
     ret->compatible = (struct opt_bool){ true, n_missing + n_mismatched == 0 };
 }
 
+/* All links to the step, or none: some of them would tell too little of its inputs. */
 static void link_step(struct making *m, size_t to)
 {
     const size_t before = m->links.n;
@@ -191,6 +192,11 @@ static void link_step(struct making *m, size_t to)
         link_by_inputs(m, to, &check);
     if (m->links.n == before)
         link_by_time(m, to);
+    if (m->links.n > LINKS_MAX) {
+        m->links.n = before;
+        m->cut = true;
+        return;
+    }
     links = m->links.items;
     for (size_t i = before; i < m->links.n; i++) {
         links[i].compatible = check.compatible;
@@ -238,9 +244,9 @@ int workflow_link_runs(const struct workflow_source *source, const struct list *
     m.given = ARENA_ARRAY(source->arena, struct rows, LINKS_MAX + 1);
     map_init(&m.agents);
     status = prepare(&m, runs, err);
-    while (status == 0 && linked < runs->n && m.n_lookups < LOOKUPS_MAX && m.links.n < LINKS_MAX)
+    while (status == 0 && linked < runs->n && m.n_lookups < LOOKUPS_MAX && !m.cut)
         link_step(&m, linked++);
-    *ret_cut = linked < runs->n;
+    *ret_cut = m.cut || linked < runs->n;
     *ret = (struct list){ m.links.items != NULL ? m.links.items : m.steps, m.links.n };
     while ((agent = map_next(&m.agents, &at)) != NULL)
         map_done(&agent->outputs);

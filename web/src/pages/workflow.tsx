@@ -80,7 +80,7 @@ export default function Workflow({ slug, params }: PageProps) {
             {data?.links_truncated && (
                 <p class="note">
                     Only the first {count(data.links.length)} links between runs are shown. What later
-                    runs follow, and whether they get their inputs, was not looked at.
+                    runs follow, and whether they get their inputs, was not checked.
                 </p>
             )}
         </>

@@ -4,7 +4,7 @@
 import type { Run, Workflow, WorkflowLink } from "api";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import { duration } from "../../lib/format";
+import { duration, plural } from "../../lib/format";
 import { runPage } from "../../lib/paths";
 import { layoutOf, linkedRuns, type Placed } from "./workflow_layout";
 
@@ -136,8 +136,8 @@ export function WorkflowGraph({ slug, workflow }: { slug: string; workflow: Work
                     ))}
                 </svg>
             </div>
-            {workflow.runs.length > SHOWN_MAX && (
-                <p class="note">The graph has the first {SHOWN_MAX} runs; the table has {workflow.truncated ? "more" : "all"}.</p>
+            {runs.length < workflow.runs.length && (
+                <p class="note">The graph has the first {plural(runs.length, "run")}; the table has {workflow.truncated ? "more" : "all"}.</p>
             )}
         </figure>
     );

@@ -14,8 +14,8 @@ export interface Layout {
     layers: number[]; // the number of steps of each
 }
 
-/** The runs whose links are known. Where links were left out, those of the latest runs were: these are
- * not first steps, though no link leads to them. */
+/** The runs whose links are known. Where links were left out, all those of the latest runs were: these
+ * are not first steps, though no link leads to them. A run that a link leads to has all of its links. */
 export function linkedRuns({ runs, links, links_truncated }: Workflow): Workflow["runs"] {
     if (!links_truncated) return runs;
     const reached = new Set(links.map((link) => link.to.run_id));

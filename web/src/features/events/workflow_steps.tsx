@@ -12,7 +12,7 @@ import { linkedRuns } from "./workflow_layout";
 function Contract({ links, known }: { links: WorkflowLink[]; known: boolean }) {
     const [first] = links;
     if (first === undefined)
-        return <span class="muted">{known ? "first step" : "not looked at"}</span>;
+        return <span class="muted">{known ? "first step" : "not checked"}</span>;
     if (first.compatible === null)
         return <span class="muted">no inputs or outputs declared</span>;
     return (
