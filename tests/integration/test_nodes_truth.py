@@ -11,7 +11,7 @@ from waiting import until
 
 SOON_S = 0.2  # after the answer, elsewhere
 SLACK_S, TURNS = 2, 10  # of a machine that does other things too: so many requests take as long
-TRIES = 10  # a busy machine is late now and then
+TRIES = 9  # a busy machine is late now and then, and in time more often
 ENOUGH = 5  # verdicts of each reporter, before and after the change
 
 
@@ -116,5 +116,8 @@ def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes)
     while b"ready" not in answer.readline():
         pass
     # A page that is not told of it gets the ticks that come every five seconds, each time.
-    assert any(hears_of_three(nodes[0], tenant, answer) < 9 for _ in range(TRIES))
+    seconds, most = [], TRIES // 2 + 1
+    while sum(s < 9 for s in seconds) < most:
+        seconds.append(hears_of_three(nodes[0], tenant, answer))
+        assert sum(s >= 9 for s in seconds) < most, f"late most of the time: {seconds}"
     stream.close()
