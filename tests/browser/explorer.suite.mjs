@@ -156,7 +156,7 @@ describe("runs explorer", () => {
         await page.clock.runFor(1000);
         await page.waitForURL(/q=lead-score$/);
         assert.equal(await search.inputValue(), "lead-score ", "a word may follow");
-        await page.context().close();
+        await close(page);
     });
 
     test("a heading sorts all runs, not only the page, and says so in the address", async () => {

@@ -91,6 +91,84 @@ describe("habits", () => {
         await close(page);
     });
 
+    /** With a clock that stands still between the frames. */
+    async function drawn(page, one) {
+        while ((await one.count()) === 0) await page.clock.runFor(1);
+    }
+
+    /** On the way back to the list of runs, which stood at `left` and is shorter than that for now. Time
+     * passes only when it is told to. */
+    async function backToShortList() {
+        const page = await open("/t/acme/runs", {});
+        const link = rows(page).nth(30).getByRole("link");
+        await link.waitFor();
+        await page.setViewportSize({ width: 1280, height: 200 });
+        await link.scrollIntoViewIfNeeded();
+        const left = await page.evaluate(() => scrollY);
+        await link.click();
+        await page.getByRole("heading", { name: "Narrative" }).waitFor();
+        await page.clock.install();
+        await page.clock.pauseAt(Date.now() + 60_000);
+        await page.locator("#main").evaluate(({ style }) => {
+            style.maxHeight = "500px";
+            style.overflow = "clip";
+        });
+        await page.goBack();
+        const at = async () => {
+            await page.clock.runFor(200); // some frames
+            return page.evaluate(() => scrollY);
+        };
+        await drawn(page, rows(page).first());
+        const half = await at();
+        assert.ok(half > 50 && half < left - 100, `${half} of ${left}`);
+        const grow = () => page.locator("#main").evaluate((main) => main.removeAttribute("style"));
+        return { page, left, half, at, grow };
+    }
+
+    test("a page that is slow to become long is scrolled once it is", async () => {
+        const { page, left, half, at, grow } = await backToShortList();
+        await page.clock.runFor(8_000);
+        assert.equal(await at(), half);
+        await grow();
+        assert.equal(await at(), left);
+        await close(page);
+    });
+
+    test("a page that stays short is left alone after ten seconds", async () => {
+        const { page, half, at, grow } = await backToShortList();
+        await page.clock.runFor(10_000);
+        await grow();
+        assert.equal(await at(), half);
+        await close(page);
+    });
+
+    test("who scrolls or presses a key meanwhile stays there", async () => {
+        for (const leave of [
+            (page) => page.evaluate(() => scrollBy(0, -30)), // as a scrollbar does: without an event before
+            (page) => page.keyboard.press("Shift"),
+        ]) {
+            const { page, left, at, grow } = await backToShortList();
+            await leave(page);
+            const there = await at();
+            await grow();
+            assert.equal(await at(), there);
+            assert.ok(there < left);
+            await close(page);
+        }
+    });
+
+    test("a page that is left while it is short keeps its position", async () => {
+        const { page, left, at, grow } = await backToShortList();
+        await page.goForward();
+        await drawn(page, page.getByRole("heading", { name: "Narrative" }));
+        await page.goBack();
+        await drawn(page, rows(page).first());
+        assert.ok((await at()) < left);
+        await grow();
+        assert.equal(await at(), left);
+        await close(page);
+    });
+
     test("menus and dialogs close as expected, and return the focus", async () => {
         const page = await open("/t/acme/cost");
         const menu = button(page, "Export");

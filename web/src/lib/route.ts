@@ -22,26 +22,60 @@ const scrollPositions = new Map<string, number>();
 let linkFollowed = false;
 history.scrollRestoration = "manual";
 
-const RESTORE_FRAMES = 600; // until the page is as long as it was: ten seconds, or more of a busy machine
+const RESTORE_MS = 10_000; // for the page to become as long as it was
 
-let restoring = 0; // counts the restorations: a later one, and what a person does, ends those before
+interface Restoration {
+    hash: string;
+    to: number;
+    at: number; // where it scrolled last, as far as the page allowed
+    until: number;
+    ended: boolean; // by what a person did
+}
+
+let latest: Restoration | undefined;
+
+const lowest = () => document.documentElement.scrollHeight - innerHeight;
+
 for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"])
-    addEventListener(kind, () => restoring++, { capture: true, passive: true });
+    addEventListener(
+        kind,
+        (event) => {
+            const goesBack = event instanceof KeyboardEvent && (event.altKey || event.metaKey);
+            if (latest && !goesBack) latest.ended = true;
+        },
+        { capture: true, passive: true },
+    );
 
-function restoreScroll(to: number, turn: number, frames: number) {
-    scrollTo(0, to);
-    if (scrollY < to && turn === restoring && frames > 0)
-        requestAnimationFrame(() => restoreScroll(to, turn, frames - 1));
+/** A scrollbar, the browser's search and a screen reader scroll without any of these events: then the
+ * page stands higher than it was set, and not because it became shorter. */
+const wasScrolled = ({ at }: Restoration) => scrollY < Math.min(at, lowest()) - 1;
+
+function restoreScroll(one: Restoration) {
+    if (one !== latest || one.ended || wasScrolled(one)) return;
+    scrollTo(0, one.to);
+    one.at = scrollY;
+    if (one.at < one.to - 1 && performance.now() < one.until)
+        requestAnimationFrame(() => restoreScroll(one));
+}
+
+/** Before the page is left. A page that was not yet as long as it had been keeps its old position. */
+function keepScroll(hash: string) {
+    const kept =
+        latest?.hash === hash && lowest() < latest.to - 1 && !wasScrolled(latest) ? latest.to : scrollY;
+    scrollPositions.set(hash, kept);
 }
 
 addEventListener("hashchange", (event) => {
     const from = route.get().path;
     const { hash } = location;
-    scrollPositions.set(new URL(event.oldURL).hash, scrollY);
+    keepScroll(new URL(event.oldURL).hash);
     route.set(read());
-    restoring++;
-    if (!linkFollowed) restoreScroll(scrollPositions.get(hash) ?? 0, restoring, RESTORE_FRAMES);
-    else if (route.get().path !== from) scrollTo(0, 0);
+    latest = undefined;
+    if (!linkFollowed) {
+        const to = scrollPositions.get(hash) ?? 0;
+        latest = { hash, to, at: 0, until: performance.now() + RESTORE_MS, ended: false };
+        restoreScroll(latest);
+    } else if (route.get().path !== from) scrollTo(0, 0);
     linkFollowed = false;
 });
 
@@ -90,7 +124,7 @@ export function setQuery(changes: Values, { typed = false } = {}) {
     const text = next.toString();
     const to = text === "" ? `#${path}` : `#${path}?${text}`;
     if (to === location.hash) return;
-    scrollPositions.set(location.hash, scrollY);
+    keepScroll(location.hash);
     if (typed) history.replaceState(null, "", to);
     else history.pushState(null, "", to);
     route.set(read());

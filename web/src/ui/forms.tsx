@@ -1,7 +1,7 @@
 // Fields with their labels, and the form around them.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { Action } from "../lib/action";
 import type { Choice } from "../lib/choices";
@@ -30,7 +30,8 @@ interface TextProps extends Common {
 export function TextField(props: TextProps) {
     const box = useRef<HTMLInputElement>(null);
     // a browser does so only for the first field of a document that asks for it
-    useEffect(() => {
+    // (at once: later it would take the focus back from a field that Tab has moved to)
+    useLayoutEffect(() => {
         if (props.focus) box.current?.focus();
     }, []);
     const shared = {

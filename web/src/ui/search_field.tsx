@@ -19,7 +19,7 @@ export function SearchField({ label, placeholder, value, known, onChange }: Prop
     const [id] = useState(() => `known-${Math.random().toString(36).slice(2, 9)}`);
     const timer = useRef(0);
     const told = useRef(value);
-    // What it told itself is in the field already, with what was typed since then. Before the next key:
+    // The value it reported is in the field already, with what was typed since then. Before the next key:
     // later it would undo that one.
     useLayoutEffect(() => {
         if (value === told.current) return;
