@@ -4,6 +4,7 @@ import csv
 import http.client
 import io
 import json
+import re
 import socket
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from waiting import until
 
 pytestmark = pytest.mark.administered
 
+UNREAD_S, TRIES = 30, 3
 KINDS = ("events", "business", "llm")
 TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx"]
@@ -309,32 +311,61 @@ def test_a_tenant_has_its_share_of_exports_and_leaves_the_others_theirs(store, t
         slow[2].close()
 
 
+def first_that_ends_early(server, tenant, tries, end):
+    """Ends what an export needs, by `end()`. An export that nobody reads is cut after 30 seconds in any
+    case; a busy machine may need as long for `end()`, so it is tried again with the next of `tries`."""
+
+    def took_us():
+        return re.findall(r"export/events status=200 .* us=(\d+)", server.log())
+
+    for n, sign in enumerate(tries):
+        connection = open_export(tenant, sign=sign)
+        assert not runs(tenant)
+        end()
+        until(lambda: runs(tenant))
+        assert is_cut_short(connection)
+        until(lambda n=n: len(took_us()) > n)
+        if int(took_us()[n]) < UNREAD_S * 1_000_000:
+            return
+    raise AssertionError(f"exports go on until they are cut: {took_us()}")
+
+
 def test_a_revoked_key_ends_its_export(own_server):
     tenant = own_server.add_tenant()
     fill(tenant, 12)
-    other = own_server.client(tenant.add_key())
-    connection = open_export(tenant)
-    assert not runs(tenant)
-    own_server.cli("key", "delete", key_id(own_server, tenant), "--tenant", tenant.slug)
-    until(lambda: other.get(tenant.path("export/llm")).status == 200)
-    assert is_cut_short(connection)
 
+    def keys():
+        rows = json.loads(own_server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
+        return {row["key_id"] for row in rows}
 
-def key_id(server, tenant):
-    """Of the tenant's first key."""
-    rows = json.loads(server.cli("key", "list", "--tenant", tenant.slug, "--json"))["keys"]
-    return min(rows, key=lambda row: row["created_at"])["key_id"]
+    known = keys()
+
+    def signs():
+        for _ in range(TRIES):
+            yield f"Authorization: Bearer {tenant.add_key()}"
+
+    def revoke():
+        (added,) = keys() - known
+        known.add(added)
+        own_server.cli("key", "delete", added, "--tenant", tenant.slug)
+
+    first_that_ends_early(own_server, tenant, signs(), revoke)
 
 
 def test_an_ended_session_ends_its_export(own_server):
     tenant = own_server.add_tenant()
     fill(tenant, 12)
-    person = tenant_person(tenant, "member")
-    connection = open_export(tenant, sign=f"Cookie: {person.session}")
-    assert not runs(tenant)
-    assert person.post("/api/v1/auth/logout").status < 300
-    until(lambda: runs(tenant))
-    assert is_cut_short(connection)
+    people = []
+
+    def signs():
+        for _ in range(TRIES):
+            people.append(tenant_person(tenant, "member"))
+            yield f"Cookie: {people[-1].session}"
+
+    def log_out():
+        assert people[-1].post("/api/v1/auth/logout").status < 300
+
+    first_that_ends_early(own_server, tenant, signs(), log_out)
 
 
 def test_one_run_is_exported_in_order_of_arrival_whatever_else_there_is(tenant):
