@@ -98,8 +98,7 @@ def hears_of_three(node, tenant, page):
     for _ in range(3):
         event = tenant.event(agent_name="a")
         assert node.client(tenant.token).post("/api/v1/telemetry", event).status == 202
-        while b"tick" not in page.readline():
-            pass
+        until(lambda: b"tick" in page.readline())
         heard.append(time.monotonic())
     return heard[2] - heard[0]
 
