@@ -96,8 +96,8 @@ describe("habits", () => {
         while ((await one.count()) === 0) await page.clock.runFor(1);
     }
 
-    /** On the way back to the list of runs, which stood at `left` and is shorter than that for now. Time
-     * passes only when it is told to. */
+    /** Goes back to the list of runs, which was scrolled to `left`: its rows have not come yet, so it is
+     * shorter than that. Time passes only when it is told to. */
     async function backToShortList() {
         const page = await open("/t/acme/runs", {});
         const link = rows(page).nth(30).getByRole("link");

@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 from certificates import Certificate
 from hostile import Field
-from muster import Server
+from muster import ROOT, Server
 from people import tenant_person
 from test_kill import new_server
 
@@ -51,6 +51,7 @@ OURS_MIN, ALONE_TRIES = 300, 10  # requests whose times count, and how often the
 # the processors and those of them that the host gave to others.
 HONEST = """
 import http.client, json, os, ssl, sys, time, uuid
+from machine import used
 host, port, slug, token, seconds = sys.argv[1:]
 until, rows, trusts = time.monotonic() + float(seconds), [], os.environ.get("HOSTILE_TRUSTS")
 connection = http.client.HTTPConnection(host, int(port), timeout=30)
@@ -58,13 +59,8 @@ if trusts:
     context = ssl.create_default_context(cafile=trusts)
     connection = http.client.HTTPSConnection(host, int(port), timeout=30, context=context)
 
-def ticks():
-    with open("/proc/stat") as stat:
-        all = [int(tick) for tick in stat.readline().split()[1:9]]
-    return sum(all), all[7]
-
 def ask(kind, method, path, body=None):
-    machine = (time.monotonic(), *ticks())
+    machine = (time.monotonic(), *used())
     began = time.perf_counter()
     try:
         connection.request(method, path, body, {"Authorization": f"Bearer {token}"})
@@ -96,7 +92,8 @@ class Honest:
         self.process = subprocess.Popen(
             [sys.executable, "-c", HONEST, host, str(port), tenant.slug, tenant.token,
              str(seconds)],
-            stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})},
+            stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **(environment or {})},
         )  # fmt: skip
 
     def rows(self):
@@ -106,7 +103,7 @@ class Honest:
 
 
 def ours(rows):
-    """The requests while which the machine was ours."""
+    """The requests during which the machine was ours."""
     moments = [row[3] for row in rows]
     kept = []
     for row in rows:

@@ -108,8 +108,8 @@ def test_of_large_answers_few_are_recorded(record):
 
 
 def test_times_taken_while_the_machine_was_taken_away_do_not_count():
-    """A second in 50 of 1,000 requests, while which others had nine tenths of the processors; and in ten
-    others, in which the machine was ours."""
+    """50 of 1,000 requests take a second, during which others had nine tenths of the processors; so do ten
+    during which the machine was ours."""
     rows, stolen = [], 0
     for n in range(1000):
         away = 100 <= n < 150

@@ -16,8 +16,8 @@ struct workflow_source {
 };
 
 /* The links between runs (of struct workflow_run, by start) as struct workflow_link, in the order
- * of the runs that they lead to. *ret_cut: those to the latest runs are
- * left out; of a run, all are listed or none.
+ * of the runs that they lead to. *ret_cut: those to the latest runs are left out; of a run, all are
+ * listed or none.
  *
  * A run follows the runs whose agents output what its own agent requires: for each input the latest
  * that had ended when it began, rather one that no run of the same agent took yet. A run that gets
