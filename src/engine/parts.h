@@ -49,7 +49,7 @@ void parts_done(struct parts *p);
  * connection has its usual patience. */
 enum part_state parts_probe(struct db *db, int64_t tenant_id);
 
-/* 0: unknown, or there are none. */
+/* 0: unknown, there are no parts, or the tenant is 0: what belongs to several. */
 int64_t parts_of(const struct parts *p, int64_t tenant_id);
 
 /* As PostgreSQL hashes a bigint. */

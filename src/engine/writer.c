@@ -27,7 +27,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     job->queued_us = clock_raw_us();
     lock_acquire(&w->lock);
     ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
-    job->part = job->tenant_id == 0 ? 0 : parts_of(&w->parts, job->tenant_id);
+    job->part = parts_of(&w->parts, job->tenant_id);
     if (w->fatal)
         err_set(err, ERR_IO, "storage failed; the service is stopping");
     else if (w->stopping)

@@ -97,6 +97,7 @@ TEST(a_hash_has_the_part_of_its_range)
     ranges[1].last--;
     CHECK_INT(parts_of(&parts, 2), 0);
     CHECK_INT(parts_of(&(const struct parts){ 0 }, 1), 0);
+    CHECK_INT(parts_of(&parts, 0), 0); /* its hash is negative, as that of 1 */
 }
 
 TEST(a_group_has_jobs_of_one_part_and_parts_take_turns)
