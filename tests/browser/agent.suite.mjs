@@ -158,6 +158,29 @@ describe("one agent", () => {
         await close(page);
     });
 
+    test("what is chosen in a policy as soon as it is shown stays chosen", async () => {
+        const page = await open("", tenant.email, {});
+        await page.evaluate(() => {
+            const choose = () => {
+                const field = [...document.querySelectorAll("main select")].find((one) => one.value === "deny_all");
+                if (field === undefined) return;
+                watch.disconnect();
+                field.value = "allowlist";
+                field.dispatchEvent(new Event("input", { bubbles: true }));
+                field.dispatchEvent(new Event("change", { bubbles: true }));
+                // what was to be done after this is painted is done before the second one
+                const painted = (then) => requestAnimationFrame(() => setTimeout(then));
+                painted(() => painted(() => (window.settled = true)));
+            };
+            const watch = new MutationObserver(choose);
+            watch.observe(document.body, { childList: true, subtree: true });
+        });
+        await page.goto(`${server.url}/#${HOME}?tab=directives`);
+        await page.waitForFunction(() => window.settled);
+        assert.equal(await page.getByLabel("Allowed commands").count(), 1);
+        await close(page);
+    });
+
     test("a document is written, changed, compared and restored", async () => {
         const page = await open("document");
         const area = page.getByLabel("Document", { exact: true });

@@ -2,7 +2,7 @@
 // come from, and how to set them.
 
 import type { CommandPolicySetting } from "api";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
@@ -184,7 +184,8 @@ function PolicyForm({ scope, policy, onChange }: PolicyFormProps) {
     const [allow, setAllow] = useState(policy.allow.join("\n"));
     const [deny, setDeny] = useState(policy.deny.join("\n"));
     const action = useAction();
-    useEffect(() => {
+    // not after the page is painted: by then a person may have chosen
+    useLayoutEffect(() => {
         setMode(policy.mode);
         setAllow(policy.allow.join("\n"));
         setDeny(policy.deny.join("\n"));
