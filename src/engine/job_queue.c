@@ -186,11 +186,22 @@ static int64_t away_us(const struct job_queue *q, enum part_state state)
            (state == PART_HUNG ? (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC : 0);
 }
 
+/* What tried it could not say whether it still hangs. */
+static void end_try(struct job_queue *q, int64_t part, int64_t raw_us)
+{
+    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
+        if (q->away[i].hung && q->away[i].part == part && q->away[i].until_us > raw_us)
+            q->away[i].until_us = raw_us;
+}
+
 void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state state, int64_t raw_us)
 {
     size_t oldest = 0, i = 0;
 
-    assert(state != PART_UNKNOWN);
+    if (state == PART_UNKNOWN) {
+        end_try(q, part, raw_us);
+        return;
+    }
     if (state == PART_ANSWERS) {
         forget_away(q, part);
         return;

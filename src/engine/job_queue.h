@@ -54,7 +54,8 @@ void job_queue_end_group(struct job_queue *q, size_t writer);
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group);
 
-/* What a group or a read of this part met at `raw_us`. */
+/* What a group or a read of this part met at `raw_us`. PART_UNKNOWN: after READ_TRIES, the next
+ * read may try instead. */
 void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state state, int64_t raw_us);
 
 bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us);

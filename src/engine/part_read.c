@@ -21,7 +21,7 @@ int part_read_begin(struct part_read_job *read, struct error *err)
     if (is_parted(read))
         may = writer_try_read(read->writer, read->tenant_id);
     if (may == READ_TRIES) {
-        const enum part_state state = parts_probe(read->db, read->tenant_id);
+        const enum part_state state = writer_probe(read->writer, read->db, read->tenant_id);
 
         writer_note_read(read->writer, read->tenant_id, state == PART_SLOW ? PART_ANSWERS : state);
         may = state == PART_HUNG ? READ_MAY_NOT : READ_MAY;
@@ -37,6 +37,6 @@ void part_read_end(const struct part_read_job *read, enum err_code code)
         clock_raw_us() - read->began_us < LONG_US ||
         writer_tenant_hangs(read->writer, read->tenant_id))
         return;
-    if (parts_probe(read->db, read->tenant_id) == PART_HUNG)
+    if (writer_probe(read->writer, read->db, read->tenant_id) == PART_HUNG)
         writer_note_read(read->writer, read->tenant_id, PART_HUNG);
 }

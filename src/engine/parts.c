@@ -8,7 +8,7 @@
 #include "db/db.h"
 #include "db/distribution.h"
 
-enum { PROBE_S = 2 }; /* to connect, and for the answer: each takes milliseconds */
+enum { PROBE_S = 2 }; /* to connect, and for each answer: that takes milliseconds */
 
 static void add_range(void *ctx, int64_t first, int64_t last, int64_t server)
 {
@@ -36,12 +36,23 @@ static void set_patience(struct db *db)
     db_set_patience(db, clock_raw_us() + (int64_t)PROBE_S * USEC_PER_SEC);
 }
 
-enum part_state parts_probe(struct db *db, int64_t tenant_id)
+/* Also asks which server has whom: rows may have moved, and what is said of the server that had
+ * them before would be wrong. */
+static int find_parts(struct db *db, struct parts *ret)
+{
+    *ret = (struct parts){ 0 };
+    set_patience(db);
+    if (db_ping(db, NULL) != 0)
+        return -1;
+    set_patience(db);
+    return parts_load(db, ret, NULL);
+}
+
+enum part_state parts_probe(struct db *db, int64_t tenant_id, struct parts *ret)
 {
     enum part_state state = PART_UNKNOWN;
 
-    set_patience(db);
-    if (db_ping(db, NULL) == 0) {
+    if (find_parts(db, ret) == 0) {
         set_patience(db);
         if (distribution_ask(db, tenant_id, NULL) == 0)
             state = PART_SLOW;

@@ -45,9 +45,10 @@ int parts_load(struct db *db, struct parts *ret, struct error *err) MUST_CHECK;
 void parts_done(struct parts *p);
 
 /* Something of this tenant (0: of several) was not answered in time on the connection, which is in
- * no transaction: asks its server for very little, and waits a few seconds at most. Afterwards the
- * connection has its usual patience. */
-enum part_state parts_probe(struct db *db, int64_t tenant_id);
+ * no transaction: asks which server has whom, and then that one for very little; waits a few
+ * seconds at most. Afterwards the connection has its usual patience. The caller owns *ret, which is
+ * good unless the state is PART_UNKNOWN. */
+enum part_state parts_probe(struct db *db, int64_t tenant_id, struct parts *ret);
 
 /* 0: unknown, there are no parts, or the tenant is 0: what belongs to several. */
 int64_t parts_of(const struct parts *p, int64_t tenant_id);

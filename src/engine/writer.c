@@ -266,6 +266,17 @@ bool writer_tenant_is_away(struct writer *w, int64_t tenant_id)
     return away;
 }
 
+enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id)
+{
+    struct parts parts;
+    const enum part_state state = parts_probe(db, tenant_id, &parts);
+
+    if (state != PART_UNKNOWN)
+        writer_set_parts(w, &parts);
+    parts_done(&parts);
+    return state;
+}
+
 void writer_note_part(struct writer *w, int64_t part, enum part_state state)
 {
     const int64_t now_us = clock_raw_us();
@@ -315,7 +326,7 @@ void writer_note_read(struct writer *w, int64_t tenant_id, enum part_state state
 {
     const int64_t part = writer_part_of(w, tenant_id);
 
-    if (part != 0 && state != PART_UNKNOWN)
+    if (part != 0)
         writer_note_part(w, part, state);
 }
 

@@ -28,8 +28,7 @@ enum {
 
     RETRIES_MAX = 3, /* of a group, after a deadlock */
 
-    PING_S = 2, /* how long the server of this connection has to show that it is not the one that
-                 * hangs */
+    PARTS_S = 2, /* how long the server of this connection has to say which server has whom */
 };
 
 static _Thread_local const struct writer_thread *current;
@@ -247,7 +246,7 @@ static bool find_parts(struct writer_thread *t, struct job_list *group)
 
     if (group->first == NULL || group->first->part == 0)
         return false;
-    db_set_patience(t->txn->db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
+    db_set_patience(t->txn->db, clock_raw_us() + (int64_t)PARTS_S * USEC_PER_SEC);
     if (parts_load(t->txn->db, &parts, NULL) == 0) {
         for (struct writer_job *job = group->first; job != NULL; job = job->next) {
             const int64_t part = parts_of(&parts, job->tenant_id);
@@ -268,25 +267,6 @@ static bool is_silence(const struct writer_thread *t, enum err_code code)
 
     return code == ERR_UNAVAILABLE && db_is_distributed(db) && !db_part_is_away(db) &&
            db_is_silent(db);
-}
-
-/* What the server of a tenant does, and which one that is. One that hangs is told from a hung
- * server of this connection's own, which then does not answer a new connection either, and from one
- * where the group waited for a lock. */
-static enum part_state find_part_state(struct writer_thread *t, int64_t tenant_id, int64_t *ret)
-{
-    struct db *db = t->txn->db;
-    struct parts parts;
-
-    db_set_patience(db, clock_raw_us() + (int64_t)PING_S * USEC_PER_SEC);
-    if (db_ping(db, NULL) != 0)
-        return PART_UNKNOWN;
-    if (parts_load(db, &parts, NULL) == 0) {
-        *ret = parts_of(&parts, tenant_id);
-        writer_set_parts(t->writer, &parts);
-    }
-    parts_done(&parts);
-    return parts_probe(db, tenant_id);
 }
 
 /* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
@@ -353,20 +333,21 @@ static void note_failure(struct writer_thread *t, const struct job_list *group, 
         writer_note_overdue(t->writer);
 }
 
-/* To find out what was silent takes seconds: the callers know by then. */
+/* To find out what was silent takes seconds: the callers know by then. A server that hangs is told
+ * from a hung server of this connection's own, which then does not answer a new connection either,
+ * and from one where the group waited for a lock. */
 static void fail_silent(struct writer_thread *t, struct job_list *group, const struct error *err)
 {
     const int64_t tenant_id = group->first == NULL ? 0 : group->first->tenant_id;
-    int64_t part = group->first == NULL ? 0 : group->first->part;
     const bool old = is_old(t);
     enum part_state state;
 
     writer_finish(group, err);
     atomic_store_explicit(&t->group_us, 0, memory_order_relaxed); /* it holds no job meanwhile */
-    state = find_part_state(t, tenant_id, &part);
+    state = writer_probe(t->writer, t->txn->db, tenant_id);
     atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
     if (state != PART_UNKNOWN)
-        writer_note_part(t->writer, part, state);
+        writer_note_part(t->writer, writer_part_of(t->writer, tenant_id), state);
     set_lost(t, state == PART_UNKNOWN);
     if (t->lost && old)
         writer_note_overdue(t->writer);

@@ -24,6 +24,7 @@ struct fake {
     bool wide;  /* a job of several tenants needs the second server too */
     unsigned asked;
     bool pings; /* the server of the connection answers */
+    bool mute;  /* but does not say which server has whom */
 };
 
 struct row {
@@ -71,6 +72,8 @@ static int exec(struct db *db, const struct db_query *q, struct db_args args, db
     (void)args;
     if (strstr(q->sql, "audit_heads") != NULL)
         return ask(fake, err);
+    if (fake->mute)
+        return err_set(err, ERR_UNAVAILABLE, "told to fail");
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         CHECK(on_row(ctx, &rows[i].base));
     return 0;
@@ -303,6 +306,36 @@ TEST(a_job_of_several_tenants_that_hangs_says_nothing_of_a_single_one)
     writer_free(w);
 }
 
+/* The second tenant's rows have moved there since its job was queued. */
+TEST(a_server_is_said_to_hang_only_if_it_has_the_tenant_whose_job_hung)
+{
+    for (int mute = 0; mute < 2; mute++) {
+        struct fake fake = { .base = { .driver = &driver, .distributed = true },
+                             .hangs = true,
+                             .pings = true };
+        struct txn txn = { .db = &fake.base };
+        struct writer *w = start(&txn);
+        struct job job;
+        sem_t gate;
+
+        look_at_parts(w, &fake.base);
+        CHECK(sem_init(&gate, 0, 0) == 0);
+        submit(w, &job, ON_SECOND, &gate);
+        fake.moved = true;
+        fake.mute = mute == 1;
+        CHECK(sem_post(&gate) == 0);
+        await(&job);
+        CHECK_INT(job.result, ERR_UNAVAILABLE);
+        while (writer_is_healthy(w) && !writer_hangs(w))
+            CHECK(usleep(1000) == 0);
+        CHECK_INT(writer_tenant_hangs(w, ON_SECOND), mute == 0);
+        CHECK_INT(writer_hangs(w), mute == 0);
+        CHECK(!writer_tenant_hangs(w, ON_FIRST));
+        writer_free(w);
+        CHECK(sem_destroy(&gate) == 0);
+    }
+}
+
 static struct {
     struct writer *w;
     struct fake fake;
@@ -363,5 +396,34 @@ TEST(a_slow_read_of_a_server_that_answers_has_no_effect_on_others)
     fail_read(5, ERR_BUSY);
     CHECK_INT(reads.fake.asked, 1);
     CHECK(!writer_tenant_hangs(reads.w, ON_SECOND) && begin_read(ON_SECOND) == 0);
+    writer_free(reads.w);
+}
+
+TEST(a_read_that_hung_says_so_of_the_server_that_has_its_tenant_now)
+{
+    set_up();
+    reads.fake.moved = false;
+    look_at_parts(reads.w, &reads.fake.base);
+    reads.fake.moved = true;
+    fail_read(5, ERR_BUSY);
+    CHECK(writer_tenant_hangs(reads.w, ON_SECOND));
+    CHECK(!writer_tenant_hangs(reads.w, ON_FIRST));
+    writer_free(reads.w);
+}
+
+/* The server of the reader's own connection fails: that says nothing of the tenant's. */
+TEST(a_read_that_cannot_find_out_whether_its_server_hangs_leaves_it_to_the_next)
+{
+    set_up();
+    fail_read(5, ERR_BUSY);
+    CHECK(begin_read(ON_SECOND) != 0);
+    atomic_fetch_add(&clock_raw_shift_us, INT64_C(30) * USEC_PER_SEC);
+    reads.fake.pings = false;
+    CHECK(begin_read(ON_SECOND) == 0);
+    reads.fake.pings = true;
+    reads.fake.hangs = false;
+    CHECK(!writer_tenant_hangs(reads.w, ON_SECOND));
+    CHECK(begin_read(ON_SECOND) == 0 && begin_read(ON_SECOND) == 0);
+    CHECK_INT(reads.fake.asked, 2); /* by the first that failed, and the one that found it well */
     writer_free(reads.w);
 }
