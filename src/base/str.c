@@ -1,6 +1,8 @@
 /* str.c - what is too long to be inline in str.h. */
 #include "base/str.h"
 
+#include <limits.h>
+
 static char lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
@@ -87,13 +89,15 @@ bool str_to_int(struct str s, int64_t *ret)
     return true;
 }
 
+/* A table: which digit comes next cannot be predicted, and comparisons would be mispredicted. */
 int str_hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    static const uint8_t one_more[UCHAR_MAX + 1] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+    };
+
+    return one_more[(unsigned char)c] - 1;
 }

@@ -49,12 +49,12 @@ bool uuid_parse(struct str s, char ret_text[UUID_TEXT_LEN])
     return parse_hyphenated(s, ret_text);
 }
 
-/* -1 unless it is a digit as uuid_format() prints it. */
+/* -1 unless it is a digit as uuid_format() prints it: not a capital letter. */
 static int lower_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    enum { NOT_CAPITAL = 0x20 }; /* a bit of figures and small letters */
+
+    return (c & NOT_CAPITAL) != 0 ? str_hex_digit(c) : -1;
 }
 
 bool uuid_pack(struct str s, uint8_t ret[UUID_BYTES])

@@ -1,6 +1,8 @@
 /* test_str.c - borrowed bytes. */
 #include "base/str.h"
 
+#include <limits.h>
+
 #include "test.h"
 
 TEST(no_string_and_the_empty_string_are_told_apart_but_equal_in_bytes)
@@ -88,5 +90,18 @@ TEST(integers_are_read_whole_or_not_at_all)
 
         CHECK_INT(str_to_int(str_of(rows[i].text), &value), rows[i].good);
         CHECK_INT(value, rows[i].good ? rows[i].value : 4711);
+    }
+}
+
+TEST(hex_digits_are_those_of_both_cases)
+{
+    for (int c = CHAR_MIN; c <= CHAR_MAX; c++) {
+        int value = -1;
+
+        if (c >= '0' && c <= '9')
+            value = c - '0';
+        else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
+            value = (c | 0x20) - 'a' + 10;
+        CHECK_INT(str_hex_digit((char)c), value);
     }
 }
