@@ -311,6 +311,16 @@ static struct writer_job *next_job(struct job_queue *q, size_t writer, const str
     return turns_next_of(&q->turns, &choice);
 }
 
+int64_t job_queue_spare_until(const struct job_queue *q, size_t writer)
+{
+    int64_t until_us = 0;
+
+    for (size_t i = 0; i < q->n_writers; i++)
+        if (i != writer && q->has_group[i] && q->took_us[i] + SPARE_WAIT_US > until_us)
+            until_us = q->took_us[i] + SPARE_WAIT_US;
+    return until_us;
+}
+
 void job_queue_end_group(struct job_queue *q, size_t writer)
 {
     assert(writer < q->n_writers);
@@ -335,6 +345,7 @@ void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
     if (ret_group->first != NULL) {
         q->has_group[writer] = true;
         q->part_of[writer] = ret_group->first->part;
+        q->took_us[writer] = clock_raw_us();
     }
     turns_end_group(&q->turns);
 }

@@ -11,7 +11,15 @@
 #include "engine/turns.h"
 #include "engine/writer.h"
 
-enum { WRITERS_MAX = 8, PARTS_AWAY_MAX = 32, AWAY_S = 5 };
+enum {
+    WRITERS_MAX = 8,
+    PARTS_AWAY_MAX = 32,
+    AWAY_S = 5,
+
+    /* What a second writer's group should take at least, and how long it waits for that much. */
+    SPARE_GROUP_US = 500,
+    SPARE_WAIT_US = 2000,
+};
 
 struct job_queue {
     struct writer_limits limits;
@@ -21,6 +29,7 @@ struct job_queue {
     struct turns turns;
     bool parted;                  /* some jobs had a part */
     bool has_group[WRITERS_MAX];  /* by writer */
+    int64_t took_us[WRITERS_MAX]; /* by writer: raw clock, when it took its last group */
     int64_t part_of[WRITERS_MAX]; /* by writer: the part of its group; 0: unknown, or several */
     struct {
         int64_t part, until_us; /* raw clock: it counts as away until then; 0: not used */
@@ -41,6 +50,11 @@ bool job_queue_is_empty(const struct job_queue *q);
 
 /* Adds a job whose cost_us is set. ERR_BUSY: there is no room for it. */
 int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err) MUST_CHECK;
+
+/* Until when, by the raw clock, this writer should wait for a group of SPARE_GROUP_US, because
+ * another works on one that it took a moment ago. A transaction costs the database about as much as
+ * ten single events do, so small groups side by side are slower than one after the other. */
+int64_t job_queue_spare_until(const struct job_queue *q, size_t writer);
 
 /* The last group of this writer has ended. */
 void job_queue_end_group(struct job_queue *q, size_t writer);

@@ -31,7 +31,7 @@ struct writer {
     struct parts parts GUARDED_BY(lock);
     uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
     int64_t wanted_us GUARDED_BY(lock);  /* cost of queued jobs for which the writer is woken */
-    int64_t linger_us GUARDED_BY(lock);  /* the same, while it lingers after a sync */
+    int64_t linger_us GUARDED_BY(lock);  /* the same, while it lingers */
     int64_t linger_until_us GUARDED_BY(lock); /* raw clock */
     bool lingers GUARDED_BY(lock);
     bool stopping GUARDED_BY(lock);

@@ -48,11 +48,16 @@ static void set_lost(struct writer_thread *t, bool lost)
 
 /* Is it time for a transaction? While the group before is synced, when what is queued takes about
  * as long as the rest of the sync. After the sync, when those who were told have sent again or have
- * had the time for it: else connections fall into two halves that pay for a sync each. */
-static bool is_ready(struct writer *w) REQUIRES(w->lock)
+ * had the time for it: else connections fall into two halves that pay for a sync each. Beside
+ * another writer, when what is queued is worth a transaction of its own. */
+static bool is_ready(struct writer *w, const struct writer_thread *t) REQUIRES(w->lock)
 {
     enum syncer_state state = w->syncer == NULL ? SYNCER_IDLE : syncer_state(w->syncer);
 
+    if (w->options.n_txns > 1) {
+        w->linger_us = SPARE_GROUP_US;
+        w->linger_until_us = job_queue_spare_until(&w->queue, (size_t)(t - w->threads));
+    }
     w->wanted_us = 0;
     w->lingers = false;
     if (job_queue_is_empty(&w->queue))
@@ -83,7 +88,7 @@ static struct timespec in_us(int64_t us)
  * the service becomes healthy again without any request. */
 static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w->lock)
 {
-    while (!is_ready(w) && !w->stopping) {
+    while (!is_ready(w, t) && !w->stopping) {
         const bool lingers = w->lingers;
         struct timespec until;
 

@@ -1,0 +1,126 @@
+/* test_writers.c - two writers on one database: the second one leaves small groups to the first. */
+#include <semaphore.h>
+
+#include "base/clock.h"
+#include "db/driver.h"
+#include "engine/job_queue.h"
+#include "engine/txn.h"
+#include "test.h"
+
+enum { WRITERS = 2 };
+
+static int succeed(struct db *db, struct error *err)
+{
+    (void)db;
+    (void)err;
+    return 0;
+}
+
+static void rollback(struct db *db)
+{
+    (void)db;
+}
+
+static const struct db_driver driver = {
+    .dialect = "postgres", .begin = succeed, .commit = succeed, .rollback = rollback
+};
+
+struct job {
+    struct writer_job write;
+    sem_t *waits; /* for this, when it is applied; or NULL */
+    int64_t applied_us;
+    sem_t began, ended;
+};
+
+static int apply(struct writer_job *write, struct txn *txn, struct error *err)
+{
+    struct job *job = CONTAINER_OF(write, struct job, write);
+
+    (void)txn;
+    (void)err;
+    job->applied_us = clock_raw_us();
+    CHECK(sem_post(&job->began) == 0);
+    if (job->waits != NULL)
+        CHECK(sem_wait(job->waits) == 0);
+    return 0;
+}
+
+static void done(struct writer_job *write, const struct error *err)
+{
+    struct job *job = CONTAINER_OF(write, struct job, write);
+
+    CHECK(err == NULL);
+    CHECK(sem_post(&job->ended) == 0);
+}
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+static void submit(struct writer *w, struct job *job, sem_t *waits)
+{
+    *job = (struct job){ .write = { .apply = apply, .done = done, .events = 1 }, .waits = waits };
+    CHECK(sem_init(&job->began, 0, 0) == 0 && sem_init(&job->ended, 0, 0) == 0);
+    CHECK(writer_submit(w, &job->write, NULL) == 0);
+}
+
+static void await(struct job *job)
+{
+    CHECK(sem_wait(&job->ended) == 0);
+    CHECK(sem_destroy(&job->began) == 0 && sem_destroy(&job->ended) == 0);
+}
+
+/* It is not left waiting for a first one that takes long either. */
+TEST(a_small_group_waits_a_moment_for_the_writer_that_is_at_work)
+{
+    struct db dbs[WRITERS] = { { .driver = &driver }, { .driver = &driver } };
+    struct txn txns[WRITERS] = { { .db = &dbs[0] }, { .db = &dbs[1] } };
+    const struct writer_options options = {
+        .txns = txns,
+        .n_txns = WRITERS,
+        .limits = { .events_max = 99, .bytes_max = 99, .group_max = 99 },
+        .on_fatal = on_fatal
+    };
+    const int64_t began_us = clock_raw_us();
+    struct job first, second;
+    struct writer *w;
+    sem_t gate;
+
+    CHECK(sem_init(&gate, 0, 0) == 0);
+    CHECK(writer_new(&options, &w, NULL) == 0);
+    submit(w, &first, &gate);
+    CHECK(sem_wait(&first.began) == 0);
+    submit(w, &second, NULL);
+    await(&second);
+    CHECK(second.applied_us - began_us >= SPARE_WAIT_US);
+    CHECK(sem_post(&gate) == 0);
+    await(&first);
+    writer_free(w);
+    CHECK(sem_destroy(&gate) == 0);
+}
+
+TEST(only_a_writer_with_a_group_is_waited_for)
+{
+    const struct writer_limits limits = { .events_max = 99, .bytes_max = 99, .group_max = 99 };
+    struct writer_job jobs[WRITERS] = { { .events = 1, .cost_us = 1 },
+                                        { .events = 1, .cost_us = 1 } };
+    struct job_queue queue;
+    struct job_list group;
+
+    job_queue_init(&queue, &limits, WRITERS);
+    CHECK_INT(job_queue_spare_until(&queue, 1), 0);
+    for (size_t i = 0; i < WRITERS; i++) {
+        const int64_t began_us = clock_raw_us();
+
+        CHECK(job_queue_add(&queue, &jobs[i], NULL) == 0);
+        job_queue_take_group(&queue, i, 1, &group);
+        CHECK(group.first == &jobs[i]);
+        CHECK(job_queue_spare_until(&queue, 1 - i) >= began_us + SPARE_WAIT_US);
+        CHECK_INT(job_queue_spare_until(&queue, i), 0);
+        job_queue_end_group(&queue, i);
+        CHECK_INT(job_queue_spare_until(&queue, 1 - i), 0);
+    }
+    job_queue_done(&queue);
+}
