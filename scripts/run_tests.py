@@ -311,9 +311,9 @@ def all_work():
     threaded = files_in("tests/integration", THREADED)
     commands = str(BUILD / "release/muster")  # those that only prepare what is tested
     browser = "scripts/npm_ci tests/browser && node --test"
-    pages = sorted(map(str, (ROOT / "tests/browser").glob("*.test.mjs")))
-    every_page = str(ROOT / "tests/browser/every_page.test.mjs")
-    pages.remove(every_page)
+    every_page, every_habit = (f"tests/browser/every_{what}.test.mjs" for what in ("page", "habit"))
+    pages = {str(path.relative_to(ROOT)) for path in (ROOT / "tests/browser").glob("*.test.mjs")}
+    pages = sorted(pages - {every_page, every_habit})
     packages = "scripts/build_sdk.py && /usr/bin/python3 -m pytest -q -p no:cacheprovider sdk/tests && " \
         "node --test sdk/typescript/tests/*.test.mjs"  # fmt: skip
     return [
@@ -322,8 +322,10 @@ def all_work():
               "-R", "^unit/(http|engine|api|features)", "-E", ONE_THREAD),
         Job("the portal in a browser: what pages do", "browser",
             ["sh", "-c", f"{browser} {' '.join(pages)}"], again=["node", "--test"]),
-        Job("the portal in a browser: what holds for every page", "browser-every",
+        Job("the portal in a browser: what every page shows", "browser-every",
             ["sh", "-c", f"{browser} {every_page}"], again=["node", "--test"]),
+        Job("the portal in a browser: what holds in every page", "browser-habits",
+            ["sh", "-c", f"{browser} {every_habit}"], again=["node", "--test"]),
         Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
              on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands), again=True),
         stored("black-box tests on PostgreSQL, of the release", "postgres", WITH_POSTGRES),

@@ -102,10 +102,9 @@ describe("every page, with the data of the demo", () => {
     /** Nothing in either colour scheme, in a part of the page or in all of it. */
     async function checkColours(page, name, part) {
         const light = await findings(page, STANDARDS, part);
-        await shot(page, `${name}-light`);
+        await shot(page, name);
         await page.emulateMedia({ colorScheme: "dark" });
         const dark = await findings(page, COLOURS, part);
-        await shot(page, `${name}-dark`);
         await page.emulateMedia({ colorScheme: "light" });
         assert.deepEqual({ light, dark }, { light: [], dark: [] }, `${name}: ${light} ${dark}`);
     }
@@ -140,7 +139,6 @@ describe("every page, with the data of the demo", () => {
         await page.waitForFunction(fits, WIDTH).catch(() => {});
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         const found = await findNarrow(page, part);
-        await shot(page, `${name}-narrow`);
         await page.setViewportSize({ width: 1280, height: 860 });
         assert.ok(wide <= WIDTH, `${name}: ${wide} pixels`);
         assert.deepEqual(found, [], `${name}, narrow: ${found}`);

@@ -1,5 +1,5 @@
-// What the pages do. The suites share a process, and so a browser; those of every_page.test.mjs run
-// beside them. To run one alone: `node --test tests/browser/NAME.suite.mjs`.
+// What the pages do. The suites share a process, and so a browser; those of every_page.test.mjs and
+// every_habit.test.mjs run beside them. To run one alone: `node --test tests/browser/NAME.suite.mjs`.
 
 import "./sign_in.suite.mjs";
 import "./oidc.suite.mjs";
