@@ -70,6 +70,11 @@ void mem_return_large(void)
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
 }
 
+void mem_trim(void)
+{
+    (void)malloc_trim(0);
+}
+
 /* A smaller reserve is better than none: the heap may not have returned everything. Another thread
  * may have been first. */
 static bool take_reserve(void)

@@ -238,7 +238,8 @@ void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
     r->on_load_ctx = ctx;
 }
 
-int registry_refresh(struct registry *r, struct db *db, struct error *err)
+static int refresh(struct registry *r, struct db *db, bool *ret_whole, struct error *err)
+    EXCLUDES(r->refresh)
 {
     struct loaded loaded = { 0 };
     ARENA_SCOPED(arena);
@@ -256,11 +257,22 @@ int registry_refresh(struct registry *r, struct db *db, struct error *err)
     if (load_registry(r, db, &arena, &loaded, err) != 0)
         goto out;
     apply_loaded(r, &loaded);
+    *ret_whole = loaded.whole;
     status = 0;
 out:
     if (status == 0)
         r->refreshed_us = began_us;
     lock_release(&r->refresh);
+    return status;
+}
+
+int registry_refresh(struct registry *r, struct db *db, struct error *err)
+{
+    bool whole = false;
+    int status = refresh(r, db, &whole, err);
+
+    if (whole) /* the rows of all keys were read, and are free between what was kept of them */
+        mem_trim();
     return status;
 }
 
