@@ -1,5 +1,5 @@
 """Whether the machine was taken away while something ran on it: other machines of the same host may get its
-processors, and then everything here stands still, clocks excepted.
+processors, and then everything here stands still, clocks excepted. And whether it has nothing to do.
 """
 
 import threading
@@ -10,13 +10,23 @@ TICK_S = 0.2
 LATE_S = 1.0  # by which a thread that only sleeps wakes too late; not seen under our own load
 WINDOW_S = 10.0
 STOLEN = 0.2  # of all processors in a window
-STEAL = 7  # column of /proc/stat
+IDLE, STEAL = 3, 7  # columns of /proc/stat
+
+
+def ticks_of(column):
+    """Ticks of all processors since the start, and those of them in a column."""
+    ticks = [int(tick) for tick in Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]]
+    return sum(ticks), ticks[column]
 
 
 def used():
-    """Ticks of all processors since the start, and those of them that others had."""
-    ticks = [int(tick) for tick in Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]]
-    return sum(ticks), ticks[STEAL]
+    """All, and those that others had."""
+    return ticks_of(STEAL)
+
+
+def rested():
+    """All, and those in which there was nothing to do."""
+    return ticks_of(IDLE)
 
 
 class Watch(threading.Thread):

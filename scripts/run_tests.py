@@ -10,8 +10,9 @@
     scripts/run_tests.py run KIND…  these kinds of tests alone, on what is built already, and what
                                     each file costs, in seconds of a processor and in all
 
-Test files wait in one queue per kind, the longest first, and a few workers take from the queues. Each
-worker shares one server among its files (scripts/test_queue.py). Ends with 1 when anything failed;
+Test files wait in one queue per kind, the longest first, and a few workers take from the queues, more of
+them while processors are idle (scripts/slots.py). Each worker shares one server among its files
+(scripts/test_queue.py). Ends with 1 when anything failed;
 what failed, and why, comes last and fits into the end of a log that is cut (scripts/failures.py).
 
 If the machine was taken away while a job ran (scripts/machine.py), a few of its tests that failed are run
@@ -32,6 +33,7 @@ from pathlib import Path
 
 from failures import count_failed, failed_tests, what_failed
 from machine import Watch
+from slots import CORES, Slots
 from summaries import as_it_is, ctest_summary, ctest_verdict, last_line
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,8 +42,6 @@ DURATIONS = ROOT / "tests/durations.json"
 WITH_POSTGRES = ROOT / "tests/drivers/with_postgres"
 WITH_CITUS = ROOT / "tests/cluster/with_citus"
 PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-CORES = os.cpu_count()
-SLOTS = CORES + 1  # tests often wait: for a server, a clock, a process that starts
 UNKNOWN_S = 60.0  # a file that was never measured may be long
 FIRST_S = 1e6  # more than any pool has
 WORTH_S = 8.0  # left in a queue for another worker, which has a server to start
@@ -246,30 +246,6 @@ class Pool:
         return "\n".join([f"{self.kind}: seconds of a processor, and in all", *lines])
 
 
-def run_all(work):
-    """Keeps every slot busy with what would otherwise end last."""
-    deciding = threading.Lock()
-
-    def next_one():
-        with deciding:
-            chosen = max(work, key=lambda one: one.urgency())
-            if chosen.urgency() == 0:
-                return None
-            chosen.begin()
-            return chosen
-
-    def slot():
-        while one := next_one():
-            one.work()
-
-    slots = [threading.Thread(target=slot) for _ in range(SLOTS)]
-    for one in slots:
-        one.start()
-        time.sleep(0.5)  # so that it has taken its first file when the next one looks
-    for one in slots:
-        one.join()
-
-
 def in_parallel(*functions):
     threads = [threading.Thread(target=function) for function in functions]
     for one in threads:
@@ -392,7 +368,7 @@ def test(measure):
     tidy = start_tidy()
     try:
         work = all_work()
-        run_all(work)
+        Slots(work).run()
         if measure and not failed:
             keep_durations(work)
         status = tidy.wait()
@@ -411,7 +387,7 @@ def run_citus():
     if failed:
         return
     work = stored("black-box tests on Citus, of the release", "citus", WITH_CITUS)
-    run_all([work])
+    Slots([work]).run()
     print(f"\n{work.costs()}")
 
 
@@ -421,7 +397,7 @@ def run_kinds(kinds):
     if unknown:
         sys.exit(f"{', '.join(unknown)}: the kinds are {', '.join(one.kind for one in work)}")
     work = [one for one in work if one.kind in kinds]
-    run_all(work)
+    Slots(work).run()
     for one in work:
         print(f"\n{one.costs()}")
 

@@ -1,0 +1,64 @@
+"""Runs work in a few slots at once, and in more of them while processors have nothing to do.
+
+Tests often wait: for a server, a clock, a process that starts. How often they do so at the same time
+depends on the machine, so it is looked at while they run.
+"""
+
+import os
+import threading
+import time
+
+from machine import rested
+
+CORES = os.cpu_count()
+SLOTS, MOST_SLOTS = CORES + 1, max(CORES + 1, 2 * CORES)
+LOOK_S = 5.0
+IDLE = 0.25  # of all processors between two looks: one more slot has work for them
+APART_S = 0.5  # so that a slot has taken its first file when the next one looks
+
+
+class Slots:
+    """What is in `work` has urgency(), begin() and work(): the most urgent comes first, and what has an
+    urgency of 0 needs no further slot."""
+
+    def __init__(self, work, counters=rested):
+        self.work, self.counters = work, counters
+        self.deciding = threading.Lock()
+        self.threads = []
+
+    def next_one(self):
+        with self.deciding:
+            chosen = max(self.work, key=lambda one: one.urgency())
+            if chosen.urgency() == 0:
+                return None
+            chosen.begin()
+            return chosen
+
+    def use(self):
+        while one := self.next_one():
+            one.work()
+
+    def add(self):
+        self.threads.append(threading.Thread(target=self.use))
+        self.threads[-1].start()
+
+    def is_wanted(self):
+        with self.deciding:
+            return len(self.threads) < MOST_SLOTS and any(one.urgency() > 0 for one in self.work)
+
+    def look(self):
+        """One more slot, if processors have been idle since now."""
+        total, idle = self.counters()
+        self.threads[0].join(LOOK_S)
+        total_now, idle_now = self.counters()
+        if idle_now - idle >= IDLE * max(1, total_now - total) and self.is_wanted():
+            self.add()
+
+    def run(self):
+        for _ in range(SLOTS):
+            self.add()
+            time.sleep(APART_S)
+        while self.threads[0].is_alive():
+            self.look()
+        for one in self.threads:
+            one.join()

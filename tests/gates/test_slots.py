@@ -1,0 +1,79 @@
+"""Work runs in a few slots, and in more of them only while processors have nothing to do."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import slots  # noqa: E402
+from machine import rested, used  # noqa: E402
+
+
+PATIENCE_S = 120
+LOOKS = 10  # in which slots would be added, if any were to be
+
+
+class Machine:
+    """Counters of one with `idle` of each hundred ticks; it is known when it was looked at often."""
+
+    def __init__(self, idle):
+        self.idle, self.looks, self.seen = idle, 0, threading.Event()
+
+    def counters(self):
+        self.looks += 1
+        if self.looks > 2 * LOOKS:
+            self.seen.set()
+        return 100 * self.looks, self.idle * self.looks
+
+
+class Task:
+    """Runs until as many run at once as `together` wants, and the machine was looked at often."""
+
+    def __init__(self, together, machine):
+        self.together, self.machine, self.begun = together, machine, False
+
+    def urgency(self):
+        return 0 if self.begun else 1
+
+    def begin(self):
+        self.begun = True
+
+    def work(self):
+        self.together.wait(PATIENCE_S)
+        assert self.machine.seen.wait(PATIENCE_S)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    for name, value in (("LOOK_S", 0.01), ("APART_S", 0), ("SLOTS", 2), ("MOST_SLOTS", 4)):
+        monkeypatch.setattr(slots, name, value)
+
+
+def slots_used(idle, tasks, at_once):
+    machine, together = Machine(idle), threading.Barrier(at_once)
+    used_slots = slots.Slots([Task(together, machine) for _ in range(tasks)], machine.counters)
+    used_slots.run()
+    assert not together.broken
+    return len(used_slots.threads)
+
+
+def test_an_idle_machine_gets_more_slots_and_not_more_than_the_most():
+    assert slots_used(idle=30, tasks=8, at_once=4) == 4
+
+
+def test_a_busy_machine_does_not():
+    assert slots_used(idle=20, tasks=8, at_once=2) == 2
+
+
+def test_no_slot_is_added_when_nothing_is_left_to_begin():
+    # one more, if it was added before the second one had begun
+    assert slots_used(idle=100, tasks=2, at_once=2) <= 3
+
+
+def test_the_machine_tells_all_ticks_and_a_part_of_them():
+    for counters in (used, rested):
+        total, part = counters()
+        assert total > 0 and 0 <= part < total
