@@ -35,6 +35,7 @@ class Run:
         self.failed = random.random() < agent.fails
         self.busy = self._busyness()
         self.n = max(LEAST, round(30 * self.busy * part * random.uniform(0.6, 1.5)))
+        self.dropped = random.uniform(0, 0.4)
 
     def _busyness(self):
         """How much there is to do: by hour, by weekday, and growing slowly."""
@@ -63,7 +64,8 @@ class Run:
 
     def _step(self, i, at):
         category, message, source = self.agent.steps[i]
-        n = max(LEAST, round(self.n * random.uniform(0.7, 1.1)))
+        left = 1 - (i + 1) / len(self.agent.steps)  # each step has fewer items, the last all that are done
+        n = round(self.n * (1 + self.dropped * left))
         slow = random.random() < 0.04
         return self._event(
             "in_progress", at, i + 1,

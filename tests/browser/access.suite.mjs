@@ -3,15 +3,13 @@
 // nothing, and no phrase is hard to follow. One walk looks at all of it; a screenshot of each is saved.
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { Demo } from "./demo.mjs";
 import { Person, close, openBrowser, openPage, request, sessionOf, shot } from "./muster.mjs";
 import { isOf, placesOf, routedPaths, visit } from "./places.mjs";
-import { ROOT } from "./root.mjs";
 import { lostMarks, rememberMarks, walkWithTab } from "./stops.mjs";
 import { oddWords, textsOf } from "./words.mjs";
 
@@ -109,30 +107,49 @@ describe("every page, with the data of the demo", () => {
         assert.deepEqual({ light, dark }, { light: [], dark: [] }, `${name}: ${light} ${dark}`);
     }
 
-    /** Marks what is seen at this width and was not seen before; how much it is. */
+    /** Remembers what is seen at this width, and how it looks to axe. */
+    const rememberLooks = (page) =>
+        page.evaluate(() => {
+            window.lookOf = (one) => {
+                const style = getComputedStyle(one);
+                const px = parseFloat(style.fontSize); // large texts may have less contrast
+                const large = px >= 24 || (px >= 18.66 && Number(style.fontWeight) >= 700);
+                const { color, backgroundColor, backgroundImage, opacity, filter } = style;
+                return [color, backgroundColor, backgroundImage, opacity, filter, large].join();
+            };
+            const all = [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility());
+            window.seen = new WeakMap(all.map((one) => [one, window.lookOf(one)]));
+        });
+
+    /** Marks what was not seen before, or looks otherwise at this width; how much it is. */
     const markAppeared = (page, exclude) =>
         page.evaluate((exclude) => {
             const left = exclude.flat().join();
             const all = [...document.querySelectorAll("body *")].filter(
-                (one) => one.checkVisibility() && !window.seen.has(one) && !one.closest(left),
+                (one) =>
+                    one.checkVisibility() &&
+                    window.seen.get(one) !== window.lookOf(one) &&
+                    !one.closest(left),
             );
             for (const one of all) one.setAttribute("data-appeared", "");
             return all.length;
         }, exclude);
 
-    /** No width changes a colour of a page ("the width changes no colour"): of the frame it may. */
+    /** Where a width changes no look, one width is enough for the contrast ("the width changes looks
+     * only where they are checked again"). */
     async function findNarrow(page, { exclude } = {}) {
-        if (exclude === undefined) return findings(page, [...NARROW, ...COLOURS]);
-        const found = await findings(page, NARROW, { exclude });
-        if ((await markAppeared(page, exclude)) === 0) return found;
-        return [...found, ...(await findings(page, COLOURS, { include: [["[data-appeared]"]], exclude }))];
+        const part = exclude && { include: [["[data-appeared]"]], exclude };
+        const found = await findings(page, exclude ? NARROW : [...NARROW, ...COLOURS], exclude && { exclude });
+        if (exclude && (await markAppeared(page, exclude)) === 0) return found;
+        if (exclude) found.push(...(await findings(page, COLOURS, part)));
+        await page.emulateMedia({ colorScheme: "dark" });
+        found.push(...(await findings(page, COLOURS, part)));
+        await page.emulateMedia({ colorScheme: "light" });
+        return found;
     }
 
     async function checkWidth(page, name, part) {
-        await page.evaluate(() => {
-            const all = [...document.querySelectorAll("body *")];
-            window.seen = new WeakSet(all.filter((one) => one.checkVisibility()));
-        });
+        await rememberLooks(page);
         await page.setViewportSize({ width: WIDTH, height: 800 });
         // charts and tables are resized a frame later
         const fits = (most) => document.documentElement.scrollWidth <= most;
@@ -179,16 +196,61 @@ describe("every page, with the data of the demo", () => {
         assert.deepEqual((await theWalk()).failed, []);
     });
 
-    test("the width changes no colour but in the frame", () => {
-        const folder = join(ROOT, "web/src/style");
-        const texts = readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), "utf8")]);
-        const byWidth = texts.flatMap(([file, text]) =>
-            [...text.matchAll(/^@media[^{]*width[^]*?^}/gm)].map(([rules]) => [file, rules]),
+    /** What rules that depend on the width, or that tables shown as cards have, change of a look:
+     * colours, sizes of texts, and properties that others refer to. */
+    const looksByWidth = (page) =>
+        page.evaluate(() => {
+            const LOOK = /^(--|color|background|opacity|fill|filter|font$|font-(size|weight)|mix-blend|-webkit-text)/;
+            const found = { rules: 0, looks: [] };
+            const see = (rule, media) => {
+                const within = rule instanceof CSSMediaRule || rule instanceof CSSContainerRule;
+                const condition = within ? rule.conditionText : "";
+                const here = /width|inline-size/.test(condition) ? [...media, condition] : media;
+                if (rule.selectorText && (media.length > 0 || rule.selectorText.includes(".cards"))) {
+                    found.rules++;
+                    for (const name of [...rule.style].filter((one) => LOOK.test(one)))
+                        found.looks.push(
+                            `${media.join()} ${rule.selectorText} ${name.replace(/^background.*/, "background")}`.trim(),
+                        );
+                }
+                for (const one of rule.cssRules ?? []) see(one, here);
+            };
+            for (const sheet of document.styleSheets) for (const rule of sheet.cssRules) see(rule, []);
+            return found;
+        });
+
+    /** All of them hold at the width of a telephone, where what looks otherwise is checked again. What
+     * they refer to are lengths; the label of a card is muted as those of headings and facts are. */
+    const LOOKS_BY_WIDTH = [
+        "(max-width: 560px) .filters > .segments button font-size",
+        "(max-width: 560px) .kpi .value font-size",
+        "(max-width: 560px) .waterfall --name",
+        "(max-width: 560px) .waterfall --value",
+        "(max-width: 800px) .search background",
+        "(max-width: 800px) .shell > aside nav a[aria-current] background",
+        "(width < 640px) .spans --step",
+        ".cards td[data-label]::before color",
+        ".cards td[data-label]::before font-size",
+        "table.list.cards .words font-size",
+    ];
+
+    test("the width changes looks only where they are checked again", async () => {
+        const page = await open();
+        await visit(page, demo, places.find(({ name }) => name === "run"));
+        const { rules, looks } = await looksByWidth(page);
+        assert.ok(rules > 40, `${rules} rules by width`);
+        assert.deepEqual([...new Set(looks)].sort(), LOOKS_BY_WIDTH);
+        await page.evaluate(() => {
+            const sheet = new CSSStyleSheet();
+            sheet.replaceSync(`#sized { color: #8a8a8a; font-size: 26px }
+                @media (width < 500px) { main { --muted: #ccc } #sized { font-size: 13px } }`);
+            document.adoptedStyleSheets.push(sheet);
+            document.querySelector("main").insertAdjacentHTML("beforeend", "<p id=sized>Text</p>");
+        });
+        await assert.rejects(checkWidth(page, "planted", { exclude: ALIKE }), (error) =>
+            [/color-contrast/, /id="sized"/, /class="muted"/].every((one) => one.test(error.message)),
         );
-        assert.ok(byWidth.length > 5, `${byWidth.length} rules by width`);
-        const COLOURED = /\b(color|background(-color)?|opacity|fill)\s*:/;
-        const coloured = byWidth.filter(([, rules]) => COLOURED.test(rules)).map(([file]) => file);
-        assert.deepEqual([...new Set(coloured)], ["shell.css"]);
+        await page.context().close();
     });
 
     test("no page says what was hard to follow", async () => {

@@ -18,8 +18,13 @@ describe("alerts", () => {
         server = await Server.start(local, clock.environment);
         browser = await openBrowser();
         tenant = server.addTenant("acme");
+        const business_kpis = [{ key: "invoices", label: "Invoices paid", unit: "money:EUR", agg: "sum" }];
         for (const agent_name of ["poller", "sweeper"])
-            await server.send(tenant, "/api/v1/agents/register", { agent_name, interval_seconds: HOUR });
+            await server.send(tenant, "/api/v1/agents/register", {
+                agent_name,
+                interval_seconds: HOUR,
+                ...(agent_name === "poller" && { business_kpis }),
+            });
     });
 
     after(async () => {
@@ -93,7 +98,7 @@ describe("alerts", () => {
         await page.locator('[aria-invalid="true"]').waitFor(); // a rule needs a bound
         await page.getByLabel("Alert above").fill("10");
         await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
-        await page.getByText("above 10 over the last 24 hours, all agents").waitFor();
+        await page.getByText("above €10.00 over the last 24 hours, all agents").waitFor();
         await page.getByRole("button", { name: "Set a budget" }).click();
         await page.getByLabel("US dollars").fill("25.00");
         await page.getByLabel("When it is exceeded").selectOption("Alert, and stop agents");
@@ -110,12 +115,14 @@ describe("alerts", () => {
         });
         clock.advance(120); // rules are evaluated once a minute
         await page.getByRole("link", { name: "Open", exact: true }).click();
-        await page.getByText("last 24 h: 12 (limit 10)").waitFor();
+        const text = rows(page).getByText("Invoices paid, last 24 h: €12.00 (limit €10.00)");
+        const kind = await rows(page).getByText("KPI out of limits").boundingBox();
+        assert.ok((await text.boundingBox()).x > kind.x + kind.width, "the text is beside its kind");
         await rows(page).getByText(/1 of the last 4 runs .25.%./).waitFor();
         await page.getByRole("link", { name: "History" }).click();
         await page.getByText("UpstreamTimeout").waitFor();
         await page.goto(`${server.url}/#/t/acme/alerts?tab=rules`);
-        await page.getByRole("button", { name: "Remove invoices" }).click();
+        await page.getByRole("button", { name: "Remove Invoices paid" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
         await page.getByText("No KPI rules yet").waitFor();
         await close(page);

@@ -139,6 +139,33 @@ describe("runs explorer", () => {
         await close(page);
     });
 
+    test("names that come after a part was typed count for it", async () => {
+        const page = await open("/t/explorer/cost", {});
+        let answer;
+        const asked = new Promise((resolve) => {
+            void page.route(/\/agents\?(.*&)?limit=500/, (route) => {
+                answer = () => route.continue();
+                resolve();
+            });
+        });
+        await page.goto(`${server.url}/#/t/explorer/runs`);
+        await until(page, 19);
+        await asked;
+        const field = page.getByLabel("Agent", { exact: true });
+        await page.clock.install();
+        await page.clock.pauseAt(Date.now() + 60_000);
+        await field.focus();
+        await page.keyboard.type("lead");
+        await answer();
+        await page.locator(`#${await field.getAttribute("list")} option`).first().waitFor({ state: "attached" });
+        await page.clock.runFor(300);
+        assert.doesNotMatch(page.url(), /agent_name/);
+        await page.keyboard.type("-scorer");
+        await page.clock.runFor(300);
+        await page.waitForURL(/agent_name=lead-scorer$/);
+        await close(page);
+    });
+
     test("what is typed while a search begins is not lost", async () => {
         const page = await open("/t/explorer/runs", {});
         await until(page, 19);

@@ -62,6 +62,31 @@ describe("fields and tables", () => {
         await close(page);
     });
 
+    test("an error takes the focus to its field, each time, and leaves it where a person moves it", async () => {
+        const page = await open("/t/acme/alerts?tab=maintenance");
+        await button(page, "Plan maintenance").click();
+        const dialog = page.getByRole("dialog");
+        const first = await dialog.getByLabel("Agent", { exact: true }).elementHandle();
+        await page.waitForFunction((one) => one === document.activeElement, first);
+        await dialog.getByLabel("When").selectOption("weekly");
+        for (let tries = 0; tries < 2; tries++) {
+            await button(dialog, "Plan").click();
+            assert.match(await errorOf(page, "Begins at"), /at least one day/);
+            await page.keyboard.type("9");
+            assert.ok(await dialog.getByLabel("Begins at").evaluate((one) => one === document.activeElement));
+            assert.match(await dialog.getByLabel("Begins at").inputValue(), /9/);
+            await page.keyboard.press("Tab");
+            await page.keyboard.type("7");
+            assert.match(await dialog.getByLabel("Minutes").inputValue(), /7/);
+        }
+        await dialog.getByLabel("Monday").check();
+        await dialog.getByLabel("Begins at").fill("25:00");
+        await button(dialog, "Plan").click();
+        assert.ok((await errorOf(page, "Begins at")).length > 5); // by the service
+        await button(dialog, "Cancel").click();
+        await close(page);
+    });
+
     test("a wrong password is said at its field", async () => {
         const page = await open("/account");
         await page.getByLabel("Current password").fill("not the right one");

@@ -12,6 +12,7 @@ globalThis.location = { hash: "" };
 globalThis.history = {};
 globalThis.addEventListener = () => {};
 const route = await load("route.ts");
+const ranges = await load("ranges.ts");
 
 const DURATIONS = [
     [0, "0 ms"],
@@ -209,4 +210,32 @@ test("a mark stays at its periods when a live chart gets new ones and loses old 
     assert.equal(scale.markOf([], 0, 0), null);
     const days = [0, 86_400];
     assert.deepEqual(scale.markOf(days, 3600, 86_400 + 3600), { first: 0, last: 1, at: 1 });
+});
+
+const NOON = "2026-03-04T12:00:00Z";
+/** Range, the first and the last period, their length; is the first a part, the last, is it not over? */
+const EDGES = [
+    ["7d", "2026-02-25", "2026-03-04", "day", "first unfinished"],
+    ["7d", "2026-02-26", "2026-03-03", "day", ""],
+    ["24h", "2026-03-03T12:00Z", "2026-03-04T12:00Z", "hour", "unfinished"],
+    ["today", "2026-03-04", "2026-03-04", "day", "unfinished"],
+    ["this_month", "2026-03-01", "2026-03-04", "day", "unfinished"],
+    ["this_month", "2026-03-01", "2026-03-01", "month", "unfinished"],
+    ["last_month", "2026-02-01", "2026-02-28", "day", ""],
+    ["last_month", "2026-01-26", "2026-02-23", "week", "first last"],
+    ["2026-02-02T00:00Z/2026-02-04T00:00Z", "2026-02-02", "2026-02-03", "day", ""],
+    ["2026-02-02T06:00Z/2026-02-04T06:00Z", "2026-02-02", "2026-02-04", "day", "first last"],
+    ["2026-03-04T00:00Z/2026-03-04T11:30Z", "2026-03-04T00:00Z", "2026-03-04T11:00Z", "hour", "last"],
+    ["2026-03-03T00:00Z/2026-03-09T00:00Z", "2026-03-03", "2026-03-04", "day", "unfinished"],
+    ["30d", "2026-02-23", "2026-03-02", "week", "unfinished"],
+    ["30d", "2026-02-09", "2026-02-23", "week", ""],
+];
+
+test("the outer periods of a chart are whole, cut by the range, or not over", () => {
+    for (const [range, first, last, bucket, parts] of EDGES) {
+        const times = [first, last].map((text) => Date.parse(text) / 1000);
+        const edges = ranges.edgesOf(range, times, bucket, Date.parse(NOON));
+        const found = Object.keys(edges).filter((name) => edges[name]);
+        assert.equal(found.join(" "), parts, `${range} ${first} ${last} ${bucket}`);
+    }
 });

@@ -114,6 +114,31 @@ describe("every page fits its window", () => {
         });
     }
 
+    /** Fields of a width of their own whose placeholder has not enough room. */
+    const cutPlaceholders = (page) =>
+        page.locator("main .search-field input").evaluateAll((all) =>
+            all
+                .filter((one) => {
+                    const copy = one.cloneNode();
+                    copy.value = one.placeholder;
+                    one.after(copy);
+                    const cut = copy.scrollWidth > copy.clientWidth;
+                    copy.remove();
+                    return cut;
+                })
+                .map((one) => one.placeholder),
+        );
+
+    /** Sentences whose parts are laid out one below the other, because they are items of a grid. */
+    const brokenSentences = (page) =>
+        page.evaluate(() =>
+            [...document.querySelectorAll("main *")]
+                .filter((one) => getComputedStyle(one).display === "grid" && one.checkVisibility())
+                .filter((one) => one.childElementCount > 0)
+                .filter((one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+                .map((one) => one.outerHTML.slice(0, 160)),
+        );
+
     test("nothing scrolls sideways from 320 to 2560 pixels, and targets have 24 by 24", async () => {
         const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/fleet`, {});
         const names = { agent: LONG, run_id: failedRun, workflow: WORKFLOW };
@@ -125,6 +150,10 @@ describe("every page fits its window", () => {
                 await page.setViewportSize({ width, height: HEIGHT });
                 const over = await excess(page);
                 if (over > 0) wide.push(`${place.name} at ${width}: ${over} pixels too wide`);
+                if (width === 1280) {
+                    assert.deepEqual(await cutPlaceholders(page), [], place.name);
+                    assert.deepEqual(await brokenSentences(page), [], place.name);
+                }
                 if (!POINTED.includes(width)) continue;
                 for (const one of await smallTargets(page)) small.set(one, `${place.name} at ${width}`);
             }
@@ -199,6 +228,40 @@ describe("every page fits its window", () => {
         await look("the search");
         assert.deepEqual(silent.filter((name) => !NAMELESS.includes(name)), []);
         assert.deepEqual([...wrong], []);
+        await close(page);
+    });
+
+    test("the texts of a row stand in one line, links to lists too", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/workflows?since=all`, {});
+        await page.setViewportSize({ width: 1280, height: HEIGHT });
+        const row = page.locator("main tbody tr").first();
+        await row.locator("td.number a:not(.row-link)").first().waitFor();
+        const middles = await row.locator("td.number").evaluateAll((cells) =>
+            cells.map((cell) => {
+                const text = document.createRange();
+                text.selectNodeContents(cell.querySelector("a") ?? cell);
+                const { top, bottom } = text.getBoundingClientRect();
+                return (top + bottom) / 2;
+            }),
+        );
+        assert.ok(middles.length >= 3, `${middles.length} numbers`);
+        assert.ok(Math.max(...middles) - Math.min(...middles) <= 2, `${middles}`);
+        await close(page);
+    });
+
+    test("the overview has no gap beside its cards", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/overview`, {});
+        await page.locator(".overview > :last-child .card").waitFor();
+        for (const width of [380, 768, 1024, 1280, 1440, 1920, 2560]) {
+            await page.setViewportSize({ width, height: HEIGHT });
+            const rows = await page.locator(".overview").evaluate((box) => {
+                const used = new Map();
+                for (const { top, width } of [...box.children].map((one) => one.getBoundingClientRect()))
+                    used.set(top, (used.get(top) ?? 0) + width);
+                return [...used.values()].map((one) => one / box.clientWidth);
+            });
+            assert.ok(Math.min(...rows) > 0.9, `at ${width} the rows are filled ${rows}`);
+        }
         await close(page);
     });
 

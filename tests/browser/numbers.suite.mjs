@@ -252,7 +252,7 @@ describe("numbers", () => {
         const cost = await top.locator(".value").innerText();
         assert.match(cost, /^\$18,000/);
         await top.getByRole("link").click();
-        await page.getByText(`In all ${cost}.`).waitFor();
+        await page.getByText(`${cost} in all`, { exact: true }).waitFor();
         await close(page);
     });
 
@@ -317,7 +317,7 @@ describe("numbers", () => {
         const text = await cost.innerText();
         assert.match(text, /^\$18,000/);
         await cost.click();
-        await page.getByText(`In all ${text}.`).waitFor();
+        await page.getByText(`${text} in all`, { exact: true }).waitFor();
         await close(page);
     });
 

@@ -11,6 +11,7 @@ import "./spans.suite.mjs";
 import "./figures.suite.mjs";
 import "./numbers.suite.mjs";
 import "./agent.suite.mjs";
+import "./schedule.suite.mjs";
 import "./settings.suite.mjs";
 import "./alerts.suite.mjs";
 import "./missing.suite.mjs";

@@ -33,7 +33,7 @@ async function startDemo() {
 const T = "/t/acme";
 /** Name, route, what it shows; `narrow` ones are taken for a telephone, too. */
 const PAGES = [
-    ["overview", `${T}/overview`, ".overview .card:nth-child(4)", { narrow: true }],
+    ["overview", `${T}/overview`, ".overview > :last-child .card", { narrow: true }],
     ["fleet", `${T}/fleet`, "tbody tr:nth-child(12)", { narrow: true }],
     ["runs", `${T}/runs`, ".facet", {}],
     ["run", null, ".event", { narrow: true }],
@@ -102,7 +102,7 @@ try {
     await page.locator("main h1").waitFor();
     const base = new URL(page.url()).origin;
     await page.locator(".tour").waitFor();
-    await page.locator(".overview .card:nth-child(4)").waitFor();
+    await page.locator(".overview > :last-child .card").waitFor();
     await page.locator("main .skeleton").first().waitFor({ state: "detached" });
     await page.screenshot({ path: join(folder, "tour.png"), animations: "disabled" });
     await page.getByRole("button", { name: "Close the tour" }).click();

@@ -215,6 +215,7 @@ describe("settings and platform", () => {
             await button(page, "Done").click();
         }
         const card = (name) => page.locator(".card", { hasText: `/${name}` });
+        await card("works").getByText("run.failed · nothing delivered yet").waitFor();
         await card("works").getByRole("button", { name: "Send a test" }).click();
         await page.getByText(/Delivered in \d+ ms/).waitFor();
         await card("broken").getByRole("button", { name: "Send a test" }).click();
@@ -338,7 +339,11 @@ describe("settings and platform", () => {
 
     test("a new workspace shows how to start, and its first event shows the fleet", async () => {
         const newcomer = server.addTenant("newcomer");
-        const page = await openAs(browser, server, newcomer.email, "/t/newcomer/fleet");
+        const page = await openAs(browser, server, newcomer.email, "/t/newcomer/overview");
+        await button(page, "Create key").waitFor();
+        assert.equal(await page.getByLabel("Period").count(), 0, "a period of nothing cannot be chosen");
+        await page.goto(`${server.url}/#/t/newcomer/fleet`);
+        await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor();
         await button(page, "Create key").click();
         const key = await page.locator(".secret code").innerText();
         const texts = new Map();

@@ -184,9 +184,9 @@ describe("time", () => {
     }
 
     /** Opens the place and returns its charts, drawn. */
-    async function chartsAt(page, { place, charts }) {
+    async function chartsAt(page, { place, charts, slug = "timely" }) {
         await page.goto("about:blank");
-        await page.goto(`${server.url}/#/t/timely/${place.replace("MEASURED", MEASURED)}`);
+        await page.goto(`${server.url}/#/t/${slug}/${place.replace("MEASURED", MEASURED)}`);
         const figures = page.locator("figure.chart");
         await figures.nth(charts - 1).waitFor();
         const areas = page.locator("figure.chart :is(.u-over, .columns-of)");
@@ -321,6 +321,91 @@ describe("time", () => {
                 assert.ok(text.includes(first === "–" ? "no value" : first), `${label}: ${text}`);
             }
         }
+        await close(page);
+    });
+
+    /** An agent with runs, tokens and a KPI on each of these days; it is 0 today. */
+    async function sendDays(slug, days) {
+        const own = server.addTenant(slug, ADMIN);
+        const kpi = { key: "mails", label: "Mails", unit: "count", agg: "sum" };
+        await server.send(own, "/api/v1/agents/register", { agent_name: "fresh", business_kpis: [kpi] });
+        server.cli(["price", "set", "model-of-days", "--input", "1000", "--output", "0"]);
+        for (const day of days) {
+            const from = day === 0 ? Date.now() : TODAY - day * DAY + 12 * 3_600_000;
+            const run = { agent: "fresh", id: randomUUID(), from, length: 900, status: "completed" };
+            await sendRuns(server, own, [run]);
+            const report = { agent_name: "fresh", run_id: run.id, timestamp: isoOf(from) };
+            const tokens = { model: "model-of-days", input_tokens: 1000, output_tokens: 0 };
+            await server.send(own, "/api/v1/telemetry/llm", { ...report, ...tokens });
+            await server.send(own, "/api/v1/telemetry/business", { ...report, metrics: { mails: 5 } });
+        }
+    }
+
+    /** Is the bar of the last of `n` periods striped? Then its colour changes often from top to bottom. */
+    const isStriped = (figure, n) =>
+        figure.evaluate((figure, n) => {
+            const bar = figure.querySelector(".column:last-child b");
+            if (bar) return getComputedStyle(bar).backgroundImage !== "none";
+            const canvas = figure.querySelector("canvas");
+            const whole = canvas.getBoundingClientRect();
+            const { right, width, top, height } = figure.querySelector(".u-over").getBoundingClientRect();
+            const scale = canvas.width / whole.width;
+            const place = [right - width / n / 2 - whole.left, top - whole.top, 1 / scale, height];
+            const box = place.map((one) => Math.round(one * scale));
+            const { data } = canvas.getContext("2d").getImageData(...box);
+            const painted = (i) => Math.max(...data.slice(i, i + 3)) - Math.min(...data.slice(i, i + 3)) > 40;
+            let changes = 0;
+            for (let i = 4; i < data.length; i += 4) changes += painted(i) !== painted(i - 4);
+            return changes > 5;
+        }, n);
+
+    const BY_DAY = CHARTS.filter(({ fixed }) => !fixed).map((one) => ({
+        ...one,
+        slug: "edges",
+        place: one.place.replace("measure=tokens&", "").split("range=")[0],
+        charts: one.place.includes("activity") ? 4 : 1,
+    }));
+    const rangeOfDays = (from, to) => [from, to].map((days) => isoOf(TODAY + days * DAY)).join("/");
+    /** Ranges, and what is said of their first and last period, and in the legend. */
+    const PARTS = [
+        [rangeOfDays(-20, 1), /\d$/, /so far$/, ["not over yet"]],
+        [rangeOfDays(-20, -1), /\d$/, /\d$/, []],
+        [rangeOfDays(-19.75, -1.25), /in part$/, /in part$/, ["counted in part"]],
+        [rangeOfDays(-19.75, 1), /in part$/, /so far$/, ["first counted in part, last not over yet"]],
+    ];
+
+    test("every chart marks the periods of which it has only a part, in the same way", async () => {
+        await sendDays("edges", [0, 1, 2, 19, 20]);
+        const page = await open("/t/edges/overview");
+        for (const one of BY_DAY)
+            for (const [range, first, last, words] of PARTS) {
+                const place = `${one.place}range=${encodeURIComponent(range)}`;
+                const { figures } = await chartsAt(page, { ...one, place });
+                for (let i = 0; i < one.charts; i++) {
+                    const figure = figures.nth(i);
+                    const what = `${await figure.getAttribute("aria-label")} of ${range}`;
+                    await figure.locator("summary").click();
+                    await figure.locator("tbody tr").first().waitFor();
+                    const periods = await figure.locator("tbody th").allInnerTexts();
+                    assert.match(periods[0], last, what);
+                    assert.match(periods.at(-1), first, what);
+                    assert.ok(periods.slice(1, -1).every((text) => /\d$/.test(text)), what);
+                    const legend = await figure.locator(".legend .so-far").allInnerTexts();
+                    assert.deepEqual(legend.map((text) => text.trim()), words, what);
+                    if (/Duration/.test(what)) continue; // lines have no bars
+                    const days = [periods[0], periods.at(-1)].map((text) => Date.parse(text.split(",")[0]));
+                    const n = (days[0] - days[1]) / DAY + 1;
+                    assert.equal(await isStriped(figure, n), words.length > 0, what);
+                }
+            }
+        const cards = (range) => `${server.url}/#/t/edges/business?range=${encodeURIComponent(range)}`;
+        await page.goto(cards(PARTS[0][0]));
+        const trend = page.getByRole("img", { name: /^Trend of Mails/ });
+        await page.getByRole("img", { name: "Trend of Mails; its last period is not over" }).waitFor();
+        assert.match(await trend.locator(".so-far").getAttribute("d"), /L100/);
+        await page.goto(cards(PARTS[1][0]));
+        await page.getByRole("img", { name: "Trend of Mails", exact: true }).waitFor();
+        assert.doesNotMatch(await trend.locator(".so-far").getAttribute("d"), /L/);
         await close(page);
     });
 

@@ -5,6 +5,7 @@ import "../style/base.css";
 import "../style/shell.css";
 import "../style/parts.css";
 import "../style/tables.css";
+import "../style/facets.css";
 import "../style/charts.css";
 import "../style/totals.css";
 import "../style/run.css";

@@ -67,10 +67,35 @@ export function boundsOf(range: string, now: number): Bounds {
     }
 }
 
-/** Does the range begin after a period that begins at this time, in seconds? Then it has only a part
- * of the period. */
-export const isCut = (range: string, seconds: number | undefined, now: number) =>
-    seconds !== undefined && boundsOf(range, now)[0] > seconds * 1000;
+const PERIOD_MS: Record<string, number> = {
+    minute: 60_000,
+    hour: DAY_MS / 24,
+    day: DAY_MS,
+    week: 7 * DAY_MS,
+};
+
+/** When the period that begins at this time is over, in milliseconds. */
+function endOfPeriod(seconds: number, bucket: string): number {
+    const from = new Date(seconds * 1000);
+    if (bucket === "month") return from.setUTCMonth(from.getUTCMonth() + 1);
+    return from.getTime() + (PERIOD_MS[bucket] ?? DAY_MS);
+}
+
+/** Which of the outer periods of a chart have only a part of their values. */
+export interface Edges {
+    first: boolean; // it began before the range
+    last: boolean; // it ended after the range
+    unfinished: boolean; // the last one is not over: its value will change
+}
+
+/** Of periods that begin at these times, in seconds, as a range shows them. */
+export function edgesOf(range: string, times: readonly number[], bucket: string, now: number): Edges {
+    const [from, to] = boundsOf(range, now);
+    const [begin = from / 1000] = times;
+    const end = endOfPeriod(times[times.length - 1] ?? 0, bucket);
+    const unfinished = end > now && to >= now;
+    return { first: begin * 1000 < from, last: !unfinished && to < end, unfinished };
+}
 
 /** A range as the list of runs knows it: "today" and months by their bounds. */
 export const listedRange = (range: string, now: number) =>

@@ -21,37 +21,45 @@ const TIMES = [
     { value: "exact", label: "Exact, with the time zone" },
 ];
 
+function Display() {
+    return (
+        <Card title="Display">
+            <div class="stack">
+                <ChoiceField
+                    label="Times"
+                    choices={TIMES}
+                    value={useStore(exactTimes) ? "exact" : "relative"}
+                    onInput={(to) => setExactTimes(to === "exact")}
+                />
+                <ChoiceField
+                    label="Time zone"
+                    hint="Days and months of totals and budgets are always in UTC."
+                    choices={ZONES}
+                    value={useStore(zone)}
+                    onInput={(to) => setZone(to as Zone)}
+                />
+                <ChoiceField
+                    label="Colours"
+                    choices={THEMES}
+                    value={useStore(theme)}
+                    onInput={(to) => setTheme(to as Theme)}
+                />
+            </div>
+        </Card>
+    );
+}
+
 export default function Account() {
     return (
         <>
             <Heading title="Your account" />
-            <PasswordCard />
-            <SecondFactorCard />
+            <div class="packed">
+                <PasswordCard />
+                <SecondFactorCard />
+                <Display />
+            </div>
             <SessionsCard />
             <TokensCard />
-            <Card title="Display" class="narrow">
-                <div class="stack">
-                    <ChoiceField
-                        label="Times"
-                        choices={TIMES}
-                        value={useStore(exactTimes) ? "exact" : "relative"}
-                        onInput={(to) => setExactTimes(to === "exact")}
-                    />
-                    <ChoiceField
-                        label="Time zone"
-                        hint="Days and months of totals and budgets are always in UTC."
-                        choices={ZONES}
-                        value={useStore(zone)}
-                        onInput={(to) => setZone(to as Zone)}
-                    />
-                    <ChoiceField
-                        label="Colours"
-                        choices={THEMES}
-                        value={useStore(theme)}
-                        onInput={(to) => setTheme(to as Theme)}
-                    />
-                </div>
-            </Card>
         </>
     );
 }

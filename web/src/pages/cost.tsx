@@ -125,6 +125,7 @@ export default function Cost({ slug, query }: PageProps) {
                     <Budgets slug={slug} />
                     <UsageChart
                         groups={days.data?.groups ?? []}
+                        range={range}
                         measure={measure}
                         truncated={days.data?.truncated ?? false}
                         budget={budget}
@@ -133,7 +134,7 @@ export default function Cost({ slug, query }: PageProps) {
                         <Bars rows={top} format={format} />
                     </Card>
                     <Groups slug={slug} range={range} by={by} models={models.data.groups} />
-                    <p class="muted">
+                    <p class="muted after">
                         Costs are tokens at the prices of the{" "}
                         <a href={href(`/t/${slug}/settings`, { tab: "prices" })}>price list</a>,
                         which says where each price comes from.

@@ -110,6 +110,9 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
     if (counts && Object.values(counts).every((n) => n === 0)) return <FirstEvent slug={slug} />;
     return (
         <>
+            <div class="filters">
+                <PeriodSelect choices={PERIODS} value={range} />
+            </div>
             <Tour slug={slug} />
             <div class="tiles">
                 <Tile
@@ -134,13 +137,19 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
             <LoadState of={totals} rows={8} />
             {totals.data && <RunsChart totals={totals.data} range={range} />}
             <div class="overview">
-                {counts && <AgentsByState slug={slug} counts={counts} />}
-                {alerts.data && <OpenAlerts slug={slug} alerts={alerts.data.alerts} />}
-                {admin && <RecentMessages slug={slug} />}
-                {totals.data && <TopErrors slug={slug} totals={totals.data} since={since} />}
-                {kpis.data && (
-                    <MovedKpis slug={slug} kpis={movedOf(kpis.data.kpis)} range={range} />
-                )}
+                <div>
+                    {alerts.data && <OpenAlerts slug={slug} alerts={alerts.data.alerts} />}
+                    {admin && <RecentMessages slug={slug} />}
+                </div>
+                <div>
+                    {counts && <AgentsByState slug={slug} counts={counts} />}
+                    {totals.data && <TopErrors slug={slug} totals={totals.data} since={since} />}
+                </div>
+                <div>
+                    {kpis.data && (
+                        <MovedKpis slug={slug} kpis={movedOf(kpis.data.kpis)} range={range} />
+                    )}
+                </div>
             </div>
         </>
     );
@@ -153,9 +162,6 @@ export default function Overview({ slug, query }: PageProps) {
             <Heading title="Overview">
                 <Live />
             </Heading>
-            <div class="filters">
-                <PeriodSelect choices={PERIODS} value={range} />
-            </div>
             <Workspace key={slug} slug={slug} range={range} />
         </>
     );

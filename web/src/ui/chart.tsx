@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 
 import { count } from "../lib/format";
+import type { Edges } from "../lib/ranges";
 import {
     distinct,
     divisorOf,
@@ -22,6 +23,7 @@ import { onColoursChange } from "../lib/theme";
 import { zone } from "../lib/zone";
 import {
     ChartTable,
+    isPartial,
     Legend,
     type Limit,
     MarkStatus,
@@ -43,8 +45,7 @@ interface Props {
     times: number[]; // the start of each period, in seconds since 1970
     lines: Line[];
     kind?: "line" | "bars" | "stack";
-    unfinished?: boolean; // the last period is not over
-    cut?: boolean; // the first period began before what is shown
+    edges?: Edges; // of periods
     format: (value: number) => string;
     formatTime?: (seconds: number) => string; // for times that are not periods
     height?: number;
@@ -60,7 +61,7 @@ const SIDE_PX = 12; // beside a plot
 const FILL_OPACITY = 0.11;
 const HATCH_PX = 6;
 
-const isBars = (props: Props) => props.kind === "bars" || props.kind === "stack";
+const isBars = (props: Pick<Props, "kind">) => props.kind === "bars" || props.kind === "stack";
 
 /** What a variable's light-dark() resolves to, as "rgb(…)": a canvas cannot resolve it. */
 function resolved(variable: string): string {
@@ -80,8 +81,7 @@ function shownOf(props: Props, hidden: ReadonlySet<string>): ShownChart {
         label: props.label,
         times: props.times,
         totals: props.kind === "stack",
-        unfinished: props.unfinished ?? false,
-        cut: props.cut ?? false,
+        edges: props.edges,
         format: props.format,
         period: props.formatTime ?? periodLabel(props.times),
         limit: props.limit,
@@ -126,12 +126,14 @@ function seriesOf(u: Uplot, props: Props, shown: ShownChart): uPlot.Series[] {
     });
 }
 
-/** Stripes over a period that is not over, so that its value will change, or that is cut. */
-function hatch(chart: uPlot, times: readonly number[], at: number, colour: string) {
+/** Stripes over a period of which only a part is in the chart: over its bar, or the lines to it. */
+function hatch(chart: uPlot, { times, ...props }: Props, at: number, colour: string) {
     const time = times[at] ?? 0;
     const half = stepOf(times) / 2;
-    const from = chart.valToPos(time - half, "x", true);
-    const to = chart.valToPos(time + half, "x", true);
+    const bars = isBars(props);
+    const [before, after] = bars ? [] : [times[at - 1], times[at + 1]];
+    const from = chart.valToPos(before ?? time - half, "x", true);
+    const to = chart.valToPos(after ?? time + half, "x", true);
     const { left, top, width, height } = chart.bbox;
     const { ctx } = chart;
     ctx.save();
@@ -141,9 +143,10 @@ function hatch(chart: uPlot, times: readonly number[], at: number, colour: strin
     ctx.strokeStyle = colour;
     ctx.lineWidth = 2 * devicePixelRatio;
     ctx.beginPath();
-    for (let x = from - height; x < to; x += HATCH_PX * devicePixelRatio) {
+    const lean = bars ? height : 0; // a line that is as steep as its stripes would vanish
+    for (let x = from - lean; x < to; x += HATCH_PX * devicePixelRatio) {
         ctx.moveTo(x, top + height);
-        ctx.lineTo(x + height, top);
+        ctx.lineTo(x + lean, top);
     }
     ctx.stroke();
     ctx.restore();
@@ -239,8 +242,9 @@ function optionsOf(
         hooks: {
             draw: [
                 (chart) =>
-                    props.unfinished && hatch(chart, props.times, props.times.length - 1, surface),
-                (chart) => props.cut && hatch(chart, props.times, 0, surface),
+                    props.times.forEach(
+                        (_, at) => isPartial(props, at) && hatch(chart, props, at, surface),
+                    ),
                 (chart) => limit !== undefined && rule(chart, limit, bad),
             ],
             setCursor: [
@@ -305,7 +309,7 @@ export function Chart(props: Props) {
     const current = useRef({ props, shown });
     current.current = { props, shown };
     const shape = JSON.stringify([
-        ...[props.times, props.lines, props.kind, props.height, props.unfinished, props.cut],
+        ...[props.times, props.lines, props.kind, props.height, props.edges],
         props.limit,
         [...hidden],
         useStore(zone),

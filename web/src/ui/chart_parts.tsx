@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 
 import { count } from "../lib/format";
+import type { Edges } from "../lib/ranges";
 import type { Mark } from "../lib/scale";
 import { forcedColours, swatchOf } from "./patterns";
 
@@ -25,8 +26,7 @@ export interface ShownChart {
     lines: ShownLine[];
     times: readonly number[];
     totals: boolean; // the lines add up
-    unfinished: boolean; // the last period is not over
-    cut: boolean; // the first period began before what is shown
+    edges?: Edges | undefined; // of charts with periods
     limit?: Limit | undefined;
     format: (value: number) => string;
     period: (seconds: number) => string;
@@ -34,10 +34,24 @@ export interface ShownChart {
 
 const ROWS_MAX = 1000;
 
-function periodAt({ times, unfinished, cut, period }: ShownChart, at: number): string {
-    const text = period(times[at] ?? 0);
-    if (unfinished && at === times.length - 1) return `${text}, so far`;
-    return cut && at === 0 ? `${text}, in part` : text;
+/** Are only some of a period's values in the chart? */
+export function isPartial({ times, edges }: Pick<ShownChart, "times" | "edges">, at: number): boolean {
+    if (edges === undefined) return false;
+    const last = at === times.length - 1 && (edges.unfinished || edges.last);
+    return last || (at === 0 && edges.first);
+}
+
+function periodAt(chart: ShownChart, at: number): string {
+    const text = chart.period(chart.times[at] ?? 0);
+    if (chart.edges?.unfinished && at === chart.times.length - 1) return `${text}, so far`;
+    return isPartial(chart, at) ? `${text}, in part` : text;
+}
+
+/** What the stripes mean. */
+function edgesInWords({ first, last, unfinished }: Edges): string | null {
+    if (first && unfinished) return "first counted in part, last not over yet";
+    if (unfinished) return "not over yet";
+    return first || last ? "counted in part" : null;
 }
 
 const sumAt = (lines: ShownLine[], at: number) =>
@@ -112,6 +126,7 @@ interface LegendProps {
 /** Names and colours; with several lines each is a button that hides its line. */
 export function Legend({ chart, onToggle }: LegendProps) {
     const several = chart.lines.length > 1;
+    const striped = chart.edges && edgesInWords(chart.edges);
     return (
         <div class="legend">
             {chart.lines.map((line) => {
@@ -140,9 +155,9 @@ export function Legend({ chart, onToggle }: LegendProps) {
                     <i /> {chart.limit.label}: {chart.format(chart.limit.value)}
                 </span>
             )}
-            {(chart.unfinished || chart.cut) && (
+            {striped && (
                 <span class="so-far">
-                    <i /> {chart.cut ? "counted in part" : "not over yet"}
+                    <i /> {striped}
                 </span>
             )}
         </div>

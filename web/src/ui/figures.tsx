@@ -1,7 +1,15 @@
 // Small figures without axes: a line, and bars beside their names.
 
-/** A small line with its area, from zero. */
-export function Sparkline({ values, label }: { values: number[]; label: string }) {
+import type { Edges } from "../lib/ranges";
+
+interface SparklineProps {
+    values: number[];
+    label: string;
+    edges?: Edges | undefined; // if the values are of periods
+}
+
+/** A small line with its area, from zero; it is dashed to a value that is only a part. */
+export function Sparkline({ values, label, edges }: SparklineProps) {
     if (values.length < 2) return <svg class="sparkline" viewBox="0 0 100 28" aria-hidden="true" />;
     const most = Math.max(...values.map(Math.abs)) || 1;
     const parts = values.map((value) => value / most); // the hugest values have no sum
@@ -9,9 +17,14 @@ export function Sparkline({ values, label }: { values: number[]; label: string }
     const high = Math.max(...parts, 0);
     const y = (part: number) => 26 - (high === low ? 0 : (part - low) / (high - low)) * 24;
     const x = (i: number) => (i / (values.length - 1)) * 100;
-    const line = parts
-        .map((part, i) => `${i === 0 ? "M" : "L"}${x(i).toFixed(2)} ${y(part).toFixed(2)}`)
-        .join("");
+    const last = values.length - 1;
+    const through = (from: number, to: number) =>
+        parts
+            .slice(from, to + 1)
+            .map((part, i) => `${i === 0 ? "M" : "L"}${x(from + i).toFixed(2)} ${y(part).toFixed(2)}`)
+            .join("");
+    const begin = edges?.first ? 1 : 0;
+    const end = edges && (edges.unfinished || edges.last) ? last - 1 : last;
     const zero = y(0).toFixed(2);
     return (
         <svg
@@ -19,10 +32,11 @@ export function Sparkline({ values, label }: { values: number[]; label: string }
             viewBox="0 0 100 28"
             preserveAspectRatio="none"
             role="img"
-            aria-label={label}
+            aria-label={edges?.unfinished ? `${label}; its last period is not over` : label}
         >
-            <path class="area" d={`${line}L100 ${zero}L0 ${zero}Z`} />
-            <path d={line} />
+            <path class="area" d={`${through(0, last)}L100 ${zero}L0 ${zero}Z`} />
+            <path d={through(begin, end)} />
+            <path class="so-far" d={through(0, begin) + through(Math.max(begin, end), last)} />
         </svg>
     );
 }

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons";
 
 const PAUSE_MS = 300;
+const LEAST_CHARS = 13; // the room of a field, whose placeholder is shown whole
 
 interface Props {
     label: string;
@@ -19,6 +20,8 @@ export function SearchField({ label, placeholder, value, known, onChange }: Prop
     const [id] = useState(() => `known-${Math.random().toString(36).slice(2, 9)}`);
     const timer = useRef(0);
     const told = useRef(value);
+    const tell = useRef(onChange);
+    tell.current = onChange; // what it knows may have come since the key was pressed
     // The value it reported is in the field already, with what was typed since then. Before the next key:
     // later it would undo that one.
     useLayoutEffect(() => {
@@ -33,7 +36,7 @@ export function SearchField({ label, placeholder, value, known, onChange }: Prop
         clearTimeout(timer.current);
         timer.current = setTimeout(() => {
             told.current = to.trim();
-            onChange(told.current);
+            tell.current(told.current);
         }, pause) as unknown as number;
     };
     return (
@@ -46,6 +49,7 @@ export function SearchField({ label, placeholder, value, known, onChange }: Prop
                 spellcheck={false}
                 dir="auto"
                 autoComplete="off"
+                style={{ "--chars": Math.max(placeholder.length, LEAST_CHARS) }}
                 list={known && id}
                 onInput={(event) => change(event.currentTarget.value, PAUSE_MS)}
                 onKeyDown={(event) => event.key === "Enter" && change(event.currentTarget.value, 0)}

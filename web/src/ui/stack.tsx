@@ -4,16 +4,25 @@
 import { useRef, useState } from "preact/hooks";
 
 import { count } from "../lib/format";
+import type { Edges } from "../lib/ranges";
 import { periodLabel, timeLabel, timeTicks } from "../lib/scale";
 import { useStore } from "../lib/store";
 import { zone } from "../lib/zone";
-import { ChartTable, Legend, MarkStatus, plotLabel, type ShownChart, Tooltip } from "./chart_parts";
+import {
+    ChartTable,
+    isPartial,
+    Legend,
+    MarkStatus,
+    plotLabel,
+    type ShownChart,
+    Tooltip,
+} from "./chart_parts";
 import { type OnZoom, useMarking } from "./marking";
 
 interface Props {
     label: string; // for screen readers
-    times: number[]; // the start of each period, in seconds since 1970; the last is not over
-    cut?: boolean; // the first period began before what is shown
+    times: number[]; // the start of each period, in seconds since 1970
+    edges: Edges;
     lines: { label: string; colour: string; values: number[] }[]; // not negative
     onZoom?: OnZoom;
 }
@@ -51,7 +60,7 @@ function Axes({ most, times }: { most: number; times: number[] }) {
     );
 }
 
-export function StackChart({ label, times, cut = false, lines, onZoom }: Props) {
+export function StackChart({ label, times, edges, lines, onZoom }: Props) {
     const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
     const [at, setAt] = useState<number | null>(null);
     const plot = useRef<HTMLDivElement>(null);
@@ -61,8 +70,7 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
         label,
         times,
         totals: true,
-        unfinished: true,
-        cut,
+        edges,
         format: count,
         period: periodLabel(times),
         lines: lines.map((line) => ({ ...line, hidden: hidden.has(line.label) })),
@@ -115,7 +123,7 @@ export function StackChart({ label, times, cut = false, lines, onZoom }: Props) 
                             key={time}
                             class={[
                                 "column",
-                                i === times.length - 1 || (cut && i === 0) ? "so-far" : "",
+                                isPartial(shown, i) ? "so-far" : "",
                                 mark && i >= mark.first && i <= mark.last ? "marked" : "",
                             ].join(" ")}
                         >

@@ -73,6 +73,15 @@ export function InviteDialog<Role extends string>(props: InviteProps<Role>) {
 const TENANT = "GET /api/v1/tenants/{slug}/invitations";
 const PLATFORM = "GET /api/v1/platform/invitations";
 
+/** "admin" in its own workspace, "acme (admin)" elsewhere. */
+const rolesOf = (one: Invitation, slug: string | null) =>
+    [
+        one.role?.replace("_", " "),
+        ...one.tenants.map((at) => (at.slug === slug ? at.role : `${at.slug} (${at.role})`)),
+    ]
+        .filter(Boolean)
+        .join(", ");
+
 /** The open invitations of a workspace (null: of the platform); nothing without any. */
 export function Invitations({ slug, version }: { slug: string | null; version: number }) {
     const open = useQuery(`${slug ?? PLATFORM} invitations ${version}`, (signal) =>
@@ -100,10 +109,7 @@ export function Invitations({ slug, version }: { slug: string | null; version: n
                 {
                     title: "Role",
                     class: "fit",
-                    cell: (one) =>
-                        [one.role?.replace("_", " "), ...one.tenants.map((at) => `${at.slug} (${at.role})`)]
-                            .filter(Boolean)
-                            .join(", "),
+                    cell: (one) => rolesOf(one, slug),
                 },
                 { title: "Invited by", class: "grow", label: "invited by", cell: (one) => one.made_by },
                 {

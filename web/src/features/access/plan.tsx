@@ -85,7 +85,7 @@ export function Plan({ slug }: { slug: string }) {
                 </dl>
             )}
             {usage.error && <ErrorNote error={usage.error} retry={usage.reload} />}
-            <p class="hint">
+            <p class="hint after">
                 {platform ? (
                     <>
                         Change the plan under <a href={href("/platform")}>Platform</a>.

@@ -46,7 +46,7 @@ export function SessionsCard() {
                     <ConfirmButton
                         label="Sign out everywhere else"
                         title="Sign out everywhere else?"
-                        text="Every other browser has to sign in again. Personal access tokens go on working."
+                        text="Every other browser has to sign in again. Personal access tokens keep working."
                         verb="Sign out"
                         onConfirm={endOthers}
                     />

@@ -136,7 +136,7 @@ function ConfirmAddress({ email, onDone }: { email: string; onDone: () => void }
             label="Confirm address"
             name={`Confirm the address of ${email}`}
             title={`Does this account belong to the owner of ${email}?`}
-            text="Ask them first: an admin of a workspace created the account and may know its password. So the password, the second factor, sessions and tokens of the account end: send the person a reset link then. Other workspaces can give it a role."
+            text="Ask them first. An admin of a workspace created the account and may know its password, so confirming ends its password, second factor, sessions and tokens. Then send the person a reset link. After that, other workspaces can give them a role."
             verb="Confirm"
             onConfirm={async () => {
                 await call("PATCH /api/v1/platform/users/{email}", {
@@ -155,7 +155,7 @@ function SignOutUser({ email }: { email: string }) {
             label="Sign out"
             name={`Sign out ${email}`}
             title={`Sign out ${email}?`}
-            text="This ends all their sessions. They can sign in again; personal access tokens go on working."
+            text="This ends all their sessions. They can sign in again; personal access tokens keep working."
             verb="Sign out"
             onConfirm={() =>
                 call("DELETE /api/v1/platform/users/{email}/sessions", { path: { email } })

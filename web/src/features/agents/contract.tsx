@@ -66,7 +66,7 @@ export function AgentContract({ agent }: { agent: Agent }) {
                     {agent.telemetry_doc}
                 </p>
             )}
-            <div class="columns">
+            <div class="columns apart">
                 <Fields title="Inputs" fields={agent.inputs} required />
                 <Fields title="Outputs" fields={agent.outputs} required={false} />
             </div>

@@ -259,8 +259,8 @@ export function Maintenance({ slug }: { slug: string }) {
             }
         >
             <p class="prose after-text">
-                In a window no alert of a silent agent opens. Reports still count; an agent that was
-                expected in a window is expected again after it.
+                During a window no alert opens for a silent agent. Reports still count; an agent that
+                was expected during a window is expected again after it.
             </p>
             {data.windows.length === 0 ? (
                 <p class="muted">No maintenance is planned.</p>

@@ -112,7 +112,7 @@ function When({ fields, set }: FieldsProps) {
                 name="time_zone"
                 required
                 known={TIME_ZONES}
-                hint="A time that its clock skips is expected right after; one that it shows twice, once."
+                hint="When the clocks go forward, a skipped time is due right after the change; when they go back, a repeated time is due once."
                 value={fields.zone}
                 onInput={(zone) => set({ zone })}
             />

@@ -153,8 +153,8 @@ function Nothing({ state, filtered }: { state: Alert["state"]; filtered: boolean
     return (
         <Empty title={state === "open" ? "No open alerts" : "No alerts yet"}>
             <p>
-                An alert opens when an agent with a declared interval falls silent, when a run stays
-                open for a day, and as the rules say.
+                An alert opens when an agent with a schedule falls silent, when a run stays open for
+                a day, and as the rules say.
             </p>
         </Empty>
     );

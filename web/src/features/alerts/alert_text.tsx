@@ -4,10 +4,11 @@ import type { Alert } from "api";
 import type { ComponentChildren } from "preact";
 
 import type { Choice } from "../../lib/choices";
-import { cost, duration, interval, number, percent } from "../../lib/format";
+import { cost, duration, interval, inUnit, number, percent } from "../../lib/format";
 import { agentPage, runPage } from "../../lib/paths";
 import { href, pathOf } from "../../lib/route";
 import { Time } from "../../ui";
+import { knownAs, useKnownKpis } from "./known_kpis";
 
 const TITLES = new Map(Object.entries({
     "agent.silent": "Silent agent",
@@ -31,16 +32,27 @@ function detailOf(alert: Alert, name: string): string {
     return typeof value === "number" ? number(value) : typeof value === "string" ? value : "";
 }
 
-/** "limit 100", "minimum 5, limit 100" */
-function limitsOf(alert: Alert): string {
+/** "Tickets sorted, last 24 h: 1,803 (limit 100)": by its label and in its unit, if it is declared. */
+function KpiText({ slug, alert, agent }: Props & { agent: ComponentChildren }) {
+    const key = detailOf(alert, "key");
+    const known = knownAs(useKnownKpis(slug), key, alert.agent_name);
+    const written = (name: string) =>
+        typeof alert.detail[name] === "number"
+            ? inUnit(alert.detail[name], known?.unit)
+            : detailOf(alert, name);
     const limits = [
-        ["minimum", detailOf(alert, "below")],
-        ["limit", detailOf(alert, "above")],
-    ];
-    return limits
-        .filter(([, bound]) => bound !== "")
-        .map(([name, bound]) => `${name} ${bound}`)
-        .join(", ");
+        ["minimum", written("below")],
+        ["limit", written("above")],
+    ].filter(([, bound]) => bound !== "");
+    return (
+        <>
+            <a href={href(pathOf("t", slug, "business"), { q: key })} dir="auto">
+                {known?.label ?? key}
+            </a>
+            {agent && <> of {agent}</>}, last {spaced(detailOf(alert, "range"))}: {written("value")} (
+            {limits.map((limit) => limit.join(" ")).join(", ")})
+        </>
+    );
 }
 
 /** "24h" as "24 h" */
@@ -157,18 +169,7 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                 </>
             );
         case "kpi.crossed":
-            return (
-                <>
-                    <a
-                        href={href(pathOf("t", slug, "business"), { q: detailOf(alert, "key") })}
-                        dir="auto"
-                    >
-                        {detailOf(alert, "key")}
-                    </a>
-                    {agent && <> of {agent}</>}, last {spaced(detailOf(alert, "range"))}:{" "}
-                    {detailOf(alert, "value")} ({limitsOf(alert)})
-                </>
-            );
+            return <KpiText slug={slug} alert={alert} agent={agent} />;
         case "budget.forecast":
             return (
                 <>

@@ -4,11 +4,9 @@ import type { BudgetRule, KpiRule } from "api";
 import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
-import { call, fieldError } from "../../lib/api";
-import { useQuery } from "../../lib/query";
+import { fieldError } from "../../lib/api";
 import { ChoiceField, Dialog, Form, TextField } from "../../ui";
-
-const CATALOG = "GET /api/v1/tenants/{slug}/business/catalog";
+import { useKnownKpis } from "./known_kpis";
 
 type Per = BudgetRule["per"];
 
@@ -26,26 +24,6 @@ const BUDGET_PERIODS: { value: Per; label: string }[] = [
     { value: "day", label: "Day (UTC)" },
     { value: "month", label: "Month (UTC)" },
 ];
-
-/** A KPI as the catalog declares it. */
-export interface KnownKpi {
-    key: string;
-    agent_name: string;
-    label: string;
-    unit: string;
-}
-
-export function useKnownKpis(slug: string): KnownKpi[] {
-    const { data } = useQuery(`${CATALOG} ${slug}`, (signal) =>
-        call(CATALOG, { path: { slug }, signal }),
-    );
-    return (data?.kpis ?? []).map(({ key, agent_name, label, unit }) => ({
-        key,
-        agent_name,
-        label: label || key,
-        unit: unit ?? "",
-    }));
-}
 
 export interface RuleDialogProps<Rule> {
     rule: Rule | null; // null: a new one

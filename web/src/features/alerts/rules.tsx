@@ -11,7 +11,8 @@ import { useQuery } from "../../lib/query";
 import { Card, ErrorNote, LoadState, Select, Switch } from "../../ui";
 import { useAgentNames } from "../agents/names";
 import { RuleCard } from "./rule_card";
-import { BudgetDialog, KpiRuleDialog, type KnownKpi, RULE_RANGES, useKnownKpis } from "./rule_dialogs";
+import { knownAs, type KnownKpi, useKnownKpis } from "./known_kpis";
+import { BudgetDialog, KpiRuleDialog, RULE_RANGES } from "./rule_dialogs";
 import { DurationDialog, FailureRateDialog, PERCENTILES } from "./run_rule_dialogs";
 
 const RULES = "GET /api/v1/tenants/{slug}/rules";
@@ -139,7 +140,7 @@ function KpiRules({ slug, rules, canEdit, save }: SectionProps) {
                 add="Watch a KPI"
                 none="No KPI rules yet."
                 rules={kpis.map((rule) => {
-                    const of = known.find((one) => one.key === rule.key);
+                    const of = knownAs(known, rule.key, rule.agent_name);
                     const name = of?.label ?? rule.key;
                     return { name, text: <KpiText rule={rule} known={of} />, paused: rule.paused ?? false };
                 })}

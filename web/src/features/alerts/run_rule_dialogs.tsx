@@ -67,7 +67,7 @@ function RunRuleDialog({ agents, rule, title, onSave, onClose, children }: RunRu
                     kind="number"
                     min={1}
                     required
-                    hint="Runs that have ended, 500 at most. Before there are as many, nothing is decided."
+                    hint="How many ended runs count, 500 at most. No alert opens before there are that many."
                     value={runs}
                     onInput={setRuns}
                 />

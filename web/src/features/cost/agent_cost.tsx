@@ -26,12 +26,13 @@ export function AgentCost({ slug, agent_name, range }: Props) {
     if (data.total.cost === null)
         return <p class="hint">Its models have no price, so what they cost is unknown.</p>;
     return (
-        <>
-            <UsageChart groups={data.groups} measure="cost" truncated={data.truncated} budget={budget} />
-            <p class="hint">
-                In all {cost(data.total.cost)}
-                {data.total.partial && " for models with a price; that of the others is unknown"}.
-            </p>
-        </>
+        <UsageChart
+            groups={data.groups}
+            range={range}
+            measure="cost"
+            truncated={data.truncated}
+            budget={budget}
+            aside={`${cost(data.total.cost)} in all${data.total.partial ? ", without models that have no price" : ""}`}
+        />
     );
 }

@@ -3,7 +3,7 @@
 import type { UsageGroup } from "api";
 
 import { compact, dollars } from "../../lib/format";
-import { rangeOfSeconds } from "../../lib/ranges";
+import { edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { setQuery, useRoute } from "../../lib/route";
 import { slotsOf } from "../../lib/scale";
 import { Card } from "../../ui";
@@ -92,9 +92,11 @@ function linesOf(groups: UsageGroup[], days: number[], measure: string, first: n
 
 interface Props {
     groups: UsageGroup[]; // by day and model
+    range: string;
     measure: string;
     truncated: boolean;
     budget: Limit | undefined; // per day
+    aside?: string;
 }
 
 /** Models beyond the palette, some at a time. */
@@ -121,7 +123,7 @@ function OtherModels({ models, first }: { models: string[]; first: number }) {
     );
 }
 
-export function UsageChart({ groups, measure, truncated, budget }: Props) {
+export function UsageChart({ groups, range, measure, truncated, budget, aside }: Props) {
     const wanted = useRoute().query.get("model"); // to be shown; null: the largest
     const days = daysOf(groups);
     const models = modelsOf(groups, measure);
@@ -129,12 +131,12 @@ export function UsageChart({ groups, measure, truncated, budget }: Props) {
     if (days.length === 0) return null;
     const title = measure === "tokens" ? "Tokens per day by model" : "Cost per day by model";
     return (
-        <Card title={title}>
+        <Card title={title} aside={aside}>
             <Chart
                 label={`${title}, stacked`}
                 kind="stack"
                 times={days}
-                unfinished={(days[days.length - 1] ?? 0) + DAY_S > Date.now() / 1000}
+                edges={edgesOf(range, days, "day", Date.now())}
                 lines={linesOf(groups, days, measure, first)}
                 format={formatOf(measure)}
                 height={260}

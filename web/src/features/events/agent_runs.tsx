@@ -5,7 +5,7 @@ import type { RunPeriod } from "api";
 import { call } from "../../lib/api";
 import { count, duration, percent } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
-import { countedRange, isCut, rangeOfSeconds } from "../../lib/ranges";
+import { countedRange, edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, LoadState } from "../../ui";
 import { Chart } from "../../ui/chart";
@@ -29,7 +29,7 @@ interface ChartsProps {
 
 function RunCharts({ periods, bucket, range }: ChartsProps) {
     const times = periods.map((period) => Date.parse(period.t) / 1000);
-    const cut = isCut(range, times[0], Date.now());
+    const edges = edgesOf(range, times, bucket, Date.now());
     const line = (label: string, colour: string, name: keyof RunPeriod) => ({
         label,
         colour,
@@ -48,8 +48,7 @@ function RunCharts({ periods, bucket, range }: ChartsProps) {
                 <Chart
                     label={`Runs per ${bucket} by status`}
                     kind="stack"
-                    unfinished
-                    cut={cut}
+                    edges={edges}
                     times={times}
                     lines={[
                         line("Failed", "--bad", "failed"),
@@ -63,8 +62,7 @@ function RunCharts({ periods, bucket, range }: ChartsProps) {
             <Card title={`Duration per ${bucket}`}>
                 <Chart
                     label={`Duration of runs per ${bucket}`}
-                    unfinished
-                    cut={cut}
+                    edges={edges}
                     times={times}
                     lines={[line("p50", "--c1", "p50_ms"), line("p95", "--c3", "p95_ms")]}
                     format={duration}

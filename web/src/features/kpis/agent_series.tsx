@@ -5,7 +5,7 @@ import type { KpiTotal } from "api";
 import { call } from "../../lib/api";
 import { inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
-import { rangeOfSeconds } from "../../lib/ranges";
+import { edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, ErrorNote } from "../../ui";
 import { Chart } from "../../ui/chart";
@@ -26,7 +26,8 @@ function KpiChart({ slug, kpi, range }: Props & { kpi: KpiTotal }) {
         call(SERIES, { path: { slug }, query: { agent_name, key, time_range: range }, signal }),
     );
     const points = (data?.points ?? []).filter((point) => typeof point.value === "number");
-    if (points.length === 0) return null;
+    if (data === undefined || points.length === 0) return null;
+    const times = points.map((point) => Date.parse(point.t) / 1000);
     return (
         <Card
             title={nameOf(kpi)}
@@ -37,10 +38,10 @@ function KpiChart({ slug, kpi, range }: Props & { kpi: KpiTotal }) {
             }
         >
             <Chart
-                label={`${nameOf(kpi)} by ${data?.bucket}`}
+                label={`${nameOf(kpi)} by ${data.bucket}`}
                 kind={kpi.agg === "sum" ? "bars" : "line"}
-                unfinished
-                times={points.map((point) => Date.parse(point.t) / 1000)}
+                edges={edgesOf(range, times, data.bucket, Date.now())}
+                times={times}
                 lines={[{ label: nameOf(kpi), values: points.map((point) => point.value as number) }]}
                 format={(value) => inUnit(value, kpi.unit)}
                 height={160}
@@ -58,9 +59,11 @@ export function AgentSeries({ slug, agent_name, range }: Props & { agent_name: s
     if (error) return <ErrorNote error={error} />;
     return (
         <>
-            {kpis.slice(0, CHARTS_MAX).map((kpi) => (
-                <KpiChart key={kpi.key} slug={slug} kpi={kpi} range={range} />
-            ))}
+            <div class="columns">
+                {kpis.slice(0, CHARTS_MAX).map((kpi) => (
+                    <KpiChart key={kpi.key} slug={slug} kpi={kpi} range={range} />
+                ))}
+            </div>
             {kpis.length > CHARTS_MAX && (
                 <p class="hint">
                     The first {CHARTS_MAX} of {kpis.length} KPIs are drawn;{" "}

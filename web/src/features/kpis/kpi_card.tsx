@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../../lib/api";
 import { costPerUnit, inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
+import { edgesOf } from "../../lib/ranges";
 import { setQuery } from "../../lib/route";
 import { Sparkline } from "../../ui/figures";
 import { changeOf } from "./change";
@@ -64,10 +65,15 @@ function Trend({ slug, kpi, range, load }: KpiRange & { load: boolean }) {
         if (reports.current !== kpi.reports) reload(); // keep the trend in step with the value
         reports.current = kpi.reports;
     }, [kpi.reports]);
-    const values = (data?.points ?? [])
-        .map((point) => point.value)
-        .filter((value) => typeof value === "number");
-    return <Sparkline values={values} label={`Trend of ${nameOf(kpi)}`} />;
+    const points = (data?.points ?? []).filter((point) => typeof point.value === "number");
+    const times = points.map((point) => Date.parse(point.t) / 1000);
+    return (
+        <Sparkline
+            values={points.map((point) => point.value as number)}
+            edges={data && edgesOf(range, times, data.bucket, Date.now())}
+            label={`Trend of ${nameOf(kpi)}`}
+        />
+    );
 }
 
 const NOTHING = 1e-12; // dollars per unit: not a cent for a thousand million

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../../lib/api";
 import { count, inUnit } from "../../lib/format";
 import { useQuery } from "../../lib/query";
-import { rangeOfSeconds } from "../../lib/ranges";
+import { edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import {
     Card,
@@ -27,9 +27,6 @@ import { idOf, nameOf } from "./names";
 const SERIES = "GET /api/v1/tenants/{slug}/business/series";
 const BREAKDOWN = "GET /api/v1/tenants/{slug}/business/breakdown";
 const BARS_FIRST = 12;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-const BUCKET_MS: Record<string, number> = { minute: 60_000, hour: HOUR_MS, week: 7 * DAY_MS };
 
 const BUCKETS = [
     { value: "", label: "Bucket: automatic" },
@@ -54,13 +51,6 @@ interface Props {
     unitCost: string | null;
 }
 
-/** When the period that begins then is over. */
-function endOf(begin: string, bucket: string): number {
-    const from = new Date(begin);
-    if (bucket === "month") return from.setUTCMonth(from.getUTCMonth() + 1);
-    return from.getTime() + (BUCKET_MS[bucket] ?? DAY_MS);
-}
-
 function Series({ slug, kpi, range, query }: Props) {
     const bucket = query.get("bucket") ?? "";
     const { agent_name, key } = kpi;
@@ -78,13 +68,13 @@ function Series({ slug, kpi, range, query }: Props) {
     const points = data.points.filter((point) => typeof point.value === "number");
     if (points.length === 0) return <Empty title="No numbers in this period" />;
     const bars = kpi.agg === "sum";
-    const last = points[points.length - 1]?.t ?? "";
+    const times = points.map((point) => Date.parse(point.t) / 1000);
     return (
         <Chart
             label={`${nameOf(kpi)} by ${data.bucket}`}
             kind={bars ? "bars" : "line"}
-            unfinished={endOf(last, data.bucket) > Date.now()}
-            times={points.map((point) => Date.parse(point.t) / 1000)}
+            edges={edgesOf(range, times, data.bucket, Date.now())}
+            times={times}
             lines={[
                 {
                     label: `${nameOf(kpi)}, by ${data.bucket}`,

@@ -98,8 +98,10 @@ function Provider() {
     if (!data.enabled)
         return (
             <p class="prose after-text">
-                No identity provider is set up: people sign in with a password. The operator of the
-                service sets one up with <code>oidc_issuer</code>.
+                <span>
+                    No identity provider is set up: people sign in with a password. The operator of
+                    the service sets one up with <code>oidc_issuer</code>.
+                </span>
             </p>
         );
     return (

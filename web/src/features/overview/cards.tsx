@@ -3,7 +3,7 @@
 import type { Alert, AgentCounts, KpiTotal, RunTotals } from "api";
 
 import { count, inUnit } from "../../lib/format";
-import { isCut, rangeOfSeconds } from "../../lib/ranges";
+import { edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, Table, Time } from "../../ui";
 import { Bars } from "../../ui/figures";
@@ -26,7 +26,7 @@ export function RunsChart({ totals, range }: { totals: RunTotals; range: string 
                 <StackChart
                     label={`Runs per ${bucket} by status`}
                     times={times}
-                    cut={isCut(range, times[0], Date.now())}
+                    edges={edgesOf(range, times, bucket, Date.now())}
                     onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
                     lines={[
                         line("Failed", "--bad", periods.map((period) => period.failed)),

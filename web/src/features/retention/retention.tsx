@@ -169,7 +169,7 @@ export function Retention({ slug, canEdit }: { slug: string; canEdit: boolean })
     const limits = useQuery(`${GET} ${slug}`, (signal) => call(GET, { path: { slug }, signal }));
     const { data } = limits;
     return (
-        <Card title="How long data is kept">
+        <Card title="How long data is kept" class="narrow">
             <LoadState of={limits} rows={4} />
             {data && canEdit && (
                 <LimitsForm slug={slug} current={data} onSaved={limits.reload} />

@@ -157,8 +157,15 @@ function WebhookCard(props: WebhookProps) {
                     <code>{url}</code>
                 </span>
                 <span>
-                    {types.length === 0 ? "All event types" : types.join(", ")} · last delivered{" "}
-                    <Time at={last_delivered_at} />
+                    {types.length === 0 ? "All event types" : types.join(", ")}
+                    {" · "}
+                    {last_delivered_at === null ? (
+                        "nothing delivered yet"
+                    ) : (
+                        <>
+                            last delivered <Time at={last_delivered_at} />
+                        </>
+                    )}
                 </span>
             </p>
             <Buttons {...props} />
