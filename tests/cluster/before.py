@@ -24,6 +24,16 @@ def last_migration(folder=ROOT / "migrations"):
     return max(int(path.name[:4]) for path in folder.glob("*.sql"))
 
 
+def migrations():
+    """Those of PostgreSQL in their order: (name, text) by number."""
+    found = {}
+    for path in sorted((ROOT / "migrations").glob("*.sql")):
+        number, name, own = int(path.name[:4]), path.name[5:].split(".")[0], ".postgres." in path.name
+        if own or number not in found:
+            found[number] = (name, path.read_text(encoding="utf-8"))
+    return found
+
+
 def revision_before():
     """Of the version before; empty if the history is not here."""
     tag = _git("describe", "--tags", "--abbrev=0", "HEAD^")

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from account import Sender, balance
-from before import last_migration, program_before
+from before import last_migration, migrations, program_before
 from muster import BINARY, Postgres, Server, Trouble
 from postgres import Session
 from stored import stored
@@ -141,18 +141,29 @@ def test_a_migration_that_has_to_wait_holds_up_no_report(tmp_path):
             assert version(nodes) == last_migration() + 1
 
 
+def migrate_to(session, last):
+    """An empty database as the version with this migration leaves it."""
+    session.run("CREATE TABLE schema_version (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+                " applied_at BIGINT NOT NULL)")  # fmt: skip
+    for number, (name, sql) in migrations().items():
+        if number <= last:
+            session.run(sql)
+            session.run(f"INSERT INTO schema_version VALUES ({number}, '{name}', 0)")
+
+
 def test_a_node_waits_for_another_that_builds_an_index(tmp_path):
     """For longer than for a lock that someone holds, which is a minute."""
+    last = max(n for n, (_, sql) in migrations().items() if " CONCURRENTLY " in sql) - 1
     postgres = Postgres()
-    url = postgres.create_migrated()
+    url = postgres.create()
     builder, node = Session(url), Server(tmp_path, url)
     try:
-        builder.run("DELETE FROM schema_version WHERE number >= 48")  # which builds an index
+        migrate_to(builder, last)
         builder.run("SELECT pg_advisory_lock(7211980252)")
         starts = threading.Thread(target=node.start)
         starts.start()
         until(lambda: any(int(s) >= 60 for s in BUILDS.findall(node.log())), 180)
-        assert stored(node, "SELECT MAX(number) AS n FROM schema_version") == [{"n": 47}]
+        assert stored(node, "SELECT MAX(number) AS n FROM schema_version") == [{"n": last}]
         builder.run("SELECT pg_advisory_unlock(7211980252)")
         starts.join()
         assert stored(node, "SELECT MAX(number) AS n FROM schema_version") == [{"n": last_migration()}]
