@@ -39,6 +39,16 @@ class Judged:
 
     def __init__(self):
         self.good = {}
+        self.single = set()  # the same for single values, with their schemas
+
+    def single_problems(self, schema, value, judge):
+        kind = kind_of(schema, value)
+        if kind is not None and (id(schema), kind) in self.single:
+            return
+        found = list(judge())
+        if kind is not None and not found:
+            self.single.add((id(schema), kind))
+        yield from found
 
     def problems(self, schema, text, judge):
         known = self.good.setdefault(id(schema), set())
@@ -49,6 +59,18 @@ class Judged:
         if not found:
             known.add(form)
         yield from found
+
+
+ABOUT = {"type", "description", "title", "examples", "deprecated"}  # of which the type alone is judged
+
+
+def kind_of(schema, value):
+    """Equal for single values that this schema judges alike; None for values with parts."""
+    if isinstance(value, (dict, list)):
+        return None
+    if isinstance(schema, dict) and schema.keys() <= ABOUT:
+        return type(value), isinstance(value, float) and value.is_integer()
+    return type(value), value
 
 
 def body_of(exchange):
@@ -67,7 +89,9 @@ class Contract:
         self.document = document
         self.resolver = jsonschema.RefResolver("", document)
         self.judged = Judged()
-        self.validator = extend(jsonschema.Draft202012Validator, {"items": self.item_errors})
+        self.validator = extend(jsonschema.Draft202012Validator, {
+            "items": self.item_errors, "properties": self.property_errors,
+        })  # fmt: skip
         # The most literal template first: /agents/config is not an {agent_name}.
         templates = sorted(document["paths"], key=lambda path: (path.count("{"), path))
         self.routes = [(pattern_of(path), path) for path in templates]
@@ -107,6 +131,18 @@ class Contract:
                 return validator.descend(value, schema, path=number)
 
             yield from self.judged.problems(schema, json.dumps(value), judge)
+
+    def property_errors(self, validator, properties, values, _parent):
+        """The keyword "properties", with a memory: most of what is judged are single values."""
+        if not validator.is_type(values, "object"):
+            return
+        for name in properties.keys() & values.keys():
+            schema, value = properties[name], values[name]
+
+            def judge(name=name, schema=schema, value=value):
+                return validator.descend(value, schema, path=name, schema_path=name)
+
+            yield from self.judged.single_problems(schema, value, judge)
 
     def schema_problems(self, schema, value):
         validator = self.validator(schema, resolver=self.resolver)

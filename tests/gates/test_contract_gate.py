@@ -39,7 +39,8 @@ DOCUMENT = {
                        "required": ["status"], "additionalProperties": False}}}}},
         "schemas": {
             "Agent": {"type": "object", "required": ["name"],
-                      "properties": {"name": {"$ref": "#/components/schemas/Name"}}},
+                      "properties": {"name": {"$ref": "#/components/schemas/Name"},
+                                     "runs": {"type": "integer", "description": "so many"}}},
             "Name": {"type": "string", "maxLength": 5},
             "Error": {"type": "object", "required": ["detail"]},
         },
@@ -113,6 +114,15 @@ def test_what_is_as_declared_passes(contract, good):
 @pytest.mark.parametrize(("bad", "says"), BAD)
 def test_a_tampered_answer_is_named(contract, bad, says):
     assert any(says in problem for problem in contract.problems(bad)), contract.problems(bad)
+
+
+@pytest.mark.parametrize("runs", ["4.5", "true", "null", '"4"', "[4]"])
+def test_a_value_is_judged_although_others_of_its_place_were_good(contract, runs):
+    for good in ('{"name": "a", "runs": 4}', '{"name": "b", "runs": 4.0}', '{"name": "c", "runs": 5}'):
+        assert contract.problems(exchange(**{**AGENT, "text": good})) == []
+    bad = exchange(**{**AGENT, "text": f'{{"name": "abcdef", "runs": {runs}}}'})
+    name, count = sorted(contract.problems(bad))
+    assert "too long" in name and "runs: " in count
 
 
 def test_a_literal_path_goes_before_a_template(contract):
