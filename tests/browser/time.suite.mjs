@@ -398,6 +398,9 @@ describe("time", () => {
                     assert.equal(await isStriped(figure, n), words.length > 0, what);
                 }
             }
+        const { figures } = await chartsAt(page, { slug: "edges", place: "cost?range=today", charts: 1 });
+        await figures.locator("canvas").waitFor();
+        assert.ok(await isStriped(figures.first(), 1), "a single bar is in the middle of its chart");
         const cards = (range) => `${server.url}/#/t/edges/business?range=${encodeURIComponent(range)}`;
         await page.goto(cards(PARTS[0][0]));
         const trend = page.getByRole("img", { name: /^Trend of Mails/ });

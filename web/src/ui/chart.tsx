@@ -221,6 +221,8 @@ function optionsOf(
     if (props.kind === "stack") series.reverse(); // the tallest is drawn first
     const half = props.formatTime ? 0.5 : stepOf(props.times) / 2;
     const around = isBars(props) || props.times.length === 1;
+    // not what uPlot gives: it adds a day to a single time
+    const [begin = 0, end = 0] = [props.times[0], props.times[props.times.length - 1]];
     const [surface, bad] = [resolved("--surface"), resolved("--bad")];
     const limit = props.limit && props.limit.value / divisor;
     return {
@@ -234,7 +236,7 @@ function optionsOf(
         },
         tzDate: (seconds) => u.tzDate(new Date(seconds * 1000), "UTC"),
         scales: {
-            x: { range: (_, from, to) => (around ? [from - half, to + half] : [from, to]) },
+            x: { range: (_, from, to) => (around ? [begin - half, end + half] : [from, to]) },
             y: { range: (_, low, high) => valueRange(low, Math.max(high ?? 0, limit ?? 0)) },
         },
         axes: axesOf(props, divisor),
