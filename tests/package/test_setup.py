@@ -20,6 +20,15 @@ from roots import ENVIRONMENT, SUITES, Root, free_port, make_root, until
 ROOT = Path(__file__).resolve().parents[2]
 TREE = "/srv/muster"
 BUILD_S = 3600  # a build from nothing on a busy machine
+FAILED = re.compile(r"FAILED|\bERROR\b|\berror:|: Failure!|^not ok |^E  ")
+END = 4000  # characters of the end that is shown
+
+
+def what_failed(text):
+    """The lines before the end that say what failed: leaks and tests that passed may come after them."""
+    lines = text[:-END].splitlines()
+    said = [line[:500] for line in lines if FAILED.search(line)]
+    return "\n".join([*said[:60], text[-END:]])
 
 
 class BareRoot(Root):
@@ -36,7 +45,7 @@ class BareRoot(Root):
 
     def finish(self, script):
         done = subprocess.run(self.in_tree(script), capture_output=True, text=True, env=ENVIRONMENT, timeout=BUILD_S)
-        assert done.returncode == 0, f"{script}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+        assert done.returncode == 0, f"{script}:\n{what_failed(done.stdout)}\n{what_failed(done.stderr)}"
         return done.stdout
 
 
@@ -94,7 +103,7 @@ def test_make_run_serves_the_first_event_of_the_readme(bare, tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
     with running(bare, f"MUSTER_LISTEN={address} make run", log) as process:
         until(lambda: body_of(f"http://{address}/livez"), BUILD_S,
-              lambda: process.poll() is None, lambda: log.read_text()[-4000:])  # fmt: skip
+              lambda: process.poll() is None, lambda: what_failed(log.read_text()))  # fmt: skip
         assert "<script" in body_of(f"http://{address}/")  # the portal is in it
         said = bare.finish(blocks[1].replace("127.0.0.1:8080", address))
     assert '"status":"accepted"' in said and "Reading the inbox" in said, said
