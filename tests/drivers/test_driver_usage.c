@@ -10,7 +10,7 @@
 #include "shape/shape.h"
 #include "suite.h"
 
-enum { RUNS = 2000 };
+enum { RUNS = 2000, PAGE = 50 };
 
 static const struct db_query add_report = {
     .sql = "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
@@ -66,6 +66,19 @@ static void plan_of(struct db *db, const struct db_query *q, struct db_args args
     buf_add_char(ret, '\0');
 }
 
+/* The ids of a page of runs as an array of the dialect. */
+static struct str ids_of_page(struct arena *arena, bool postgres)
+{
+    struct str ids = STR_LIT("");
+
+    for (int run = 0; run < PAGE; run++) {
+        const struct str id = id_of(arena, run);
+
+        ids = arena_printf(arena, "%.*s%s\"%.*s\"", STR_ARG(ids), run > 0 ? "," : "", STR_ARG(id));
+    }
+    return arena_printf(arena, postgres ? "{%.*s}" : "[%.*s]", STR_ARG(ids));
+}
+
 TEST(what_runs_spent_is_found_by_their_ids)
 {
     struct arena arena;
@@ -75,9 +88,7 @@ TEST(what_runs_spent_is_found_by_their_ids)
     db = filled(&arena);
     for (int analyzed = 0; analyzed < 2; analyzed++) {
         const bool postgres = strcmp(db_dialect(db), "postgres") == 0;
-        const struct str two = id_of(&arena, 2), one = id_of(&arena, 1);
-        const struct str ids = arena_printf(
-            &arena, postgres ? "{%.*s,%.*s}" : "[\"%.*s\",\"%.*s\"]", STR_ARG(two), STR_ARG(one));
+        const struct str ids = ids_of_page(&arena, postgres);
         struct buf plan;
 
         buf_init(&plan, KIB(64));

@@ -43,14 +43,19 @@ static const struct db_query select_usage_by_run = {
     .sum = &llm_usage_sum,
     .sql = SELECT_USAGE " ORDER BY run_id",
 };
-/* $2 has the ids as an array of the dialect. */
+/* $2 has the ids as an array of the dialect. LATERAL asks the index for one run after the other: given
+ * all ids at once, PostgreSQL reads every report of a tenant that its statistics do not know. Citus sends
+ * a statement on a single table to its server without planning it. */
 const struct db_query llm_usage_of_runs = {
     .sum = &llm_usage_sum,
     .sqlite = "SELECT " USAGE_SUMMED("") " FROM llm_usage INDEXED BY llm_usage_run"
               " WHERE tenant_id = $1 AND run_id IN (SELECT value FROM json_each($2))"
               " ORDER BY run_id",
-    .postgres = "SELECT " USAGE_SUMMED("") " FROM llm_usage"
-                " WHERE tenant_id = $1 AND run_id = ANY ($2::text[]) ORDER BY run_id",
+    .citus = "SELECT " USAGE_SUMMED("") " FROM llm_usage"
+             " WHERE tenant_id = $1 AND run_id = ANY ($2::text[]) ORDER BY run_id",
+    .postgres = "SELECT " USAGE_SUMMED("u.") " FROM (SELECT DISTINCT unnest($2::text[]) AS id) i"
+                " CROSS JOIN LATERAL (SELECT " USAGE_SUMMED("") " FROM llm_usage"
+                " WHERE tenant_id = $1 AND run_id = i.id OFFSET 0) u ORDER BY u.run_id",
 };
 /* clang-format on */
 
