@@ -350,7 +350,8 @@ def build_all():
 
 
 def keep_durations(work):
-    kept = {}
+    """Those of other kinds of work stay."""
+    kept = durations()
     for one in work:
         kept.update(one.measured())
     DURATIONS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")

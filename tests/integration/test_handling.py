@@ -335,6 +335,7 @@ def waiting_for_a_lock(server, statement):
     return stored(server, sql)[0]["n"] > 0
 
 
+@pytest.mark.one_server
 def test_a_note_on_an_alert_that_another_node_deletes_leaves_nothing(world, clock, store):
     if store != "postgres":
         pytest.skip("SQLite has one node, whose writer does one change after the other")

@@ -1,5 +1,6 @@
 """Three servers on one PostgreSQL that want the same rows: they wait, but never in a circle."""
 
+import os
 import random
 import subprocess
 import time
@@ -44,6 +45,22 @@ def register(client, tenant, agent, interval):
     return answer.json()["status"]
 
 
+def agents_of(node, tenant):
+    """As the tenant's row counts them, and how many there are."""
+    (row,) = stored(
+        node,
+        f"SELECT t.agents, (SELECT COUNT(*) FROM agents WHERE {of_tenant(tenant)}) AS n"
+        f" FROM tenants t WHERE t.slug = '{tenant.slug}'",
+    )
+    return row
+
+
+def counted(n):
+    """What a tenant's row says of n agents. On Citus that row is on every server, and is not changed
+    for each new agent: they are counted there."""
+    return 0 if os.environ.get("MUSTER_TEST_CITUS") else n
+
+
 def test_first_contacts_of_six_tenants_meet_no_deadlock(nodes):
     tenants = [nodes[0].add_tenant("--max-agents", "100000") for _ in range(TENANTS)]
     for tenant in tenants:
@@ -64,13 +81,9 @@ def test_first_contacts_of_six_tenants_meet_no_deadlock(nodes):
     in_threads([lambda n=n: bring(n) for n in range(CLIENTS)])
     print(f"{CLIENTS * AGENTS / (time.monotonic() - began):.0f} first contacts a second")
     assert sum(map(retried, nodes)) == before
-    rows = stored(
-        nodes[0],
-        "SELECT t.agents, a.n FROM tenants t JOIN (SELECT tenant_id, COUNT(*) AS n FROM agents"
-        " GROUP BY tenant_id) a ON a.tenant_id = t.tenant_id WHERE t.agents > 0",
-    )
+    rows = [agents_of(nodes[0], tenant) for tenant in tenants]
     assert sum(row["n"] for row in rows) == CLIENTS * AGENTS
-    assert all(row["agents"] == row["n"] for row in rows)
+    assert all(row["agents"] == counted(row["n"]) for row in rows)
 
 
 def test_new_agents_and_known_ones_of_the_tenants_between_do_not_wait_in_circles(nodes):
@@ -117,12 +130,7 @@ def test_the_same_new_agents_of_all_nodes_are_added_once_and_the_cap_is_exact(no
     assert statuses.count("accepted") == 6 * 30 * len(tenants)  # of each sender, the same 30
     assert sum(map(retried, nodes)) == before
     for tenant in tenants:
-        (row,) = stored(
-            nodes[0],
-            f"SELECT t.agents, (SELECT COUNT(*) FROM agents WHERE {of_tenant(tenant)}) AS n"
-            f" FROM tenants t WHERE t.slug = '{tenant.slug}'",
-        )
-        assert row == {"agents": 30, "n": 30}
+        assert agents_of(nodes[0], tenant) == {"agents": counted(30), "n": 30}
 
 
 def test_batches_of_the_same_ids_in_any_order_are_stored_once_without_a_deadlock(nodes):

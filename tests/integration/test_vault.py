@@ -264,6 +264,7 @@ def test_killed_in_the_middle_of_a_rotation_nothing_is_lost(store, tmp_path, cal
     assert killed or nth > 1, f"{call} was not called even once"
 
 
+@pytest.mark.one_server
 def test_without_its_entry_in_the_audit_log_no_secret_leaves(own_server, clock):
     tenant, client = with_secrets(own_server, ["A"])
     clock.advance(3601)  # what it gets now has to be entered again
