@@ -175,7 +175,7 @@ class Job:
     def begin(self):
         self.started = True
 
-    def work(self):
+    def work(self, _):
         began = time.monotonic()
         run(self.name, self.command, self.environment, self.summary, self.again)
         self.took_s = time.monotonic() - began
@@ -218,11 +218,12 @@ class Pool:
     def begin(self):
         self.running += 1
         self.begun += 1
+        return self.begun
 
-    def work(self):
-        name = f"{self.name} ({self.begun})"
+    def work(self, number):
+        name = f"{self.name} ({number})"
         # short: the path of a unix socket may have 107 characters
-        folder = f"{self.environment.get('TMPDIR', os.environ['TMPDIR'])}/{self.kind}{self.begun}"
+        folder = f"{self.environment.get('TMPDIR', os.environ['TMPDIR'])}/{self.kind}{number}"
         more = ["-p", "test_queue", "--durations=3", *self.options]
         command = [*self.prefix, *PYTEST, f"--basetemp={folder}"]
         queued = ["env", *(f"{key}={value}" for key, value in self.queued.items())]

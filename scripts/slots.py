@@ -18,8 +18,8 @@ APART_S = 0.5  # so that a slot has taken its first file when the next one looks
 
 
 class Slots:
-    """What is in `work` has urgency(), begin() and work(): the most urgent comes first, and what has an
-    urgency of 0 needs no further slot."""
+    """What is in `work` has urgency(), begin() and work(), which gets what begin() said: the most urgent
+    comes first, and what has an urgency of 0 needs no further slot."""
 
     def __init__(self, work, counters=rested):
         self.work, self.counters = work, counters
@@ -31,12 +31,12 @@ class Slots:
             chosen = max(self.work, key=lambda one: one.urgency())
             if chosen.urgency() == 0:
                 return None
-            chosen.begin()
-            return chosen
+            return chosen, chosen.begin()
 
     def use(self):
-        while one := self.next_one():
-            one.work()
+        while begun := self.next_one():
+            one, number = begun
+            one.work(number)
 
     def add(self):
         self.threads.append(threading.Thread(target=self.use))
@@ -47,7 +47,7 @@ class Slots:
             return len(self.threads) < MOST_SLOTS and any(one.urgency() > 0 for one in self.work)
 
     def look(self):
-        """One more slot, if processors have been idle since now."""
+        """Adds a slot if processors are idle for the next LOOK_S seconds."""
         total, idle = self.counters()
         self.threads[0].join(LOOK_S)
         total_now, idle_now = self.counters()

@@ -29,8 +29,8 @@ char *mem_strdup(const char *text) MUST_CHECK;
  * ever what was needed once. Before there are other threads. */
 void mem_return_large(void);
 
-/* Returns what is free between blocks that are in use, which the heap keeps otherwise. Worth it
- * after much was freed at once: it looks at the whole heap. */
+/* Returns free pages inside the heap to the system. Worth it after much was freed at once: it looks
+ * at the whole heap, and who allocates waits meanwhile. */
 void mem_trim(void);
 
 /* Sets this much address space aside; it takes no memory until it is used. Before there are other

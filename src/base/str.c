@@ -89,7 +89,7 @@ bool str_to_int(struct str s, int64_t *ret)
     return true;
 }
 
-/* A table: which digit comes next cannot be predicted, and comparisons would be mispredicted. */
+/* A table, because branches on random digits are mispredicted. */
 int str_hex_digit(char c)
 {
     static const uint8_t one_more[UCHAR_MAX + 1] = {

@@ -186,7 +186,7 @@ static int64_t away_us(const struct job_queue *q, enum part_state state)
            (state == PART_HUNG ? (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC : 0);
 }
 
-/* What tried it could not say whether it still hangs. */
+/* Who tried it got no verdict: the next one may try. */
 static void end_try(struct job_queue *q, int64_t part, int64_t raw_us)
 {
     for (size_t i = 0; i < PARTS_AWAY_MAX; i++)

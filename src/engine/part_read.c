@@ -21,10 +21,14 @@ int part_read_begin(struct part_read_job *read, struct error *err)
     if (is_parted(read))
         may = writer_try_read(read->writer, read->tenant_id);
     if (may == READ_TRIES) {
+        const int64_t tried = writer_part_of(read->writer, read->tenant_id);
         const enum part_state state = writer_probe(read->writer, read->db, read->tenant_id);
 
-        writer_note_read(read->writer, read->tenant_id, state == PART_SLOW ? PART_ANSWERS : state);
-        may = state == PART_HUNG ? READ_MAY_NOT : READ_MAY;
+        writer_note_read(read->writer, read->tenant_id, tried,
+                         state == PART_SLOW ? PART_ANSWERS : state);
+        /* Without a verdict it may not either: it could wait for the server while the next tries.
+         */
+        may = state == PART_HUNG || state == PART_UNKNOWN ? READ_MAY_NOT : READ_MAY;
         read->began_us = clock_raw_us();
     }
     return may == READ_MAY ? 0
@@ -38,5 +42,5 @@ void part_read_end(const struct part_read_job *read, enum err_code code)
         writer_tenant_hangs(read->writer, read->tenant_id))
         return;
     if (writer_probe(read->writer, read->db, read->tenant_id) == PART_HUNG)
-        writer_note_read(read->writer, read->tenant_id, PART_HUNG);
+        writer_note_read(read->writer, read->tenant_id, 0, PART_HUNG);
 }

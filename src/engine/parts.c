@@ -94,7 +94,7 @@ int64_t parts_of(const struct parts *p, int64_t tenant_id)
     size_t first = 0, end = p->n;
 
     if (tenant_id == 0)
-        return 0; /* 0 has a hash too, but of a server that need not be one of theirs */
+        return 0; /* several tenants: the hash of 0 would name any server */
     while (first < end) {
         const size_t middle = first + (end - first) / 2;
 

@@ -20,7 +20,8 @@ struct part_range {
 
 /* What a group or a read of a part met. */
 enum part_state {
-    PART_UNKNOWN, /* the server of the connection failed itself */
+    PART_UNKNOWN, /* no verdict: the connection's own server failed, or did not say who has the
+                     tenant */
     PART_ANSWERS,
     PART_SLOW, /* its server answers, but something took too long there: it waited for a lock */
     PART_AWAY, /* its server refuses at once */

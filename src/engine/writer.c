@@ -322,10 +322,12 @@ enum part_read writer_try_read(struct writer *w, int64_t tenant_id)
     return may;
 }
 
-void writer_note_read(struct writer *w, int64_t tenant_id, enum part_state state)
+void writer_note_read(struct writer *w, int64_t tenant_id, int64_t tried, enum part_state state)
 {
     const int64_t part = writer_part_of(w, tenant_id);
 
+    if (tried != 0 && tried != part)
+        writer_note_part(w, tried, PART_UNKNOWN);
     if (part != 0)
         writer_note_part(w, part, state);
 }

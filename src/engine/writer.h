@@ -135,12 +135,13 @@ bool writer_tenant_hangs(struct writer *w, int64_t tenant_id);
 /* May a read of the tenant begin now? As job_queue_try_read(); costs as little. Any thread. */
 enum part_read writer_try_read(struct writer *w, int64_t tenant_id);
 
-/* As parts_probe(), whose connection is the caller's; takes over which server has whom. What it
- * says is still to be noted. Any thread. */
+/* As parts_probe(), whose connection is the caller's, and also replaces what the writer knows of
+ * which server has whom. The caller notes the state that is returned. Any thread. */
 enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id);
 
-/* What a read of the tenant met. After PART_UNKNOWN the next one may try. Any thread. */
-void writer_note_read(struct writer *w, int64_t tenant_id, enum part_state state);
+/* What a read of the tenant met. `tried` is the part that it tried, or 0: if the tenant has another
+ * one by now, or after PART_UNKNOWN, the next read may try that. Any thread. */
+void writer_note_read(struct writer *w, int64_t tenant_id, int64_t tried, enum part_state state);
 
 /* Has a server hung lately, so that what needs all of them would wait for it? Any thread. */
 bool writer_hangs(struct writer *w);

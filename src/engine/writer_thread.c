@@ -56,7 +56,8 @@ static bool is_ready(struct writer *w, const struct writer_thread *t) REQUIRES(w
 
     if (w->options.n_txns > 1) {
         w->linger_us = SPARE_GROUP_US;
-        w->linger_until_us = job_queue_spare_until(&w->queue, (size_t)(t - w->threads));
+        w->linger_until_us = /* one without a connection takes any group: begin() reconnects */
+            t->lost ? 0 : job_queue_spare_until(&w->queue, (size_t)(t - w->threads));
     }
     w->wanted_us = 0;
     w->lingers = false;
@@ -117,6 +118,7 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
     for (;;) {
         wait_for_work(w, t);
         job_queue_take_group(&w->queue, number, clock_mono_us(), ret_group);
+        w->wanted_us = 0; /* the other writer is woken for any job, and looks by itself */
         if (ret_group->first != NULL || w->stopping)
             break;
         cond_wait(&w->filled, &w->lock); /* what is queued has to wait for another writer */

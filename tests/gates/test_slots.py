@@ -41,7 +41,7 @@ class Task:
     def begin(self):
         self.begun = True
 
-    def work(self):
+    def work(self, _):
         self.together.wait(PATIENCE_S)
         assert self.machine.seen.wait(PATIENCE_S)
 

@@ -238,7 +238,8 @@ void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
     r->on_load_ctx = ctx;
 }
 
-static int refresh(struct registry *r, struct db *db, bool *ret_whole, struct error *err)
+/* *ret_keys: how many were read. */
+static int refresh(struct registry *r, struct db *db, size_t *ret_keys, struct error *err)
     EXCLUDES(r->refresh)
 {
     struct loaded loaded = { 0 };
@@ -257,7 +258,7 @@ static int refresh(struct registry *r, struct db *db, bool *ret_whole, struct er
     if (load_registry(r, db, &arena, &loaded, err) != 0)
         goto out;
     apply_loaded(r, &loaded);
-    *ret_whole = loaded.whole;
+    *ret_keys = loaded.keys.n;
     status = 0;
 out:
     if (status == 0)
@@ -268,10 +269,11 @@ out:
 
 int registry_refresh(struct registry *r, struct db *db, struct error *err)
 {
-    bool whole = false;
-    int status = refresh(r, db, &whole, err);
+    enum { MANY = 10000 };
+    size_t keys = 0;
+    int status = refresh(r, db, &keys, err);
 
-    if (whole) /* the rows of all keys were read, and are free between what was kept of them */
+    if (keys > MANY) /* their rows are free by now, but lie between what was kept of them */
         mem_trim();
     return status;
 }

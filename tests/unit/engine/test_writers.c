@@ -59,9 +59,10 @@ static void on_fatal(void *ctx, const struct error *err)
     (void)err;
 }
 
-static void submit(struct writer *w, struct job *job, sem_t *waits)
+static void submit(struct writer *w, struct job *job, size_t events, sem_t *waits)
 {
-    *job = (struct job){ .write = { .apply = apply, .done = done, .events = 1 }, .waits = waits };
+    *job =
+        (struct job){ .write = { .apply = apply, .done = done, .events = events }, .waits = waits };
     CHECK(sem_init(&job->began, 0, 0) == 0 && sem_init(&job->ended, 0, 0) == 0);
     CHECK(writer_submit(w, &job->write, NULL) == 0);
 }
@@ -72,33 +73,86 @@ static void await(struct job *job)
     CHECK(sem_destroy(&job->began) == 0 && sem_destroy(&job->ended) == 0);
 }
 
-/* It is not left waiting for a first one that takes long either. */
-TEST(a_small_group_waits_a_moment_for_the_writer_that_is_at_work)
+static struct {
+    struct db dbs[WRITERS];
+    struct txn txns[WRITERS];
+    struct writer *w;
+    sem_t gate;
+} world;
+
+static void set_up(void)
 {
-    struct db dbs[WRITERS] = { { .driver = &driver }, { .driver = &driver } };
-    struct txn txns[WRITERS] = { { .db = &dbs[0] }, { .db = &dbs[1] } };
     const struct writer_options options = {
-        .txns = txns,
+        .txns = world.txns,
         .n_txns = WRITERS,
         .limits = { .events_max = 99, .bytes_max = 99, .group_max = 99 },
         .on_fatal = on_fatal
     };
-    const int64_t began_us = clock_raw_us();
-    struct job first, second;
-    struct writer *w;
-    sem_t gate;
 
-    CHECK(sem_init(&gate, 0, 0) == 0);
-    CHECK(writer_new(&options, &w, NULL) == 0);
-    submit(w, &first, &gate);
-    CHECK(sem_wait(&first.began) == 0);
-    submit(w, &second, NULL);
+    for (size_t i = 0; i < WRITERS; i++) {
+        world.dbs[i] = (struct db){ .driver = &driver };
+        world.txns[i] = (struct txn){ .db = &world.dbs[i] };
+    }
+    CHECK(sem_init(&world.gate, 0, 0) == 0);
+    CHECK(writer_new(&options, &world.w, NULL) == 0);
+}
+
+static void tear_down(void)
+{
+    writer_free(world.w);
+    CHECK(sem_destroy(&world.gate) == 0);
+}
+
+/* One writer is at work until the gate is opened. */
+static void occupy(struct job *first)
+{
+    submit(world.w, first, 1, &world.gate);
+    CHECK(sem_wait(&first->began) == 0);
+}
+
+static void release(struct job *first)
+{
+    CHECK(sem_post(&world.gate) == 0);
+    await(first);
+}
+
+/* It is not left waiting for a first one that takes long either. */
+TEST(a_small_group_waits_a_moment_for_the_writer_that_is_at_work)
+{
+    struct job first, second;
+    int64_t began_us;
+
+    set_up();
+    began_us = clock_raw_us();
+    occupy(&first);
+    submit(world.w, &second, 1, NULL);
     await(&second);
     CHECK(second.applied_us - began_us >= SPARE_WAIT_US);
-    CHECK(sem_post(&gate) == 0);
-    await(&first);
-    writer_free(w);
-    CHECK(sem_destroy(&gate) == 0);
+    release(&first);
+    tear_down();
+}
+
+/* With a clock that was set back, a writer that waits does so for a minute. */
+TEST(a_large_group_is_taken_at_once_and_a_small_one_when_a_writer_is_free)
+{
+    const int64_t minute_us = INT64_C(60) * USEC_PER_SEC;
+    struct job first, large, small;
+    int64_t began_us;
+
+    set_up();
+    occupy(&first);
+    atomic_fetch_sub(&clock_raw_shift_us, minute_us);
+    began_us = clock_raw_us();
+    submit(world.w, &large, 50, NULL);
+    await(&large);
+    CHECK(large.applied_us - began_us < minute_us);
+    CHECK(large.write.txn != first.write.txn);
+    submit(world.w, &small, 1, NULL);
+    release(&first);
+    await(&small);
+    CHECK(small.applied_us - began_us < minute_us);
+    atomic_fetch_add(&clock_raw_shift_us, minute_us);
+    tear_down();
 }
 
 TEST(only_a_writer_with_a_group_is_waited_for)
