@@ -337,17 +337,29 @@ static const char *error_of(struct attempt *f, CURLcode result, long status)
     return f->error[0] != '\0' ? f->error : curl_easy_strerror(result);
 }
 
+/* Of a number of seconds, libcurl 8 may tell six hours at most; of a date it tells the seconds. */
+static int64_t retry_after_of(CURL *easy)
+{
+    struct curl_header *header = NULL;
+    curl_off_t told = 0;
+    int64_t seconds = 0;
+
+    if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK &&
+        str_to_int(str_of(header->value), &seconds) && seconds >= 0)
+        return seconds;
+    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &told);
+    return (int64_t)told;
+}
+
 struct attempt_end attempt_finish(struct attempt *f, CURLcode result)
 {
     const bool mail = is_mail(f);
     struct attempt_end end = { .ms = (clock_raw_us() - f->began_us) / USEC_PER_MSEC };
-    curl_off_t retry_after = 0;
     long status = 0;
 
     (void)curl_easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
-    (void)curl_easy_getinfo(f->easy, CURLINFO_RETRY_AFTER, &retry_after);
     end.status = (struct opt_int){ status > 0, status };
-    end.retry_after_s = (int64_t)retry_after;
+    end.retry_after_s = retry_after_of(f->easy);
     if (mail)
         end.delivered = result == CURLE_OK;
     else /* the status counts even if the body was too long or never ended */
