@@ -128,10 +128,22 @@ def test_the_command_prints_what_to_open_and_to_kill_and_keeps_nothing():
         process.wait()
 
 
-def test_a_loss_that_was_seen_stays_the_verdict(monkeypatch):
+def load_command():
     loader = importlib.machinery.SourceFileLoader("cluster_command", COMMAND[-1])
     command = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(command)
+    return command
+
+
+def test_a_database_that_is_away_is_no_loss_and_no_end(capsys):
+    command, nowhere = load_command(), SimpleNamespace(database="postgresql://127.0.0.1:1/nowhere")
+    sender = SimpleNamespace(number=0, acknowledged=1)
+    assert command.account(SimpleNamespace(reads=nowhere), [sender]) is True
+    assert "the database does not answer" in capsys.readouterr().out
+
+
+def test_a_loss_that_was_seen_stays_the_verdict(monkeypatch):
+    command = load_command()
     stop, looks = threading.Event(), []
 
     def look():
