@@ -62,7 +62,7 @@ def stored(plan):
         with Muster() as server:
             return batch_rate(server, plan)
 
-    name = f"the same with {store.n:,} events stored against none"
+    name = f"batches of 500 with {store.n:,} events stored against none"
     yield compared(plan, name, "events/s", 0.9, full, empty)
 
 

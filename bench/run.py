@@ -65,7 +65,8 @@ def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         models = {row.split(":", 1)[1].strip() for row in file if row.startswith("model name")}
     model = ", ".join(models) or platform.machine()
-    return f"{os.cpu_count()} cores ({model}), Linux {platform.release()}"
+    kernel = ".".join(platform.release().split(".")[:2])
+    return f"{os.cpu_count()} cores ({model}), Linux {kernel}"
 
 
 def commit():
