@@ -15,6 +15,7 @@ enum { PRUNE_LATE_S = 3600 };
 /* The job that stores last uses; done() frees it. */
 struct flush {
     struct writer_job job;
+    struct sessions *sessions; /* which the writer does not outlive */
     struct session_row *used;
     size_t n;
     bool notifies; /* increments the change number: all processes reload */
@@ -38,12 +39,25 @@ static int sessions_flush_apply(struct writer_job *job, struct txn *txn, struct 
                                 flush->now_us - (int64_t)SESSION_IDLE_S * USEC_PER_SEC - late, err);
 }
 
-/* After a failure a later use, if any, is stored. */
+/* The next flush has it again, unless a later use comes before. */
+static void collect_again(struct sessions *p, const struct session_row *used)
+{
+    struct session_entry *session;
+    int64_t stored_at = used->last_used_at;
+
+    rwlock_read(&p->lock);
+    session = map_get(&p->sessions, session_key(&used->digest));
+    if (session != NULL)
+        (void)atomic_compare_exchange_strong(&session->stored_at, &stored_at, 0);
+    rwlock_release(&p->lock);
+}
+
 static void sessions_flush_done(struct writer_job *job, const struct error *err)
 {
     struct flush *flush = CONTAINER_OF(job, struct flush, job);
 
-    (void)err;
+    for (size_t i = 0; err != NULL && i < flush->n; i++)
+        collect_again(flush->sessions, &flush->used[i]);
     free(flush->used);
     free(flush);
 }
@@ -65,6 +79,7 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
     const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
     struct flush *flush = NEW(struct flush);
     struct session_entry *session;
+    struct error err = { 0 };
     bool over = false;
     size_t at = 0;
 
@@ -72,6 +87,7 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
                                       .done = sessions_flush_done,
                                       .exclusive = true,
                                       .keeps_caches = true };
+    flush->sessions = p;
     flush->now_us = now_us;
     rwlock_read(&p->lock);
     flush->used = mem_new((p->sessions.n + 1) * sizeof(*flush->used));
@@ -85,6 +101,8 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
     assert(flush->n <= p->sessions.n);
     rwlock_release(&p->lock);
     flush->notifies = over || (shared && flush->n > 0);
-    if ((flush->n == 0 && !over) || writer_submit(writer, &flush->job, NULL) != 0)
+    if (flush->n == 0 && !over)
         sessions_flush_done(&flush->job, NULL);
+    else if (writer_submit(writer, &flush->job, &err) != 0)
+        sessions_flush_done(&flush->job, &err);
 }

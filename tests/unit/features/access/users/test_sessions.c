@@ -3,10 +3,13 @@
 
 #include "base/clock.h"
 #include "base/password.h"
+#include "engine/txn.h"
+#include "engine/writer.h"
 #include "features/access/users/sessions.h"
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/users_store.h"
+#include "hooks/fault.h"
 #include "unit/temp_db.h"
 
 static const int64_t hour_us = (int64_t)3600 * USEC_PER_SEC;
@@ -236,6 +239,59 @@ TEST(a_use_known_here_survives_a_reload_of_older_ones)
     CHECK(store_session_used(w.db, &digest, 30 * hour_us, NULL) == 0); /* by another process */
     refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, 41 * hour_us, &w.arena));
+    world_done(&w);
+}
+
+static void on_fatal(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    (void)err;
+}
+
+/* By a writer whose `nth` call of the database fails; 0 is the begin, negative: none. */
+static void flush(struct world *w, int nth, int64_t now_us)
+{
+    struct db *db = db_fault_new(w->db, nth, ERR_FULL);
+    struct txn txn = { .db = db };
+    const struct writer_options options = {
+        .txns = &txn,
+        .n_txns = 1,
+        .limits = { .events_max = 9, .bytes_max = 9, .group_max = 9 },
+        .on_fatal = on_fatal
+    };
+    struct writer *writer;
+
+    CHECK(writer_new(&options, &writer, NULL) == 0);
+    sessions_flush(w->sessions, writer, false, now_us);
+    writer_free(writer);
+    db_close(db);
+}
+
+static int64_t stored_use(struct world *w)
+{
+    const struct session_row *row;
+    struct list rows = { 0 };
+
+    CHECK(store_sessions_of(w->db, STR_LIT("ann"), &w->arena, &rows, NULL) == 0);
+    CHECK_INT(rows.n, 1);
+    row = rows.items;
+    return row->last_used_at;
+}
+
+TEST(a_use_that_could_not_be_stored_is_stored_by_the_next_flush)
+{
+    struct sha256 digest;
+    struct world w;
+
+    world_init(&w);
+    add_user(&w, "ann", "x", PLATFORM_NONE);
+    digest = add_session(&w, "cookie", "ann");
+    refresh(&w);
+    assert_non_null(sessions_find(w.sessions, &digest, hour_us, &w.arena));
+    flush(&w, 0, hour_us);
+    CHECK_INT(stored_use(&w), 0);
+    flush(&w, -1, hour_us);
+    CHECK_INT(stored_use(&w), hour_us);
     world_done(&w);
 }
 
