@@ -208,6 +208,46 @@ describe("alerts", () => {
         await close(page);
     });
 
+    test("the KPIs that a list of alerts is about are loaded once, and only for such alerts", async () => {
+        const keys = ["drafts", "letters", "parcels"];
+        const business_kpis = keys.map((key) => ({ key, label: `Number of ${key}`, unit: "count", agg: "sum" }));
+        await server.send(tenant, "/api/v1/agents/register", { agent_name: "counter", business_kpis });
+        await server.send(tenant, "/api/v1/telemetry/business", {
+            agent_name: "counter",
+            run_id: randomUUID(),
+            timestamp: new Date(clock.now() - 60_000).toISOString(),
+            metrics: Object.fromEntries(keys.map((key) => [key, 12])),
+        });
+        const person = await Person.signIn(server, tenant.email);
+        const kpis = keys.map((key) => ({ key, agent_name: "counter", above: 10, range: "24h" }));
+        await person.ask("PUT", "/api/v1/tenants/acme/rules", { kpis });
+        const alerts = async () =>
+            (await person.ask("GET", "/api/v1/tenants/acme/alerts?state=open&type=kpi.crossed")).alerts;
+        while ((await alerts()).length < keys.length) {
+            clock.advance(61); // rules are evaluated once a minute
+            await new Promise((resolve) => setTimeout(resolve, 500));
+        }
+        const page = await open("/t/acme/alerts?type=agent.silent");
+        let asked = 0;
+        page.on("request", (request) => (asked += request.url().endsWith("/business/catalog") ? 1 : 0));
+        for (const [place, expected] of [
+            ["alerts?type=agent.silent", 0],
+            ["alerts?type=kpi.crossed", 1],
+            ["overview", 1],
+            ["agents/counter?tab=alerts", 1],
+        ]) {
+            await page.goto("about:blank"); // what the page has loaded is forgotten
+            asked = 0;
+            await page.goto(`${server.url}/#/t/acme/${place}`);
+            if (expected > 0)
+                for (const key of keys) await page.getByText(`Number of ${key} of counter, last 24 h: 12`).waitFor();
+            else await page.locator(".alert, .empty").first().waitFor();
+            assert.equal(asked, expected, place);
+        }
+        await person.ask("PUT", "/api/v1/tenants/acme/rules", {});
+        await close(page);
+    });
+
     test("a failed delivery is in the log of its webhook, and is retried by hand", async (t) => {
         let status = 500;
         const receiver = createServer((request, reply) => reply.writeHead(status).end());

@@ -9,6 +9,7 @@ import { useLiveQuery } from "../../lib/query";
 import { href, pathOf } from "../../lib/route";
 import { Card, Empty, LoadState, Table } from "../../ui";
 import { AlertRow } from "./alert_row";
+import { useKpisOf } from "./known_kpis";
 
 const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
 const SHOWN = 20;
@@ -114,6 +115,7 @@ export function AgentAlerts({ slug, agent }: { slug: string; agent: Agent }) {
     const { agent_name } = agent;
     const silences = useAlertsOf(slug, agent_name, "agent.silent", SILENCES_MAX);
     const alerts = useAlertsOf(slug, agent_name, null, SHOWN);
+    const kpis = useKpisOf(slug, alerts.data?.alerts ?? []);
     return (
         <>
             {silences.data && (
@@ -127,7 +129,13 @@ export function AgentAlerts({ slug, agent }: { slug: string; agent: Agent }) {
             {alerts.data?.alerts.length === 0 && <Empty title="No alerts yet" />}
             <ul class="alerts">
                 {alerts.data?.alerts.map((one) => (
-                    <AlertRow key={one.alert_id} slug={slug} alert={one} onChange={alerts.reload} />
+                    <AlertRow
+                        key={one.alert_id}
+                        slug={slug}
+                        alert={one}
+                        kpis={kpis}
+                        onChange={alerts.reload}
+                    />
                 ))}
             </ul>
             {alerts.data?.next && (

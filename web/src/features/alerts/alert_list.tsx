@@ -12,6 +12,7 @@ import { Empty, Icon, LoadState, Pager, SearchField, Select } from "../../ui";
 import { AlertRow } from "./alert_row";
 import { KINDS, titleOf } from "./alert_text";
 import { AcknowledgeDialog } from "./handling";
+import { type KnownKpi, useKpisOf } from "./known_kpis";
 import { useAlertCounts } from "./open_count";
 
 const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
@@ -94,11 +95,12 @@ const waiting = (alerts: Alert[]) =>
 interface GroupProps {
     slug: string;
     group: Group;
+    kpis: KnownKpi[];
     onChange: () => void;
     onAcknowledge: (ids: string[]) => void;
 }
 
-function AlertGroup({ slug, group, onChange, onAcknowledge }: GroupProps) {
+function AlertGroup({ slug, group, kpis, onChange, onAcknowledge }: GroupProps) {
     const [all, setAll] = useState(false);
     const { title, alerts } = group;
     const shown = all || title === "" ? alerts : alerts.slice(0, SHOWN);
@@ -123,7 +125,13 @@ function AlertGroup({ slug, group, onChange, onAcknowledge }: GroupProps) {
             )}
             <ul class="alerts">
                 {shown.map((one) => (
-                    <AlertRow key={one.alert_id} slug={slug} alert={one} onChange={onChange} />
+                    <AlertRow
+                        key={one.alert_id}
+                        slug={slug}
+                        alert={one}
+                        kpis={kpis}
+                        onChange={onChange}
+                    />
                 ))}
             </ul>
             {shown.length < alerts.length && (
@@ -187,6 +195,7 @@ export function AlertList(props: Props) {
     const [chosenIds, setChosenIds] = useState<string[]>([]);
     const { data, reload } = loaded;
     const alerts = data?.alerts ?? [];
+    const kpis = useKpisOf(slug, alerts);
     const agents = [...new Set(alerts.flatMap((one) => one.agent_name ?? []))].sort();
     const ids = waiting(alerts);
     return (
@@ -209,6 +218,7 @@ export function AlertList(props: Props) {
                             key={group.title}
                             slug={slug}
                             group={group}
+                            kpis={kpis}
                             onChange={reload}
                             onAcknowledge={setChosenIds}
                         />

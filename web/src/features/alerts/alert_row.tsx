@@ -9,6 +9,7 @@ import { actorName, duration } from "../../lib/format";
 import { Chip, ErrorNote, Time } from "../../ui";
 import { AlertText, titleOf } from "./alert_text";
 import { History, NoteDialog } from "./handling";
+import type { KnownKpi } from "./known_kpis";
 import { MuteByName } from "./mute";
 
 const ACKNOWLEDGE = "POST /api/v1/tenants/{slug}/alerts/{alert_id}/acknowledge";
@@ -118,7 +119,12 @@ function Buttons(props: ButtonsProps) {
 const lookOf = (alert: Alert) =>
     alert.state !== "open" ? "closed" : alert.acknowledged_at === null ? "new" : "acknowledged";
 
-export function AlertRow({ slug, alert, onChange }: Props & { onChange: () => void }) {
+interface RowProps extends Props {
+    kpis: KnownKpi[];
+    onChange: () => void;
+}
+
+export function AlertRow({ slug, alert, kpis, onChange }: RowProps) {
     const { busy, error, perform } = useAction();
     const [noting, setNoting] = useState(false);
     const [history, setHistory] = useState(false);
@@ -132,7 +138,7 @@ export function AlertRow({ slug, alert, onChange }: Props & { onChange: () => vo
                 <p class="text">
                     <Chip tone={alert.state === "open" ? "bad" : "quiet"}>{titleOf(alert)}</Chip>
                     <span>
-                        <AlertText slug={slug} alert={alert} />
+                        <AlertText slug={slug} alert={alert} kpis={kpis} />
                     </span>
                 </p>
                 {error && <ErrorNote error={error} />}

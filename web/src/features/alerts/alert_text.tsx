@@ -8,7 +8,7 @@ import { cost, duration, interval, inUnit, number, percent } from "../../lib/for
 import { agentPage, runPage } from "../../lib/paths";
 import { href, pathOf } from "../../lib/route";
 import { Time } from "../../ui";
-import { knownAs, useKnownKpis } from "./known_kpis";
+import { knownAs, type KnownKpi } from "./known_kpis";
 
 const TITLES = new Map(Object.entries({
     "agent.silent": "Silent agent",
@@ -33,9 +33,9 @@ function detailOf(alert: Alert, name: string): string {
 }
 
 /** "Tickets sorted, last 24 h: 1,803 (limit 100)": by its label and in its unit, if it is declared. */
-function KpiText({ slug, alert, agent }: Props & { agent: ComponentChildren }) {
+function KpiText({ slug, alert, kpis, agent }: TextProps & { agent: ComponentChildren }) {
     const key = detailOf(alert, "key");
-    const known = knownAs(useKnownKpis(slug), key, alert.agent_name);
+    const known = knownAs(kpis, key, alert.agent_name);
     const written = (name: string) =>
         typeof alert.detail[name] === "number"
             ? inUnit(alert.detail[name], known?.unit)
@@ -68,6 +68,10 @@ function intervalOf(alert: Alert): string {
 interface Props {
     slug: string;
     alert: Alert;
+}
+
+interface TextProps extends Props {
+    kpis: KnownKpi[]; // for alerts about them
 }
 
 const numberOf = (alert: Alert, name: string) => Number(alert.detail[name] ?? 0);
@@ -106,7 +110,7 @@ function WithModel({ alert }: { alert: Alert }) {
     );
 }
 
-export function AlertText({ slug, alert }: Props): ComponentChildren {
+export function AlertText({ slug, alert, kpis }: TextProps): ComponentChildren {
     const open = alert.state === "open";
     const agent = alert.agent_name !== null && (
         <a href={agentPage(slug, alert.agent_name)} dir="auto">
@@ -169,7 +173,7 @@ export function AlertText({ slug, alert }: Props): ComponentChildren {
                 </>
             );
         case "kpi.crossed":
-            return <KpiText slug={slug} alert={alert} agent={agent} />;
+            return <KpiText slug={slug} alert={alert} kpis={kpis} agent={agent} />;
         case "budget.forecast":
             return (
                 <>

@@ -10,6 +10,7 @@ import { Bars } from "../../ui/figures";
 import { StackChart } from "../../ui/stack";
 import { AGENT_STATES, AgentState } from "../agents/state";
 import { AlertText } from "../alerts/alert_text";
+import { useKpisOf } from "../alerts/known_kpis";
 import { changeOf } from "../kpis/change";
 import { idOf, nameOf } from "../kpis/names";
 import { sumsOf } from "./numbers";
@@ -69,6 +70,7 @@ export function AgentsByState({ slug, counts }: { slug: string; counts: AgentCou
 }
 
 export function OpenAlerts({ slug, alerts }: { slug: string; alerts: Alert[] }) {
+    const kpis = useKpisOf(slug, alerts);
     return (
         <Card title="Open alerts" aside={<a href={href(pathOf("t", slug, "alerts"))}>Alerts</a>}>
             {alerts.length === 0 ? (
@@ -78,7 +80,7 @@ export function OpenAlerts({ slug, alerts }: { slug: string; alerts: Alert[] }) 
                     {alerts.map((alert) => (
                         <li key={alert.alert_id}>
                             <span dir="auto">
-                                <AlertText slug={slug} alert={alert} />
+                                <AlertText slug={slug} alert={alert} kpis={kpis} />
                             </span>
                             <Time at={alert.opened_at} />
                         </li>
