@@ -231,6 +231,43 @@ const EDGES = [
     ["30d", "2026-02-09", "2026-02-23", "week", ""],
 ];
 
+test("what is said of the outer periods of a chart names those that it is about", () => {
+    const words = (parts, periods = 3) =>
+        ranges.edgesInWords(Object.fromEntries(parts.split(" ").map((name) => [name, true])), periods);
+    assert.equal(words(""), null);
+    assert.equal(words("first"), "first counted in part");
+    assert.equal(words("last"), "last counted in part");
+    assert.equal(words("first last"), "first and last counted in part");
+    assert.equal(words("unfinished"), "last not over yet");
+    assert.equal(words("first unfinished"), "first counted in part, last not over yet");
+    assert.equal(words("", 1), null);
+    assert.equal(words("first last", 1), "counted in part");
+    assert.equal(words("first unfinished", 1), "not over yet");
+});
+
+/** As EDGES, and since when anything was counted. */
+const COUNTED = [
+    ["7d", "2026-02-27", "2026-03-04", "2026-02-27T08:00Z", "first unfinished"],
+    ["7d", "2026-02-27", "2026-03-04", "2026-02-27", "unfinished"],
+    ["7d", "2026-02-25", "2026-03-04", "2026-02-25T01:00Z", "first unfinished"],
+    ["last_month", "2026-02-20", "2026-02-28", "2026-02-20T00:00:01Z", "first"],
+];
+
+test("a chart of the newest runs only begins with the period of which a part was counted", () => {
+    for (const [range, first, last, since, parts] of COUNTED) {
+        const times = [first, last].map((text) => Date.parse(text) / 1000);
+        const edges = ranges.edgesOf(range, times, "day", Date.parse(NOON), since);
+        const found = Object.keys(edges).filter((name) => edges[name]);
+        assert.equal(found.join(" "), parts, `${range} since ${since}`);
+    }
+    const periods = ["2026-02-26", "2026-02-27", "2026-02-28"].map((day) => ({ t: `${day}T00:00:00Z` }));
+    for (const [since, left] of [[null, 3], ["2026-02-26T23:59Z", 3], ["2026-02-27", 2], ["2026-02-28T05:00Z", 1]])
+        assert.deepEqual(
+            ranges.countedPeriods({ periods, bucket: "day", counted_since: since }),
+            periods.slice(-left),
+        );
+});
+
 test("the outer periods of a chart are whole, cut by the range, or not over", () => {
     for (const [range, first, last, bucket, parts] of EDGES) {
         const times = [first, last].map((text) => Date.parse(text) / 1000);

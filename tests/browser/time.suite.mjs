@@ -11,7 +11,8 @@ import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.
 import { ROOT } from "./root.mjs";
 
 const DAY = 86_400_000;
-const TODAY = Math.floor(Date.now() / DAY) * DAY;
+const startOfDay = () => Math.floor(Date.now() / DAY) * DAY;
+const TODAY = startOfDay(); // for days that are over; a test may run on the day after
 
 let server, browser, tenant, runs;
 
@@ -325,13 +326,13 @@ describe("time", () => {
     });
 
     /** An agent with runs, tokens and a KPI on each of these days; it is 0 today. */
-    async function sendDays(slug, days) {
+    async function sendDays(slug, days, today = startOfDay()) {
         const own = server.addTenant(slug, ADMIN);
         const kpi = { key: "mails", label: "Mails", unit: "count", agg: "sum" };
         await server.send(own, "/api/v1/agents/register", { agent_name: "fresh", business_kpis: [kpi] });
         server.cli(["price", "set", "model-of-days", "--input", "1000", "--output", "0"]);
         for (const day of days) {
-            const from = day === 0 ? Date.now() : TODAY - day * DAY + 12 * 3_600_000;
+            const from = day === 0 ? Date.now() : today - day * DAY + 12 * 3_600_000;
             const run = { agent: "fresh", id: randomUUID(), from, length: 900, status: "completed" };
             await sendRuns(server, own, [run]);
             const report = { agent_name: "fresh", run_id: run.id, timestamp: isoOf(from) };
@@ -365,20 +366,25 @@ describe("time", () => {
         place: one.place.replace("measure=tokens&", "").split("range=")[0],
         charts: one.place.includes("activity") ? 4 : 1,
     }));
-    const rangeOfDays = (from, to) => [from, to].map((days) => isoOf(TODAY + days * DAY)).join("/");
     /** Ranges, and what is said of their first and last period, and in the legend. */
-    const PARTS = [
-        [rangeOfDays(-20, 1), /\d$/, /so far$/, ["not over yet"]],
-        [rangeOfDays(-20, -1), /\d$/, /\d$/, []],
-        [rangeOfDays(-19.75, -1.25), /in part$/, /in part$/, ["counted in part"]],
-        [rangeOfDays(-19.75, 1), /in part$/, /so far$/, ["first counted in part, last not over yet"]],
-    ];
+    function partsOn(today) {
+        const between = (from, to) => [from, to].map((days) => isoOf(today + days * DAY)).join("/");
+        return [
+            [between(-20, 1), /\d$/, /so far$/, ["last not over yet"]],
+            [between(-20, -1), /\d$/, /\d$/, []],
+            [between(-20, -1.25), /\d$/, /in part$/, ["last counted in part"]],
+            [between(-19.75, -1.25), /in part$/, /in part$/, ["first and last counted in part"]],
+            [between(-19.75, 1), /in part$/, /so far$/, ["first counted in part, last not over yet"]],
+        ];
+    }
 
     test("every chart marks the periods of which it has only a part, in the same way", async () => {
-        await sendDays("edges", [0, 1, 2, 19, 20]);
+        const today = startOfDay();
+        const parts = partsOn(today);
+        await sendDays("edges", [0, 1, 2, 19, 20], today);
         const page = await open("/t/edges/overview");
         for (const one of BY_DAY)
-            for (const [range, first, last, words] of PARTS) {
+            for (const [range, first, last, words] of parts) {
                 const place = `${one.place}range=${encodeURIComponent(range)}`;
                 const { figures } = await chartsAt(page, { ...one, place });
                 for (let i = 0; i < one.charts; i++) {
@@ -402,13 +408,70 @@ describe("time", () => {
         await figures.locator("canvas").waitFor();
         assert.ok(await isStriped(figures.first(), 1), "a single bar is in the middle of its chart");
         const cards = (range) => `${server.url}/#/t/edges/business?range=${encodeURIComponent(range)}`;
-        await page.goto(cards(PARTS[0][0]));
+        await page.goto(cards(parts[0][0]));
         const trend = page.getByRole("img", { name: /^Trend of Mails/ });
-        await page.getByRole("img", { name: "Trend of Mails; its last period is not over" }).waitFor();
+        await page.getByRole("img", { name: "Trend of Mails; last not over yet" }).waitFor();
         assert.match(await trend.locator(".so-far").getAttribute("d"), /L100/);
-        await page.goto(cards(PARTS[1][0]));
+        await page.goto(cards(parts[1][0]));
         await page.getByRole("img", { name: "Trend of Mails", exact: true }).waitFor();
         assert.doesNotMatch(await trend.locator(".so-far").getAttribute("d"), /L/);
+        await close(page);
+    });
+
+    /** What the tables of the charts at a place say of their oldest and of their newest period. */
+    async function outerPeriods(page, one) {
+        const { figures } = await chartsAt(page, one);
+        const found = [];
+        for (let i = 0; i < one.charts; i++) {
+            await figures.nth(i).locator("summary").click();
+            const periods = figures.nth(i).locator("tbody th");
+            await periods.first().waitFor();
+            found.push([await periods.last().innerText(), await periods.first().innerText()]);
+        }
+        return found;
+    }
+
+    test("what is marked does not depend on the clock of the browser", async () => {
+        await sendDays("skewed", [0, 1, 2, 5]);
+        const page = await open("/t/skewed/overview", {});
+        for (const days of [2, -2]) {
+            await page.clock.setFixedTime(Date.now() + days * DAY); // as of a page that was left open
+            await page.reload();
+            for (const one of BY_DAY) {
+                const place = `${one.place}range=7d`;
+                const found = await outerPeriods(page, { ...one, slug: "skewed", place });
+                for (const [oldest, newest] of found) {
+                    assert.match(newest, /so far$/, `${place}, ${days} days`);
+                    if (place.startsWith("overview")) assert.match(oldest, /in part$/, `${days} days`);
+                }
+            }
+        }
+        await close(page);
+    });
+
+    test("where only the newest runs were counted, a chart begins with them", async () => {
+        const today = startOfDay();
+        const counted_since = isoOf(today - 9 * DAY - DAY / 2);
+        const page = await open("/t/timely/overview", {});
+        await page.route("**/dashboard/totals?*", async (route) => {
+            const headers = { ...route.request().headers() };
+            delete headers["if-none-match"];
+            const response = await route.fetch({ headers });
+            const json = { ...(await response.json()), truncated: true, counted_since };
+            await route.fulfill({ response, json });
+        });
+        await page.reload();
+        for (const one of ["overview?range=30d", "agents/fresh?tab=activity&range=30d"]) {
+            const { figures } = await chartsAt(page, CHARTS.find(({ place }) => place === one));
+            await page.getByText(/^Only the newest [0-9,]+ runs are counted/).waitFor();
+            const figure = figures.filter({ has: page.getByText("Table of Runs per day") }).first();
+            await figure.locator("summary").click();
+            const oldest = figure.locator("tbody th").last();
+            await oldest.getByText("in part").waitFor();
+            const [day] = (await oldest.innerText()).split(",");
+            assert.equal(Date.parse(`${day} UTC`), today - 10 * DAY, one);
+        }
+        await page.unrouteAll({ behavior: "ignoreErrors" }); // an answer may be on its way
         await close(page);
     });
 

@@ -2,6 +2,7 @@
 
 import type { Operations, ValidationError } from "api";
 
+import { noteTime } from "./answered";
 import { countBytes } from "./sizes";
 import { makeStore } from "./store";
 
@@ -189,6 +190,7 @@ export async function call<O extends Operation>(operation: O, input: Input<O>): 
     if (known) headers["If-None-Match"] = known.tag;
     const reply = await send(url, init);
     countBytes(given.signal, reply);
+    noteTime(given.signal, reply);
     if (reply.ok || (reply.status === NOT_MODIFIED && known))
         return (await answerOf(reply, url)) as Answer<O>;
     const error = await errorOf(reply);

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
+import { answeredAt } from "./answered";
 import { ApiError, asApiError, forgetAnswers } from "./api";
 import { connected, type LiveChange, useChanges } from "./live";
 import { bytesOf } from "./sizes";
@@ -10,6 +11,7 @@ import { useStore } from "./store";
 export interface Loaded<T> {
     data: T | undefined;
     error: ApiError | undefined;
+    at: number; // when the service answered with the data, by its clock; 0: there is no data
     loading: boolean; // for the first time under this key
     reload: () => void;
 }
@@ -18,12 +20,17 @@ interface Options {
     everyMs?: number; // between loads while the page is visible; 0: load once
 }
 
-const CACHE_MAX = 60;
-const cache = new Map<string, unknown>(); // least recently loaded first
+interface Answered<T> {
+    data: T | undefined;
+    at: number;
+}
 
-function cachePut(key: string, data: unknown) {
+const CACHE_MAX = 60;
+const cache = new Map<string, Answered<unknown>>(); // least recently loaded first
+
+function cachePut(key: string, answer: Answered<unknown>) {
     cache.delete(key);
-    cache.set(key, data);
+    cache.set(key, answer);
     const [oldest] = cache.keys();
     if (cache.size > CACHE_MAX && oldest !== undefined) cache.delete(oldest);
 }
@@ -57,18 +64,14 @@ function subscribe(key: string, callback: () => void): () => void {
     };
 }
 
-interface State<T> {
+interface State<T> extends Answered<T> {
     key: string | null;
-    data: T | undefined;
     error: ApiError | undefined;
 }
 
 function initial<T>(key: string | null): State<T> {
-    return {
-        key,
-        data: key === null ? undefined : (cache.get(key) as T | undefined),
-        error: undefined,
-    };
+    const known = key === null ? undefined : (cache.get(key) as Answered<T> | undefined);
+    return { key, data: known?.data, at: known?.at ?? 0, error: undefined };
 }
 
 /** `key` identifies what `load` returns; null: do not load yet. */
@@ -101,13 +104,13 @@ export function useQuery<T>(
         work.current = { busy: true, again: false };
         loader.current(abort.signal).then(
             (data) => {
-                if (!abort.signal.aborted) cachePut(key, data);
-                finish(() => ({ key, data, error: undefined }));
+                const at = answeredAt(abort.signal);
+                if (!abort.signal.aborted) cachePut(key, { data, at });
+                finish(() => ({ key, data, at, error: undefined }));
             },
             (problem: unknown) =>
                 finish((was) => ({
-                    key,
-                    data: was.key === key ? was.data : undefined,
+                    ...(was.key === key ? was : { key, data: undefined, at: 0 }),
                     error: asApiError(problem),
                 })),
         );
@@ -129,7 +132,7 @@ export function useQuery<T>(
 
     const now = state.key === key ? state : initial<T>(key);
     const loading = key !== null && now.data === undefined && now.error === undefined;
-    return { data: now.data, error: now.error, loading, reload };
+    return { data: now.data, at: now.at, error: now.error, loading, reload };
 }
 
 const POLL_CONNECTED_MS = 30_000;

@@ -1,5 +1,7 @@
 // Time ranges that people choose from.
 
+import type { RunTotals } from "api";
+
 import { type Choice, labelOf } from "./choices";
 import { exactTime } from "./format";
 
@@ -88,14 +90,42 @@ export interface Edges {
     unfinished: boolean; // the last one is not over: its value will change
 }
 
-/** Of periods that begin at these times, in seconds, as a range shows them. */
-export function edgesOf(range: string, times: readonly number[], bucket: string, now: number): Edges {
-    const [from, to] = boundsOf(range, now);
+/** Of periods that begin at these times, in seconds, as a range showed them when the service answered
+ * with their values; `since`: only what is not older was counted. */
+export function edgesOf(
+    range: string,
+    times: readonly number[],
+    bucket: string,
+    answeredAt: number,
+    since: string | null = null,
+): Edges {
+    const [begins, to] = boundsOf(range, answeredAt);
+    const from = since === null ? begins : Math.max(begins, Date.parse(since));
     const [begin = from / 1000] = times;
     const end = endOfPeriod(times[times.length - 1] ?? 0, bucket);
-    const unfinished = end > now && to >= now;
+    const unfinished = end > answeredAt && to >= answeredAt;
     return { first: begin * 1000 < from, last: !unfinished && to < end, unfinished };
 }
+
+/** What is said of the first and the last of a number of periods; null: they are whole. */
+export function edgesInWords({ first, last, unfinished }: Edges, periods: number): string | null {
+    if (periods < 2) return unfinished ? "not over yet" : first || last ? "counted in part" : null;
+    if (first && last) return "first and last counted in part";
+    const words = [
+        first && "first counted in part",
+        last && "last counted in part",
+        unfinished && "last not over yet",
+    ].filter(Boolean);
+    return words.length > 0 ? words.join(", ") : null;
+}
+
+/** The periods of totals of which anything was counted. */
+export const countedPeriods = ({ periods, bucket, counted_since }: RunTotals) =>
+    periods.filter(
+        ({ t }) =>
+            counted_since === null ||
+            endOfPeriod(Date.parse(t) / 1000, bucket) > Date.parse(counted_since),
+    );
 
 /** A range as the list of runs knows it: "today" and months by their bounds. */
 export const listedRange = (range: string, now: number) =>

@@ -126,6 +126,7 @@ export default function Cost({ slug, query }: PageProps) {
                     <UsageChart
                         groups={days.data?.groups ?? []}
                         range={range}
+                        at={days.at}
                         measure={measure}
                         truncated={days.data?.truncated ?? false}
                         budget={budget}

@@ -135,7 +135,7 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
                 <CostTiles slug={slug} />
             </div>
             <LoadState of={totals} rows={8} />
-            {totals.data && <RunsChart totals={totals.data} range={range} />}
+            {totals.data && <RunsChart totals={totals.data} at={totals.at} range={range} />}
             <div class="overview">
                 <div>
                     {alerts.data && <OpenAlerts slug={slug} alerts={alerts.data.alerts} />}

@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks";
 
 import { count } from "../lib/format";
-import type { Edges } from "../lib/ranges";
+import { type Edges, edgesInWords } from "../lib/ranges";
 import type { Mark } from "../lib/scale";
 import { forcedColours, swatchOf } from "./patterns";
 
@@ -45,13 +45,6 @@ function periodAt(chart: ShownChart, at: number): string {
     const text = chart.period(chart.times[at] ?? 0);
     if (chart.edges?.unfinished && at === chart.times.length - 1) return `${text}, so far`;
     return isPartial(chart, at) ? `${text}, in part` : text;
-}
-
-/** What the stripes mean. */
-function edgesInWords({ first, last, unfinished }: Edges): string | null {
-    if (first && unfinished) return "first counted in part, last not over yet";
-    if (unfinished) return "not over yet";
-    return first || last ? "counted in part" : null;
 }
 
 const sumAt = (lines: ShownLine[], at: number) =>
@@ -126,7 +119,7 @@ interface LegendProps {
 /** Names and colours; with several lines each is a button that hides its line. */
 export function Legend({ chart, onToggle }: LegendProps) {
     const several = chart.lines.length > 1;
-    const striped = chart.edges && edgesInWords(chart.edges);
+    const striped = chart.edges && edgesInWords(chart.edges, chart.times.length); // what stripes mean
     return (
         <div class="legend">
             {chart.lines.map((line) => {

@@ -1,6 +1,6 @@
 // Small figures without axes: a line, and bars beside their names.
 
-import type { Edges } from "../lib/ranges";
+import { type Edges, edgesInWords } from "../lib/ranges";
 
 interface SparklineProps {
     values: number[];
@@ -25,6 +25,7 @@ export function Sparkline({ values, label, edges }: SparklineProps) {
             .join("");
     const begin = edges?.first ? 1 : 0;
     const end = edges && (edges.unfinished || edges.last) ? last - 1 : last;
+    const words = edges && edgesInWords(edges, values.length);
     const zero = y(0).toFixed(2);
     return (
         <svg
@@ -32,7 +33,7 @@ export function Sparkline({ values, label, edges }: SparklineProps) {
             viewBox="0 0 100 28"
             preserveAspectRatio="none"
             role="img"
-            aria-label={edges?.unfinished ? `${label}; its last period is not over` : label}
+            aria-label={words ? `${label}; ${words}` : label}
         >
             <path class="area" d={`${through(0, last)}L100 ${zero}L0 ${zero}Z`} />
             <path d={through(begin, end)} />

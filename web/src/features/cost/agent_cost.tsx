@@ -17,7 +17,7 @@ interface Props {
 
 export function AgentCost({ slug, agent_name, range }: Props) {
     const query = { time_range: range, agent_name, group_by: "day,model" };
-    const { data, error } = useQuery(`${USAGE} ${slug} ${agent_name} ${range} days`, (signal) =>
+    const { data, at, error } = useQuery(`${USAGE} ${slug} ${agent_name} ${range} days`, (signal) =>
         call(USAGE, { path: { slug }, query, signal }),
     );
     const budget = useDailyBudget(slug, agent_name);
@@ -29,6 +29,7 @@ export function AgentCost({ slug, agent_name, range }: Props) {
         <UsageChart
             groups={data.groups}
             range={range}
+            at={at}
             measure="cost"
             truncated={data.truncated}
             budget={budget}

@@ -93,6 +93,7 @@ function linesOf(groups: UsageGroup[], days: number[], measure: string, first: n
 interface Props {
     groups: UsageGroup[]; // by day and model
     range: string;
+    at: number; // when the service answered with them
     measure: string;
     truncated: boolean;
     budget: Limit | undefined; // per day
@@ -123,7 +124,7 @@ function OtherModels({ models, first }: { models: string[]; first: number }) {
     );
 }
 
-export function UsageChart({ groups, range, measure, truncated, budget, aside }: Props) {
+export function UsageChart({ groups, range, at, measure, truncated, budget, aside }: Props) {
     const wanted = useRoute().query.get("model"); // to be shown; null: the largest
     const days = daysOf(groups);
     const models = modelsOf(groups, measure);
@@ -136,7 +137,7 @@ export function UsageChart({ groups, range, measure, truncated, budget, aside }:
                 label={`${title}, stacked`}
                 kind="stack"
                 times={days}
-                edges={edgesOf(range, days, "day", Date.now())}
+                edges={edgesOf(range, days, "day", at)}
                 lines={linesOf(groups, days, measure, first)}
                 format={formatOf(measure)}
                 height={260}

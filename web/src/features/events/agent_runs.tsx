@@ -1,11 +1,11 @@
 // The runs of one agent over time: how many, how many failed, and how long they took.
 
-import type { RunPeriod } from "api";
+import type { RunPeriod, RunTotals } from "api";
 
 import { call } from "../../lib/api";
 import { count, duration, percent } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
-import { countedRange, edgesOf, rangeOfSeconds } from "../../lib/ranges";
+import { countedPeriods, countedRange, edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, LoadState } from "../../ui";
 import { Chart } from "../../ui/chart";
@@ -22,14 +22,16 @@ interface Props {
 const zoom = (from: number, to: number) => setQuery({ range: rangeOfSeconds(from, to) });
 
 interface ChartsProps {
-    periods: RunPeriod[];
-    bucket: string;
+    totals: RunTotals;
+    at: number; // when the service answered with them
     range: string;
 }
 
-function RunCharts({ periods, bucket, range }: ChartsProps) {
+function RunCharts({ totals, at, range }: ChartsProps) {
+    const { bucket, counted_since } = totals;
+    const periods = countedPeriods(totals);
     const times = periods.map((period) => Date.parse(period.t) / 1000);
-    const edges = edgesOf(range, times, bucket, Date.now());
+    const edges = edgesOf(range, times, bucket, at, counted_since);
     const line = (label: string, colour: string, name: keyof RunPeriod) => ({
         label,
         colour,
@@ -86,7 +88,7 @@ export function AgentRuns({ slug, agent_name, range }: Props) {
         <>
             <LoadState of={totals} rows={8} />
             {data && !runs && <Empty title="No runs in this period" />}
-            {data && runs && <RunCharts periods={data.periods} bucket={data.bucket} range={range} />}
+            {data && runs && <RunCharts totals={data} at={totals.at} range={range} />}
             {data?.truncated && <p class="hint">Only the newest 20,000 runs are counted.</p>}
             {data && data.errors.length > 0 && (
                 <Card title="Errors">

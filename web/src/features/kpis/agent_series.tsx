@@ -22,7 +22,7 @@ interface Props {
 
 function KpiChart({ slug, kpi, range }: Props & { kpi: KpiTotal }) {
     const { agent_name, key } = kpi;
-    const { data } = useQuery(`${SERIES} ${slug} ${idOf(kpi)} ${range} `, (signal) =>
+    const { data, at } = useQuery(`${SERIES} ${slug} ${idOf(kpi)} ${range} `, (signal) =>
         call(SERIES, { path: { slug }, query: { agent_name, key, time_range: range }, signal }),
     );
     const points = (data?.points ?? []).filter((point) => typeof point.value === "number");
@@ -40,7 +40,7 @@ function KpiChart({ slug, kpi, range }: Props & { kpi: KpiTotal }) {
             <Chart
                 label={`${nameOf(kpi)} by ${data.bucket}`}
                 kind={kpi.agg === "sum" ? "bars" : "line"}
-                edges={edgesOf(range, times, data.bucket, Date.now())}
+                edges={edgesOf(range, times, data.bucket, at)}
                 times={times}
                 lines={[{ label: nameOf(kpi), values: points.map((point) => point.value as number) }]}
                 format={(value) => inUnit(value, kpi.unit)}

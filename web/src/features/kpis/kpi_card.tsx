@@ -51,7 +51,7 @@ interface KpiRange {
 
 function Trend({ slug, kpi, range, load }: KpiRange & { load: boolean }) {
     const { agent_name, key } = kpi;
-    const { data, reload } = useQuery(
+    const { data, at, reload } = useQuery(
         load && typeof kpi.value === "number" ? `${SERIES} ${slug} ${idOf(kpi)} ${range}` : null,
         (signal) =>
             call(SERIES, {
@@ -70,7 +70,7 @@ function Trend({ slug, kpi, range, load }: KpiRange & { load: boolean }) {
     return (
         <Sparkline
             values={points.map((point) => point.value as number)}
-            edges={data && edgesOf(range, times, data.bucket, Date.now())}
+            edges={data && edgesOf(range, times, data.bucket, at)}
             label={`Trend of ${nameOf(kpi)}`}
         />
     );

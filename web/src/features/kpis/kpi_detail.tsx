@@ -54,7 +54,7 @@ interface Props {
 function Series({ slug, kpi, range, query }: Props) {
     const bucket = query.get("bucket") ?? "";
     const { agent_name, key } = kpi;
-    const { data, error, loading } = useQuery(
+    const { data, at, error, loading } = useQuery(
         `${SERIES} ${slug} ${idOf(kpi)} ${range} ${bucket}`,
         (signal) =>
             call(SERIES, {
@@ -73,7 +73,7 @@ function Series({ slug, kpi, range, query }: Props) {
         <Chart
             label={`${nameOf(kpi)} by ${data.bucket}`}
             kind={bars ? "bars" : "line"}
-            edges={edgesOf(range, times, data.bucket, Date.now())}
+            edges={edgesOf(range, times, data.bucket, at)}
             times={times}
             lines={[
                 {

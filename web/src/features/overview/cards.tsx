@@ -3,7 +3,7 @@
 import type { Alert, AgentCounts, KpiTotal, RunTotals } from "api";
 
 import { count, inUnit } from "../../lib/format";
-import { edgesOf, rangeOfSeconds } from "../../lib/ranges";
+import { countedPeriods, edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, Empty, Table, Time } from "../../ui";
 import { Bars } from "../../ui/figures";
@@ -15,8 +15,15 @@ import { changeOf } from "../kpis/change";
 import { idOf, nameOf } from "../kpis/names";
 import { sumsOf } from "./numbers";
 
-export function RunsChart({ totals, range }: { totals: RunTotals; range: string }) {
-    const { periods, bucket } = totals;
+interface RunsProps {
+    totals: RunTotals;
+    at: number; // when the service answered with them
+    range: string;
+}
+
+export function RunsChart({ totals, at, range }: RunsProps) {
+    const { bucket, counted_since } = totals;
+    const periods = countedPeriods(totals);
     const times = periods.map((period) => Date.parse(period.t) / 1000);
     const line = (label: string, colour: string, values: number[]) => ({ label, colour, values });
     return (
@@ -27,7 +34,7 @@ export function RunsChart({ totals, range }: { totals: RunTotals; range: string 
                 <StackChart
                     label={`Runs per ${bucket} by status`}
                     times={times}
-                    edges={edgesOf(range, times, bucket, Date.now())}
+                    edges={edgesOf(range, times, bucket, at, counted_since)}
                     onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
                     lines={[
                         line("Failed", "--bad", periods.map((period) => period.failed)),
