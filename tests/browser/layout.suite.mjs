@@ -277,6 +277,29 @@ describe("every page fits its window", () => {
         await close(page);
     });
 
+    test("what a filter of alerts says is not cut on a telephone", async () => {
+        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/alerts`, {});
+        for (const width of [320, 380]) {
+            await page.setViewportSize({ width, height: HEIGHT });
+            const filters = page.locator(".filters select");
+            await filters.nth(2).waitFor();
+            const cut = await filters.evaluateAll((all) =>
+                all
+                    .filter((one) => {
+                        const whole = one.cloneNode(true);
+                        whole.style.cssText = "position: absolute; width: max-content; flex: none";
+                        one.parentElement.append(whole);
+                        const needed = whole.offsetWidth;
+                        whole.remove();
+                        return needed > one.offsetWidth;
+                    })
+                    .map((one) => one.selectedOptions[0].label),
+            );
+            assert.deepEqual(cut, [], `${width} pixels`);
+        }
+        await close(page);
+    });
+
     test("no labels of the overview's chart overlap when its window becomes narrow", async () => {
         const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/overview?range=30d`, {});
         await page.setViewportSize({ width: 1280, height: HEIGHT });
