@@ -149,18 +149,18 @@ test("negative values are stacked downwards, and the hugest can be summed", () =
 const hours = (n, from = Date.UTC(2026, 10, 9, 7) / 1000) =>
     Array.from({ length: n }, (_, i) => from + i * 3600);
 const AXES = [
-    ["a week of hours", hours(168), 12],
-    ["a day of hours", hours(24), 12],
-    ["two hours", hours(2), 12],
-    ["one hour", hours(1), 12],
-    ["90 days", hours(90).map((_, i) => 1_700_000_000 - (1_700_000_000 % 86_400) + i * 86_400), 7],
-    ["narrow", hours(168), 2],
+    ["a week of hours", hours(168), 12, "hour"],
+    ["a day of hours", hours(24), 12, "hour"],
+    ["two hours", hours(2), 12, "hour"],
+    ["one hour", hours(1), 12, "hour"],
+    ["90 days", hours(90).map((_, i) => 1_700_000_000 - (1_700_000_000 % 86_400) + i * 86_400), 7, "day"],
+    ["narrow", hours(168), 2, "hour"],
 ];
 
 test("no label is repeated on an axis of time, and each is at a period", () => {
-    for (const [name, times, most] of AXES) {
-        const ticks = scale.timeTicks(times, most);
-        const labels = ticks.map(scale.timeLabel(times));
+    for (const [name, times, most, bucket] of AXES) {
+        const ticks = scale.timeTicks(times, most, bucket);
+        const labels = ticks.map(scale.timeLabel(times, bucket));
         assert.ok(ticks.length > 0 && ticks.length <= most, `${name}: ${labels}`);
         assert.equal(new Set(labels).size, labels.length, `${name}: ${labels}`);
         assert.ok(ticks.every((tick) => times.includes(tick)), name);
@@ -170,9 +170,20 @@ test("no label is repeated on an axis of time, and each is at a period", () => {
 
 test("days are labelled in UTC, as the service counts them, and hours name their zone", () => {
     const days = [0, 1, 2].map((n) => Date.UTC(2026, 10, 9 + n) / 1000);
-    assert.equal(scale.timeLabel(days)(days[0]), "9 Nov");
-    assert.equal(scale.periodLabel(days)(days[0]), "9 Nov 2026");
-    assert.match(scale.periodLabel(hours(5))(hours(5)[0]), /^9 Nov 2026, \d\d:\d\d \S+/);
+    assert.equal(scale.timeLabel(days, "day")(days[0]), "9 Nov");
+    assert.equal(scale.periodLabel("day")(days[0]), "9 Nov 2026");
+    assert.match(scale.periodLabel("hour")(hours(5)[0]), /^9 Nov 2026, \d\d:\d\d \S+/);
+    const apart = hours(49).filter((_, i) => i % 24 === 0);
+    for (const times of [hours(1), apart.slice(0, 2)])
+        assert.match(scale.timeLabel(times, "hour")(times[0]), /^\d\d:\d\d/, `${times.length} hours`);
+});
+
+test("a period is as long as its bucket, also when it is the only one", () => {
+    const [first] = hours(1);
+    assert.equal(scale.stepOf([first], "hour"), 3600);
+    assert.equal(scale.stepOf([first, first + 7200], "hour"), 7200, "one that is missing between");
+    const february = Date.UTC(2026, 1) / 1000;
+    assert.equal(scale.endOf(february, "month"), Date.UTC(2026, 2) / 1000);
 });
 
 test("each name keeps its colour while the others change their order", () => {
@@ -200,16 +211,17 @@ test("short labels of ids differ", () => {
 });
 
 test("a mark stays at its periods when a live chart gets new ones and loses old ones", () => {
+    const markOf = (times, from, at, bucket = "hour") => scale.markOf(times, from, at, bucket);
     const hours = (first, n) => Array.from({ length: n }, (_, i) => (first + i) * 3600);
-    assert.deepEqual(scale.markOf(hours(0, 5), 3600, 3 * 3600), { first: 1, last: 3, at: 3 });
-    assert.deepEqual(scale.markOf(hours(1, 5), 3600, 3 * 3600), { first: 0, last: 2, at: 2 });
-    assert.deepEqual(scale.markOf(hours(1, 5), 3 * 3600, 3600), { first: 0, last: 2, at: 0 });
-    assert.deepEqual(scale.markOf(hours(3, 5), 3600, 3 * 3600), { first: 0, last: 0, at: 0 });
-    assert.equal(scale.markOf(hours(4, 5), 3600, 3 * 3600), null, "all of it is gone");
-    assert.equal(scale.markOf(hours(0, 2), 2 * 3600, 3 * 3600), null, "another time was chosen");
-    assert.equal(scale.markOf([], 0, 0), null);
+    assert.deepEqual(markOf(hours(0, 5), 3600, 3 * 3600), { first: 1, last: 3, at: 3 });
+    assert.deepEqual(markOf(hours(1, 5), 3600, 3 * 3600), { first: 0, last: 2, at: 2 });
+    assert.deepEqual(markOf(hours(1, 5), 3 * 3600, 3600), { first: 0, last: 2, at: 0 });
+    assert.deepEqual(markOf(hours(3, 5), 3600, 3 * 3600), { first: 0, last: 0, at: 0 });
+    assert.equal(markOf(hours(4, 5), 3600, 3 * 3600), null, "all of it is gone");
+    assert.equal(markOf(hours(0, 2), 2 * 3600, 3 * 3600), null, "another time was chosen");
+    assert.equal(markOf([], 0, 0), null);
     const days = [0, 86_400];
-    assert.deepEqual(scale.markOf(days, 3600, 86_400 + 3600), { first: 0, last: 1, at: 1 });
+    assert.deepEqual(markOf(days, 3600, 86_400 + 3600, "day"), { first: 0, last: 1, at: 1 });
 });
 
 const NOON = "2026-03-04T12:00:00Z";

@@ -475,6 +475,29 @@ describe("time", () => {
         await close(page);
     });
 
+    test("a single hour is named as one, and shown as one", async () => {
+        const hour = Math.floor(runs.at(-1).from / 3_600_000) * 3_600_000;
+        const range = [hour, hour + 3_599_000].map(isoOf).join("/");
+        const page = await open("/t/timely/overview", { timezoneId: "UTC" });
+        for (const place of ["overview?", "agents/aged?tab=activity&"]) {
+            await page.goto(`${server.url}/#/t/timely/${place}range=${encodeURIComponent(range)}`);
+            const figure = page.getByRole("figure", { name: "Runs per hour by status" });
+            await figure.locator(":is(.u-over, .columns-of)").waitFor();
+            await figure.locator("summary").click();
+            const periods = figure.locator("tbody th");
+            await periods.first().waitFor();
+            const clock = isoOf(hour).slice(11, 16);
+            assert.equal(await periods.count(), 1, place);
+            assert.match(await periods.innerText(), new RegExp(`, ${clock} UTC`), place);
+            await figure.locator(".plot").focus();
+            await page.keyboard.press("End");
+            await page.keyboard.press("Enter");
+            await page.waitForURL((url) => !url.href.includes(encodeURIComponent(range)));
+            assert.deepEqual(rangeOf(page), [hour, hour + 3_600_000], place);
+        }
+        await close(page);
+    });
+
     test("every page of a period has the same control", async () => {
         const page = await open("/t/timely/overview");
         const places = ["overview", "runs", "workflows", "business", "cost", "agents/fresh?tab=activity"];

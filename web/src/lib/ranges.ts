@@ -77,7 +77,7 @@ const PERIOD_MS: Record<string, number> = {
 };
 
 /** When the period that begins at this time is over, in milliseconds. */
-function endOfPeriod(seconds: number, bucket: string): number {
+export function endOfPeriod(seconds: number, bucket: string): number {
     const from = new Date(seconds * 1000);
     if (bucket === "month") return from.setUTCMonth(from.getUTCMonth() + 1);
     return from.getTime() + (PERIOD_MS[bucket] ?? DAY_MS);

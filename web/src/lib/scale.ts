@@ -1,6 +1,7 @@
 // What a chart shows, in numbers: its axes, its stacks and its colours. Nothing here draws.
 
 import { clockInZone, day, dayInZone, momentInZone } from "./format";
+import { endOfPeriod } from "./ranges";
 
 const DAY_S = 86_400;
 const [TINY, HUGE] = [1e-12, 1e15]; // sizes that can be drawn as they are
@@ -46,11 +47,18 @@ export function stacked(lines: readonly Values[]): number[][] {
     );
 }
 
-/** The length of a period; of the shortest, because some may be missing. */
-export function stepOf(times: readonly number[]): number {
+/** The end of a period, in seconds. */
+export const endOf = (seconds: number, bucket: string) => endOfPeriod(seconds, bucket) / 1000;
+
+/** Are the periods shorter than a day, the service's days being those of UTC? */
+const isShort = (bucket: string) => endOf(0, bucket) < DAY_S;
+
+/** From one period to the next, as they are drawn; the shortest way, because some may be missing. A
+ * single one has its own length. */
+export function stepOf(times: readonly number[], bucket: string): number {
     let step = Infinity;
     for (let i = 1; i < times.length; i++) step = Math.min(step, (times[i] ?? 0) - (times[i - 1] ?? 0));
-    return Number.isFinite(step) && step > 0 ? step : DAY_S;
+    return Number.isFinite(step) && step > 0 ? step : endOf(0, bucket);
 }
 
 /** Periods by their places: from the first to the last; `at` is where the person is. */
@@ -69,9 +77,9 @@ function placeAt(times: readonly number[], seconds: number): number {
 
 /** What was marked from one time to another, in the periods that a chart has now: a live chart gets
  * new ones and loses old ones. Null: it has lost all of it. */
-export function markOf(times: readonly number[], from: number, at: number): Mark | null {
+export function markOf(times: readonly number[], from: number, at: number, bucket: string): Mark | null {
     const [low, high] = [Math.min(from, at), Math.max(from, at)];
-    const end = (times[times.length - 1] ?? 0) + stepOf(times);
+    const end = endOf(times[times.length - 1] ?? 0, bucket);
     if (times.length === 0 || high < (times[0] ?? 0) || low >= end) return null;
     return { first: placeAt(times, low), last: placeAt(times, high), at: placeAt(times, at) };
 }
@@ -80,11 +88,11 @@ const every = <T>(list: readonly T[], n: number) => list.filter((_, i) => i % n 
 
 /** Where an axis of periods has labels: at periods that exist, each label different, `most` at the
  * most. Periods shorter than a day are labelled in the zone that the person chose. */
-export function timeTicks(times: readonly number[], most: number): number[] {
+export function timeTicks(times: readonly number[], most: number, bucket: string): number[] {
     const room = Math.max(1, Math.floor(most));
-    if (times.length < 2 || stepOf(times) >= DAY_S)
+    if (times.length < 2 || !isShort(bucket))
         return every(times, Math.ceil(times.length / room));
-    const label = timeLabel(times);
+    const label = timeLabel(times, bucket);
     const texts = times.map(label);
     if (isLong(times)) {
         const days = times.filter((_, i) => i > 0 && texts[i] !== texts[i - 1]);
@@ -102,21 +110,19 @@ const isLong = (times: readonly number[]) =>
     (times[times.length - 1] ?? 0) - (times[0] ?? 0) > 2 * DAY_S;
 
 /** A tick: the day for ranges of several days, else the hour. */
-export function timeLabel(times: readonly number[]): (seconds: number) => string {
-    const whole = stepOf(times) >= DAY_S && times.length > 0;
+export function timeLabel(times: readonly number[], bucket: string): (seconds: number) => string {
     return (seconds) => {
         const text = new Date(seconds * 1000).toISOString();
-        if (whole) return day(text); // the service's days are days in UTC
+        if (!isShort(bucket)) return day(text);
         return isLong(times) ? dayInZone(text) : clockInZone(text);
     };
 }
 
 /** A period in full: "9 Nov 2026", or "9 Nov 2026, 14:00 UTC" when it is shorter than a day. */
-export function periodLabel(times: readonly number[]): (seconds: number) => string {
-    const days = stepOf(times) >= DAY_S;
+export function periodLabel(bucket: string): (seconds: number) => string {
     return (seconds) => {
         const text = new Date(seconds * 1000).toISOString();
-        return days ? `${day(text)} ${text.slice(0, 4)}` : momentInZone(text);
+        return isShort(bucket) ? momentInZone(text) : `${day(text)} ${text.slice(0, 4)}`;
     };
 }
 

@@ -45,6 +45,7 @@ interface Props {
     times: number[]; // the start of each period, in seconds since 1970
     lines: Line[];
     kind?: "line" | "bars" | "stack";
+    bucket?: string; // the length of periods; a day by default
     edges?: Edges; // of periods
     format: (value: number) => string;
     formatTime?: (seconds: number) => string; // for times that are not periods
@@ -62,6 +63,8 @@ const FILL_OPACITY = 0.11;
 const HATCH_PX = 6;
 
 const isBars = (props: Pick<Props, "kind">) => props.kind === "bars" || props.kind === "stack";
+
+const bucketOf = ({ bucket }: { bucket?: string | undefined }) => bucket ?? "day";
 
 /** What a variable's light-dark() resolves to, as "rgb(…)": a canvas cannot resolve it. */
 function resolved(variable: string): string {
@@ -83,7 +86,7 @@ function shownOf(props: Props, hidden: ReadonlySet<string>): ShownChart {
         totals: props.kind === "stack",
         edges: props.edges,
         format: props.format,
-        period: props.formatTime ?? periodLabel(props.times),
+        period: props.formatTime ?? periodLabel(bucketOf(props)),
         limit: props.limit,
         lines: props.lines.map((line, i) => ({
             label: line.label,
@@ -129,7 +132,7 @@ function seriesOf(u: Uplot, props: Props, shown: ShownChart): uPlot.Series[] {
 /** Stripes over a period of which only a part is in the chart: over its bar, or the lines to it. */
 function hatch(chart: uPlot, { times, ...props }: Props, at: number, colour: string) {
     const time = times[at] ?? 0;
-    const half = stepOf(times) / 2;
+    const half = stepOf(times, bucketOf(props)) / 2;
     const bars = isBars(props);
     const [before, after] = bars ? [] : [times[at - 1], times[at + 1]];
     const from = chart.valToPos(before ?? time - half, "x", true);
@@ -175,7 +178,7 @@ function axesOf(props: Props, divisor: number): uPlot.Axis[] {
         ticks: { show: false },
         font: "11px system-ui, sans-serif",
     };
-    const label = props.formatTime ?? timeLabel(props.times);
+    const label = props.formatTime ?? timeLabel(props.times, bucketOf(props));
     return [
         {
             ...axis,
@@ -184,7 +187,10 @@ function axesOf(props: Props, divisor: number): uPlot.Axis[] {
             space: TICK_PX,
             ...(props.formatTime
                 ? {}
-                : { splits: (chart) => timeTicks(props.times, chart.bbox.width / devicePixelRatio / TICK_PX) }),
+                : {
+                      splits: ({ bbox }) =>
+                          timeTicks(props.times, bbox.width / devicePixelRatio / TICK_PX, bucketOf(props)),
+                  }),
             values: (_, at) => distinct(at.map(label)),
         },
         {
@@ -199,8 +205,8 @@ function axesOf(props: Props, divisor: number): uPlot.Axis[] {
 }
 
 /** Beside a plot whose last point is at its edge: half of that point's label stands out. */
-function edgeOf({ times, formatTime }: Props): number {
-    const label = (formatTime ?? timeLabel(times))(times[times.length - 1] ?? 0);
+function edgeOf({ times, formatTime, bucket }: Props): number {
+    const label = (formatTime ?? timeLabel(times, bucketOf({ bucket })))(times[times.length - 1] ?? 0);
     return Math.max(SIDE_PX, (label.length * DIGIT_PX) / 2 + 2);
 }
 
@@ -219,7 +225,7 @@ function optionsOf(
 ): Omit<uPlot.Options, "width"> {
     const series = seriesOf(u, props, shown);
     if (props.kind === "stack") series.reverse(); // the tallest is drawn first
-    const half = props.formatTime ? 0.5 : stepOf(props.times) / 2;
+    const half = props.formatTime ? 0.5 : stepOf(props.times, bucketOf(props)) / 2;
     const around = isBars(props) || props.times.length === 1;
     // not what uPlot gives: it adds a day to a single time
     const [begin = 0, end = 0] = [props.times[0], props.times[props.times.length - 1]];
@@ -305,7 +311,7 @@ export function Chart(props: Props) {
     const holder = useRef<HTMLDivElement>(null);
     const drawn = useRef<uPlot | null>(null);
     const [pointer, setPointer] = useState<Pointer | null>(null);
-    const marking = useMarking(props.times, props.onZoom);
+    const marking = useMarking(props.times, bucketOf(props), props.onZoom);
     const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
     const shown = shownOf(props, hidden);
     const current = useRef({ props, shown });

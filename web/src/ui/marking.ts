@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 
-import { type Mark, markOf, stepOf } from "../lib/scale";
+import { endOf, type Mark, markOf } from "../lib/scale";
 
 /** Called with a part that was marked, in seconds since 1970. */
 export type OnZoom = (from: number, to: number) => void;
@@ -28,7 +28,7 @@ interface Ends {
 }
 
 /** In a reference besides the state: a finger moves faster than a page is drawn. */
-export function useMarking(times: readonly number[], onZoom: OnZoom | undefined) {
+export function useMarking(times: readonly number[], bucket: string, onZoom: OnZoom | undefined) {
     const ends = useRef<Ends | null>(null);
     const [, draw] = useState<Ends | null>(null);
     const set = (to: Ends | null) => {
@@ -37,11 +37,11 @@ export function useMarking(times: readonly number[], onZoom: OnZoom | undefined)
     };
     const clear = () => set(null);
     const timeAt = (place: number) => times[place] ?? 0;
-    const current = () => ends.current && markOf(times, ends.current.from, ends.current.at);
+    const current = () => ends.current && markOf(times, ends.current.from, ends.current.at, bucket);
     const show = (mark: Mark) => {
         if (onZoom === undefined) return;
         clear();
-        onZoom(timeAt(mark.first), timeAt(mark.last) + stepOf(times));
+        onZoom(timeAt(mark.first), endOf(timeAt(mark.last), bucket));
     };
     const onKeyDown = (event: KeyboardEvent) => {
         if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own

@@ -22,6 +22,7 @@ import { type OnZoom, useMarking } from "./marking";
 interface Props {
     label: string; // for screen readers
     times: number[]; // the start of each period, in seconds since 1970
+    bucket: string; // the length of each
     edges: Edges;
     lines: { label: string; colour: string; values: number[] }[]; // not negative
     onZoom?: OnZoom;
@@ -36,10 +37,10 @@ export function tickStep(most: number): number {
     return ([1, 2, 5, 10].find((n) => (n * power) * TICKS >= most) ?? 10) * power;
 }
 
-function Axes({ most, times }: { most: number; times: number[] }) {
+function Axes({ most, times, bucket }: { most: number; times: number[]; bucket: string }) {
     const step = tickStep(most);
     const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
-    const label = timeLabel(times);
+    const label = timeLabel(times, bucket);
     return (
         <div class="axes" aria-hidden="true">
             {ticks.map((tick) => (
@@ -47,7 +48,7 @@ function Axes({ most, times }: { most: number; times: number[] }) {
                     <small>{count(tick)}</small>
                 </span>
             ))}
-            {timeTicks(times, LABELS_MOST).map((time, i) => (
+            {timeTicks(times, LABELS_MOST, bucket).map((time, i) => (
                 <small
                     key={time}
                     class={i % 2 === 0 ? "when" : "when only-wide"}
@@ -60,11 +61,11 @@ function Axes({ most, times }: { most: number; times: number[] }) {
     );
 }
 
-export function StackChart({ label, times, edges, lines, onZoom }: Props) {
+export function StackChart({ label, times, bucket, edges, lines, onZoom }: Props) {
     const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
     const [at, setAt] = useState<number | null>(null);
     const plot = useRef<HTMLDivElement>(null);
-    const marking = useMarking(times, onZoom);
+    const marking = useMarking(times, bucket, onZoom);
     useStore(zone);
     const shown: ShownChart = {
         label,
@@ -72,7 +73,7 @@ export function StackChart({ label, times, edges, lines, onZoom }: Props) {
         totals: true,
         edges,
         format: count,
-        period: periodLabel(times),
+        period: periodLabel(bucket),
         lines: lines.map((line) => ({ ...line, hidden: hidden.has(line.label) })),
     };
     const visible = shown.lines.filter((line) => !line.hidden);
@@ -102,7 +103,7 @@ export function StackChart({ label, times, edges, lines, onZoom }: Props) {
                 onKeyDown={marking.onKeyDown}
                 onBlur={marking.clear}
             >
-                <Axes most={most} times={times} />
+                <Axes most={most} times={times} bucket={bucket} />
                 <div
                     class="columns-of"
                     onPointerDown={(event) => {

@@ -52,6 +52,7 @@ function RunCharts({ totals, at, range }: ChartsProps) {
                     kind="stack"
                     edges={edges}
                     times={times}
+                    bucket={bucket}
                     lines={[
                         line("Failed", "--bad", "failed"),
                         line("Completed", "--c2", "completed"),
@@ -66,6 +67,7 @@ function RunCharts({ totals, at, range }: ChartsProps) {
                     label={`Duration of runs per ${bucket}`}
                     edges={edges}
                     times={times}
+                    bucket={bucket}
                     lines={[line("p50", "--c1", "p50_ms"), line("p95", "--c3", "p95_ms")]}
                     format={duration}
                     onZoom={zoom}

@@ -42,6 +42,7 @@ function KpiChart({ slug, kpi, range }: Props & { kpi: KpiTotal }) {
                 kind={kpi.agg === "sum" ? "bars" : "line"}
                 edges={edgesOf(range, times, data.bucket, at)}
                 times={times}
+                bucket={data.bucket}
                 lines={[{ label: nameOf(kpi), values: points.map((point) => point.value as number) }]}
                 format={(value) => inUnit(value, kpi.unit)}
                 height={160}

@@ -75,6 +75,7 @@ function Series({ slug, kpi, range, query }: Props) {
             kind={bars ? "bars" : "line"}
             edges={edgesOf(range, times, data.bucket, at)}
             times={times}
+            bucket={data.bucket}
             lines={[
                 {
                     label: `${nameOf(kpi)}, by ${data.bucket}`,

@@ -34,6 +34,7 @@ export function RunsChart({ totals, at, range }: RunsProps) {
                 <StackChart
                     label={`Runs per ${bucket} by status`}
                     times={times}
+                    bucket={bucket}
                     edges={edgesOf(range, times, bucket, at, counted_since)}
                     onZoom={(from, to) => setQuery({ range: rangeOfSeconds(from, to) })}
                     lines={[
