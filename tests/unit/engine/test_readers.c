@@ -64,12 +64,14 @@ static int ping(struct db *db, struct error *err)
 static void begin(size_t n_threads)
 {
     static const struct db_driver driver = { .ping = ping };
-    static struct db db = { .driver = &driver }; /* no job here uses it */
+    static struct db each[THREADS]; /* no job here uses them, but a thread pings its own */
     struct db *dbs[THREADS];
     struct error err = { 0 };
 
-    for (size_t i = 0; i < n_threads; i++)
-        dbs[i] = &db;
+    for (size_t i = 0; i < n_threads; i++) {
+        each[i] = (struct db){ .driver = &driver };
+        dbs[i] = &each[i];
+    }
     group_init(&busy);
     group_init(&other);
     CHECK_INT(readers_new(dbs, n_threads, QUEUE, &readers, &err), 0);
