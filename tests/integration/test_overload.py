@@ -163,7 +163,7 @@ class Processors:
 
     def share_of_others(self):
         total, idle, ours = (b - a for a, b in zip(self.before, self.used(), strict=True))
-        return max(0.0, (total - idle - ours) / total)
+        return max(0.0, (total - idle - ours) / total) if total > 0 else 0.0  # it took less than a tick
 
 
 def is_ours(others, away_ms):
