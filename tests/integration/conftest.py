@@ -20,6 +20,7 @@ Citus would not: left out under tests/cluster/with_citus. Those that are marked 
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from muster import BINARY, REAL_HASH, Clock, Server, running  # noqa: E402
-from people import platform_admin  # noqa: E402
+from people import add_user, log_in  # noqa: E402
 
 STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
 
@@ -63,7 +64,9 @@ def store(request):
 def server(store, tmp_path_factory):
     with running(store, tmp_path_factory.mktemp(store), administered=True) as started:
         if started.database:
-            started.admin = platform_admin(started)
+            email = add_user(started, "--role", "platform_admin")
+            started.sign_in = partial(log_in, started, email)
+            started.admin = started.sign_in()
         yield started
 
 
