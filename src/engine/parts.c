@@ -38,7 +38,7 @@ static void set_patience(struct db *db)
 
 /* Also asks which server has whom: rows may have moved, and what is said of the server that had
  * them before would be wrong. */
-static int find_parts(struct db *db, struct parts *ret)
+static int ping_and_load(struct db *db, struct parts *ret)
 {
     *ret = (struct parts){ 0 };
     set_patience(db);
@@ -52,7 +52,7 @@ enum part_state parts_probe(struct db *db, int64_t tenant_id, struct parts *ret)
 {
     enum part_state state = PART_UNKNOWN;
 
-    if (find_parts(db, ret) == 0) {
+    if (ping_and_load(db, ret) == 0) {
         set_patience(db);
         if (distribution_ask(db, tenant_id, NULL) == 0)
             state = PART_SLOW;

@@ -204,16 +204,23 @@ TEST(a_session_is_found_with_its_user_and_roles)
     world_done(&w);
 }
 
-TEST(a_session_ends_to_the_microsecond)
+static struct sha256 world_with_session(struct world *w)
 {
     struct sha256 digest;
+
+    world_init(w);
+    add_user(w, "ann", "x", PLATFORM_NONE);
+    digest = add_session(w, "cookie", "ann");
+    refresh(w);
+    return digest;
+}
+
+TEST(a_session_ends_to_the_microsecond)
+{
     struct world w;
+    const struct sha256 digest = world_with_session(&w);
     int64_t now = 0;
 
-    world_init(&w);
-    add_user(&w, "ann", "x", PLATFORM_NONE);
-    digest = add_session(&w, "cookie", "ann");
-    refresh(&w);
     while (now < hour_us * 156) { /* used at the last moment again and again */
         now += 12 * hour_us - 1;
         assert_non_null(sessions_find(w.sessions, &digest, now, &w.arena));
@@ -226,13 +233,9 @@ TEST(a_session_ends_to_the_microsecond)
 
 TEST(a_use_known_here_survives_a_reload_of_older_ones)
 {
-    struct sha256 digest;
     struct world w;
+    const struct sha256 digest = world_with_session(&w);
 
-    world_init(&w);
-    add_user(&w, "ann", "x", PLATFORM_NONE);
-    digest = add_session(&w, "cookie", "ann");
-    refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, 11 * hour_us, &w.arena));
     refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, 22 * hour_us, &w.arena));
@@ -280,13 +283,9 @@ static int64_t stored_use(struct world *w)
 
 TEST(a_use_that_could_not_be_stored_is_stored_by_the_next_flush)
 {
-    struct sha256 digest;
     struct world w;
+    const struct sha256 digest = world_with_session(&w);
 
-    world_init(&w);
-    add_user(&w, "ann", "x", PLATFORM_NONE);
-    digest = add_session(&w, "cookie", "ann");
-    refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, hour_us, &w.arena));
     flush(&w, 0, hour_us);
     CHECK_INT(stored_use(&w), 0);
