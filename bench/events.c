@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAILED_ONE_IN = 16, STEP_US = 10000 };
+enum { FAILED_ONE_IN = 16, STEP_US = 10000, DAYS = 31 };
 
-/* 2026-01-02T00:00:00Z; an event's time of day grows with its number. */
-static const int64_t day_us = 1767312000000000;
+/* 2026-01-01T00:00:00Z; an event's time grows with its number, for DAYS, which is more events than
+ * are stored. */
+static const int64_t month_us = 1767225600000000, day_us = 86400000000;
 
-/* Holes: E event id, R run id, T time of day, A agent, S seq, N a number of five digits. */
+/* Holes: E event id, R run id, T day and time, A agent, S seq, N a number of five digits. */
 #define HOLE_E "\001"
 #define HOLE_R "\002"
 #define HOLE_T "\003"
@@ -18,13 +19,13 @@ static const int64_t day_us = 1767312000000000;
 #define HOLE_S "\005"
 #define HOLE_N "\006"
 
-static const size_t hole_len[] = { 0, UUID_LEN, UUID_LEN, 15, AGENT_DIGITS, 1, 5 };
+static const size_t hole_len[] = { 0, UUID_LEN, UUID_LEN, 18, AGENT_DIGITS, 1, 5 };
 
 /* clang-format off */
 #define HEAD(event)                                                                                \
     "{\"event_id\":\"" HOLE_E "\",\"agent_name\":\"invoice-bot-" HOLE_A "\","                      \
     "\"agent_version\":\"2.4.1\",\"client_id\":\"%s\",\"run_id\":\"" HOLE_R "\","                  \
-    "\"event\":\"" event "\",\"timestamp\":\"2026-01-02T" HOLE_T "Z\",\"seq\":" HOLE_S ","         \
+    "\"event\":\"" event "\",\"timestamp\":\"2026-01-" HOLE_T "Z\",\"seq\":" HOLE_S ","         \
     "\"level\":\"info\","
 
 static const char *const texts[EVENT_KINDS] = {
@@ -101,8 +102,12 @@ static void put_decimal(char *to, unsigned digits, uint64_t value)
 
 static void put_time(char *to, int64_t timestamp_us)
 {
-    uint64_t us = (uint64_t)(timestamp_us - day_us), seconds = us / 1000000;
+    uint64_t day = (uint64_t)((timestamp_us - month_us) / day_us);
+    uint64_t us = (uint64_t)((timestamp_us - month_us) % day_us), seconds = us / 1000000;
 
+    put_decimal(to, 2, day + 1);
+    to[2] = 'T';
+    to += 3;
     to[2] = to[5] = ':';
     to[8] = '.';
     put_decimal(to, 2, seconds / 3600);
@@ -180,8 +185,8 @@ struct event_facts events_facts(const struct event_source *s, uint64_t number)
     struct event_facts f = { .run = number / block * s->open_runs + in_block % s->open_runs,
                              .seq = (unsigned)(in_block / s->open_runs),
                              .kind = KIND_STEP,
-                             .timestamp_us =
-                                 day_us + (int64_t)(number % (86400000000u / STEP_US) * STEP_US) };
+                             .timestamp_us = month_us + (int64_t)number %
+                                                            (DAYS * (day_us / STEP_US)) * STEP_US };
 
     if (f.seq == 0)
         f.kind = KIND_STARTED;

@@ -8,7 +8,8 @@
 #include "base/mem.h"
 #include "features/events/ids/id_filter_file.h"
 
-enum { BLOCK_BITS = 512, BLOCK_WORDS = 8, BITS_PER_ID = 12, PROBES = 6 };
+/* A filter that is read may have fewer bits per id (they were 12), but not other probes. */
+enum { BLOCK_BITS = 512, BLOCK_WORDS = 8, BITS_PER_ID = 20, PROBES = 6 };
 
 static void allocate(struct id_filter *f, size_t n_blocks)
 {

@@ -1,6 +1,7 @@
 /* id_filter.h - a blocked Bloom filter: a lookup reads one cache line.
  *
- * Private to this folder. About 1 in 200 lookups is a false positive.
+ * Private to this folder. About 1 in 1,400 lookups is a false positive,
+ * which costs a page of the database; a large store has some 25 filters.
  *
  * Its bits are on the heap while it is filled; a complete one may lie in a file
  * that is mapped (id_filter_file.h), so that the memory is the system's to take

@@ -136,10 +136,12 @@ int id_segment_read_filter(struct db *db, struct id_segment *s, struct error *er
 int id_segment_save(struct db *db, const struct id_segment *s, enum id_segment_state state,
                     struct error *err)
 {
+    /* that of a merge's output comes when it is complete */
+    const size_t filter_size = state == SEGMENT_BUILDING ? 0 : id_filter_size(&s->filter);
     const struct db_args args =
         DB_ARGS(db_int(s->segment_no), db_int(s->tier), db_int(state), db_int((int64_t)s->n),
                 db_blob(str_from((const char *)s->fences, s->n_chunks * sizeof(*s->fences))),
-                db_blob(str_from((const char *)s->filter.words, id_filter_size(&s->filter))));
+                db_blob(str_from((const char *)s->filter.words, filter_size)));
 
     return db_run(db, &replace_segment, args, err);
 }
