@@ -3,8 +3,8 @@
 
 A node of the version before works on while a migration runs, and may start again afterwards. So from
 the one after 0042 on, a migration makes tables, indexes of tables that it makes, and columns that may
-be NULL or have a default; none of it holds a lock for long. A foreign key may be dropped: what the
-version before stores, it stores without it as well. An index of a large table is built CONCURRENTLY
+be NULL or have a default; none of it holds a lock for long. A foreign key or NOT NULL may be dropped: what
+the version before stores, it stores without it as well. An index of a large table is built CONCURRENTLY
 in PostgreSQL, by a migration of its own that first drops what a broken attempt has left; SQLite has one
 process, which builds it at its start. Rows and indexes of small tables, which no
 report waits for, may change too. Any other statement needs a line
@@ -17,7 +17,7 @@ import re
 from gate import files_in, run
 
 SINCE = 43
-SMALL = {"alert_rules", "users"}  # few rows, and no report waits for them: a change takes no time
+SMALL = {"alert_rules", "change_numbers", "users"}  # few rows, and no report waits for them: a change takes no time
 NAME = re.compile(r"^(\d{4})_[a-z0-9_]+(\.postgres)?\.sql$")
 OLDEST = re.compile(r"^-- oldest: (\d{4})$", re.M)
 TABLE = re.compile(r"CREATE (?:UNLOGGED )?TABLE (\w+)")
@@ -25,8 +25,9 @@ INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX \w+\s+ON (\w+)")
 COLUMN = re.compile(r"ALTER TABLE (\w+)\s+ADD COLUMN\s+\w+(.*)", re.S)
 ROWS = re.compile(r"INSERT INTO (\w+)")
 SET = re.compile(r"UPDATE (\w+) SET")
-BESIDE = re.compile(r"(DROP INDEX|CREATE INDEX) CONCURRENTLY (?:IF EXISTS )?(\w+)(?: ON |$)")
+BESIDE = re.compile(r"(DROP|CREATE)(?: UNIQUE)? INDEX CONCURRENTLY (?:IF EXISTS )?(\w+)(?: ON |$)")
 REFERENCE = re.compile(r"ALTER TABLE \w+ DROP CONSTRAINT (?:IF EXISTS )?\w+_fkey$")
+LOOSER = re.compile(r"ALTER TABLE \w+ ALTER COLUMN \w+ DROP NOT NULL$")
 
 
 def statements(text):
@@ -35,7 +36,7 @@ def statements(text):
 
 
 def only_adds(statement, made):
-    if REFERENCE.match(statement):
+    if REFERENCE.match(statement) or LOOSER.match(statement):
         return True
     if TABLE.match(statement):
         made.add(TABLE.match(statement).group(1))
@@ -59,7 +60,7 @@ def built_beside(text):
         return set()
     pairs = list(zip(found[::2], found[1::2]))
     good = all(
-        (a.group(1), b.group(1)) == ("DROP INDEX", "CREATE INDEX") and a.group(2) == b.group(2)
+        (a.group(1), b.group(1)) == ("DROP", "CREATE") and a.group(2) == b.group(2)
         for a, b in pairs
     )
     return {b.group(2) for _, b in pairs} if good else set()

@@ -132,6 +132,8 @@ PLANTED = [
     ("migrations", "migrations/0999_chatter.sql",
      "ALTER TABLE good DROP CONSTRAINT good_fkey, DROP COLUMN x;\n", "more than add"),
     ("migrations", "migrations/0999_chatter.sql",
+     "ALTER TABLE good ALTER COLUMN x SET NOT NULL;\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql",
      "CREATE INDEX CONCURRENTLY i ON good (x);\n", "more than add"),
     ("migrations", "migrations/0999_chatter.sql",
      "DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE INDEX CONCURRENTLY j ON good (x);\n", "more than add"),
@@ -191,9 +193,10 @@ HARMLESS = [
     ("migrations", "migrations/0999_chatter.sql",
      "CREATE TABLE new (x BIGINT);\nCREATE INDEX i ON new (x);\nINSERT INTO new VALUES (1);\n"
      "ALTER TABLE good ADD COLUMN y TEXT;\nALTER TABLE good DROP CONSTRAINT good_x_fkey;\n"
+     "ALTER TABLE good ALTER COLUMN x DROP NOT NULL;\n"
      "ALTER TABLE good\n ADD COLUMN z BIGINT NOT NULL DEFAULT 0;\n"),
     ("migrations", "migrations/0999_chatter.sql",
-     "DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE INDEX CONCURRENTLY i ON good (x);\n"),
+     "DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE UNIQUE INDEX CONCURRENTLY i ON good (x);\n"),
     ("web", "web/src/features/fleet/chatter.ts", 'import "../events/x";\nimport "../../ui";\n'),
     ("web", "web/src/app/chatter.ts", 'import("../pages/cost");\nimport "../style/base.css";\n'),
     ("words", "docs/chatter.md", "NULL when there is none, no more than 5, `nobody`, \"nobody\".\n"),
