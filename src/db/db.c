@@ -180,6 +180,17 @@ bool db_was_contended(const struct db *db)
     return db->contended;
 }
 
+int db_contended(struct db *db, const char *text, struct error *err)
+{
+    db->contended = true;
+    return err_set(err, ERR_BUSY, "%s", text);
+}
+
+int64_t db_session(const struct db *db)
+{
+    return db->session;
+}
+
 bool db_part_is_away(const struct db *db)
 {
     return db->part_away;

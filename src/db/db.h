@@ -182,6 +182,13 @@ int db_run_later(struct db *db, const struct db_query *q, struct db_args args,
  * transaction may succeed when it is tried again. */
 bool db_was_contended(const struct db *db);
 
+/* Sets *err to ERR_BUSY with this text, and makes it such a failure. */
+int db_contended(struct db *db, const char *text, struct error *err) MUST_CHECK;
+
+/* Another number after the connection was lost and made again: what was read before it may not be
+ * there, if a standby has become the primary. */
+int64_t db_session(const struct db *db);
+
 /* Did the last call fail with ERR_UNAVAILABLE because another server of a distributed database
  * could not be reached? Then this connection still works, and so do tenants on the other servers.
  */

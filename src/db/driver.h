@@ -53,6 +53,7 @@ struct db {
     bool silent;                    /* see db_is_silent(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */
+    int64_t session;                /* see db_session(); the driver counts its connections */
     int64_t number_slot;            /* the low digits of each number; the driver sets it */
     atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from account import Sender, balance
+from account import ID, Sender, balance, sent_id
 from muster import BINARY, Postgres
 from topology import Cluster
 from waiting import until
@@ -95,7 +95,7 @@ def test_the_account_sees_an_event_that_is_gone(cluster, senders):
     until(progress(senders), 60)
     for sender in senders:
         sender.stop()
-    of_sender = f"event_id = 'sent-{senders[0].number}-3'"
+    of_sender = f"{ID} = '{sent_id(senders[0].number, 3)}'"
     Postgres()._sql(f"DELETE FROM events WHERE {of_sender}", url=cluster.reads.database)
     assert balance(cluster.reads, senders)[1:] == (1, 0)
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "base/buf.h"
@@ -47,6 +48,7 @@ struct story {
     struct story_event *stored; /* the list: the first n_committed are committed */
     size_t n, n_committed;
     size_t duplicates;
+    bool packs; /* the next log of PostgreSQL packs rows */
 };
 
 static inline void story_must(int r, const struct error *err)
@@ -62,6 +64,9 @@ static inline void story_reopen(struct story *s)
     if (s->log != NULL)
         s->log->methods->free(s->log);
     story_must(event_log_new(s->db, &s->log, &err), &err);
+    if (strcmp(db_dialect(s->db), "postgres") == 0 && s->packs)
+        event_log_postgres_pack(s->log, EVENTS_PACKED_AFTER_PLAIN);
+    s->packs = !s->packs; /* rows that are packed and others, side by side */
     s->n = s->n_committed;
 }
 
@@ -73,6 +78,7 @@ static inline void story_init(struct story *s, struct db *db, uint64_t seed)
 
     *s = (struct story){ .db = db,
                          .random = { seed },
+                         .packs = seed % 2 == 0,
                          .stored = malloc(STORY_EVENTS_MAX * sizeof(struct story_event)) };
     arena_init(&s->arena);
     story_must(store_migrate(db, &err), &err);
@@ -163,7 +169,8 @@ static inline struct opt_int story_number(struct story *s)
 /* Few different times and places, so that there are ties; few ids, so that there are duplicates. */
 static inline struct story_event story_event(struct story *s)
 {
-    static const char *const objects[] = { "{}", "{\"a\":\"\\\"\\\\,\"}", "{\"b\":\"\xc3\xa4\"}" };
+    static const char *const objects[] = { "{}", "{\"a\":\"\\\"\\\\,\"}", "{\"b\":\"\xc3\xa4\"}",
+                                           "{\"b\":\"100 %s\"}", "{\"%s%\":\"\",\"d\":\"7\"}" };
     struct random *r = &s->random;
     struct story_event e = {
         .tenant = (int)random_below(r, STORY_TENANTS),
@@ -184,7 +191,7 @@ static inline struct story_event story_event(struct story *s)
         .records_processed = story_number(s),
         .error_type = story_text_or_null(s),
         .error_message = story_text_or_null(s),
-        .metadata = str_of(objects[random_below(r, 3)]),
+        .metadata = str_of(objects[random_below(r, COUNT_OF(objects))]),
         .output = random_percent(r, 50) ? STR_NULL : str_of(objects[random_below(r, 3)]),
         .workflow_run_id = random_percent(r, 70) ? STR_NULL : story_text(s),
         .message = story_text(s),
@@ -196,6 +203,8 @@ static inline struct story_event story_event(struct story *s)
         .links = random_percent(r, 50) ? STR_LIT("[]") : STR_LIT("[\"a\\\"b\"]"),
     };
     story_choose_kind(s, &e.event);
+    if (random_percent(r, 50))
+        e.received_at += e.event.timestamp;
     return e;
 }
 

@@ -178,6 +178,27 @@ TEST(several_writers_at_once_store_an_id_once_whatever_its_run)
     check_several_writers(false);
 }
 
+/* As when two events get the same number: it must not pass for a duplicate. */
+TEST(an_event_that_is_neither_inserted_nor_known_is_stored_by_another_try)
+{
+    struct story_event events[3];
+    struct error err = { 0 };
+    struct story s;
+
+    story_init(&s, suite_open(suite_new_database(), DB_WRITER), 1);
+    for (size_t i = 0; i < COUNT_OF(events); i++)
+        events[i] = story_event(&s);
+    suite_script(s.db, "CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS"
+                       " 'BEGIN RETURN NULL; END'; CREATE TRIGGER leave_out BEFORE INSERT ON events"
+                       " FOR EACH ROW EXECUTE FUNCTION leave_out()");
+    CHECK(story_append(&s, s.db, events, COUNT_OF(events), &err) != 0);
+    CHECK_INT(err.code, ERR_BUSY);
+    suite_script(s.db, "DROP TRIGGER leave_out ON events");
+    story_must(story_append(&s, s.db, events, COUNT_OF(events), &err), &err);
+    story_check(&s);
+    story_done(&s);
+}
+
 /* As when a run is deleted between two statements. */
 TEST(events_of_a_run_that_is_not_there_are_not_stored)
 {

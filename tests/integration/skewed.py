@@ -20,6 +20,8 @@ def value(name, kind, tenant="t", i="i"):
         return f"{tenant}::bigint"
     if kind == "bytea":
         return f"decode(md5('{name}-' || {tenant} || '-' || {i}), 'hex')"
+    if kind == "uuid":
+        return f"md5('{name}-' || {tenant} || '-' || {i})::uuid"
     if kind in ("text", "character varying"):
         return f"'{name}-' || {tenant} || '-' || {i}"
     if kind in ("smallint", "integer", "boolean"):

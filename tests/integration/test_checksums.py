@@ -29,8 +29,9 @@ TABLES = {
     "llm_usage": "tenant_id timestamp agent_id run_id model received_at input_tokens output_tokens"
     " cache_read_tokens cache_write_tokens calls agent_version workflow_run_id",
 }
-PACKED = ["kind_no", "packed_id"]  # of events in SQLite
-NUMBERS = {"real_value": "real_value + 0.5", "event": "2", "packed_id": "zeroblob(16)"}
+PACKED = {False: ["kind_no", "packed_id"], True: ["kind_no", "event_key"]}  # of events; True: PostgreSQL
+NUMBERS = {"real_value": "real_value + 0.5", "event": "2", "packed_id": "zeroblob(16)",
+           "event_key": "gen_random_uuid()"}  # fmt: skip
 TEXTS = {"event_id", "agent_version", "error_type", "error_message", "workflow_run_id", "message",
          "level", "category", "source", "metadata", "metrics", "links", "output", "run_id", "key",
          "full_key", "text_value", "metric", "dimensions", "full_dimensions", "cells",
@@ -101,10 +102,12 @@ def test_check_names_a_row_whichever_of_its_columns_changed(own_server):
                 for s in back]  # fmt: skip
     alter(own_server, *copies)
     for table, columns in TABLES.items():
-        packed = PACKED if table == "events" and not own_server.database else []
+        packed = PACKED[bool(own_server.database)] if table == "events" else []
         for column in columns.split() + packed:
             where = f"{column} = (SELECT MAX({column}) FROM {table})"
-            if not stored(own_server, f"SELECT * FROM {table} WHERE {where}"):
+            if table == "events":
+                where = "event_no = (SELECT MAX(event_no) FROM events)"
+            elif not stored(own_server, f"SELECT * FROM {table} WHERE {where}"):
                 where = "1 = 1"  # every row has NULL there
             alter(own_server, f"UPDATE {table} SET {column} = {other(column)} WHERE {where}")
             found = problems(own_server)
@@ -178,7 +181,7 @@ def test_no_read_answers_with_a_damaged_row(own_server):
     assert "damaged" not in get(narrative).json()
     damage(
         tenant,
-        "UPDATE events SET message = 'step 7' WHERE message = 'step 1'",
+        "UPDATE events SET message = 'step 7' WHERE seq = 1",
         "UPDATE business_values SET integer_value = 4 WHERE key = 'whole'",
         "UPDATE business_breakdowns SET cells = '[[\"x\",2]]' WHERE dimensions = '[\"d\"]'",
         "UPDATE llm_usage SET calls = 6",

@@ -28,6 +28,7 @@ ACROSS_TENANTS = {
     "features/access/retention_store.c:select_next": "a sweep looks for its next tenant",
     "features/access/stored_bytes.c:select_sums": "tenants with a quota, and all at the start",
     "features/access/users/users_store.c:select_roles": "when people change",
+    "features/events/kinds/packing.c:select_any_plain": "at the start: the first of an index",
     "features/agents/directives/store.c:all_models": "when directives change",
     "features/agents/directives/store.c:all_policies": "when directives change",
     "features/agents/last_seen_store.c:put_sightings": "of up to 10,000 agents of all tenants",

@@ -193,6 +193,7 @@ static int take_slot(struct postgres *pg, struct error *err)
     if (slot < 0)
         return err_set(err, ERR_UNAVAILABLE, "256 connections write to this database already");
     pg->base.number_slot = group % 16 * 256 + slot;
+    pg->base.session++;
     return 0;
 }
 

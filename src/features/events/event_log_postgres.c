@@ -8,20 +8,26 @@
  * agent of the tenant, so that Citus sees that they belong there.
  */
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/uuid.h"
 #include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
+#include "features/events/kinds/kinds_memory.h"
+#include "features/events/kinds/kinds_postgres.h"
 #include "features/events/shapes.h"
 #include "features/events/slots/run_slots_postgres.h"
 
 struct postgres_log {
     struct event_log base;
     struct runs_known known;
+    struct kinds_memory *kinds;
+    _Atomic(enum event_packing) packing;
 };
 
 /* Where events are added. */
@@ -31,14 +37,24 @@ struct scene {
     struct arena *arena;
 };
 
+struct numbered_item {
+    int64_t event_no;
+    struct event_item *item;
+};
+
 /* One call of add(). */
 struct addition {
+    struct postgres_log *log;
     struct db *db;
     struct arena *arena;
     struct event_item *items;
     size_t n;
-    bool one_tenant;           /* all items are one tenant's, as the statements for Citus need */
-    struct run_slot **slot_of; /* one per item */
+    bool one_tenant; /* all items are one tenant's, as the statements for Citus need */
+    enum event_packing packing;
+    struct run_slot **slot_of; /* one per item, as the next */
+    struct kind_found *kinds;
+    struct numbered_item *numbered; /* those to insert, in the order of their numbers */
+    size_t n_numbered;
     struct run_slots runs;
     struct map events; /* tenant and event_id -> struct event_item, the first with that id */
     struct map known;  /* a set of tenant and event_id: stored, of items without room */
@@ -49,28 +65,53 @@ struct addition {
     "$2::bigint[], $3::bigint[], $4::text[], $5::smallint[], $6::bigint[], $7::bigint[],"          \
     " $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::text[],"           \
     " $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],"  \
-    " $21::text[], $22::text[], $23::bigint[], $24::bigint[]"
-#define ON_KNOWN_EVENT                                                                             \
-    " ON CONFLICT (tenant_id, event_id) WHERE event_id <> '' DO NOTHING RETURNING tenant_id, event_id"
+    " $21::text[], $22::text[], $23::bigint[], $24::integer[], $25::integer[], $26::uuid[],"       \
+    " $27::bigint[]"
+#define PACKED_COLUMNS "kind_no, received_after, event_key"
+/* An id that a program from before has stored as text has no key. A subquery, not EXISTS: that might
+ * be planned as a look at all events. */
+#define UNLESS_KNOWN(tenant)                                                                       \
+    " WHERE x.event_key IS NULL OR x.event_id IS NOT NULL OR (SELECT o.event_no FROM events o"     \
+    " WHERE o.tenant_id = " tenant " AND o.event_id = CAST(x.event_key AS TEXT)"                   \
+    " AND o.event_id <> '' LIMIT 1) IS NULL"
+#define IN_ORDER_OF_IDS "x.event_id COLLATE \"C\", x.event_key" UNLESS_THERE
+/* The order of those who store ids as text. */
+#define IN_ORDER_OF_TEXTS                                                                          \
+    "COALESCE(x.event_id, CAST(x.event_key AS TEXT)) COLLATE \"C\"" UNLESS_THERE
+#define UNLESS_THERE " ON CONFLICT DO NOTHING RETURNING event_no"
+#define INSERT_EVENTS                                                                              \
+    "INSERT INTO events (" EVENT_COLUMNS ", " PACKED_COLUMNS ", event_no) OVERRIDING SYSTEM VALUE"
+#define ROWS_POSTGRES                                                                              \
+    INSERT_EVENTS " SELECT x.* FROM unnest($1::bigint[], " EVENT_ARRAYS ") AS x(" EVENT_COLUMNS    \
+    ", " PACKED_COLUMNS ", event_no)"
+#define ROWS_CITUS                                                                                 \
+    INSERT_EVENTS " SELECT t, x.* FROM (SELECT tenant_id AS t FROM agents WHERE tenant_id = $1"    \
+    " AND agent_id = ($3::bigint[])[1]) g, unnest(" EVENT_ARRAYS ") AS x(" EVENT_COLUMNS_OF_TENANT \
+    ", " PACKED_COLUMNS ", event_no)"
 /* Numbered as they came, and inserted in the order of their ids: two writers that have the same ids
- * wait for each other, but not in a circle. */
+ * wait for each other, but not in a circle. What is returned was stored. */
 static const struct db_query insert_events = {
     .keeps_plan = true,
-    .postgres = "INSERT INTO events (event_no, " EVENT_COLUMNS ") OVERRIDING SYSTEM VALUE"
-                " SELECT event_no, " EVENT_COLUMNS " FROM unnest($1::bigint[], " EVENT_ARRAYS ")"
-                " AS x(" EVENT_COLUMNS ", event_no) ORDER BY tenant_id, event_id COLLATE \"C\""
-                ON_KNOWN_EVENT,
-    .citus = "INSERT INTO events (event_no, " EVENT_COLUMNS ") OVERRIDING SYSTEM VALUE"
-             " SELECT event_no, t, " EVENT_COLUMNS_OF_TENANT " FROM (SELECT tenant_id AS t FROM agents"
-             " WHERE tenant_id = $1 AND agent_id = ($3::bigint[])[1]) g, unnest(" EVENT_ARRAYS ")"
-             " AS x(" EVENT_COLUMNS_OF_TENANT ", event_no) ORDER BY event_id COLLATE \"C\"" ON_KNOWN_EVENT,
+    .postgres = ROWS_POSTGRES " ORDER BY x.tenant_id, " IN_ORDER_OF_IDS,
+    .citus = ROWS_CITUS " ORDER BY " IN_ORDER_OF_IDS,
+};
+/* The same where ids may be stored as text alone. */
+static const struct db_query insert_events_after_plain = {
+    .keeps_plan = true,
+    .postgres = ROWS_POSTGRES UNLESS_KNOWN("x.tenant_id") " ORDER BY x.tenant_id, " IN_ORDER_OF_TEXTS,
+    .citus = ROWS_CITUS UNLESS_KNOWN("$1") " ORDER BY " IN_ORDER_OF_TEXTS,
 };
 static const struct db_query select_known = {
     .postgres = "SELECT tenant_id, event_id FROM events WHERE (tenant_id, event_id) IN"
                 " (SELECT t, e FROM unnest($1::bigint[], $2::text[]) AS x(t, e))"
-                " AND event_id <> ''",
+                " AND event_id <> '' UNION ALL"
+                " SELECT tenant_id, CAST(event_key AS TEXT) FROM events WHERE (tenant_id, event_key)"
+                " IN (SELECT t, k FROM unnest($1::bigint[], $3::uuid[]) AS x(t, k))"
+                " AND event_key IS NOT NULL",
     .citus = "SELECT tenant_id, event_id FROM events"
-             " WHERE tenant_id = $1 AND event_id = ANY ($2::text[]) AND event_id <> ''",
+             " WHERE tenant_id = $1 AND event_id = ANY ($2::text[]) AND event_id <> '' UNION ALL"
+             " SELECT tenant_id, CAST(event_key AS TEXT) FROM events"
+             " WHERE tenant_id = $1 AND event_key = ANY ($3::uuid[]) AND event_key IS NOT NULL",
 };
 static const struct db_query select_run_no = {
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_id = $2 AND event_count > 0",
@@ -117,36 +158,67 @@ static void take_args(const struct addition *a, struct pg_arrays *arrays, struct
         ret[0] = db_int(a->items[0].tenant_id);
 }
 
+static int compare_to_number(const void *number, const void *item)
+{
+    const int64_t x = *(const int64_t *)number, y = ((const struct numbered_item *)item)->event_no;
+
+    return (x > y) - (x < y);
+}
+
 static bool event_log_mark_stored(void *ctx, const struct db_row *row)
 {
-    struct addition *a = ctx;
-    struct str id = db_get_text(row, 1);
-    struct event_item *item;
+    const struct addition *a = ctx;
+    const int64_t event_no = db_get_int(row, 0);
+    struct numbered_item *found =
+        bsearch(&event_no, a->numbered, a->n_numbered, sizeof(*a->numbered), compare_to_number);
 
-    if (id.len == 0)
-        return true; /* always stored */
-    item = map_get(&a->events, run_slots_key(a->arena, db_get_int(row, 0), id));
-    if (item != NULL)
-        item->duplicate = false;
+    assert(found != NULL);
+    found->item->duplicate = false;
     return true;
+}
+
+static bool is_uuid(struct str id)
+{
+    uint8_t bytes[UUID_BYTES];
+
+    return uuid_pack(id, bytes);
+}
+
+/* Finds the kinds of the items that are to be stored, if their rows may be packed. */
+static int find_kinds(struct addition *a, struct error *err)
+{
+    const struct kinds_question question = { a->items, a->kinds, a->n, a->one_tenant };
+
+    if (a->packing == EVENTS_PLAIN)
+        return 0;
+    for (size_t i = 0; i < a->n; i++)
+        a->kinds[i].wanted = a->slot_of[i] != NULL;
+    return kinds_postgres_find(a->log->kinds, a->db, &question, a->arena, err);
 }
 
 static int insert_all(struct addition *a, struct error *err)
 {
-    struct db_value values[EVENT_COLUMNS_N + 1];
+    struct db_value values[EVENT_ROW_N];
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(values), a->arena);
 
     for (size_t i = 0; i < a->n; i++) {
+        const int64_t event_no = a->slot_of[i] == NULL ? 0 : db_number(a->db);
+
         if (a->slot_of[i] == NULL)
             continue;
         assert(a->slot_of[i]->run_no > 0 && a->slot_of[i]->tenant_id == a->items[i].tenant_id);
+        assert(a->n_numbered == 0 || a->numbered[a->n_numbered - 1].event_no < event_no);
         event_row_values(a->slot_of[i]->run_no, &a->items[i], values);
-        values[EVENT_COLUMNS_N] = db_int(db_number(a->db));
+        event_row_pack(&a->items[i], a->packing != EVENTS_PLAIN, &a->kinds[i], values);
+        values[EVENT_ROW_N - 1] = db_int(event_no);
         pg_arrays_add(&arrays, values);
-        a->items[i].duplicate = a->items[i].event->event_id.len > 0;
+        a->numbered[a->n_numbered++] = (struct numbered_item){ event_no, &a->items[i] };
     }
     take_args(a, &arrays, values);
-    return db_exec(a->db, &insert_events, DB_ARGS_OF(values), event_log_mark_stored, a, err);
+    return db_exec(a->db,
+                   a->packing == EVENTS_PACKED_AFTER_PLAIN ? &insert_events_after_plain
+                                                           : &insert_events,
+                   DB_ARGS_OF(values), event_log_mark_stored, a, err);
 }
 
 static bool event_log_note_known(void *ctx, const struct db_row *row)
@@ -157,38 +229,58 @@ static bool event_log_note_known(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* Which items without room are stored already, those by this call included? */
-static int find_known(struct addition *a, struct error *err)
+/* Of which items must be asked whether they are stored: those without room, and those that were to
+ * be inserted and were not. A conflict of ids is not the only reason: two events may have got the
+ * same number when a clock was set back. */
+static bool is_asked_for(const struct addition *a, size_t i)
 {
-    struct db_value args[2];
+    return a->items[i].no_room || (a->slot_of[i] != NULL && a->items[i].duplicate);
+}
+
+/* Those by this call included. */
+static int select_stored(struct addition *a, struct error *err)
+{
+    struct db_value args[3];
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), a->arena);
-    int r = 0;
 
     for (size_t i = 0; i < a->n; i++) {
         const struct event_item *item = &a->items[i];
-        const struct db_value row[] = { db_int(item->tenant_id), db_text(item->event->event_id) };
+        const struct str id = item->event->event_id;
+        const struct db_value row[] = { db_int(item->tenant_id), db_text(id),
+                                        is_uuid(id) ? db_text(id) : db_null() };
 
-        if (item->no_room && item->event->event_id.len > 0)
+        if (is_asked_for(a, i) && id.len > 0)
             pg_arrays_add(&arrays, row);
     }
     take_args(a, &arrays, args);
-    if (arrays.n_rows > 0)
-        r = db_exec(a->db, &select_known, DB_ARGS_OF(args), event_log_note_known, a, err);
-    for (size_t i = 0; i < a->n && r == 0; i++) {
-        struct event_item *item = &a->items[i];
+    if (arrays.n_rows == 0)
+        return 0;
+    return db_exec(a->db, &select_known, DB_ARGS_OF(args), event_log_note_known, a, err);
+}
 
-        if (item->no_room)
-            item->duplicate = map_get(&a->known, run_slots_key(a->arena, item->tenant_id,
-                                                               item->event->event_id)) != NULL;
+/* Which items are duplicates, of those that were not inserted? */
+static int find_known(struct addition *a, struct error *err)
+{
+    if (select_stored(a, err) != 0)
+        return -1;
+    for (size_t i = 0; i < a->n; i++) {
+        struct event_item *item = &a->items[i];
+        const struct str key = run_slots_key(a->arena, item->tenant_id, item->event->event_id);
+
+        if (!is_asked_for(a, i))
+            continue;
+        item->duplicate = map_get(&a->known, key) != NULL;
+        if (!item->duplicate && !item->no_room)
+            return db_contended(a->db, "the number of an event was already in use", err);
     }
-    return r;
+    return 0;
 }
 
 static int add_new(struct addition *a, struct error *err)
 {
     if (a->runs.n == 0)
         return 0;
-    if (run_slots_lock(&a->runs, err) != 0 || insert_all(a, err) != 0)
+    if (find_kinds(a, err) != 0 || run_slots_lock(&a->runs, err) != 0 || insert_all(a, err) != 0)
         return -1;
     for (size_t i = 0; i < a->n; i++) {
         if (a->slot_of[i] == NULL || a->items[i].duplicate)
@@ -200,6 +292,8 @@ static int add_new(struct addition *a, struct error *err)
         a->items[i].run_status = run_state_status(&a->slot_of[i]->state);
         a->items[i].run_no = a->slot_of[i]->run_no;
         a->slot_of[i]->stored++;
+        if (!str_is_null(a->kinds[i].key))
+            kinds_memory_saw(a->log->kinds, a->kinds[i].key);
     }
     return run_slots_save(&a->runs, err);
 }
@@ -212,12 +306,16 @@ static int add_all(struct addition *a, struct error *err)
 
 static int add_items(const struct scene *c, struct event_item *items, size_t n, struct error *err)
 {
-    struct addition a = { .db = c->db,
+    struct addition a = { .log = c->log,
+                          .db = c->db,
                           .arena = c->arena,
                           .items = items,
                           .n = n,
                           .one_tenant = db_is_distributed(c->db),
+                          .packing = atomic_load(&c->log->packing),
                           .slot_of = ARENA_ARRAY(c->arena, struct run_slot *, n),
+                          .kinds = ARENA_ARRAY(c->arena, struct kind_found, n),
+                          .numbered = ARENA_ARRAY(c->arena, struct numbered_item, n),
                           .runs = { .db = c->db,
                                     .arena = c->arena,
                                     .known = &c->log->known,
@@ -319,7 +417,10 @@ static void postgres_settled(struct event_log *log)
 /* A run that this transaction has inserted and locked again may be among the known ones. */
 static void postgres_rolled_back(struct event_log *log)
 {
-    runs_known_clear(&CONTAINER_OF(log, struct postgres_log, base)->known);
+    struct postgres_log *own = CONTAINER_OF(log, struct postgres_log, base);
+
+    runs_known_clear(&own->known);
+    kinds_memory_forget(own->kinds);
 }
 
 static void postgres_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
@@ -331,7 +432,10 @@ static void postgres_run_gone(struct event_log *log, int64_t tenant_id, struct s
 
 static void postgres_free(struct event_log *log)
 {
-    free(CONTAINER_OF(log, struct postgres_log, base));
+    struct postgres_log *own = CONTAINER_OF(log, struct postgres_log, base);
+
+    kinds_memory_free(own->kinds);
+    free(own);
 }
 
 static const struct event_log_methods postgres_methods = {
@@ -350,6 +454,13 @@ int event_log_postgres_new(struct event_log **ret)
     struct postgres_log *log = NEW(struct postgres_log);
 
     log->base.methods = &postgres_methods;
+    log->kinds = kinds_memory_new();
     *ret = &log->base;
     return 0;
+}
+
+void event_log_postgres_pack(struct event_log *log, enum event_packing packing)
+{
+    assert(log->methods == &postgres_methods);
+    atomic_store(&CONTAINER_OF(log, struct postgres_log, base)->packing, packing);
 }

@@ -9,6 +9,7 @@
 #include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"
 #include "features/events/kinds/event_kinds.h"
+#include "features/events/kinds/kinds_postgres.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 
@@ -20,6 +21,8 @@ enum {
     COLUMN_LEVEL = 15,
     COLUMN_CATEGORY = 16,
     COLUMN_SOURCE = 17,
+    COLUMN_METADATA = 18,
+    COLUMN_METRICS = 19,
 };
 
 /* clang-format off */
@@ -29,8 +32,8 @@ const struct row_sum event_sum = {
     .key = (const char *const[]){ "tenant_id", "run_no", "agent_id", "event_id", NULL },
     .all = {
         .sqlite = "SELECT " EVENT_SUMMED_SQLITE ", e.event_no > (SELECT number FROM change_numbers"
-                  " WHERE topic = 'event_no_without_sum') FROM events e" EVENT_KIND_OF("e"),
-        .postgres = "SELECT " EVENT_COLUMNS ", 0 FROM events",
+                  " WHERE topic = 'event_no_without_sum') FROM events e" EVENT_KIND_OF_SQLITE("e"),
+        .postgres = "SELECT " EVENT_SUMMED_POSTGRES ", 0 FROM events e" EVENT_KIND_OF_POSTGRES("e"),
     },
 };
 static const struct db_query insert_event = {
@@ -45,10 +48,11 @@ static const struct db_query select_events = {
     .sqlite = "SELECT " EVENT_READ_SQLITE " FROM run_extents x"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n"
-              " JOIN agents a ON a.agent_id = e.agent_id" EVENT_KIND_OF("e")
+              " JOIN agents a ON a.agent_id = e.agent_id" EVENT_KIND_OF_SQLITE("e")
               " WHERE x.run_no = $2 AND e.tenant_id = $1 ORDER BY x.first_event_no, e.event_no",
     .postgres = "SELECT " EVENT_READ_POSTGRES " FROM events e"
                 " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
+                EVENT_KIND_OF_POSTGRES("e")
                 " WHERE e.tenant_id = $1 AND e.run_no = $2 ORDER BY e.event_no",
 };
 /* CROSS JOIN: the events first, in order. */
@@ -60,8 +64,8 @@ static const struct db_query select_events = {
     " AND e.timestamp >= $4 AND e.timestamp < $5 ORDER BY e.event_no"
 static const struct db_query select_step = {
     .sum = &event_sum,
-    .sqlite = STEP_OF(EVENT_READ_SQLITE, "CROSS JOIN", EVENT_KIND_OF("e")),
-    .postgres = STEP_OF(EVENT_READ_POSTGRES, "JOIN", ""),
+    .sqlite = STEP_OF(EVENT_READ_SQLITE, "CROSS JOIN", EVENT_KIND_OF_SQLITE("e")),
+    .postgres = STEP_OF(EVENT_READ_POSTGRES, "JOIN", EVENT_KIND_OF_POSTGRES("e")),
 };
 /* Extents do not overlap: the first is the one that has event $3, or begins after it. */
 #define RUN_STEP(columns, source, kind)                                                            \
@@ -73,11 +77,12 @@ static const struct db_query select_run_step = {
     .sum = &event_sum,
     .sqlite = RUN_STEP(EVENT_READ_SQLITE,
                        "run_extents x CROSS JOIN events e ON e.event_no >= x.first_event_no"
-                       " AND e.event_no < x.first_event_no + x.n", EVENT_KIND_OF("e"))
+                       " AND e.event_no < x.first_event_no + x.n", EVENT_KIND_OF_SQLITE("e"))
               " AND x.run_no = $2 AND x.first_event_no >= COALESCE((SELECT MAX(first_event_no)"
               " FROM run_extents WHERE run_no = $2 AND first_event_no <= $3), 0)"
               " ORDER BY x.first_event_no, e.event_no LIMIT $6",
-    .postgres = RUN_STEP(EVENT_READ_POSTGRES, "events e", "") " AND e.run_no = $2 ORDER BY e.event_no LIMIT $6",
+    .postgres = RUN_STEP(EVENT_READ_POSTGRES, "events e", EVENT_KIND_OF_POSTGRES("e"))
+                " AND e.run_no = $2 ORDER BY e.event_no LIMIT $6",
 };
 /* clang-format on */
 
@@ -169,6 +174,39 @@ int event_row_insert(struct db *db, struct event_kinds *kinds, int64_t event_no,
     return db_run(db, &insert_event, DB_ARGS_OF(args), err);
 }
 
+static void pack_kind(const struct kind_found *kind, struct db_value *values)
+{
+    static const unsigned of_kind[] = { EVENT_COLUMN_KIND, COLUMN_VERSION, COLUMN_LEVEL,
+                                        COLUMN_CATEGORY, COLUMN_SOURCE };
+    static const unsigned with_form[KIND_FORMS] = { COLUMN_METADATA, COLUMN_METRICS };
+
+    for (size_t i = 0; i < COUNT_OF(of_kind); i++)
+        values[of_kind[i]] = db_null();
+    for (size_t i = 0; i < KIND_FORMS; i++)
+        if (!str_is_null(kind->values[i]))
+            values[with_form[i]] = db_text(kind->values[i]);
+}
+
+void event_row_pack(const struct event_item *item, bool packs, const struct kind_found *kind,
+                    struct db_value *values)
+{
+    const struct str id = item->event->event_id;
+    const int64_t after = item->received_at - item->event->timestamp;
+    const bool fits = packs && after >= INT32_MIN && after <= INT32_MAX;
+    uint8_t bytes[UUID_BYTES];
+    const bool is_key = uuid_pack(id, bytes);
+
+    values[EVENT_COLUMNS_N] = packs && kind->has ? db_int(kind->kind_no) : db_null();
+    values[EVENT_COLUMNS_N + 1] = fits ? db_int(after) : db_null();
+    values[EVENT_COLUMNS_N + 2] = is_key ? db_text(id) : db_null();
+    if (packs && kind->has)
+        pack_kind(kind, values);
+    if (fits)
+        values[COLUMN_RECEIVED] = db_null();
+    if (packs && (is_key || id.len == 0))
+        values[COLUMN_EVENT_ID] = db_null();
+}
+
 /* Copied into the arena; borrowed if that is NULL. */
 static struct str read_text(struct arena *arena, const struct db_row *row, unsigned column)
 {
@@ -200,8 +238,8 @@ void event_row_read(struct arena *arena, const struct db_row *row, struct stored
         .level = read_text(arena, row, COLUMN_LEVEL),
         .category = read_text(arena, row, COLUMN_CATEGORY),
         .source = read_text(arena, row, COLUMN_SOURCE),
-        .metadata = read_json(arena, row, 18, STR_LIT("{}")),
-        .metrics = read_json(arena, row, 19, STR_LIT("{}")),
+        .metadata = read_json(arena, row, COLUMN_METADATA, STR_LIT("{}")),
+        .metrics = read_json(arena, row, COLUMN_METRICS, STR_LIT("{}")),
         .links = read_json(arena, row, 20, STR_LIT("[]")),
         .output = read_text(arena, row, 21),
     };

@@ -9,6 +9,7 @@
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/kinds/kinds_sweep.h"
+#include "features/events/kinds/packing.h"
 #include "features/events/routes.h"
 #include "features/events/run_spending.h"
 #include "features/features.h"
@@ -17,6 +18,7 @@ struct events {
     struct event_log *log;
     run_spending_fn *spending; /* or NULL */
     struct kinds_sweep sweep;
+    struct packing packing;
 };
 
 struct event_log *events_log(const struct engine *e)
@@ -47,7 +49,9 @@ static int events_open(struct engine *e, void **ret_state, struct error *err)
 
     *events = (struct events){ 0 };
     *ret_state = events;
-    return event_log_new(engine_open_db(e), &events->log, err);
+    if (event_log_new(engine_open_db(e), &events->log, err) != 0)
+        return -1;
+    return packing_open(&events->packing, events->log, engine_open_db(e), err);
 }
 
 static int events_tick(struct engine *e, const struct tick *tick, struct error *err)
@@ -55,8 +59,10 @@ static int events_tick(struct engine *e, const struct tick *tick, struct error *
     struct events *events = engine_state(e, &events_feature);
     struct event_kinds *kinds = event_log_kinds(events->log);
 
-    if (kinds == NULL || !tick->healthy)
+    if (!tick->healthy)
         return 0;
+    if (kinds == NULL)
+        return packing_step(&events->packing, tick, engine_watch_db(e), engine_writer(e), err);
     return kinds_sweep_step(&events->sweep, kinds, engine_watch_db(e), engine_writer(e), err);
 }
 

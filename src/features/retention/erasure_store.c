@@ -20,10 +20,6 @@
                 " (SELECT " number " FROM " table " WHERE tenant_id = $1 LIMIT $2)"                \
                 " AND +tenant_id = $1",                                                            \
       POSTGRES_PORTION(table) }
-/* Of a table with row numbers that only SQLite has. */
-#define IN_SQLITE(table, number)                                                                   \
-    { .sqlite = "DELETE FROM " table " WHERE " number " IN"                                        \
-                " (SELECT " number " FROM " table " WHERE tenant_id = $1 LIMIT $2)" }
 #define ONE_ROW(table) BY_TENANT(table, "tenant_id")
 
 static const struct db_query tables[] = {
@@ -35,7 +31,7 @@ static const struct db_query tables[] = {
     BY_TENANT("llm_usage", "timestamp, agent_id, run_id, model"),
     BY_TENANT("llm_totals", "width, start, agent_id, model"),
     BY_TENANT("gone_runs", "run_no"),
-    IN_SQLITE("event_kinds", "kind_no"),
+    BY_NUMBER("event_kinds", "kind_no"),
     BY_TENANT("deliveries", "delivery_id"),
     BY_TENANT("messages", "message_id"),
     BY_TENANT("webhooks", "webhook_id"),
@@ -94,8 +90,6 @@ int store_erase_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max
                      struct error *err)
 {
     *ret = 0;
-    if (!is_sqlite(db) && tables[table].postgres == NULL)
-        return 0;
     if (db_run(db, &tables[table], DB_ARGS(db_int(tenant_id), db_int(max)), err) != 0)
         return -1;
     *ret = db_changes(db);

@@ -83,11 +83,13 @@ const struct db_query expiry_delete_events = {
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n WHERE g.tenant_id = $1 LIMIT $2)"
               " AND +tenant_id = $1 RETURNING " EVENT_STORED_BYTES_SQLITE,
-    .postgres = "DELETE FROM events WHERE tenant_id = $1 AND event_no = ANY (ARRAY("
+    .postgres = "WITH gone AS (DELETE FROM events WHERE tenant_id = $1 AND event_no = ANY (ARRAY("
                 "SELECT n.event_no FROM gone_runs g CROSS JOIN LATERAL (SELECT e.event_no"
                 " FROM events e WHERE e.tenant_id = $1 AND e.run_no = g.run_no OFFSET 0) n"
-                " WHERE g.tenant_id = $1 LIMIT $2)) RETURNING "
-                EVENT_STORED_BYTES(STORED_TEXT_POSTGRES),
+                " WHERE g.tenant_id = $1 LIMIT $2)) RETURNING kind_no, "
+                EVENT_OWN_BYTES_POSTGRES " AS bytes)"
+                " SELECT g.bytes + COALESCE(d.bytes, 0) FROM gone g"
+                " LEFT JOIN event_kinds d ON d.tenant_id = $1 AND d.kind_no = g.kind_no",
 };
 static const struct db_query delete_extents = {
     .sqlite = "DELETE FROM run_extents"
@@ -206,15 +208,24 @@ static bool add_bytes(void *ctx, const struct db_row *row)
     return true;
 }
 
+static bool note_gone_event(void *ctx, const struct db_row *row)
+{
+    struct expired_reports *gone = ctx;
+
+    gone->bytes += db_get_int(row, 0);
+    gone->rows++;
+    return true;
+}
+
 int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
                         struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(max));
 
     *ret = (struct expired_reports){ 0 };
-    if (db_exec(db, &expiry_delete_events, args, add_bytes, &ret->bytes, err) != 0)
+    if (db_exec(db, &expiry_delete_events, args, note_gone_event, ret, err) != 0)
         return -1;
-    ret->rows = ret->reports = db_changes(db);
+    ret->reports = ret->rows;
     if (ret->rows == max)
         return 0;
     if (is_sqlite(db) && db_run(db, &delete_extents, args, err) != 0)

@@ -14,7 +14,7 @@
 #define SUMS(table, bytes) { .sqlite = SUM_OF(table, bytes(STORED_TEXT_SQLITE)), .postgres = SUM_OF(table, bytes(STORED_TEXT_POSTGRES)) }
 
 static const struct db_query sums[] = {
-    { .sqlite = SUM_OF("events", EVENT_STORED_BYTES_SQLITE), .postgres = SUM_OF("events", EVENT_STORED_BYTES(STORED_TEXT_POSTGRES)) },
+    { .sqlite = SUM_OF("events", EVENT_STORED_BYTES_SQLITE), .postgres = SUM_OF("events", EVENT_STORED_BYTES_POSTGRES) },
     SUMS("business_values", BUSINESS_VALUE_BYTES),
     SUMS("business_breakdowns", BUSINESS_BREAKDOWN_BYTES),
     SUMS("llm_usage", USAGE_BYTES),

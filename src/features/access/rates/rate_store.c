@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "db/db.h"
+#include "db/migrate.h"
 #include "db/postgres/array.h"
 
 /* clang-format off */
@@ -38,8 +39,8 @@ static const struct db_query save_windows = {
 DB_QUERY(prune_windows, "DELETE FROM rate_windows WHERE saved_at < $1");
 DB_QUERY(prune_nodes, "DELETE FROM nodes WHERE seen_at < $1");
 DB_QUERY(save_node,
-    "INSERT INTO nodes (node, seen_at) VALUES ($1, $2)"
-    " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at");
+    "INSERT INTO nodes (node, seen_at, knows) VALUES ($1, $2, $3)"
+    " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at, knows = excluded.knows");
 DB_QUERY(count_nodes, "SELECT COUNT(*) FROM nodes WHERE seen_at > $1 AND seen_at < $2");
 DB_QUERY(delete_node, "DELETE FROM nodes WHERE node = $1");
 /* clang-format on */
@@ -128,7 +129,8 @@ int store_node_seen(struct db *db, struct str node, int64_t now, int64_t since, 
     const int64_t until = now + (now - since); /* later: of before the clock was set back */
 
     *ret = 0;
-    if (db_run(db, &save_node, DB_ARGS(db_text(node), db_int(now)), err) != 0)
+    if (db_run(db, &save_node, DB_ARGS(db_text(node), db_int(now), db_int((int64_t)n_migrations)),
+               err) != 0)
         return -1;
     return db_exec(db, &count_nodes, DB_ARGS(db_int(since), db_int(until)), db_read_int, ret, err);
 }

@@ -1,0 +1,235 @@
+"""Packed rows of events on PostgreSQL: what is read is what was sent, and programs from before go on."""
+
+import json
+import uuid
+
+import pytest
+from postgres import run_sql
+from stored import change, of_tenant, stored, texts_of_events
+from test_alerts import until
+from test_retention import DAY, at
+
+pytestmark = pytest.mark.administered
+
+BATCH = "/api/v1/telemetry/batch"
+PACKED = "SELECT number AS n FROM change_numbers WHERE topic = 'packed_events'"
+LOOKED = "SELECT number AS n FROM change_numbers WHERE topic = 'events_looked'"
+SINCE = "SELECT number AS n FROM change_numbers WHERE topic = 'events_without_older'"
+OLDEST = "SELECT oldest AS n FROM schema_version WHERE number = 51"
+ODD = [{"region": "eu-west-1", "customer": "c-17"}, {"50%": "100 %s", "a\"b": "\\"}, {"": ""}, {},
+       {f"k{i}": str(i) for i in range(16)}, {f"k{i}": str(i) for i in range(17)},
+       {"k" * 500: "too long a form"}, {"line\nbreak": "tab\t\u001f\u0001", "ä": "日本"}]  # fmt: skip
+
+
+@pytest.fixture
+def world(own_server):
+    if not own_server.database:
+        pytest.skip("SQLite packs rows in its own way")
+    tenant = own_server.add_tenant("--max-agents", "50")
+    yield tenant
+    tenant.client.close()
+
+
+def send(tenant, clock, *events):
+    for e in events:
+        e["timestamp"] = at(clock)
+    answer = tenant.client.post(BATCH, {"events": events})
+    assert answer.status == 202, answer.body
+    return answer.json()
+
+
+def event(tenant, run, n, source="ledger.py:214", **fields):
+    return tenant.event(run_id=run, seq=n, event="in_progress", level="info", category="posting",
+                        source=source, message=f"step {n}", **fields)  # fmt: skip
+
+
+def rows(tenant, columns):
+    return stored(tenant.server, f"SELECT {columns} FROM events WHERE {of_tenant(tenant)}"
+                                 " ORDER BY event_no")  # fmt: skip
+
+
+def number(server, sql):
+    return stored(server, sql)[0]["n"]
+
+
+def set_number(server, topic, value):
+    run_sql(server.database, f"UPDATE change_numbers SET number = {value} WHERE topic = '{topic}'")
+
+
+def start_again(tenant):
+    tenant.client.close()
+    tenant.server.start()
+    tenant.client = tenant.server.client(tenant.token)
+
+
+def as_upgraded(tenant):
+    """The database as it is just after a program from before was replaced by this one."""
+    tenant.server.stop()
+    change(tenant.server, "UPDATE change_numbers SET number = 0 WHERE topic = 'packed_events'")
+    change(tenant.server, "UPDATE schema_version SET oldest = 42 WHERE number = 51")
+    start_again(tenant)
+
+
+def passing(clock, is_so):
+    """Lets time pass until it is so: nodes look every ten seconds whether an older one runs."""
+    until(lambda: clock.advance(11) or is_so())
+
+
+def look(server, clock):
+    before = number(server, LOOKED)
+    passing(clock, lambda: number(server, LOOKED) != before)
+
+
+def wait_for_a_day(server, clock):
+    """As if nodes had looked for a day, and no older one was there."""
+    look(server, clock)
+    now = int(clock.now() * 1e6)
+    set_number(server, "events_looked", now)
+    set_number(server, "events_without_older", now - DAY * 1_000_000)
+    passing(clock, lambda: number(server, PACKED) == 1)
+
+
+def test_what_is_read_is_what_was_sent(world, clock):
+    """Each combination three times: its first events have their own texts, its third those of its kind."""
+    run, sent = str(uuid.uuid4()), []
+    for n in range(3 * len(ODD)):
+        metadata = ODD[n % len(ODD)]
+        sent.append(event(world, run, n, metadata=metadata, metrics={"ms": n, "x%": 0.5 + n}))
+    for e in sent:
+        send(world, clock, e)
+    got = world.client.get(world.path(f"runs/{run}/events")).json()
+    assert "damaged" not in got
+    for e, one in zip(sent, got["events"], strict=True):
+        assert {key: one[key] for key in e if key in one} == {key: e[key] for key in e if key in one}
+    last = rows(world, "event_id, event_key, kind_no, event, category, received_at, metadata")[-len(ODD):]
+    assert all(row["event_id"] is None and row["event_key"] for row in last)
+    assert all(row["kind_no"] is not None and row["category"] is None and row["event"] is None
+               and row["received_at"] is None for row in last)  # fmt: skip
+    assert last[0]["metadata"] == "eu-west-1\x1fc-17"
+    assert world.server.run("check").returncode == 0
+    lines = world.client.get(world.path("export/events?time_range=all")).body.splitlines()
+    assert [json.loads(line)["metadata"] for line in lines] == [e["metadata"] for e in sent]
+    for filters, n in (("steps_only=true&q=ledger&category=posting", len(sent)), ("category=other", 0),
+                       ("q=step%201", 11), ("level=error", 0), ("level=warning", 0)):  # fmt: skip
+        found = world.client.get(world.path(f"runs/{run}/events?{filters}")).json()["events"]
+        assert len(found) == n, filters
+
+
+def test_an_id_is_known_whichever_way_it_is_stored(world, clock):
+    as_upgraded(world)
+    run = str(uuid.uuid4())
+    plain = [event(world, run, n, event_id=str(uuid.uuid4())) for n in range(3)]
+    named = [event(world, run, n, event_id=f"named-{n}") for n in range(3, 6)]
+    assert send(world, clock, *plain, *named)["accepted"] == 6
+    assert all(row["event_id"] for row in rows(world, "event_id"))
+    # as a program from before has stored one of them
+    run_sql(world.server.database, f"UPDATE events SET event_key = NULL WHERE event_id = '{plain[0]['event_id']}'")
+    wait_for_a_day(world.server, clock)
+    new = event(world, run, 6, event_id=str(uuid.uuid4()))
+    until(lambda: send(world, clock, event(world, run, 7, event_id=str(uuid.uuid4())))
+          and rows(world, "event_id")[-1]["event_id"] is None)  # fmt: skip
+    before = len(rows(world, "event_no"))
+    again = send(world, clock, *plain, *named, new, new)
+    assert (again["accepted"], again["duplicates"]) == (1, 7), again
+    assert len(rows(world, "event_no")) == before + 1
+
+
+def test_rows_are_packed_when_no_program_from_before_has_run_for_a_day(world, clock):
+    server = world.server
+    assert (number(server, PACKED), number(server, OLDEST)) == (1, 51)  # a new database
+    as_upgraded(world)
+    look(server, clock)
+    began = number(server, SINCE)
+    assert (number(server, PACKED), number(server, OLDEST)) == (0, 42) and began > 0
+    look(server, clock)
+    assert number(server, SINCE) == began
+    clock.advance(3700)  # nodes were stopped, or of the version before, for more than an hour
+    passing(clock, lambda: number(server, SINCE) > began)
+    # seen by the service's clock, as that node would have it
+    run_sql(server.database, "INSERT INTO nodes (node, seen_at) VALUES"
+            f" ('before', {int((clock.now() + 3600) * 1e6)})")  # fmt: skip
+    set_number(server, "events_without_older", int(clock.now() - 2 * DAY) * 1_000_000)
+    passing(clock, lambda: number(server, SINCE) == 0)
+    assert number(server, PACKED) == 0
+    run_sql(server.database, "DELETE FROM nodes WHERE node = 'before'")
+    wait_for_a_day(server, clock)
+    assert number(server, OLDEST) == 51
+    assert "programs from before migration 51" in server.log()
+
+
+def test_a_kind_that_the_database_has_lost_is_added_again(world, clock):
+    """As after a standby that was behind has become the primary, at a moment without reports."""
+    run = str(uuid.uuid4())
+    for n in range(4):
+        send(world, clock, event(world, run, n))
+    assert rows(world, "kind_no")[-1]["kind_no"] is not None
+    run_sql(world.server.database, "DELETE FROM event_kinds",
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            " AND datname = current_database()")  # fmt: skip
+    later = str(uuid.uuid4())
+    for n in range(4):
+        until(lambda n=n: world.client.post(BATCH, {"events": [event(world, later, n)]}).status == 202)
+    got = world.client.get(world.path(f"runs/{later}/events")).json()
+    assert "damaged" not in got and len(got["events"]) >= 4
+    assert rows(world, "kind_no")[-1]["kind_no"] is not None
+
+
+def test_events_that_are_sent_again_make_no_kinds(world, clock):
+    batch = [tenant_event for n in range(20)
+             for tenant_event in [event(world, str(uuid.uuid4()), n, source=f"of request {n}")]]  # fmt: skip
+    for _ in range(3):
+        send(world, clock, *batch)
+    assert stored(world.server, f"SELECT COUNT(*) AS n FROM event_kinds WHERE {of_tenant(world)}") == [
+        {"n": 0}
+    ]
+
+
+@pytest.mark.one_server
+def test_an_event_whose_number_is_taken_gets_another(world, clock):
+    """As after a clock was set back: it is stored with the next try, and no duplicate."""
+    run = str(uuid.uuid4())
+    send(world, clock, event(world, run, 0))
+    taken = rows(world, "event_no")[0]["event_no"]
+    run_sql(world.server.database, "CREATE SEQUENCE tries",
+            "CREATE FUNCTION take() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF nextval(''tries'') = 1"
+            f" THEN NEW.event_no := {taken}; END IF; RETURN NEW; END'",
+            "CREATE TRIGGER take BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION take()")  # fmt: skip
+    again = send(world, clock, event(world, run, 1))
+    assert (again["accepted"], again["duplicates"]) == (1, 0), again
+    assert len(rows(world, "event_no")) == 2
+
+
+def test_the_kinds_of_a_tenant_have_a_bound(world, clock):
+    run_sql(world.server.database,
+            "INSERT INTO event_kinds (tenant_id, kind_no, bytes, event, agent_version, level, category, source)"
+            " SELECT tenant_id, n, 9, 0, 'filled', '', '', '' FROM tenants, generate_series(1, 4096) n"
+            f" WHERE slug = '{world.slug}'")  # fmt: skip
+    run = str(uuid.uuid4())
+    for n in range(4):
+        send(world, clock, event(world, run, n))
+    assert all(row["kind_no"] is None and row["category"] == "posting" for row in rows(world, "kind_no, category"))
+    other = world.server.add_tenant()
+    for n in range(4):
+        send(other, clock, event(other, run, n))
+    assert rows(other, "kind_no")[-1]["kind_no"] is not None
+    other.client.close()
+
+
+def test_a_changed_kind_shows_in_each_of_its_events(world, clock):
+    run = str(uuid.uuid4())
+    send(world, clock, *[event(world, run, n, metadata={"a": str(n)}) for n in range(2)])
+    send(world, clock, *[event(world, run, n, metadata={"a": str(n)}) for n in range(2, 4)])
+    packed = sum(row["kind_no"] is not None for row in rows(world, "kind_no"))
+    assert packed == 2  # a combination has a number once two events with it were stored
+    for column in ("agent_version", "level", "category", "source", "metadata"):
+        run_sql(world.server.database, f"UPDATE event_kinds SET {column} = {column} || ' '")
+        found = world.server.run("check").stderr.splitlines()
+        assert len(found) == packed, (column, found)
+        narrative = world.client.get(world.path(f"runs/{run}/events")).json()
+        assert narrative["damaged"] == packed
+        run_sql(world.server.database,
+                f"UPDATE event_kinds SET {column} = SUBSTR({column}, 1, LENGTH({column}) - 1)")  # fmt: skip
+    run_sql(world.server.database, "UPDATE events SET metadata = '' WHERE kind_no IS NOT NULL")
+    assert len(world.server.run("check").stderr.splitlines()) == packed
+    texts = stored(world.server, f"SELECT metadata FROM {texts_of_events(world.server)} AS t")
+    assert len(texts) == 4
