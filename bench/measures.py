@@ -7,6 +7,7 @@ are compared. Absolute figures say something about one machine only.
 import shutil
 from statistics import median
 
+from citus import citus
 from common import BATCH, Row, check_all_accepted, compared, cpu_row
 from expensive import expensive
 from exports import export
@@ -90,6 +91,18 @@ def disk(plan):
     yield Row(name, each, "bytes/event", "<= 0.6", ratio <= 0.6, store.event_bytes, ratio)
 
 
+def postgres_disk(_):
+    """Of so many that autovacuum has been at work, as it is in a service that runs for long."""
+    n = 3_000_000
+    with Postgres() as database, Muster(database=database.url) as server:
+        check_all_accepted(server.load(count=n, **BATCH))
+        tables = "SELECT SUM(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
+        here = " AND relnamespace = current_schema()::regnamespace"
+        each = int(database.number(tables + here)) / n
+    yield Row(f"PostgreSQL: bytes on disk of {n:,} events with their indexes", each, "bytes/event",
+              "<= 400", each <= 400)  # fmt: skip
+
+
 def memory(plan):
     with Muster() as server:
         idle = server.memory_mib()
@@ -152,6 +165,6 @@ def saturation(plan):
 
 
 ALL = [single, latency, batch, stored, postgres, postgres_single, nodes_single, nodes_batch,
-       first_contact, keys, disk, memory, export, start, saturation, reads,
+       first_contact, citus, keys, disk, memory, export, start, saturation, reads,
        reads_under_load, spans, summaries, tls, usage]  # fmt: skip
-LONG = [expensive, growth]  # only when they are named
+LONG = [expensive, growth, postgres_disk]  # only when they are named

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures and prints one table; scripts/bench builds first and calls this.
 
-    run.py [NAME...]    all measures but `expensive` and `growth`, or those named
+    run.py [NAME...]    all measures but `expensive`, `growth` and `postgres_disk`, or those named
     run.py --markdown   the table of the last run, for docs/BENCHMARKS.md
     run.py --keep       makes the last results bench/baseline.json, which later runs are held against
 

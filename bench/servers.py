@@ -265,6 +265,19 @@ class Node(Muster):
         return Process.__enter__(self)
 
 
+def cluster_cpu_seconds(postmaster):
+    """Of this process so far, its sessions, and those that ended."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            numbers = path.read_text(encoding="ascii").rsplit(")", 1)[1].split()
+            if path.parent.name == postmaster:
+                ticks += sum(int(n) for n in numbers[11:15])
+            elif numbers[1] == postmaster:
+                ticks += sum(int(n) for n in numbers[11:13])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Postgres:
     """A database of its own in the cluster that tests/drivers/with_postgres has started."""
 
@@ -282,20 +295,17 @@ class Postgres:
         """In the database itself."""
         subprocess.run(["psql", "-q", "-X", "-v", "ON_ERROR_STOP=1", self.url, "-c", sql], check=True)
 
+    def number(self, sql):
+        """The one number that the database answers."""
+        shown = subprocess.run(["psql", "-XAt", "-v", "ON_ERROR_STOP=1", self.url, "-c", sql], check=True,
+                               stdout=subprocess.PIPE, text=True)  # fmt: skip
+        return shown.stdout.strip()
+
     def cpu_seconds(self):
-        """Of the whole cluster so far: its postmaster, its sessions, and those that ended."""
+        """Of the whole cluster so far."""
         shown = subprocess.run(["psql", "-XAt", self.cluster, "-c", "SHOW data_directory"], check=True,
                                stdout=subprocess.PIPE, text=True)  # fmt: skip
-        postmaster = Path(shown.stdout.strip(), "postmaster.pid").read_text().split()[0]
-        ticks = 0
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):  # it has ended
-                numbers = path.read_text(encoding="ascii").rsplit(")", 1)[1].split()
-                if path.parent.name == postmaster:
-                    ticks += sum(int(n) for n in numbers[11:15])
-                elif numbers[1] == postmaster:
-                    ticks += sum(int(n) for n in numbers[11:13])
-        return ticks / os.sysconf("SC_CLK_TCK")
+        return cluster_cpu_seconds(Path(shown.stdout.strip(), "postmaster.pid").read_text().split()[0])
 
     def __enter__(self):
         self.run(f"CREATE DATABASE {self.name}")
