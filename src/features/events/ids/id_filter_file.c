@@ -166,7 +166,6 @@ bool id_filter_file_open(const char *path, size_t size, uint64_t tag, struct id_
             (void)munmap(map, bytes);
         return false;
     }
-    (void)madvise(map, bytes, MADV_RANDOM); /* neighbours of a block are not asked for */
     file = NEW(struct id_filter_file);
     file->pages = map;
     file->n_blocks = n_blocks;
