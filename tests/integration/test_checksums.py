@@ -67,7 +67,8 @@ def report(tenant):
                      metrics={"n": 1}, links=["https://example.com/"], output={"x": 1})
         for i in range(3)
     ]  # fmt: skip
-    assert client.post("/api/v1/telemetry/batch", {"events": events}).json()["accepted"] == 3
+    for some in (events[:2], events[2:]):  # the last one shares its kind on both stores
+        assert client.post("/api/v1/telemetry/batch", {"events": some}).json()["accepted"] == len(some)
     business = {"agent_name": "a", "run_id": RUN, "timestamp": AT, "agent_version": "1",
                 "metrics": {"whole": 3, "part": 0.25, "word": "yes", "k" * 600: 1},
                 "breakdowns": [{"metric": "m", "by": ["d" * 600],
