@@ -199,7 +199,22 @@ def test_an_event_whose_number_is_taken_gets_another(world, clock):
     assert len(rows(world, "event_no")) == 2
 
 
+@pytest.mark.one_server
+def test_an_event_of_a_transaction_that_is_tried_again_counts_once(world, clock):
+    run_sql(world.server.database, "CREATE SEQUENCE tries",
+            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF nextval(''tries'') < 3 THEN"
+            " RAISE EXCEPTION USING ERRCODE = ''40001''; END IF; RETURN NEW; END'",
+            "CREATE TRIGGER fail BEFORE INSERT ON tenant_bytes FOR EACH ROW EXECUTE FUNCTION fail()")  # fmt: skip
+    run = str(uuid.uuid4())
+    assert send(world, clock, event(world, run, 0))["accepted"] == 1
+    assert send(world, clock, event(world, run, 1))["accepted"] == 1
+    assert [row["kind_no"] for row in rows(world, "kind_no")] == [None, None]
+
+
 def test_the_kinds_of_a_tenant_have_a_bound(world, clock):
+    known = str(uuid.uuid4())
+    for n in range(3):
+        send(world, clock, event(world, known, n, source="known.py:1"))
     run_sql(world.server.database,
             "INSERT INTO event_kinds (tenant_id, kind_no, bytes, event, agent_version, level, category, source)"
             " SELECT tenant_id, n, 9, 0, 'filled', '', '', '' FROM tenants, generate_series(1, 4096) n"
@@ -207,7 +222,11 @@ def test_the_kinds_of_a_tenant_have_a_bound(world, clock):
     run = str(uuid.uuid4())
     for n in range(4):
         send(world, clock, event(world, run, n))
-    assert all(row["kind_no"] is None and row["category"] == "posting" for row in rows(world, "kind_no, category"))
+    last = rows(world, "kind_no, category")[-4:]
+    assert all(row["kind_no"] is None and row["category"] == "posting" for row in last)
+    assert "there is no room for more" in world.server.log()
+    send(world, clock, event(world, known, 3, source="known.py:1"))  # one that it has is still used
+    assert rows(world, "kind_no")[-1]["kind_no"] is not None
     other = world.server.add_tenant()
     for n in range(4):
         send(other, clock, event(other, run, n))
@@ -229,6 +248,11 @@ def test_a_changed_kind_shows_in_each_of_its_events(world, clock):
         assert narrative["damaged"] == packed
         run_sql(world.server.database,
                 f"UPDATE event_kinds SET {column} = SUBSTR({column}, 1, LENGTH({column}) - 1)")  # fmt: skip
+    for wrong in ("%r", "%", "%1$s", "%s" * 17):
+        run_sql(world.server.database, f"UPDATE event_kinds SET metadata = '{{\"a\":\"{wrong}\"}}'")
+        assert len(world.server.run("check").stderr.splitlines()) == packed, wrong
+    run_sql(world.server.database, "UPDATE event_kinds SET metadata = '{\"a\":\"%s\"}'")
+    assert world.server.run("check").returncode == 0
     run_sql(world.server.database, "UPDATE events SET metadata = '' WHERE kind_no IS NOT NULL")
     assert len(world.server.run("check").stderr.splitlines()) == packed
     texts = stored(world.server, f"SELECT metadata FROM {texts_of_events(world.server)} AS t")

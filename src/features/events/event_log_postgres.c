@@ -74,9 +74,8 @@ struct addition {
     " WHERE x.event_key IS NULL OR x.event_id IS NOT NULL OR (SELECT o.event_no FROM events o"     \
     " WHERE o.tenant_id = " tenant " AND o.event_id = CAST(x.event_key AS TEXT)"                   \
     " AND o.event_id <> '' LIMIT 1) IS NULL"
-#define IN_ORDER_OF_IDS "x.event_id COLLATE \"C\", x.event_key" UNLESS_THERE
 /* The order of those who store ids as text. */
-#define IN_ORDER_OF_TEXTS                                                                          \
+#define IN_ORDER_OF_IDS                                                                            \
     "COALESCE(x.event_id, CAST(x.event_key AS TEXT)) COLLATE \"C\"" UNLESS_THERE
 #define UNLESS_THERE " ON CONFLICT DO NOTHING RETURNING event_no"
 #define INSERT_EVENTS                                                                              \
@@ -98,8 +97,8 @@ static const struct db_query insert_events = {
 /* The same where ids may be stored as text alone. */
 static const struct db_query insert_events_after_plain = {
     .keeps_plan = true,
-    .postgres = ROWS_POSTGRES UNLESS_KNOWN("x.tenant_id") " ORDER BY x.tenant_id, " IN_ORDER_OF_TEXTS,
-    .citus = ROWS_CITUS UNLESS_KNOWN("$1") " ORDER BY " IN_ORDER_OF_TEXTS,
+    .postgres = ROWS_POSTGRES UNLESS_KNOWN("x.tenant_id") " ORDER BY x.tenant_id, " IN_ORDER_OF_IDS,
+    .citus = ROWS_CITUS UNLESS_KNOWN("$1") " ORDER BY " IN_ORDER_OF_IDS,
 };
 static const struct db_query select_known = {
     .postgres = "SELECT tenant_id, event_id FROM events WHERE (tenant_id, event_id) IN"

@@ -50,7 +50,7 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
 #define PAGE_POSTGRES(than, which, way)                                                            \
     "WITH page AS (SELECT k.event_no, k.seq, k.timestamp, 450 + octet_length(k.message) + "        \
     SIZE_OF("error_message") " + " SIZE_OF("metadata") " + " SIZE_OF("metrics") " + "              \
-    SIZE_OF("links") " + " SIZE_OF("output") " AS bytes"                                           \
+    SIZE_OF("links") " + " SIZE_OF("output") " + COALESCE(d.bytes, 0) AS bytes"                                           \
     OF_EVENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6), sized AS (SELECT event_no, seq,"   \
     " timestamp, SUM(bytes) OVER (" SORTED("", way) ") - bytes AS before FROM page)"               \
     " SELECT " EVENT_READ_POSTGRES ", e.event_no FROM sized s"                                     \

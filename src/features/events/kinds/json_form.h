@@ -22,11 +22,13 @@ enum {
     JSON_FORM_MAX = 400, /* bytes of a form */
 };
 
-/* In SQL: the text again. format() needs a value for each place of the form, also where a stored
- * text was damaged. */
+/* In SQL: the text again. format() must not fail where something stored was damaged: it has a value
+ * for each place of the form, and another form stays as it is, for a checksum to find. */
 #define JSON_FORM_FILLED(form, values)                                                             \
-    "format(" form ", VARIADIC string_to_array(COALESCE(" values ", '') || repeat(chr(31), 16),"   \
-    " chr(31)))"
+    "CASE WHEN strpos(replace(replace(" form ", '%%', ''), '%s', ''), '%') = 0"                    \
+    " AND length(" form ") - length(replace(" form ", '%s', '')) <= 32"                            \
+    " THEN format(" form ", VARIADIC string_to_array(COALESCE(" values ", '')"                     \
+    " || repeat(chr(31), 16), chr(31))) ELSE " form " END"
 
 struct json_form {
     struct str form, values;

@@ -50,7 +50,7 @@ struct kinds_memory *kinds_memory_new(void)
     return m;
 }
 
-static void forget_all(struct kinds_memory *m) REQUIRES(m->lock)
+static void forget_stored(struct kinds_memory *m) REQUIRES(m->lock)
 {
     for (size_t i = 0; i < STORED_N; i++) {
         free(m->stored[i]);
@@ -70,7 +70,9 @@ void kinds_memory_free(struct kinds_memory *m)
 void kinds_memory_forget(struct kinds_memory *m)
 {
     lock_acquire(&m->lock);
-    forget_all(m);
+    forget_stored(m);
+    /* the events of a transaction that is tried again must not count twice */
+    memset(m->seen, 0, sizeof(m->seen));
     lock_release(&m->lock);
 }
 
@@ -91,8 +93,8 @@ void kinds_memory_begin(struct kinds_memory *m, const struct db *db)
 
     lock_acquire(&m->lock);
     known = place_of(m, db);
-    if (known == NULL || (known->db == db && known->session != session))
-        forget_all(m);
+    if (known == NULL || known->db != db || known->session != session)
+        forget_stored(m);
     if (known != NULL)
         *known = (struct known_connection){ db, session };
     lock_release(&m->lock);

@@ -28,7 +28,7 @@ void kinds_memory_free(struct kinds_memory *m);
  * as a standby that has missed something: no kind is known to be stored then. */
 void kinds_memory_begin(struct kinds_memory *m, const struct db *db);
 
-/* Forgets which kinds are stored. */
+/* After a rollback: forgets which kinds are stored, and which combinations were seen. */
 void kinds_memory_forget(struct kinds_memory *m);
 
 /* *ret_no is set for KIND_STORED. */

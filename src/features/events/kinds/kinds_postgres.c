@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/metrics.h"
 #include "db/db.h"
@@ -72,6 +73,7 @@ static const struct db_query select_kinds = {
     .citus = "SELECT tenant_id, " KIND_COLUMNS " FROM event_kinds"
              " WHERE tenant_id = $1 AND kind_no = ANY ($2::integer[])",
 };
+DB_QUERY(count_kinds, "SELECT COUNT(*) FROM event_kinds WHERE tenant_id = $1");
 /* In one order, so that two writers do not wait for each other in a circle. */
 #define ADD_KINDS "INSERT INTO event_kinds (tenant_id, " KIND_COLUMNS ", bytes)"
 #define KIND_ARRAYS                                                                                \
@@ -194,8 +196,7 @@ static void look(struct search *s, size_t i)
         assign(found, kind_no, c.values);
         break;
     case KIND_SEEN:
-        if (!kinds_memory_is_full(s->memory, c.texts.tenant_id))
-            want(s, i, &c);
+        want(s, i, &c);
         break;
     case KIND_NEW:
         found->key = c.key;
@@ -267,15 +268,27 @@ static bool is_number_taken(const struct search *s, size_t before, const struct 
     return false;
 }
 
-/* Those that were not added: there is no room, or another writer adds them just now. */
-static void note_refused(struct search *s)
+/* A kind was not added. Its number may be another's, or another writer adds it just now; or the
+ * tenant has no room for more. */
+static int note_refused(struct search *s, const struct wanted_kind *w, struct error *err)
 {
-    for (size_t i = 0; i < s->n_wanted; i++) {
-        if (s->wanted[i].there)
-            continue;
-        metric_add(METRIC_KINDS_REFUSED, 1);
-        kinds_memory_set_full(s->memory, s->wanted[i].texts.tenant_id);
-    }
+    const int64_t tenant_id = w->texts.tenant_id;
+    int64_t n = 0;
+
+    if (kinds_memory_is_full(s->memory, tenant_id))
+        return 0;
+    if (db_exec_int(s->db, &count_kinds, DB_ARGS(db_int(tenant_id)), &n, err) != 0)
+        return -1;
+    if (n < KINDS_PER_TENANT)
+        return 0;
+    kinds_memory_set_full(s->memory, tenant_id);
+    metric_add(METRIC_KINDS_REFUSED, 1);
+    log_write(LOG_WARNING, "storage",
+              "tenant %lld has %lld combinations of version, level, category, source and names in "
+              "metadata and metrics, and there is no room for more: events with others take more "
+              "bytes",
+              (long long)tenant_id, (long long)n);
+    return 0;
 }
 
 static int insert_missing(struct search *s, struct error *err)
@@ -289,7 +302,8 @@ static int insert_missing(struct search *s, struct error *err)
         struct db_value row[COLUMNS] = { db_int(w->texts.tenant_id), db_int(w->kind_no),
                                          db_int(w->texts.event) };
 
-        if (w->there || is_number_taken(s, i, w))
+        if (w->there || is_number_taken(s, i, w) ||
+            kinds_memory_is_full(s->memory, w->texts.tenant_id))
             continue;
         for (size_t t = 0; t < TEXTS_N; t++)
             row[3 + t] = db_text(w->texts.of[t]);
@@ -303,7 +317,9 @@ static int insert_missing(struct search *s, struct error *err)
     args[COLUMNS + 1] = db_int(s->q->items[0].agent_id); /* one of the tenant's, for Citus */
     if (db_exec(s->db, &insert_kinds, DB_ARGS_OF(args), note_added, s, err) != 0)
         return -1;
-    note_refused(s);
+    for (size_t i = 0; i < s->n_wanted; i++)
+        if (!s->wanted[i].there && note_refused(s, &s->wanted[i], err) != 0)
+            return -1;
     return 0;
 }
 

@@ -40,6 +40,7 @@ DB_QUERY(refuse_older,
 /* One look, in a transaction of the writer. */
 struct look {
     int64_t now;
+    bool begun; /* this process packs */
     bool packed, decided;
 };
 
@@ -93,6 +94,8 @@ static int store_look(void *ctx, struct db *db, struct error *err)
         look->packed = true;
         return 0;
     }
+    if (look->begun) /* a standby has become the primary that did not know yet */
+        return decide(look, db, err);
     if (oldest < 0) /* a crash has emptied the table: it will be known soon */
         return 0;
     if (oldest >= MIGRATION)
@@ -107,7 +110,7 @@ static int begin(struct packing *p, struct db *db, struct error *err)
     if (db_exec_int(db, &select_any_plain, DB_NO_ARGS, &any, err) != 0)
         return -1;
     event_log_postgres_pack(p->log, any == 0 ? EVENTS_PACKED : EVENTS_PACKED_AFTER_PLAIN);
-    p->log = NULL;
+    p->begun = true;
     return 0;
 }
 
@@ -132,9 +135,10 @@ int packing_open(struct packing *p, struct event_log *log, struct db *db, struct
 int packing_step(struct packing *p, const struct tick *tick, struct db *db, struct writer *writer,
                  struct error *err)
 {
-    struct look look = { .now = tick->wall_us };
+    const int period_s = p->begun ? NOTE_S : PERIOD_S;
+    struct look look = { .now = tick->wall_us, .begun = p->begun };
 
-    if (p->log == NULL || tick->mono_us - p->looked_us < (int64_t)PERIOD_S * USEC_PER_SEC)
+    if (p->log == NULL || tick->mono_us - p->looked_us < (int64_t)period_s * USEC_PER_SEC)
         return 0;
     p->looked_us = tick->mono_us;
     if (writer_run_sync(writer, store_look, &look, err) != 0)
@@ -144,5 +148,5 @@ int packing_step(struct packing *p, const struct tick *tick, struct db *db, stru
                   "events are stored in fewer bytes from now on: programs from before migration "
                   "%d can no longer use this database",
                   MIGRATION);
-    return look.packed ? begin(p, db, err) : 0;
+    return look.packed && !p->begun ? begin(p, db, err) : 0;
 }

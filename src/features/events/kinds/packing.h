@@ -10,6 +10,7 @@
  * Watcher thread, but for packing_open().
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -20,7 +21,8 @@ struct tick;
 struct writer;
 
 struct packing {
-    struct event_log *log; /* NULL: nothing to do, or done */
+    struct event_log *log; /* NULL: nothing to do */
+    bool begun;            /* rows are packed; it is still looked whether the database says so */
     int64_t looked_us;     /* monotonic */
 };
 
