@@ -57,7 +57,7 @@ struct addition {
     size_t n_numbered;
     struct run_slots runs;
     struct map events; /* tenant and event_id -> struct event_item, the first with that id */
-    struct map known;  /* a set of tenant and event_id: stored, of items without room */
+    struct map known;  /* a set of tenant and event_id: stored, of those asked for */
 };
 
 /* clang-format off */
@@ -201,10 +201,11 @@ static int insert_all(struct addition *a, struct error *err)
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(values), a->arena);
 
     for (size_t i = 0; i < a->n; i++) {
-        const int64_t event_no = a->slot_of[i] == NULL ? 0 : db_number(a->db);
+        int64_t event_no;
 
         if (a->slot_of[i] == NULL)
             continue;
+        event_no = db_number(a->db);
         assert(a->slot_of[i]->run_no > 0 && a->slot_of[i]->tenant_id == a->items[i].tenant_id);
         assert(a->n_numbered == 0 || a->numbered[a->n_numbered - 1].event_no < event_no);
         event_row_values(a->slot_of[i]->run_no, &a->items[i], values);

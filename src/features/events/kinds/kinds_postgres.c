@@ -268,11 +268,10 @@ static bool is_number_taken(const struct search *s, size_t before, const struct 
     return false;
 }
 
-/* A kind was not added. Its number may be another's, or another writer adds it just now; or the
- * tenant has no room for more. */
-static int note_refused(struct search *s, const struct wanted_kind *w, struct error *err)
+/* Kinds of this tenant were not added. Their numbers may be others', or another writer adds them
+ * just now; or the tenant has no room for more. */
+static int note_refused_of(struct search *s, int64_t tenant_id, struct error *err)
 {
-    const int64_t tenant_id = w->texts.tenant_id;
     int64_t n = 0;
 
     if (kinds_memory_is_full(s->memory, tenant_id))
@@ -288,6 +287,22 @@ static int note_refused(struct search *s, const struct wanted_kind *w, struct er
               "metadata and metrics, and there is no room for more: events with others take more "
               "bytes",
               (long long)tenant_id, (long long)n);
+    return 0;
+}
+
+/* Each tenant's kinds are counted once, however many it was refused. */
+static int note_refused(struct search *s, struct error *err)
+{
+    for (size_t i = 0; i < s->n_wanted; i++) {
+        const int64_t tenant_id = s->wanted[i].texts.tenant_id;
+        size_t first = 0;
+
+        while (first < i &&
+               (s->wanted[first].there || s->wanted[first].texts.tenant_id != tenant_id))
+            first++;
+        if (first == i && !s->wanted[i].there && note_refused_of(s, tenant_id, err) != 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -317,10 +332,7 @@ static int insert_missing(struct search *s, struct error *err)
     args[COLUMNS + 1] = db_int(s->q->items[0].agent_id); /* one of the tenant's, for Citus */
     if (db_exec(s->db, &insert_kinds, DB_ARGS_OF(args), note_added, s, err) != 0)
         return -1;
-    for (size_t i = 0; i < s->n_wanted; i++)
-        if (!s->wanted[i].there && note_refused(s, &s->wanted[i], err) != 0)
-            return -1;
-    return 0;
+    return note_refused(s, err);
 }
 
 static int find_all(struct search *s, struct error *err)
