@@ -157,6 +157,10 @@ export function Search({ me, tenants, slug, onClose }: Props) {
         } else if (event.key === "Enter") {
             event.preventDefault();
             open(entries[at]);
+        } else if (event.key === "Escape" && !event.isComposing) {
+            // not left to the dialog: its close event may come after the next key, which opens another
+            event.preventDefault();
+            onClose();
         }
     };
     return (
