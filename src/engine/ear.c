@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -16,13 +17,22 @@
 #include "engine/engine.h"
 #include "engine/feature.h"
 #include "engine/watcher.h"
+#include "engine/writer.h"
 
-enum { HEAR_MS = 200, LOST_S = 1, TEXT_MAX = 7900 }; /* PostgreSQL takes less than 8,000 bytes */
+enum {
+    HEAR_MS = 200,
+    LOST_S = 1,
+    TEXT_MAX = 7900, /* PostgreSQL takes less than 8,000 bytes */
+    WRITES_MS = 500, /* how often a process that writes much says so */
+    WRITES_MIN = 50, /* transactions within that time */
+};
 
 struct ear {
     struct ear_options options;
     pthread_t thread;
     struct buf text;
+    uint64_t commits;   /* of the writer, at `counted_us` */
+    int64_t counted_us; /* raw clock */
     atomic_bool hears;
 
     struct lock lock;
@@ -61,6 +71,10 @@ static void heard(void *ctx, struct str text)
         watcher_wake(o->watcher);
         return;
     }
+    if (str_eq(text, STR_LIT(EAR_WRITES))) {
+        writer_note_crowd(o->writer);
+        return;
+    }
     for (size_t f = 0; o->features[f] != NULL; f++) {
         const struct feature *feature = o->features[f];
         const size_t n = strlen(feature->name);
@@ -85,10 +99,26 @@ static int begin(struct ear *ear, struct error *err)
     return 0;
 }
 
+/* Others then form groups that cost the database little. */
+static int tell_writes(struct ear *ear, struct error *err)
+{
+    const uint64_t commits = writer_commits(ear->options.writer);
+    const uint64_t fresh = commits - ear->commits;
+    const int64_t now_us = clock_raw_us();
+
+    if (now_us - ear->counted_us < (int64_t)WRITES_MS * USEC_PER_MSEC)
+        return 0;
+    ear->commits = commits;
+    ear->counted_us = now_us;
+    return fresh < WRITES_MIN ? 0 : db_notify(ear->options.db, STR_LIT(EAR_WRITES), err);
+}
+
 static int tell(struct ear *ear, struct error *err)
 {
     const struct ear_options *o = &ear->options;
 
+    if (tell_writes(ear, err) != 0)
+        return -1;
     for (size_t f = 0; o->features[f] != NULL; f++) {
         if (o->features[f]->tell == NULL)
             continue;

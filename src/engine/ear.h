@@ -1,7 +1,8 @@
 /* ear.h - the thread that hears what other processes on the same PostgreSQL tell, and tells them.
  *
- * A text is ENGINE_CHANGED, after which the watcher refreshes the caches at once, or a feature's
- * name, a blank and what that feature tells its like. It is a hint: nothing is lost for good when
+ * A text is ENGINE_CHANGED, after which the watcher refreshes the caches at once, EAR_WRITES,
+ * which a process tells while it commits many transactions a second, or a feature's name, a blank
+ * and what that feature tells its like. It is a hint: nothing is lost for good when
  * one does not arrive, because everyone also looks by themselves from time to time.
  */
 #pragma once
@@ -9,11 +10,14 @@
 
 #include "base/err.h"
 
+#define EAR_WRITES "writes"
+
 struct db;
 struct ear;
 struct engine;
 struct feature;
 struct watcher;
+struct writer;
 
 /* All borrowed. */
 struct ear_options {
@@ -21,6 +25,7 @@ struct ear_options {
     struct engine *engine;
     const struct feature *const *features; /* ends in NULL */
     struct watcher *watcher;
+    struct writer *writer;
 };
 
 /* The caller owns *ret. */

@@ -192,9 +192,11 @@ static int start_watcher(struct engine *e, struct error *err)
 
 static int start_ear(struct engine *e, struct error *err)
 {
-    const struct ear_options ear = {
-        .db = e->ear_db, .engine = e, .features = e->options.features, .watcher = e->watcher
-    };
+    const struct ear_options ear = { .db = e->ear_db,
+                                     .engine = e,
+                                     .features = e->options.features,
+                                     .watcher = e->watcher,
+                                     .writer = e->writer };
 
     return e->ear_db == NULL ? 0 : ear_new(&ear, &e->ear, err);
 }
@@ -425,6 +427,7 @@ void engine_space(const struct engine *e, struct space_stats *ret)
 void engine_stats(struct engine *e, struct engine_stats *ret)
 {
     *ret = (struct engine_stats){ .healthy = engine_problem(e) == NULL,
+                                  .crowded = writer_is_crowded(e->writer),
                                   .reads_waiting = readers_waiting(e->readers) };
     writer_waiting(e->writer, &ret->queue);
 }

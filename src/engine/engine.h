@@ -137,6 +137,7 @@ void engine_space(const struct engine *e, struct space_stats *ret);
 /* Any thread. */
 struct engine_stats {
     bool healthy;
+    bool crowded; /* other nodes often write to the database */
     struct writer_queue queue;
     size_t reads_waiting;
 };

@@ -281,7 +281,7 @@ static size_t find_closed(const struct job_queue *q, size_t writer, int64_t *ret
     size_t n = 0, i = 0;
 
     while (i < q->n_writers &&
-           (i == writer || !q->has_group[i] || !job_queue_is_doubtful(q, q->part_of[i], raw_us)))
+           (i == writer || q->group_us[i] == 0 || !job_queue_is_doubtful(q, q->part_of[i], raw_us)))
         i++;
     if (i == q->n_writers)
         return 0;
@@ -311,13 +311,17 @@ static struct writer_job *next_job(struct job_queue *q, size_t writer, const str
     return turns_next_of(&q->turns, &choice);
 }
 
-int64_t job_queue_spare_until(const struct job_queue *q, size_t writer)
+int64_t job_queue_spare_until(const struct job_queue *q, size_t writer, bool crowded)
 {
     int64_t until_us = 0;
 
-    for (size_t i = 0; i < q->n_writers; i++)
-        if (i != writer && q->has_group[i] && q->took_us[i] + SPARE_WAIT_US > until_us)
-            until_us = q->took_us[i] + SPARE_WAIT_US;
+    for (size_t i = 0; i < q->n_writers; i++) {
+        const bool waits_longer = crowded && q->group_us[i] <= GROUP_US;
+        const int64_t us = q->took_us[i] + (waits_longer ? CROWDED_WAIT_US : SPARE_WAIT_US);
+
+        if (i != writer && q->group_us[i] > 0 && us > until_us)
+            until_us = us;
+    }
     return until_us;
 }
 
@@ -325,7 +329,7 @@ void job_queue_end_group(struct job_queue *q, size_t writer)
 {
     assert(writer < q->n_writers);
     q->costly[writer] = NULL;
-    q->has_group[writer] = false;
+    q->group_us[writer] = 0;
 }
 
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
@@ -343,7 +347,8 @@ void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
             q->costly[writer] = share_of(job->budget);
     }
     if (ret_group->first != NULL) {
-        q->has_group[writer] = true;
+        assert(ret_group->us > 0);
+        q->group_us[writer] = ret_group->us;
         q->part_of[writer] = ret_group->first->part;
         q->took_us[writer] = clock_raw_us();
     }

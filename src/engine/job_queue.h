@@ -19,6 +19,11 @@ enum {
     /* What a second writer's group should take at least, and how long it waits for that much. */
     SPARE_GROUP_US = 500,
     SPARE_WAIT_US = 2000,
+
+    /* The same while other nodes write to the database as well: their groups use it while the first
+     * writer's is synced, and larger groups cost it less. */
+    CROWDED_GROUP_US = 5000,
+    CROWDED_WAIT_US = 20000,
 };
 
 struct job_queue {
@@ -27,10 +32,10 @@ struct job_queue {
     /* By writer: whose costly job it has, one that takes longer than a group should; NULL: none. */
     const struct budget *costly[WRITERS_MAX];
     struct turns turns;
-    bool parted;                  /* some jobs had a part */
-    bool has_group[WRITERS_MAX];  /* by writer */
-    int64_t took_us[WRITERS_MAX]; /* by writer: raw clock, when it took its last group */
-    int64_t part_of[WRITERS_MAX]; /* by writer: the part of its group; 0: unknown, or several */
+    bool parted;                   /* some jobs had a part */
+    int64_t group_us[WRITERS_MAX]; /* by writer: what its group should take; 0: it has none */
+    int64_t took_us[WRITERS_MAX];  /* by writer: raw clock, when it took its last group */
+    int64_t part_of[WRITERS_MAX];  /* by writer: the part of its group; 0: unknown, or several */
     struct {
         int64_t part, until_us; /* raw clock: it counts as away until then; 0: not used */
         int64_t doubted_us;     /* raw clock: until then one writer at a time tries it */
@@ -51,10 +56,11 @@ bool job_queue_is_empty(const struct job_queue *q);
 /* Adds a job whose cost_us is set. ERR_BUSY: there is no room for it. */
 int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err) MUST_CHECK;
 
-/* Until when, by the raw clock, this writer should wait for a group of SPARE_GROUP_US, because
- * another works on one that it took a moment ago. A transaction costs the database about as much as
- * ten single events do, so small groups side by side are slower than one after the other. */
-int64_t job_queue_spare_until(const struct job_queue *q, size_t writer);
+/* Until when, by the raw clock, this writer should wait for a group of SPARE_GROUP_US, or while
+ * crowded CROWDED_GROUP_US, because another works on one that it took a moment ago. A transaction
+ * costs the database about as much as ten single events do, so small groups side by side are slower
+ * than one after the other. */
+int64_t job_queue_spare_until(const struct job_queue *q, size_t writer, bool crowded);
 
 /* The last group of this writer has ended. */
 void job_queue_end_group(struct job_queue *q, size_t writer);

@@ -12,7 +12,7 @@
 #include "engine/writer_state.h"
 
 /* How long the next group is waited for after a sync: this part of one, and no longer than that. */
-enum { LINGER_PART = 8, LINGER_MAX_US = 2000 };
+enum { LINGER_PART = 8, LINGER_MAX_US = 2000, CROWD_MS = 1500 };
 
 /* Of jobs that name no cost: the service's own. */
 static struct job_cost common_cost = JOB_COST(50);
@@ -136,6 +136,7 @@ void writer_become_fatal(struct writer *w, const struct error *err)
 void writer_finish_durable(struct writer *w, struct job_list *group, const struct sync_times *times)
 {
     metric_add(METRIC_COMMITS, 1);
+    atomic_fetch_add_explicit(&w->commits, 1, memory_order_relaxed);
     metric_observe(HISTOGRAM_COMMIT, (uint64_t)(times->ended_us - times->group_us));
     metric_observe(HISTOGRAM_GROUP, group->events);
     lock_acquire(&w->lock);
@@ -157,18 +158,21 @@ static void on_synced(void *ctx, struct job_list *jobs, const struct sync_times 
     writer_become_fatal(w, err);
 }
 
+void writer_await_told(struct writer *w, int64_t told_us, int64_t us)
+{
+    if (us > LINGER_MAX_US)
+        us = LINGER_MAX_US; /* the disk was slow once */
+    w->again = (struct linger){ .us = w->queue.turns.us + told_us - told_us / 8,
+                                .until_us = clock_raw_us() + us };
+}
+
 /* The jobs of a sync, which cost so much, are about to be told. */
 static void on_relaxed(void *ctx, int64_t told_us)
 {
     struct writer *w = ctx;
-    int64_t linger_us;
 
     lock_acquire(&w->lock);
-    linger_us = w->queue.sync_us / LINGER_PART;
-    w->linger_us = w->queue.turns.us + told_us - told_us / 8;
-    if (linger_us > LINGER_MAX_US)
-        linger_us = LINGER_MAX_US; /* the disk was slow once */
-    w->linger_until_us = clock_raw_us() + linger_us;
+    writer_await_told(w, told_us, w->queue.sync_us / LINGER_PART);
     w->wanted_us = 0; /* is_ready() sets it */
     if (!job_queue_is_empty(&w->queue))
         cond_signal(&w->filled);
@@ -215,6 +219,22 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     }
     *ret = w;
     return 0;
+}
+
+uint64_t writer_commits(const struct writer *w)
+{
+    return atomic_load_explicit(&w->commits, memory_order_relaxed);
+}
+
+void writer_note_crowd(struct writer *w)
+{
+    atomic_store_explicit(&w->crowded_us, clock_raw_us() + (int64_t)CROWD_MS * USEC_PER_MSEC,
+                          memory_order_relaxed);
+}
+
+bool writer_is_crowded(const struct writer *w)
+{
+    return clock_raw_us() < atomic_load_explicit(&w->crowded_us, memory_order_relaxed);
 }
 
 bool writer_is_healthy(const struct writer *w)

@@ -19,6 +19,11 @@ struct writer_thread {
     _Atomic int64_t group_us; /* raw clock, when it took the group it works on; 0: none */
 };
 
+/* A wait for jobs that cost so much, until then by the raw clock. */
+struct linger {
+    int64_t us, until_us;
+};
+
 struct writer {
     struct writer_options options;
     struct writer_thread *threads;
@@ -29,20 +34,25 @@ struct writer {
     struct cond filled;
     struct job_queue queue GUARDED_BY(lock);
     struct parts parts GUARDED_BY(lock);
-    uint64_t submitted GUARDED_BY(lock); /* bytes since the start */
-    int64_t wanted_us GUARDED_BY(lock);  /* cost of queued jobs for which the writer is woken */
-    int64_t linger_us GUARDED_BY(lock);  /* the same, while it lingers */
-    int64_t linger_until_us GUARDED_BY(lock); /* raw clock */
+    uint64_t submitted GUARDED_BY(lock);  /* bytes since the start */
+    int64_t wanted_us GUARDED_BY(lock);   /* cost of queued jobs for which a writer is woken */
+    struct linger again GUARDED_BY(lock); /* for those who were told, and may send again */
     bool lingers GUARDED_BY(lock);
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
     atomic_uint n_lost;         /* threads without a connection */
+    _Atomic uint64_t commits;   /* since the start */
+    _Atomic int64_t crowded_us; /* raw clock: other nodes write to the database until then */
     _Atomic int64_t hung_us;    /* raw clock: when a server of the database last hung; 0: never */
     _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
 };
 
 /* Tells the jobs, which are not in the queue any more. */
 void writer_finish(struct job_list *group, const struct error *err);
+
+/* Jobs that cost so much are about to be told: those who sent them get at most `us` to send again
+ * before the next group is taken. */
+void writer_await_told(struct writer *w, int64_t told_us, int64_t us) REQUIRES(w->lock);
 
 /* The same for jobs that are durable: none is acknowledged before this. */
 void writer_finish_durable(struct writer *w, struct job_list *group,

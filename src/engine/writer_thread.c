@@ -46,19 +46,32 @@ static void set_lost(struct writer_thread *t, bool lost)
     t->lost = lost;
 }
 
+/* What this thread waits for before it takes a group. */
+static struct linger linger_of(struct writer *w, const struct writer_thread *t) REQUIRES(w->lock)
+{
+    const bool crowded = writer_is_crowded(w);
+    int64_t until_us;
+
+    if (t->lost)
+        return (struct linger){ 0 }; /* it takes any group: begin() reconnects */
+    until_us = job_queue_spare_until(&w->queue, (size_t)(t - w->threads), crowded);
+    if (until_us == 0)
+        return w->again;
+    return (struct linger){ .us = crowded ? CROWDED_GROUP_US : SPARE_GROUP_US,
+                            .until_us = until_us };
+}
+
 /* Is it time for a transaction? While the group before is synced, when what is queued takes about
  * as long as the rest of the sync. After the sync, when those who were told have sent again or have
  * had the time for it: else connections fall into two halves that pay for a sync each. Beside
  * another writer, when what is queued is worth a transaction of its own. */
-static bool is_ready(struct writer *w, const struct writer_thread *t) REQUIRES(w->lock)
+static bool is_ready(struct writer *w, const struct writer_thread *t, int64_t *ret_until_us)
+    REQUIRES(w->lock)
 {
     enum syncer_state state = w->syncer == NULL ? SYNCER_IDLE : syncer_state(w->syncer);
+    const struct linger linger = linger_of(w, t);
 
-    if (w->options.n_txns > 1) {
-        w->linger_us = SPARE_GROUP_US;
-        w->linger_until_us = /* one without a connection takes any group: begin() reconnects */
-            t->lost ? 0 : job_queue_spare_until(&w->queue, (size_t)(t - w->threads));
-    }
+    *ret_until_us = linger.until_us;
     w->wanted_us = 0;
     w->lingers = false;
     if (job_queue_is_empty(&w->queue))
@@ -67,8 +80,8 @@ static bool is_ready(struct writer *w, const struct writer_thread *t) REQUIRES(w
         w->wanted_us = INT64_MAX;
     else if (state == SYNCER_SYNCING)
         w->wanted_us = w->queue.sync_us / 2;
-    else if (clock_raw_us() < w->linger_until_us)
-        w->wanted_us = w->linger_us;
+    else if (clock_raw_us() < linger.until_us)
+        w->wanted_us = linger.us;
     w->lingers = state == SYNCER_IDLE && w->wanted_us > 0;
     return w->queue.turns.us >= w->wanted_us;
 }
@@ -89,7 +102,9 @@ static struct timespec in_us(int64_t us)
  * the service becomes healthy again without any request. */
 static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w->lock)
 {
-    while (!is_ready(w, t) && !w->stopping) {
+    int64_t until_us;
+
+    while (!is_ready(w, t, &until_us) && !w->stopping) {
         const bool lingers = w->lingers;
         struct timespec until;
 
@@ -97,8 +112,7 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
             cond_wait(&w->filled, &w->lock);
             continue;
         }
-        until = in_us(lingers ? w->linger_until_us - clock_raw_us()
-                              : (int64_t)LOST_PERIOD_S * USEC_PER_SEC);
+        until = in_us(lingers ? until_us - clock_raw_us() : (int64_t)LOST_PERIOD_S * USEC_PER_SEC);
         if (cond_wait_until(&w->filled, &w->lock, &until) || lingers)
             continue;
         lock_release(&w->lock);
@@ -302,13 +316,19 @@ static void hand_over(struct writer_thread *t, struct job_list *group, const str
         if (job->committed != NULL)
             job->committed(job);
     atomic_store_explicit(&w->overdue_us, 0, memory_order_relaxed);
-    if (w->syncer != NULL)
+    if (w->syncer != NULL) {
         syncer_add(w->syncer, group, pace->began_us);
-    else
-        writer_finish_durable(w, group,
-                              &(struct sync_times){ .group_us = pace->began_us,
-                                                    .began_us = pace->applied_us,
-                                                    .ended_us = pace->committed_us });
+        return;
+    }
+    if (writer_is_crowded(w)) {
+        lock_acquire(&w->lock);
+        writer_await_told(w, group->us, (pace->committed_us - pace->began_us) / 2);
+        lock_release(&w->lock);
+    }
+    writer_finish_durable(w, group,
+                          &(struct sync_times){ .group_us = pace->began_us,
+                                                .began_us = pace->applied_us,
+                                                .ended_us = pace->committed_us });
 }
 
 static bool is_fatal(struct writer *w)

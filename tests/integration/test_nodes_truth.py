@@ -1,10 +1,11 @@
-"""Three servers on one PostgreSQL agree: on who may report, and on what pages show."""
+"""Three servers on one PostgreSQL agree: on who may report, on what pages show, and on who writes."""
 
 import threading
 import time
 
 import pytest
 from conftest import running
+from muster import WATCHES
 from nodes import more_servers
 from people import platform_admin
 from waiting import until
@@ -20,7 +21,11 @@ def three_nodes(store, tmp_path_factory):
     if store != "postgres":
         pytest.skip("one process has the embedded store")
     folder = tmp_path_factory.mktemp("nodes")
-    with running(store, folder) as first, more_servers(first, folder, 2) as others:
+    token = {"MUSTER_METRICS_TOKEN": WATCHES}
+    with (
+        running(store, folder, environment=token) as first,
+        more_servers(first, folder, 2) as others,
+    ):
         first.admin = platform_admin(first)
         yield [first, *others]
 
@@ -120,3 +125,20 @@ def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes)
         seconds.append(hears_of_three(nodes[0], tenant, answer))
         assert sum(s >= 9 for s in seconds) < most, f"late most of the time: {seconds}"
     stream.close()
+
+
+def is_beside_writers(node):
+    return b"\nmuster_other_nodes_writing 1\n" in node.metrics()
+
+
+def test_a_node_knows_whether_others_write_often(nodes):
+    tenant = nodes[0].add_tenant()
+    assert not any(map(is_beside_writers, nodes))
+    reporters = [Reporter(nodes[0], tenant) for _ in range(4)]
+    for one in reporters:
+        one.start()
+    until(lambda: all(map(is_beside_writers, nodes[1:])))
+    assert not is_beside_writers(nodes[0]), "it hears itself"
+    for one in reporters:
+        one.verdicts()
+    until(lambda: not any(map(is_beside_writers, nodes)))

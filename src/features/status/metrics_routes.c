@@ -110,6 +110,8 @@ static void print_engine(struct api *api, struct buf *out)
     print_number(out, "muster_healthy", "gauge", "1 while reports can be stored", s.healthy);
     print_number(out, "muster_nodes", "gauge", "Processes that share the database and its limits",
                  (double)rate_share_nodes(access_rates(api->engine)));
+    print_number(out, "muster_other_nodes_writing", "gauge",
+                 "1 while other nodes often write to the database", s.crowded);
     print_number(out, "muster_tenants_over_quota", "gauge",
                  "Tenants whose plan has no room for further reports",
                  (double)registry_over_quota(access_registry(api->engine)));

@@ -170,7 +170,7 @@ TEST(while_a_part_hangs_one_writer_waits_for_it_or_for_all_servers)
     add(2, 1);
     add_own();
     CHECK_INT(take(1), 0); /* what is queued may have to wait for the same server */
-    CHECK(!w.queue.has_group[1]);
+    CHECK(w.queue.group_us[1] == 0);
     add(1, 1);
     CHECK_INT(take(1), 2); /* of a server that answers */
     job_queue_end_group(&w.queue, 0);
@@ -181,7 +181,7 @@ TEST(while_a_part_hangs_one_writer_waits_for_it_or_for_all_servers)
     CHECK(!job_queue_is_doubtful(&w.queue, 0, now_us));
     add(0, 1);
     CHECK_INT(take(1), 0); /* its own */
-    CHECK(w.queue.has_group[1]);
+    CHECK(w.queue.group_us[1] > 0);
     CHECK_INT(take(0), 1);
     tear_down();
 }
@@ -195,15 +195,15 @@ TEST(what_needs_all_servers_may_hang_itself)
     CHECK(job_queue_any_is_away(&w.queue, now_us) && !job_queue_is_away(&w.queue, 1, now_us));
     add_own();
     CHECK_INT(take(0), 0);
-    CHECK(w.queue.has_group[0]);
+    CHECK(w.queue.group_us[0] > 0);
     add_own();
     add(0, 1);
     CHECK_INT(take(1), 1);
     CHECK_INT(take(1), 0);
-    CHECK(!w.queue.has_group[1]);
+    CHECK(w.queue.group_us[1] == 0);
     job_queue_note_part(&w.queue, 1, PART_ANSWERS, now_us);
     CHECK_INT(take(1), 0);
-    CHECK(w.queue.has_group[1]);
+    CHECK(w.queue.group_us[1] > 0);
     tear_down();
 }
 
