@@ -1,7 +1,8 @@
-# Compiles what was compiled before only once, where ccache is installed.
+# Compiles what was compiled before only once, where ccache is installed: in another copy of the
+# repository too, because no path of ours that is absolute has a part in what ccache compares.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
-    set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+    set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE})
 endif()
 
 # What every file is compiled and linked with; `muster_flags` carries it.
@@ -10,7 +11,7 @@ target_include_directories(muster_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(muster_flags INTERFACE _GNU_SOURCE)
 target_compile_options(muster_flags INTERFACE
     -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
-    -Wcast-qual -Werror -fstack-protector-strong)
+    -Wcast-qual -Werror -fstack-protector-strong -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
 target_link_options(muster_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_C_COMPILER_ID STREQUAL "Clang")

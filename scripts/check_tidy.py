@@ -2,7 +2,8 @@
 """clang-tidy 19 finds nothing in src/.
 
 A clean file is remembered in build/tidy-cache under a digest of all that can change the verdict:
-its text, every header of ours that it reaches, how it is compiled, .clang-tidy and clang-tidy.
+its text, every header of ours that it reaches, how it is compiled, .clang-tidy and clang-tidy. Where
+the repository lies has no part in it: the folder serves a copy of the repository too.
 TIDY_FAST=1 leaves out the static analyzer (clang-analyzer-*), which takes thirty times as long as
 all other checks together, and the check that takes a third of what is left; `make test` does so,
 `make lint` does not.
@@ -46,6 +47,7 @@ def reached(root, path, seen):
 
 def digest_of(root, path, command, version):
     digest = hashlib.sha256()
+    command = command.replace(str(root), ".")
     for part in (version, command, (root / ".clang-tidy").read_text(), *FEWER):
         digest.update(part.encode() + b"\0")
     for source in sorted(reached(root, path, set())):

@@ -234,23 +234,32 @@ class TestTidy:
 
     @pytest.fixture
     def tree(self, tmp_path):
-        base = tmp_path / "src/base"
+        return self.tree_in(tmp_path / "first")
+
+    def tree_in(self, folder):
+        base = folder / "src/base"
         base.mkdir(parents=True)
         (base / "tiny.h").write_text(self.GOOD)
         (base / "tiny.c").write_text(
             '#include "base/tiny.h"\n\nint main(void)\n{\n    return twice(0);\n}\n'
         )
-        build = tmp_path / "build/asan"
+        build = folder / "build/asan"
         build.mkdir(parents=True)
-        command = f"clang-19 -I{tmp_path}/src -c {base}/tiny.c"
+        command = f"clang-19 -I{folder}/src -c {base}/tiny.c"
         row = {"directory": str(build), "file": str(base / "tiny.c"), "command": command}
         (build / "compile_commands.json").write_text(json.dumps([row]))
-        shutil.copy(ROOT / ".clang-tidy", tmp_path)
-        return tmp_path
+        shutil.copy(ROOT / ".clang-tidy", folder)
+        return folder
 
     def test_a_clean_file_is_read_once(self, tree):
         assert "1 of them checked again" in run("tidy", tree).stdout
         assert "0 of them checked again" in run("tidy", tree).stdout
+
+    def test_what_was_clean_in_another_copy_is_not_read_again(self, tree, tmp_path):
+        assert run("tidy", tree).returncode == 0
+        copy = self.tree_in(tmp_path / "second")
+        shutil.copytree(tree / "build/tidy-cache", copy / "build/tidy-cache")
+        assert "0 of them checked again" in run("tidy", copy).stdout
 
     def test_a_header_that_turns_bad_is_seen_though_the_file_was_clean(self, tree):
         assert run("tidy", tree).returncode == 0
