@@ -16,17 +16,11 @@ struct problem_list {
 };
 
 /* clang-format off */
-#define OWNER struct problem_item
-SHAPE_BEGIN(problem_shape)
-    { JSON(loc), .flags = F_REQUIRED },
-    { STR(msg), .flags = F_REQUIRED },
-STATIC_SHAPE_END(problem_shape, "Problem");
-#undef OWNER
-#define OWNER struct problem_list
-SHAPE_BEGIN(problem_list_shape)
-    { LIST(detail, problem_shape), .flags = F_REQUIRED },
-STATIC_SHAPE_END(problem_list_shape, "Problems");
-#undef OWNER
+SHAPE_TABLE(static, problem_shape, struct problem_item, "Problem", (),
+    JSON(loc, .flags = F_REQUIRED),
+    STR(msg, .flags = F_REQUIRED));
+STATIC_SHAPE(problem_list, "Problems", (),
+    LIST(detail, problem_shape, .flags = F_REQUIRED));
 /* clang-format on */
 
 enum { UNPROCESSABLE = 422 };

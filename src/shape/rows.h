@@ -42,8 +42,12 @@ int rows_one_text(struct db *db, const struct db_query *q, struct db_args args, 
 struct str rows_json_of(const struct shape *shape, const char *name, const void *value,
                         struct arena *arena);
 
-/* Ends the table of a struct that is no answer, begun by SHAPE_BEGIN() (shape/table.h). */
-#define ROW_END(id) STATIC_SHAPE_END(id, #id)
+/* The table of a struct that is no answer: ROW_TABLE(tenant_row, INT(tenant_id), STR(slug)) is
+ * `tenant_row` of a struct tenant_row (shape/table.h). */
+#define ROW_TABLE(type, ...) ROW_TABLE_OF(type, struct type, __VA_ARGS__)
+
+/* The same by another name than that of the struct. */
+#define ROW_TABLE_OF(id, ctype, ...) SHAPE_TABLE(static, id, ctype, #id, (), __VA_ARGS__)
 
 /* Grows by doubling; `items` is an array of `size` bytes each. */
 struct rows {

@@ -20,13 +20,10 @@ struct item {
 };
 
 /* clang-format off */
-#define OWNER struct item
-SHAPE_BEGIN(item_row)
-    { STR(name) }, { STR(word), .flags = F_NULL, .choices = colours }, { STR(note) }, { JSON(json) }, { INT(number) }, { TIME(at) }, { OPT_INT(maybe) },
-    { BOOL(flag) }, { NUMBER(real) }, { LIST_STR(words) }, { INT(computed) },
-    { ENUM(colour), .choices = colours }, { ENUM(shade), .choices = colours },
-ROW_END(item_row);
-#undef OWNER
+ROW_TABLE_OF(item_row, struct item,
+    STR(name), STR(word, .flags = F_NULL, .choices = colours), STR(note), JSON(json), INT(number), TIME(at), OPT_INT(maybe),
+    BOOL(flag), NUMBER(real), LIST_STR(words), INT(computed),
+    ENUM(colour, .choices = colours), ENUM(shade, .choices = colours));
 
 #define COLUMNS "words, name, note, json, number, at, maybe, flag, real, colour, shade"
 static const struct db_query create = {

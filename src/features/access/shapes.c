@@ -36,172 +36,116 @@ static void check_tenant_create(void *value, struct arena *arena, struct problem
 }
 
 /* clang-format off */
-#define OWNER struct tenant_create
-SHAPE_BEGIN(tenant_create_shape)
-    { STR(slug),       .max = SLUG_MAX, .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", .flags = F_REQUIRED, .doc = "Lowercase words joined by hyphens, at most 63 characters." },
-    { STR(name),       .max = 256, .absent = "\"\"", .doc = "Display name." },
-    { INT(max_agents), .absent = "100", .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have." },
-    { INT(rate_limit), .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
-    { INT(max_bytes),  .absent = "0", .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
-SHAPE_END(tenant_create_shape, "TenantCreate", .doc = "A tenant to create.", .rules = check_tenant_create,
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000}));
-#undef OWNER
+SHAPE(tenant_create, "TenantCreate", (.doc = "A tenant to create.", .rules = check_tenant_create,
+      .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000})),
+    STR(slug,       .max = SLUG_MAX, .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", .flags = F_REQUIRED, .doc = "Lowercase words joined by hyphens, at most 63 characters."),
+    STR(name,       .max = 256, .absent = "\"\"", .doc = "Display name."),
+    INT(max_agents, .absent = "100", .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have."),
+    INT(rate_limit, .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key."),
+    INT(max_bytes,  .absent = "0", .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota."));
 
-#define OWNER struct tenant_patch
-SHAPE_BEGIN(tenant_patch_shape)
-    { STR(name),           .max = 256, .flags = F_NULL, .doc = "Display name." },
-    { OPT_INT(max_agents), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have." },
-    { OPT_INT(rate_limit), .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests per minute per key." },
-    { OPT_INT(max_bytes),  .flags = F_NULL, .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota." },
-SHAPE_END(tenant_patch_shape, "TenantPatch", .doc = "Changes to a tenant. Omitted fields keep their values.",
-          .example = EXAMPLE({"rate_limit": 1200}));
-#undef OWNER
+SHAPE(tenant_patch, "TenantPatch", (.doc = "Changes to a tenant. Omitted fields keep their values.",
+      .example = EXAMPLE({"rate_limit": 1200})),
+    STR(name,           .max = 256, .flags = F_NULL, .doc = "Display name."),
+    OPT_INT(max_agents, .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have."),
+    OPT_INT(rate_limit, .flags = F_NULL, .least = 1, .most = 1000000000, .doc = "Requests per minute per key."),
+    OPT_INT(max_bytes,  .flags = F_NULL, .least = 0, .most = INT64_C(1) << 53, .doc = "Bytes that stored reports may take. 0: no quota."));
 
-#define OWNER struct tenant_confirm
-SHAPE_BEGIN(tenant_confirm_shape)
-    { STR(confirm), .flags = F_REQUIRED, .doc = "The slug once more." },
-SHAPE_END(tenant_confirm_shape, "TenantConfirm", .doc = "Confirms that a tenant is to be deleted.",
-          .example = EXAMPLE({"confirm": "acme"}));
-#undef OWNER
+SHAPE(tenant_confirm, "TenantConfirm", (.doc = "Confirms that a tenant is to be deleted.",
+      .example = EXAMPLE({"confirm": "acme"})),
+    STR(confirm, .flags = F_REQUIRED, .doc = "The slug once more."));
 
-#define OWNER struct tenant_deleted
-SHAPE_BEGIN(tenant_deleted_shape)
-    { STR(slug), .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-SHAPE_END(tenant_deleted_shape, "TenantDeleted", .doc = "A deleted tenant.",
-          .example = EXAMPLE({"slug": "acme"}));
-#undef OWNER
+SHAPE(tenant_deleted, "TenantDeleted", (.doc = "A deleted tenant.",
+      .example = EXAMPLE({"slug": "acme"})),
+    STR(slug, .flags = F_REQUIRED, .doc = "Slug of the tenant."));
 
-#define OWNER struct tenant
-SHAPE_BEGIN(tenant_shape)
-    { STR(slug),        .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(name),        .flags = F_REQUIRED, .doc = "Display name." },
-    { INT(max_agents),  .flags = F_REQUIRED, .doc = "How many agents the tenant may have." },
-    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
-    { INT(max_bytes),   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota." },
-    { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
-SHAPE_END(tenant_shape, "Tenant", .doc = "A tenant.",
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000}));
-#undef OWNER
+SHAPE(tenant, "Tenant", (.doc = "A tenant.",
+      .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000})),
+    STR(slug,        .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(name,        .flags = F_REQUIRED, .doc = "Display name."),
+    INT(max_agents,  .flags = F_REQUIRED, .doc = "How many agents the tenant may have."),
+    INT(rate_limit,  .flags = F_REQUIRED, .doc = "Requests per minute per key."),
+    INT(max_bytes,   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota."),
+    TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."));
 
-#define OWNER struct tenant_plan
-SHAPE_BEGIN(tenant_plan_shape)
-    { STR(slug),        .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(name),        .flags = F_REQUIRED, .doc = "Display name." },
-    { INT(max_agents),  .flags = F_REQUIRED, .doc = "How many agents the tenant may have." },
-    { INT(rate_limit),  .flags = F_REQUIRED, .doc = "Requests per minute per key." },
-    { INT(max_bytes),   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota." },
-    { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
-    { INT(stored_bytes), .flags = F_REQUIRED, .doc = "Bytes that stored reports take: their texts, and 100 for each event, KPI value, breakdown and LLM usage." },
-    { INT(agents),      .flags = F_REQUIRED, .doc = "Current number of agents, without deleted ones." },
-SHAPE_END(tenant_plan_shape, "TenantPlan", .doc = "A tenant, its plan and its usage.",
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000, "stored_bytes": 1288490188, "agents": 12}));
-#undef OWNER
+SHAPE(tenant_plan, "TenantPlan", (.doc = "A tenant, its plan and its usage.",
+      .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000, "stored_bytes": 1288490188, "agents": 12})),
+    STR(slug,        .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(name,        .flags = F_REQUIRED, .doc = "Display name."),
+    INT(max_agents,  .flags = F_REQUIRED, .doc = "How many agents the tenant may have."),
+    INT(rate_limit,  .flags = F_REQUIRED, .doc = "Requests per minute per key."),
+    INT(max_bytes,   .flags = F_REQUIRED, .doc = "Bytes that stored reports may take. 0: no quota."),
+    TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
+    INT(stored_bytes, .flags = F_REQUIRED, .doc = "Bytes that stored reports take: their texts, and 100 for each event, KPI value, breakdown and LLM usage."),
+    INT(agents,      .flags = F_REQUIRED, .doc = "Current number of agents, without deleted ones."));
 
-#define OWNER struct tenant_list
-SHAPE_BEGIN(tenant_list_shape)
-    { LIST(tenants, tenant_shape), .flags = F_REQUIRED, .doc = "The tenants, by slug." },
-    { STR(next),                   .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page." },
-SHAPE_END(tenant_list_shape, "TenantList", .doc = "All tenants.",
-          .example = EXAMPLE({"next": null}));
-#undef OWNER
+SHAPE(tenant_list, "TenantList", (.doc = "All tenants.",
+      .example = EXAMPLE({"next": null})),
+    LIST(tenants, tenant_shape, .flags = F_REQUIRED, .doc = "The tenants, by slug."),
+    STR(next,                   .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page."));
 
-#define OWNER struct tenants_query
-SHAPE_BEGIN(tenants_query_shape)
-    { INT(limit),  .absent = "10000", .least = 1, .most = TENANTS_PAGE_MAX, .doc = "How many items a page has at most." },
-    { STR(cursor), .max = SLUG_MAX, .flags = F_NULL, .doc = "The next of the previous page." },
-SHAPE_END(tenants_query_shape, "TenantsQuery");
-#undef OWNER
+SHAPE(tenants_query, "TenantsQuery", (),
+    INT(limit,  .absent = "10000", .least = 1, .most = TENANTS_PAGE_MAX, .doc = "How many items a page has at most."),
+    STR(cursor, .max = SLUG_MAX, .flags = F_NULL, .doc = "The next of the previous page."));
 
-#define OWNER struct key_create
-SHAPE_BEGIN(key_create_shape)
-    { STR(agent_name),  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent. Null: a workspace key, or a read-only one." },
-    { BOOL(read_only),              .absent = "false", .doc = "A key that reads what a workspace key reads and reports nothing." },
-    { STR(label),       .max = 256, .absent = "\"\"", .doc = "What the key is for." },
-    { TIME(expires_at),             .flags = F_NULL, .doc = "Null: never expires." },
-SHAPE_END(key_create_shape, "KeyCreate", .doc = "A key to create.",
-          .example = EXAMPLE({"agent_name": "invoice-reader", "label": "billing server", "expires_at": "2027-01-15T00:00:00Z"}));
-#undef OWNER
+SHAPE(key_create, "KeyCreate", (.doc = "A key to create.",
+      .example = EXAMPLE({"agent_name": "invoice-reader", "label": "billing server", "expires_at": "2027-01-15T00:00:00Z"})),
+    STR(agent_name,  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent. Null: a workspace key, or a read-only one."),
+    BOOL(read_only,              .absent = "false", .doc = "A key that reads what a workspace key reads and reports nothing."),
+    STR(label,       .max = 256, .absent = "\"\"", .doc = "What the key is for."),
+    TIME(expires_at,             .flags = F_NULL, .doc = "Null: never expires."));
 
-#define OWNER struct key_created
-SHAPE_BEGIN(key_created_shape)
-    { STR(key_id),      .flags = F_REQUIRED, .doc = "Identifies the key." },
-    { STR(token),       .flags = F_REQUIRED, .doc = "Shown only once." },
-    { STR(kind),        .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one." },
-    { STR(agent_name),  .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key." },
-    { STR(label),       .flags = F_REQUIRED, .doc = "What the key is for." },
-    { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
-    { TIME(expires_at), .flags = F_REQUIRED | F_NULL, .doc = "When it stops working. Null: never." },
-SHAPE_END(key_created_shape, "KeyCreated", .doc = "A new key with its token.",
-          .example = EXAMPLE({"key_id": "k_7Q2M", "token": "mst_ag_…", "kind": "agent", "agent_name": "invoice-reader", "label": "billing server", "expires_at": "2027-01-15T00:00:00Z"}));
-#undef OWNER
+SHAPE(key_created, "KeyCreated", (.doc = "A new key with its token.",
+      .example = EXAMPLE({"key_id": "k_7Q2M", "token": "mst_ag_…", "kind": "agent", "agent_name": "invoice-reader", "label": "billing server", "expires_at": "2027-01-15T00:00:00Z"})),
+    STR(key_id,      .flags = F_REQUIRED, .doc = "Identifies the key."),
+    STR(token,       .flags = F_REQUIRED, .doc = "Shown only once."),
+    STR(kind,        .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
+    STR(agent_name,  .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key."),
+    STR(label,       .flags = F_REQUIRED, .doc = "What the key is for."),
+    TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
+    TIME(expires_at, .flags = F_REQUIRED | F_NULL, .doc = "When it stops working. Null: never."));
 
-#define OWNER struct key
-SHAPE_BEGIN(key_shape)
-    { STR(key_id),        .flags = F_REQUIRED, .doc = "Identifies the key." },
-    { STR(kind),          .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one." },
-    { STR(agent_name),    .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key." },
-    { STR(label),         .flags = F_REQUIRED, .doc = "What the key is for." },
-    { TIME(created_at),   .flags = F_REQUIRED, .doc = "When it was created." },
-    { TIME(last_used_at), .flags = F_REQUIRED | F_NULL, .doc = "When the key was last used. Null: never." },
-    { TIME(expires_at),   .flags = F_REQUIRED | F_NULL, .doc = "When it stops working. Null: never." },
-    { TIME(revoked_at),   .flags = F_REQUIRED | F_NULL, .doc = "When the key was revoked. Null: it was not." },
-    { STR(predecessor),   .flags = F_REQUIRED | F_NULL, .doc = "key_id of the key that this one replaces." },
-    { TIME(rotated_at),   .flags = F_REQUIRED | F_NULL, .doc = "When the key was first rotated. It stays valid for five minutes after that." },
-SHAPE_END(key_shape, "Key", .doc = "A key without its token.",
-          .example = EXAMPLE({"key_id": "k_7Q2M", "kind": "agent", "agent_name": "invoice-reader", "label": "billing server", "last_used_at": "2026-01-15T09:31:12Z", "expires_at": "2027-01-15T00:00:00Z"}));
-#undef OWNER
+SHAPE(key, "Key", (.doc = "A key without its token.",
+      .example = EXAMPLE({"key_id": "k_7Q2M", "kind": "agent", "agent_name": "invoice-reader", "label": "billing server", "last_used_at": "2026-01-15T09:31:12Z", "expires_at": "2027-01-15T00:00:00Z"})),
+    STR(key_id,        .flags = F_REQUIRED, .doc = "Identifies the key."),
+    STR(kind,          .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
+    STR(agent_name,    .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key."),
+    STR(label,         .flags = F_REQUIRED, .doc = "What the key is for."),
+    TIME(created_at,   .flags = F_REQUIRED, .doc = "When it was created."),
+    TIME(last_used_at, .flags = F_REQUIRED | F_NULL, .doc = "When the key was last used. Null: never."),
+    TIME(expires_at,   .flags = F_REQUIRED | F_NULL, .doc = "When it stops working. Null: never."),
+    TIME(revoked_at,   .flags = F_REQUIRED | F_NULL, .doc = "When the key was revoked. Null: it was not."),
+    STR(predecessor,   .flags = F_REQUIRED | F_NULL, .doc = "key_id of the key that this one replaces."),
+    TIME(rotated_at,   .flags = F_REQUIRED | F_NULL, .doc = "When the key was first rotated. It stays valid for five minutes after that."));
 
-#define OWNER struct key_list
-SHAPE_BEGIN(key_list_shape)
-    { LIST(keys, key_shape), .flags = F_REQUIRED, .doc = "The keys." },
-    { STR(next),             .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page." },
-SHAPE_END(key_list_shape, "KeyList", .doc = "Keys of a tenant, oldest first.",
-          .example = EXAMPLE({"next": null}));
-#undef OWNER
+SHAPE(key_list, "KeyList", (.doc = "Keys of a tenant, oldest first.",
+      .example = EXAMPLE({"next": null})),
+    LIST(keys, key_shape, .flags = F_REQUIRED, .doc = "The keys."),
+    STR(next,             .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page."));
 
-#define OWNER struct keys_query
-SHAPE_BEGIN(keys_query_shape)
-    { INT(limit),  .absent = "1000", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
-    { STR(cursor), .flags = F_NULL, .doc = "The next of the previous page." },
-SHAPE_END(keys_query_shape, "KeysQuery");
-#undef OWNER
+SHAPE(keys_query, "KeysQuery", (),
+    INT(limit,  .absent = "1000", .least = 1, .most = 1000, .doc = "How many items a page has at most."),
+    STR(cursor, .flags = F_NULL, .doc = "The next of the previous page."));
 
-#define OWNER struct keys_revoked
-SHAPE_BEGIN(keys_revoked_shape)
-    { LIST_STR(revoked), .flags = F_REQUIRED, .doc = "Ids of the keys that this request revoked." },
-SHAPE_END(keys_revoked_shape, "KeysRevoked", .doc = "What a revocation ended.",
-          .example = EXAMPLE({"revoked": ["k_7Q2M"]}));
-#undef OWNER
+SHAPE(keys_revoked, "KeysRevoked", (.doc = "What a revocation ended.",
+      .example = EXAMPLE({"revoked": ["k_7Q2M"]})),
+    LIST_STR(revoked, .flags = F_REQUIRED, .doc = "Ids of the keys that this request revoked."));
 
-#define OWNER struct revoke_query
-SHAPE_BEGIN(revoke_query_shape)
-    { BOOL(only), .absent = "false", .doc = "Spare the keys that were made from it by rotation." },
-SHAPE_END(revoke_query_shape, "RevokeQuery");
-#undef OWNER
+SHAPE(revoke_query, "RevokeQuery", (),
+    BOOL(only, .absent = "false", .doc = "Spare the keys that were made from it by rotation."));
 
-#define OWNER struct key_refreshed
-SHAPE_BEGIN(key_refreshed_shape)
-    { STR(token),                     .flags = F_REQUIRED, .doc = "Shown only once." },
-    { STR(key_id),                    .flags = F_REQUIRED, .doc = "Identifies the key." },
-    { STR(kind),                      .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one." },
-    { STR(agent_name),                .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key." },
-    { TIME(previous_key_valid_until), .flags = F_REQUIRED, .doc = "Until then the old key works too." },
-SHAPE_END(key_refreshed_shape, "KeyRefreshed", .doc = "The key that replaces a rotated one.",
-          .example = EXAMPLE({"token": "mst_ag_…", "key_id": "k_8R3N", "kind": "agent", "agent_name": "invoice-reader", "previous_key_valid_until": "2026-01-15T09:35:00Z"}));
-#undef OWNER
+SHAPE(key_refreshed, "KeyRefreshed", (.doc = "The key that replaces a rotated one.",
+      .example = EXAMPLE({"token": "mst_ag_…", "key_id": "k_8R3N", "kind": "agent", "agent_name": "invoice-reader", "previous_key_valid_until": "2026-01-15T09:35:00Z"})),
+    STR(token,                     .flags = F_REQUIRED, .doc = "Shown only once."),
+    STR(key_id,                    .flags = F_REQUIRED, .doc = "Identifies the key."),
+    STR(kind,                      .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
+    STR(agent_name,                .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key."),
+    TIME(previous_key_valid_until, .flags = F_REQUIRED, .doc = "Until then the old key works too."));
 
-#define OWNER struct tenant_path
-SHAPE_BEGIN(tenant_path_shape)
-    { STR(slug), .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-SHAPE_END(tenant_path_shape, "TenantPath",
-          .example = EXAMPLE({"slug": "acme"}));
-#undef OWNER
+SHAPE(tenant_path, "TenantPath", (.example = EXAMPLE({"slug": "acme"})),
+    STR(slug, .flags = F_REQUIRED, .doc = "Slug of the tenant."));
 
-#define OWNER struct key_path
-SHAPE_BEGIN(key_path_shape)
-    { STR(slug),   .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(key_id), .flags = F_REQUIRED, .doc = "Identifies the key." },
-SHAPE_END(key_path_shape, "KeyPath",
-          .example = EXAMPLE({"slug": "acme", "key_id": "k_7Q2M"}));
-#undef OWNER
+SHAPE(key_path, "KeyPath", (.example = EXAMPLE({"slug": "acme", "key_id": "k_7Q2M"})),
+    STR(slug,   .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(key_id, .flags = F_REQUIRED, .doc = "Identifies the key."));
 /* clang-format on */

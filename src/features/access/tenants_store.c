@@ -13,13 +13,10 @@
 #define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, max_bytes, created_at"
 
 /* clang-format off */
-#define OWNER struct tenant_row
-SHAPE_BEGIN(tenant_row)
-    { INT(tenant_id) },  { STR(slug) },        { STR(name) },        { INT(max_agents) },
-    { INT(rate_limit) }, { INT(max_bytes) },   { INT(stored_bytes) }, { TIME(created_at) },
-    { BOOL(run_failed) },
-ROW_END(tenant_row);
-#undef OWNER
+ROW_TABLE(tenant_row,
+    INT(tenant_id),  STR(slug),        STR(name),        INT(max_agents),
+    INT(rate_limit), INT(max_bytes),   INT(stored_bytes), TIME(created_at),
+    BOOL(run_failed));
 
 #define INSERT_END " ON CONFLICT (slug) DO NOTHING RETURNING tenant_id"
 static const struct db_query insert_tenant = {

@@ -9,11 +9,8 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define OWNER struct agent_name
-SHAPE_BEGIN(agent_name_row)
-    { INT(agent_id) }, { STR(name) },
-ROW_END(agent_name_row);
-#undef OWNER
+ROW_TABLE_OF(agent_name_row, struct agent_name,
+    INT(agent_id), STR(name));
 
 DB_QUERY(select_agent,
     "SELECT a.agent_id, a.enabled, s.last_seen_at, a.interval_seconds"

@@ -25,12 +25,9 @@ DB_QUERY(runs_of_agent,
     "SELECT " RUN_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = $3" STARTED
     NEWEST_STARTS);
 
-#define OWNER struct failing_row
-SHAPE_BEGIN(failing_row)
-    { INT(tenant_id) }, { INT(agent_id) }, { STR(alert_id) }, { STR(detail) }, { BOOL(enabled) },
-    { BOOL(deleted) }, { BOOL(wanted) },
-ROW_END(failing_row);
-#undef OWNER
+ROW_TABLE(failing_row,
+    INT(tenant_id), INT(agent_id), STR(alert_id), STR(detail), BOOL(enabled),
+    BOOL(deleted), BOOL(wanted));
 
 #define FAILING                                                                                    \
     "SELECT l.tenant_id, l.agent_id, l.alert_id, l.detail,"                                        \

@@ -9,19 +9,13 @@
 /* clang-format off */
 #define COLUMNS "tenant_id, run_failed, run_stuck, bounds, version, updated_at, rules, remind_hours, hard_budgets"
 
-#define OWNER struct alert_rules_row
-SHAPE_BEGIN(alert_rules_row)
-    { INT(tenant_id) }, { BOOL(run_failed) }, { BOOL(run_stuck) }, { INT(version) }, { TIME(updated_at) },
-    { STR(rules) }, { FIELD_AT("bounds", thresholds, int64_t, T_INT) }, { OPT_INT(remind_hours) },
-    { INT(hard_budgets) },
-ROW_END(alert_rules_row);
-#undef OWNER
+ROW_TABLE(alert_rules_row,
+    INT(tenant_id), BOOL(run_failed), BOOL(run_stuck), INT(version), TIME(updated_at),
+    STR(rules), FIELD_AT("bounds", thresholds, int64_t, T_INT), OPT_INT(remind_hours),
+    INT(hard_budgets));
 
-#define OWNER struct budget_alert_row
-SHAPE_BEGIN(budget_alert_row)
-    { INT(tenant_id) }, { STR(subject) }, { TIME(since_at) },
-ROW_END(budget_alert_row);
-#undef OWNER
+ROW_TABLE(budget_alert_row,
+    INT(tenant_id), STR(subject), TIME(since_at));
 
 DB_QUERY(set_rules,
     "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)"

@@ -21,15 +21,12 @@
 #define ALERTS "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.tenant_id = $1"
 #define NEWEST_FIRST " AND l.alert_id < $2 ORDER BY l.alert_id DESC LIMIT $3"
 
-#define OWNER struct alert_row
-SHAPE_BEGIN(alert_row)
-    { INT(tenant_id) }, { STR(alert_id) }, { STR(type) }, { INT(agent_id) }, { STR(agent_name) },
-    { STR(subject) }, { OPT_INT(run_no) }, { BOOL(open) }, { FIELD_AT("told", notified, bool, T_BOOL) }, { TIME(since_at) },
-    { TIME(opened_at) }, { TIME(closed_at) }, { STR(closed_by) }, { OPT_INT(away_seconds) },
-    { TIME(acknowledged_at) }, { STR(acknowledged_by) }, { STR(detail) }, { OPT_INT(limit_seconds) }, { STR(note) },
-    { TIME(reminded_at) },
-ROW_END(alert_row);
-#undef OWNER
+ROW_TABLE(alert_row,
+    INT(tenant_id), STR(alert_id), STR(type), INT(agent_id), STR(agent_name),
+    STR(subject), OPT_INT(run_no), BOOL(open), FIELD_AT("told", notified, bool, T_BOOL), TIME(since_at),
+    TIME(opened_at), TIME(closed_at), STR(closed_by), OPT_INT(away_seconds),
+    TIME(acknowledged_at), STR(acknowledged_by), STR(detail), OPT_INT(limit_seconds), STR(note),
+    TIME(reminded_at));
 
 DB_QUERY(open_alert,
     "INSERT INTO alerts (tenant_id, alert_id, type, agent_id, subject, run_no, open, told,"

@@ -17,20 +17,14 @@
     " l.tenant_id = r.tenant_id AND l.type = 'run.stuck' AND l.agent_id = r.agent_id"              \
     " AND l.subject = r.run_id AND l.open = 1"
 
-#define OWNER struct stuck_tenant
-SHAPE_BEGIN(stuck_tenant)
-    { INT(tenant_id) },
-    { FIELD_AT("start_at", mark.start_at, int64_t, T_TIME) },
-    { FIELD_AT("run_id", mark.run_id, struct str, T_STR) },
-ROW_END(stuck_tenant);
-#undef OWNER
+ROW_TABLE(stuck_tenant,
+    INT(tenant_id),
+    FIELD_AT("start_at", mark.start_at, int64_t, T_TIME),
+    FIELD_AT("run_id", mark.run_id, struct str, T_STR));
 
-#define OWNER struct stuck_run
-SHAPE_BEGIN(stuck_run)
-    { INT(tenant_id) }, { INT(run_no) }, { INT(agent_id) }, { STR(run_id) }, { STR(agent_name) },
-    { TIME(start_at) }, { TIME(muted_until) }, { BOOL(open) }, { BOOL(expected) }, { BOOL(wanted) },
-ROW_END(stuck_run);
-#undef OWNER
+ROW_TABLE(stuck_run,
+    INT(tenant_id), INT(run_no), INT(agent_id), STR(run_id), STR(agent_name),
+    TIME(start_at), TIME(muted_until), BOOL(open), BOOL(expected), BOOL(wanted));
 
 DB_ROWS_QUERY(select_tenants, stuck_tenant,
     "SELECT t.tenant_id, m.start_at, m.run_id FROM tenants t"

@@ -25,64 +25,46 @@ static void check_verify(void *value, struct arena *arena, struct problems *prob
 }
 
 /* clang-format off */
-#define OWNER struct audit_query
-SHAPE_BEGIN(audit_query_shape)
-    { INT(limit),  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
-    { STR(cursor), .pattern = "^0*[1-9][0-9]*$", .flags = F_NULL, .doc = "The next of the previous page." },
-    { STR(action), .flags = F_NULL, .doc = "A noun and a verb, such as key.add." },
-    { STR(actor),  .flags = F_NULL, .doc = "operator, person:<e-mail> (with a session or a personal access token), person:<e-mail> token:<token_id>, or key:<key_id>." },
-    { STR(since),  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)." },
-    { STR(until),  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries before this: a date-time, or a span back from now." },
-SHAPE_END(audit_query_shape, "AuditQuery", .rules = check_audit);
-#undef OWNER
+SHAPE(audit_query, "AuditQuery", (.rules = check_audit),
+    INT(limit,  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most."),
+    STR(cursor, .pattern = "^0*[1-9][0-9]*$", .flags = F_NULL, .doc = "The next of the previous page."),
+    STR(action, .flags = F_NULL, .doc = "A noun and a verb, such as key.add."),
+    STR(actor,  .flags = F_NULL, .doc = "operator, person:<e-mail> (with a session or a personal access token), person:<e-mail> token:<token_id>, or key:<key_id>."),
+    STR(since,  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)."),
+    STR(until,  .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Entries before this: a date-time, or a span back from now."));
 
-#define OWNER struct audit_item
-SHAPE_BEGIN(audit_item_shape)
-    { INT(seq),       .flags = F_REQUIRED, .doc = "1, 2, 3 … without gaps." },
-    { TIME(at),       .flags = F_REQUIRED, .doc = "When it happened." },
-    { STR(actor),     .flags = F_REQUIRED, .doc = "operator, person:<e-mail>, the same with token:<token_id> after it for a personal access token, or key:<key_id>." },
-    { STR(action),    .flags = F_REQUIRED, .doc = "A noun and a verb, such as key.add." },
-    { STR(target),    .flags = F_REQUIRED, .doc = "What was changed." },
-    { STR(origin),    .flags = F_REQUIRED, .doc = "Address that the request came from." },
-    { OBJECT(detail), .flags = F_REQUIRED | F_NULL, .doc = "Further facts; never a secret. Null: none." },
-    { STR(hash),      .flags = F_REQUIRED, .doc = "SHA-256 of the entry and the previous entry's hash." },
-SHAPE_END(audit_item_shape, "AuditEntry", .doc = "One action: who did what to what, when and from where.",
-          .example = EXAMPLE({"seq": 18, "actor": "person:ada@example.com", "action": "key.add", "target": "k_7Q2M", "origin": "192.0.2.10", "detail": {"label": "billing"}, "hash": "9f2c4d1b7a60e8355c1f0a2b9d8e7f66"}));
-#undef OWNER
+SHAPE(audit_item, "AuditEntry", (.doc = "One action: who did what to what, when and from where.",
+      .example = EXAMPLE({"seq": 18, "actor": "person:ada@example.com", "action": "key.add", "target": "k_7Q2M", "origin": "192.0.2.10", "detail": {"label": "billing"}, "hash": "9f2c4d1b7a60e8355c1f0a2b9d8e7f66"})),
+    INT(seq,       .flags = F_REQUIRED, .doc = "1, 2, 3 … without gaps."),
+    TIME(at,       .flags = F_REQUIRED, .doc = "When it happened."),
+    STR(actor,     .flags = F_REQUIRED, .doc = "operator, person:<e-mail>, the same with token:<token_id> after it for a personal access token, or key:<key_id>."),
+    STR(action,    .flags = F_REQUIRED, .doc = "A noun and a verb, such as key.add."),
+    STR(target,    .flags = F_REQUIRED, .doc = "What was changed."),
+    STR(origin,    .flags = F_REQUIRED, .doc = "Address that the request came from."),
+    OBJECT(detail, .flags = F_REQUIRED | F_NULL, .doc = "Further facts; never a secret. Null: none."),
+    STR(hash,      .flags = F_REQUIRED, .doc = "SHA-256 of the entry and the previous entry's hash."));
 
-#define OWNER struct audit_page
-SHAPE_BEGIN(audit_page_shape)
-    { LIST(entries, audit_item_shape), .flags = F_REQUIRED, .doc = "The entries." },
-    { STR(next),                       .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
-SHAPE_END(audit_page_shape, "AuditPage", .doc = "Entries of the audit log, newest first.",
-          .example = EXAMPLE({"next": null}));
-#undef OWNER
+SHAPE(audit_page, "AuditPage", (.doc = "Entries of the audit log, newest first.",
+      .example = EXAMPLE({"next": null})),
+    LIST(entries, audit_item_shape, .flags = F_REQUIRED, .doc = "The entries."),
+    STR(next,                       .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page."));
 
-#define OWNER struct audit_verdict
-SHAPE_BEGIN(audit_verdict_shape)
-    { BOOL(ok),      .flags = F_REQUIRED, .doc = "Whether the chain is unbroken." },
-    { INT(entries),  .flags = F_REQUIRED, .doc = "Number of valid entries before the first problem." },
-    { STR(problem),  .flags = F_REQUIRED | F_NULL, .doc = "What is wrong, as a sentence. Null: nothing." },
-    { OPT_INT(seq),  .flags = F_REQUIRED | F_NULL, .doc = "seq of the entry with the problem." },
-    { OPT_INT(signed_to), .flags = F_REQUIRED | F_NULL, .doc = "The log is signed up to this entry. Null: the signature was not checked, or there is a problem." },
-    { INT(unsigned_entries), .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key." },
-SHAPE_END(audit_verdict_shape, "AuditVerdict", .doc = "Result of checking the hash chain of an audit log.",
-          .example = EXAMPLE({"ok": true, "entries": 18, "signed_to": 18, "unsigned_entries": 0}));
-#undef OWNER
+SHAPE(audit_verdict, "AuditVerdict", (.doc = "Result of checking the hash chain of an audit log.",
+      .example = EXAMPLE({"ok": true, "entries": 18, "signed_to": 18, "unsigned_entries": 0})),
+    BOOL(ok,      .flags = F_REQUIRED, .doc = "Whether the chain is unbroken."),
+    INT(entries,  .flags = F_REQUIRED, .doc = "Number of valid entries before the first problem."),
+    STR(problem,  .flags = F_REQUIRED | F_NULL, .doc = "What is wrong, as a sentence. Null: nothing."),
+    OPT_INT(seq,  .flags = F_REQUIRED | F_NULL, .doc = "seq of the entry with the problem."),
+    OPT_INT(signed_to, .flags = F_REQUIRED | F_NULL, .doc = "The log is signed up to this entry. Null: the signature was not checked, or there is a problem."),
+    INT(unsigned_entries, .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key."));
 
-#define OWNER struct audit_verify_query
-SHAPE_BEGIN(audit_verify_query_shape)
-    { STR(head), .pattern = "^mh1[.][0-9]+[.][0-9]+[.][0-9a-f]{64}[.]-?[0-9]+[.].{86}$", .flags = F_NULL, .doc = "A head that was kept: the log must still contain it." },
-SHAPE_END(audit_verify_query_shape, "AuditVerifyQuery", .rules = check_verify);
-#undef OWNER
+SHAPE(audit_verify_query, "AuditVerifyQuery", (.rules = check_verify),
+    STR(head, .pattern = "^mh1[.][0-9]+[.][0-9]+[.][0-9a-f]{64}[.]-?[0-9]+[.].{86}$", .flags = F_NULL, .doc = "A head that was kept: the log must still contain it."));
 
-#define OWNER struct audit_head_answer
-SHAPE_BEGIN(audit_head_shape)
-    { INT(seq),              .flags = F_REQUIRED, .doc = "Number of entries." },
-    { INT(unsigned_entries), .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key." },
-    { STR(head),             .flags = F_REQUIRED, .doc = "To be kept elsewhere: mh1.TENANT.SEQ.HASH.UNSIGNED.SIGNATURE, the signature over what is before it." },
-    { STR(public_key),       .flags = F_REQUIRED, .doc = "Ed25519, base64url: checks the signature." },
-SHAPE_END(audit_head_shape, "AuditHead", .doc = "The signed end of an audit log.",
-          .example = EXAMPLE({"seq": 18, "unsigned_entries": 0, "head": "mh1.acme.18.nyxNG3pg.0.c2lnbmF0dXJl", "public_key": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}));
-#undef OWNER
+SHAPE_TABLE(, audit_head_shape, struct audit_head_answer, "AuditHead", (.doc = "The signed end of an audit log.",
+      .example = EXAMPLE({"seq": 18, "unsigned_entries": 0, "head": "mh1.acme.18.nyxNG3pg.0.c2lnbmF0dXJl", "public_key": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"})),
+    INT(seq,              .flags = F_REQUIRED, .doc = "Number of entries."),
+    INT(unsigned_entries, .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key."),
+    STR(head,             .flags = F_REQUIRED, .doc = "To be kept elsewhere: mh1.TENANT.SEQ.HASH.UNSIGNED.SIGNATURE, the signature over what is before it."),
+    STR(public_key,       .flags = F_REQUIRED, .doc = "Ed25519, base64url: checks the signature."));
 /* clang-format on */

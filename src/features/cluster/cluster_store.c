@@ -7,17 +7,11 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define OWNER struct cluster_node
-SHAPE_BEGIN(cluster_node_row)
-    { STR(name) }, { STR(role) }, { BOOL(active) }, { BOOL(holds) }, { INT(shards) },
-ROW_END(cluster_node_row);
-#undef OWNER
+ROW_TABLE_OF(cluster_node_row, struct cluster_node,
+    STR(name), STR(role), BOOL(active), BOOL(holds), INT(shards));
 
-#define OWNER struct cluster
-SHAPE_BEGIN(cluster_row)
-    { BOOL(coordinator) }, { BOOL(named) }, { INT(sessions) },
-ROW_END(cluster_row);
-#undef OWNER
+ROW_TABLE_OF(cluster_row, struct cluster,
+    BOOL(coordinator), BOOL(named), INT(sessions));
 
 DB_QUERY(select_version, "SELECT extversion FROM pg_extension WHERE extname = 'citus'");
 DB_ROWS_QUERY(select_cluster, cluster_row,

@@ -5,23 +5,17 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define OWNER struct cluster_node
-SHAPE_BEGIN(cluster_node_shape)
-    { STR(name),    .flags = F_REQUIRED, .doc = "Host and port." },
-    { STR(role),    .flags = F_REQUIRED, .doc = "coordinator or worker." },
-    { BOOL(active), .flags = F_REQUIRED, .doc = "Citus uses it." },
-    { BOOL(holds),  .flags = F_REQUIRED, .doc = "It may have shards." },
-    { INT(shards),  .flags = F_REQUIRED, .doc = "Shards on it." },
-STATIC_SHAPE_END(cluster_node_shape, "ClusterNode");
-#undef OWNER
+STATIC_SHAPE(cluster_node, "ClusterNode", (),
+    STR(name,    .flags = F_REQUIRED, .doc = "Host and port."),
+    STR(role,    .flags = F_REQUIRED, .doc = "coordinator or worker."),
+    BOOL(active, .flags = F_REQUIRED, .doc = "Citus uses it."),
+    BOOL(holds,  .flags = F_REQUIRED, .doc = "It may have shards."),
+    INT(shards,  .flags = F_REQUIRED, .doc = "Shards on it."));
 
-#define OWNER struct cluster
-SHAPE_BEGIN(cluster_shape)
-    { STR(citus),       .flags = F_REQUIRED, .doc = "The version of Citus." },
-    { BOOL(coordinator), .flags = F_REQUIRED, .doc = "This server is the coordinator." },
-    { INT(tables),      .flags = F_REQUIRED, .doc = "Tables of muster." },
-    { INT(distributed), .flags = F_REQUIRED, .doc = "Those that are distributed." },
-    { LIST(nodes, cluster_node_shape), .flags = F_REQUIRED, .doc = "The servers." },
-SHAPE_END(cluster_shape, "Cluster");
-#undef OWNER
+SHAPE(cluster, "Cluster", (),
+    STR(citus,       .flags = F_REQUIRED, .doc = "The version of Citus."),
+    BOOL(coordinator, .flags = F_REQUIRED, .doc = "This server is the coordinator."),
+    INT(tables,      .flags = F_REQUIRED, .doc = "Tables of muster."),
+    INT(distributed, .flags = F_REQUIRED, .doc = "Those that are distributed."),
+    LIST(nodes, cluster_node_shape, .flags = F_REQUIRED, .doc = "The servers."));
 /* clang-format on */

@@ -81,74 +81,52 @@ static void check_import(void *value, struct arena *arena, struct problems *prob
 #define USD_DOC "USD per million tokens: a number or a decimal string, with at most 12 decimals."
 
 /* clang-format off */
-#define OWNER struct price_create
-SHAPE_BEGIN(price_create_shape)
-    { STR(model),                 .min = 1, .max = NAME_MAX_LEN, .flags = F_REQUIRED, .doc = "Name of the LLM model." },
-    { STR(provider),              .max = NAME_MAX_LEN, .absent = "\"\"", .doc = "Who offers the model; empty: not stated." },
-    { JSON(input),                .flags = F_REQUIRED, .doc = USD_DOC },
-    { JSON(output),               .flags = F_REQUIRED, .doc = USD_DOC },
-    { JSON(cache_read),           .flags = F_NULL, .doc = USD_DOC " Null: same as input." },
-    { JSON(cache_write),          .flags = F_NULL, .doc = USD_DOC " Null: same as input." },
-    { BOOL(input_includes_cache), .absent = "false", .doc = "Whether reported input tokens include cached tokens." },
-    { TIME(valid_from),           .flags = F_NULL, .doc = "Null: no start date." },
-    { LIST_STR(aliases),          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names under which the model is reported." },
-SHAPE_END(price_create_shape, "PriceCreate", .doc = "A model's price per million tokens.", .rules = check_price,
-          .example = EXAMPLE({"model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]}));
-#undef OWNER
+SHAPE(price_create, "PriceCreate", (.doc = "A model's price per million tokens.", .rules = check_price,
+      .example = EXAMPLE({"model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]})),
+    STR(model,                 .min = 1, .max = NAME_MAX_LEN, .flags = F_REQUIRED, .doc = "Name of the LLM model."),
+    STR(provider,              .max = NAME_MAX_LEN, .absent = "\"\"", .doc = "Who offers the model; empty: not stated."),
+    JSON(input,                .flags = F_REQUIRED, .doc = USD_DOC),
+    JSON(output,               .flags = F_REQUIRED, .doc = USD_DOC),
+    JSON(cache_read,           .flags = F_NULL, .doc = USD_DOC " Null: same as input."),
+    JSON(cache_write,          .flags = F_NULL, .doc = USD_DOC " Null: same as input."),
+    BOOL(input_includes_cache, .absent = "false", .doc = "Whether reported input tokens include cached tokens."),
+    TIME(valid_from,           .flags = F_NULL, .doc = "Null: no start date."),
+    LIST_STR(aliases,          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names under which the model is reported."));
 
-#define OWNER struct price
-SHAPE_BEGIN(price_shape)
-    { INT(price_id),              .flags = F_REQUIRED, .doc = "Identifies the price." },
-    { STR(model),                 .flags = F_REQUIRED, .doc = "Name of the LLM model." },
-    { STR(provider),              .flags = F_REQUIRED, .doc = "Who offers the model; empty: not stated." },
-    { STR(input),                 .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal." },
-    { STR(output),                .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal." },
-    { STR(cache_read),            .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input." },
-    { STR(cache_write),           .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input." },
-    { BOOL(input_includes_cache), .flags = F_REQUIRED, .doc = "Whether reported input tokens include cached tokens." },
-    { TIME(valid_from),           .flags = F_REQUIRED | F_NULL, .doc = "Null: no start date." },
-    { LIST_STR(aliases),          .flags = F_REQUIRED, .doc = "Other names under which the model is reported." },
-    { TIME(updated_at),           .flags = F_REQUIRED, .doc = "When it was last changed." },
-    { TIME(built_in_as_of),       .flags = F_REQUIRED | F_NULL, .doc = "Date of the built-in list of published prices that it comes from. Null: set or imported by a person." },
-SHAPE_END(price_shape, "Price", .doc = "A model's price per million tokens from a start date.",
-          .example = EXAMPLE({"price_id": 7, "model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]}));
-#undef OWNER
+SHAPE(price, "Price", (.doc = "A model's price per million tokens from a start date.",
+      .example = EXAMPLE({"price_id": 7, "model": "gpt-5-mini", "provider": "openai", "input": "0.25", "output": "2.00", "cache_read": "0.025", "aliases": ["gpt-5-mini-latest"]})),
+    INT(price_id,              .flags = F_REQUIRED, .doc = "Identifies the price."),
+    STR(model,                 .flags = F_REQUIRED, .doc = "Name of the LLM model."),
+    STR(provider,              .flags = F_REQUIRED, .doc = "Who offers the model; empty: not stated."),
+    STR(input,                 .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal."),
+    STR(output,                .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal."),
+    STR(cache_read,            .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input."),
+    STR(cache_write,           .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input."),
+    BOOL(input_includes_cache, .flags = F_REQUIRED, .doc = "Whether reported input tokens include cached tokens."),
+    TIME(valid_from,           .flags = F_REQUIRED | F_NULL, .doc = "Null: no start date."),
+    LIST_STR(aliases,          .flags = F_REQUIRED, .doc = "Other names under which the model is reported."),
+    TIME(updated_at,           .flags = F_REQUIRED, .doc = "When it was last changed."),
+    TIME(built_in_as_of,       .flags = F_REQUIRED | F_NULL, .doc = "Date of the built-in list of published prices that it comes from. Null: set or imported by a person."));
 
-#define OWNER struct price_list
-SHAPE_BEGIN(price_list_shape)
-    { LIST(prices, price_shape), .flags = F_REQUIRED, .doc = "The prices." },
-SHAPE_END(price_list_shape, "PriceList", .doc = "Prices, by model and start date.");
-#undef OWNER
+SHAPE(price_list, "PriceList", (.doc = "Prices, by model and start date."),
+    LIST(prices, price_shape, .flags = F_REQUIRED, .doc = "The prices."));
 
-#define OWNER struct price_import
-SHAPE_BEGIN(price_import_shape)
-    { ENUM(format),     .absent = "\"litellm\"", .choices = price_formats, .doc = "litellm: the price file of that project; muster: as this service lists prices." },
-    { TIME(valid_from), .flags = F_NULL, .doc = "Null: new models have no start date, changed prices start now." },
-    { JSON(prices),     .flags = F_REQUIRED, .doc = "litellm: {model: {input_cost_per_token, …}}; muster: {\"prices\": [PriceCreate]}." },
-SHAPE_END(price_import_shape, "PriceImport", .doc = "A price file to import.", .rules = check_import,
-          .example = EXAMPLE({"format": "muster", "prices": {"prices": [{"model": "gpt-5-mini", "input": "0.25", "output": "2.00"}]}}));
-#undef OWNER
+SHAPE(price_import, "PriceImport", (.doc = "A price file to import.", .rules = check_import,
+      .example = EXAMPLE({"format": "muster", "prices": {"prices": [{"model": "gpt-5-mini", "input": "0.25", "output": "2.00"}]}})),
+    ENUM(format,     .absent = "\"litellm\"", .choices = price_formats, .doc = "litellm: the price file of that project; muster: as this service lists prices."),
+    TIME(valid_from, .flags = F_NULL, .doc = "Null: new models have no start date, changed prices start now."),
+    JSON(prices,     .flags = F_REQUIRED, .doc = "litellm: {model: {input_cost_per_token, …}}; muster: {\"prices\": [PriceCreate]}."));
 
-#define OWNER struct price_imported
-SHAPE_BEGIN(price_imported_shape)
-    { INT(added),     .flags = F_REQUIRED, .doc = "New rows." },
-    { INT(updated),   .flags = F_REQUIRED, .doc = "Rows that existed with the same start date, whose aliases changed, or which were built in." },
-    { INT(unchanged), .flags = F_REQUIRED, .doc = "Rows that were stored before." },
-    { INT(skipped),   .flags = F_REQUIRED, .doc = "Entries without token prices." },
-SHAPE_END(price_imported_shape, "PriceImported", .doc = "Result of importing a price file.",
-          .example = EXAMPLE({"added": 1, "updated": 0, "unchanged": 0, "skipped": 0}));
-#undef OWNER
+SHAPE(price_imported, "PriceImported", (.doc = "Result of importing a price file.",
+      .example = EXAMPLE({"added": 1, "updated": 0, "unchanged": 0, "skipped": 0})),
+    INT(added,     .flags = F_REQUIRED, .doc = "New rows."),
+    INT(updated,   .flags = F_REQUIRED, .doc = "Rows that existed with the same start date, whose aliases changed, or which were built in."),
+    INT(unchanged, .flags = F_REQUIRED, .doc = "Rows that were stored before."),
+    INT(skipped,   .flags = F_REQUIRED, .doc = "Entries without token prices."));
 
-#define OWNER struct prices_query
-SHAPE_BEGIN(prices_query_shape)
-    { STR(model), .flags = F_NULL, .doc = "Only the prices that apply to usage of this model." },
-SHAPE_END(prices_query_shape, "PricesQuery");
-#undef OWNER
+SHAPE(prices_query, "PricesQuery", (),
+    STR(model, .flags = F_NULL, .doc = "Only the prices that apply to usage of this model."));
 
-#define OWNER struct price_path
-SHAPE_BEGIN(price_path_shape)
-    { INT(price_id), .flags = F_REQUIRED, .doc = "Identifies the price." },
-SHAPE_END(price_path_shape, "PricePath",
-          .example = EXAMPLE({"price_id": 7}));
-#undef OWNER
+SHAPE(price_path, "PricePath", (.example = EXAMPLE({"price_id": 7})),
+    INT(price_id, .flags = F_REQUIRED, .doc = "Identifies the price."));
 /* clang-format on */

@@ -10,16 +10,13 @@
     " valid_from, aliases, updated_at, built_in_as_of"
 
 /* clang-format off */
-#define OWNER struct price_row
-SHAPE_BEGIN(price_row)
-    { INT(price_id) }, { STR(model) }, { STR(provider) }, { BOOL(input_includes_cache) },
-    { TIME(valid_from) }, { LIST_STR(aliases) }, { TIME(updated_at) }, { TIME(built_in_as_of) },
-    { FIELD_AT("input", amounts.input, int64_t, T_INT) },
-    { FIELD_AT("output", amounts.output, int64_t, T_INT) },
-    { FIELD_AT("cache_read", amounts.cache_read, struct opt_int, T_OPT_INT) },
-    { FIELD_AT("cache_write", amounts.cache_write, struct opt_int, T_OPT_INT) },
-ROW_END(price_row);
-#undef OWNER
+ROW_TABLE(price_row,
+    INT(price_id), STR(model), STR(provider), BOOL(input_includes_cache),
+    TIME(valid_from), LIST_STR(aliases), TIME(updated_at), TIME(built_in_as_of),
+    FIELD_AT("input", amounts.input, int64_t, T_INT),
+    FIELD_AT("output", amounts.output, int64_t, T_INT),
+    FIELD_AT("cache_read", amounts.cache_read, struct opt_int, T_OPT_INT),
+    FIELD_AT("cache_write", amounts.cache_write, struct opt_int, T_OPT_INT));
 
 DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'prices'");
 DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'prices'");
@@ -38,7 +35,6 @@ DB_QUERY(put,
     " updated_at = excluded.updated_at, built_in_as_of = excluded.built_in_as_of"
     " RETURNING price_id");
 DB_ROWS_QUERY(delete_one, price_row, "DELETE FROM prices WHERE price_id = $1 RETURNING " COLUMNS);
-
 /* clang-format on */
 
 int store_prices_number(struct db *db, int64_t *ret, struct error *err)

@@ -21,61 +21,44 @@ static void check_usage(void *value, struct arena *arena, struct problems *probl
 
 /* clang-format off */
 /* The sums of one group, and of all groups. */
-#define SUM_ROWS                                                                                                        \
-    { INT(input_tokens),       .flags = F_REQUIRED, .doc = "Input tokens." }, \
-    { INT(output_tokens),      .flags = F_REQUIRED, .doc = "Output tokens." }, \
-    { INT(cache_read_tokens),  .flags = F_REQUIRED, .doc = "Input tokens that were read from a cache." }, \
-    { INT(cache_write_tokens), .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache." }, \
-    { INT(calls),              .flags = F_REQUIRED, .doc = "Calls of the model." }, \
-    { STR(cost),               .flags = F_REQUIRED | F_NULL, .doc = "USD, as a decimal, of tokens with a price. Null: none has a price." }, \
-    { BOOL(partial),           .flags = F_REQUIRED, .doc = "Some tokens have a price and some have none." },               \
-    { JSON(kpi_value),         .flags = F_OMIT, .doc = "Total of the requested KPI, a number." },          \
-    { STR(cost_per_unit),      .flags = F_OMIT, .doc = "Cost divided by kpi_value." }
+#define SUM_ROWS \
+    INT(input_tokens,       .flags = F_REQUIRED, .doc = "Input tokens."), \
+    INT(output_tokens,      .flags = F_REQUIRED, .doc = "Output tokens."), \
+    INT(cache_read_tokens,  .flags = F_REQUIRED, .doc = "Input tokens that were read from a cache."), \
+    INT(cache_write_tokens, .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache."), \
+    INT(calls,              .flags = F_REQUIRED, .doc = "Calls of the model."), \
+    STR(cost,               .flags = F_REQUIRED | F_NULL, .doc = "USD, as a decimal, of tokens with a price. Null: none has a price."), \
+    BOOL(partial,           .flags = F_REQUIRED, .doc = "Some tokens have a price and some have none."), \
+    JSON(kpi_value,         .flags = F_OMIT, .doc = "Total of the requested KPI, a number."), \
+    STR(cost_per_unit,      .flags = F_OMIT, .doc = "Cost divided by kpi_value.")
 
-#define OWNER struct usage_sums
-SHAPE_BEGIN(usage_sums_shape)
-    SUM_ROWS,
-SHAPE_END(usage_sums_shape, "UsageSums", .doc = "Tokens and their cost.",
-          .example = EXAMPLE({"input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"}));
-#undef OWNER
+SHAPE(usage_sums, "UsageSums", (.doc = "Tokens and their cost.",
+      .example = EXAMPLE({"input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"})),
+    SUM_ROWS);
 
-#define OWNER struct usage_part
-SHAPE_BEGIN(usage_part_shape)
-    { STR(model),      .flags = F_OMIT, .doc = "Present when grouped by model." },
-    { STR(agent_name), .flags = F_OMIT, .doc = "Present when grouped by agent." },
-    { STR(agent_version), .flags = F_OMIT, .doc = "Present when grouped by version; empty: the reports name none." },
-    { UUID(run_id),    .flags = F_OMIT, .doc = "Present when grouped by run." },
-    { STR(day),        .flags = F_OMIT, .doc = "Present when grouped by day: such as 2025-01-31, UTC." },
-#undef MEMBER
-#define MEMBER(m) sums.m
-    SUM_ROWS,
-SHAPE_END(usage_part_shape, "UsageGroup", .doc = "Tokens and cost of one group.",
-          .example = EXAMPLE({"model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"}));
-#undef MEMBER
-#define MEMBER(m) m
-#undef OWNER
+SHAPE(usage_part, "UsageGroup", (.doc = "Tokens and cost of one group.",
+      .example = EXAMPLE({"model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"})),
+    STR(model,      .flags = F_OMIT, .doc = "Present when grouped by model."),
+    STR(agent_name, .flags = F_OMIT, .doc = "Present when grouped by agent."),
+    STR(agent_version, .flags = F_OMIT, .doc = "Present when grouped by version; empty: the reports name none."),
+    UUID(run_id,    .flags = F_OMIT, .doc = "Present when grouped by run."),
+    STR(day,        .flags = F_OMIT, .doc = "Present when grouped by day: such as 2025-01-31, UTC."),
+    EMBEDDED(sums, SUM_ROWS));
 
-#define OWNER struct usage_answer
-SHAPE_BEGIN(usage_answer_shape)
-    { TIME(since),                                     .flags = F_REQUIRED | F_NULL, .doc = "Null: from the beginning." },
-    { TIME(until),                                     .flags = F_REQUIRED, .doc = "Exclusive." },
-    { STR(currency),                                   .flags = F_REQUIRED, .doc = "Currency of every cost." },
-    { LIST(groups, usage_part_shape),                 .flags = F_REQUIRED, .doc = "By day if grouped by day, then by falling cost." },
-    { SHAPE(total, struct usage_sums, usage_sums_shape), .flags = F_REQUIRED, .doc = "All groups together." },
-    { LIST_STR(unpriced),                              .flags = F_REQUIRED, .doc = "Used models that have no price." },
-    { BOOL(truncated),                                 .flags = F_REQUIRED, .doc = "There are more groups (these cost the most), or more models without a price." },
-SHAPE_END(usage_answer_shape, "Usage", .doc = "LLM usage and cost over a time range.",
-          .example = EXAMPLE({"since": "2025-12-16T09:30:00Z", "currency": "USD"}));
-#undef OWNER
+SHAPE(usage_answer, "Usage", (.doc = "LLM usage and cost over a time range.",
+      .example = EXAMPLE({"since": "2025-12-16T09:30:00Z", "currency": "USD"})),
+    TIME(since,                                     .flags = F_REQUIRED | F_NULL, .doc = "Null: from the beginning."),
+    TIME(until,                                     .flags = F_REQUIRED, .doc = "Exclusive."),
+    STR(currency,                                   .flags = F_REQUIRED, .doc = "Currency of every cost."),
+    LIST(groups, usage_part_shape,                 .flags = F_REQUIRED, .doc = "By day if grouped by day, then by falling cost."),
+    NESTED(total, struct usage_sums, usage_sums_shape, .flags = F_REQUIRED, .doc = "All groups together."),
+    LIST_STR(unpriced,                              .flags = F_REQUIRED, .doc = "Used models that have no price."),
+    BOOL(truncated,                                 .flags = F_REQUIRED, .doc = "There are more groups (these cost the most), or more models without a price."));
 
-
-#define OWNER struct usage_query
-SHAPE_BEGIN(usage_query_shape)
-    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
-    { STR(group_by),   .pattern = "^(model|agent|version|run|day)(,(model|agent|version|run|day))*$", .absent = "\"model\"", .doc = "model, agent, version, run or day, or several separated by commas. By run or version every report is read: choose a short time_range." },
-    { STR(agent_name), .flags = F_NULL, .doc = "Only this agent." },
-    { UUID(run_id),    .flags = F_NULL, .doc = "Only this run." },
-    { STR(kpi),        .flags = F_NULL, .doc = "Key of a KPI aggregated by sum: adds kpi_value and cost_per_unit." },
-SHAPE_END(usage_query_shape, "UsageQuery", .rules = check_usage);
-#undef OWNER
+SHAPE(usage_query, "UsageQuery", (.rules = check_usage),
+    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
+    STR(group_by,   .pattern = "^(model|agent|version|run|day)(,(model|agent|version|run|day))*$", .absent = "\"model\"", .doc = "model, agent, version, run or day, or several separated by commas. By run or version every report is read: choose a short time_range."),
+    STR(agent_name, .flags = F_NULL, .doc = "Only this agent."),
+    UUID(run_id,    .flags = F_NULL, .doc = "Only this run."),
+    STR(kpi,        .flags = F_NULL, .doc = "Key of a KPI aggregated by sum: adds kpi_value and cost_per_unit."));
 /* clang-format on */

@@ -17,52 +17,42 @@ static void check_export(void *value, struct arena *arena, struct problems *prob
 }
 
 /* clang-format off */
-#define OWNER struct business_line
-SHAPE_BEGIN(business_line_shape)
-    { ENUM(kind),           .flags = F_REQUIRED, .choices = kinds, .doc = "A KPI value of a run, or one cell of a breakdown." },
-    { STR(agent_name),      .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
-    { STR(agent_version),   .flags = F_REQUIRED, .doc = "Version of the agent, as it reports it." },
-    { UUID(run_id),         .flags = F_REQUIRED, .doc = "Identifies the run." },
-    { STR(workflow_run_id), .flags = F_REQUIRED | F_NULL, .doc = "The workflow that the run is part of. Null: none." },
-    { TIME(timestamp),      .flags = F_REQUIRED, .doc = "Timestamp of the report." },
-    { TIME(received_at),    .flags = F_REQUIRED, .doc = "When the service received it." },
-    { STR(key),             .flags = F_REQUIRED, .doc = "Key of the KPI." },
-    { OBJECT(dimensions),   .flags = F_REQUIRED | F_NULL, .doc = "Dimensions of the cell. Null for a value." },
-    { JSON(value),          .flags = F_REQUIRED, .doc = "A number or a string." },
-SHAPE_END(business_line_shape, "BusinessLine", .doc = "One line of a business KPI export.",
-          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "key": "invoices", "value": 42}));
-#undef OWNER
+SHAPE(business_line, "BusinessLine", (.doc = "One line of a business KPI export.",
+      .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "key": "invoices", "value": 42})),
+    ENUM(kind,           .flags = F_REQUIRED, .choices = kinds, .doc = "A KPI value of a run, or one cell of a breakdown."),
+    STR(agent_name,      .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
+    STR(agent_version,   .flags = F_REQUIRED, .doc = "Version of the agent, as it reports it."),
+    UUID(run_id,         .flags = F_REQUIRED, .doc = "Identifies the run."),
+    STR(workflow_run_id, .flags = F_REQUIRED | F_NULL, .doc = "The workflow that the run is part of. Null: none."),
+    TIME(timestamp,      .flags = F_REQUIRED, .doc = "Timestamp of the report."),
+    TIME(received_at,    .flags = F_REQUIRED, .doc = "When the service received it."),
+    STR(key,             .flags = F_REQUIRED, .doc = "Key of the KPI."),
+    OBJECT(dimensions,   .flags = F_REQUIRED | F_NULL, .doc = "Dimensions of the cell. Null for a value."),
+    JSON(value,          .flags = F_REQUIRED, .doc = "A number or a string."));
 
-#define OWNER struct llm_line
-SHAPE_BEGIN(llm_line_shape)
-    { STR(agent_name),         .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
-    { STR(agent_version),      .flags = F_REQUIRED, .doc = "Version of the agent, as it reports it." },
-    { UUID(run_id),            .flags = F_REQUIRED, .doc = "Identifies the run." },
-    { STR(workflow_run_id),    .flags = F_REQUIRED | F_NULL, .doc = "The workflow that the run is part of. Null: none." },
-    { TIME(timestamp),         .flags = F_REQUIRED, .doc = "Timestamp of the report." },
-    { TIME(received_at),       .flags = F_REQUIRED, .doc = "When the service received it." },
-    { STR(model),              .flags = F_REQUIRED, .doc = "Name of the LLM model." },
-    { INT(input_tokens),       .flags = F_REQUIRED, .doc = "Input tokens." },
-    { INT(output_tokens),      .flags = F_REQUIRED, .doc = "Output tokens." },
-    { INT(cache_read_tokens),  .flags = F_REQUIRED, .doc = "Input tokens that were read from a cache." },
-    { INT(cache_write_tokens), .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache." },
-    { INT(calls),              .flags = F_REQUIRED, .doc = "Calls of the model." },
-SHAPE_END(llm_line_shape, "LLMLine", .doc = "One line of an LLM usage export.",
-          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12}));
-#undef OWNER
+SHAPE(llm_line, "LLMLine", (.doc = "One line of an LLM usage export.",
+      .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12})),
+    STR(agent_name,         .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
+    STR(agent_version,      .flags = F_REQUIRED, .doc = "Version of the agent, as it reports it."),
+    UUID(run_id,            .flags = F_REQUIRED, .doc = "Identifies the run."),
+    STR(workflow_run_id,    .flags = F_REQUIRED | F_NULL, .doc = "The workflow that the run is part of. Null: none."),
+    TIME(timestamp,         .flags = F_REQUIRED, .doc = "Timestamp of the report."),
+    TIME(received_at,       .flags = F_REQUIRED, .doc = "When the service received it."),
+    STR(model,              .flags = F_REQUIRED, .doc = "Name of the LLM model."),
+    INT(input_tokens,       .flags = F_REQUIRED, .doc = "Input tokens."),
+    INT(output_tokens,      .flags = F_REQUIRED, .doc = "Output tokens."),
+    INT(cache_read_tokens,  .flags = F_REQUIRED, .doc = "Input tokens that were read from a cache."),
+    INT(cache_write_tokens, .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache."),
+    INT(calls,              .flags = F_REQUIRED, .doc = "Calls of the model."));
 
-#define OWNER struct export_query
-SHAPE_BEGIN(export_query_shape)
-    { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line." },
-    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC },
-    { ENUM(damaged),   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out." },
-SHAPE_END(export_query_shape, "ExportQuery", .rules = check_export);
+SHAPE(export_query, "ExportQuery", (.rules = check_export),
+    ENUM(format,    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line."),
+    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
+    ENUM(damaged,   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out."));
 
-SHAPE_BEGIN(events_export_query_shape)
-    { ENUM(format),    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line." },
-    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all." },
-    { UUID(run_id),    .flags = F_NULL, .doc = "Only the events of this run." },
-    { ENUM(damaged),   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out." },
-SHAPE_END(events_export_query_shape, "EventsExportQuery", .rules = check_export);
-#undef OWNER
+SHAPE_TABLE(, events_export_query_shape, struct export_query, "EventsExportQuery", (.rules = check_export),
+    ENUM(format,    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line."),
+    STR(time_range, .pattern = TIME_RANGE_PATTERN, .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all."),
+    UUID(run_id,    .flags = F_NULL, .doc = "Only the events of this run."),
+    ENUM(damaged,   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out."));
 /* clang-format on */

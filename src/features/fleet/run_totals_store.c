@@ -14,28 +14,19 @@
 #define NEWEST NEWEST_OF("")
 #define NEWEST_OF_AGENT NEWEST_OF(" AND agent_id = $5")
 
-#define OWNER struct run_total
-SHAPE_BEGIN(run_total)
-    { INT(period) }, { INT(event) }, { INT(runs) },
-ROW_END(run_total);
-#undef OWNER
+ROW_TABLE(run_total,
+    INT(period), INT(event), INT(runs));
 
 DB_ROWS_QUERY(count_runs, run_total,
     "SELECT period, event, COUNT(*) AS runs FROM (SELECT (start_at - $6) / $5 AS period,"
     " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event" NEWEST ") newest"
     " GROUP BY period, event");
 
-#define OWNER struct error_total
-SHAPE_BEGIN(error_row)
-    { STR(error_type) }, { INT(runs) }, { TIME(last_at) },
-ROW_END(error_row);
-#undef OWNER
+ROW_TABLE_OF(error_row, struct error_total,
+    STR(error_type), INT(runs), TIME(last_at));
 
-#define OWNER struct agent_run_total
-SHAPE_BEGIN(agent_run_total)
-    { INT(period) }, { INT(event) }, { OPT_INT(duration_ms) },
-ROW_END(agent_run_total);
-#undef OWNER
+ROW_TABLE(agent_run_total,
+    INT(period), INT(event), OPT_INT(duration_ms));
 
 DB_ROWS_QUERY(agent_runs, agent_run_total,
     "SELECT (start_at - $7) / $6 AS period,"

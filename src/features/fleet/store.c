@@ -19,19 +19,12 @@
     " WHERE a.tenant_id = $1"                                                                      \
     " AND a.deleted_at IS NULL"
 
-#define OWNER struct fleet_agent
-SHAPE_BEGIN(fleet_agent)
-    { INT(agent_id) }, { STR(key) }, { STR(agent_name) }, { STR(registered_version) }, { STR(description) },
-    { BOOL(enabled) }, { OPT_INT(interval_seconds) }, { TIME(first_seen_at) }, { TIME(last_seen_at) },
-    { TIME(registered_at) }, { TIME(muted_until) },
-#undef MEMBER
-#define MEMBER(m) schedule.m
-    { OPT_INT(every_seconds) }, { STR(cron) }, { STR(time_zone) }, { OPT_INT(grace_seconds) }, { BOOL(paused) },
-    { TIME(scheduled_at) },
-#undef MEMBER
-#define MEMBER(m) m
-ROW_END(fleet_agent);
-#undef OWNER
+ROW_TABLE(fleet_agent,
+    INT(agent_id), STR(key), STR(agent_name), STR(registered_version), STR(description),
+    BOOL(enabled), OPT_INT(interval_seconds), TIME(first_seen_at), TIME(last_seen_at),
+    TIME(registered_at), TIME(muted_until),
+    EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
+        TIME(scheduled_at)));
 
 /* Sorted by bytes in both databases, independent of PostgreSQL's locale. */
 static const struct db_query first_agents = {
@@ -68,7 +61,6 @@ static const struct db_query select_kpis = {
     .postgres = "SELECT COALESCE(full_key, key) AS key, label, unit, agg FROM kpis"
                 " WHERE tenant_id = $1 AND agent_id = $2 ORDER BY kpis.key COLLATE \"C\"",
 };
-
 /* clang-format on */
 
 int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,

@@ -15,11 +15,8 @@ DB_QUERY(select_runs,
     " WHERE r.tenant_id = $1 AND r.workflow_run_id = $2 AND r.start_at IS NOT NULL"
     " ORDER BY r.start_at, r.run_id LIMIT $3");
 
-#define OWNER struct workflow_found
-SHAPE_BEGIN(workflow_found)
-    { STR(workflow_run_id) }, { TIME(latest_at) },
-ROW_END(workflow_found);
-#undef OWNER
+ROW_TABLE(workflow_found,
+    STR(workflow_run_id), TIME(latest_at));
 
 DB_ROWS_QUERY(select_workflows, workflow_found,
     "SELECT workflow_run_id, MAX(start_at) AS latest_at FROM"
@@ -33,12 +30,9 @@ DB_QUERY(select_floor,
     "SELECT start_at FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
     " ORDER BY start_at DESC LIMIT 1 OFFSET $4");
 
-#define OWNER struct workflow_agent
-SHAPE_BEGIN(workflow_agent)
-    { STR(agent_name) }, { INT(runs) }, { INT(failed) }, { INT(open) }, { TIME(first_at) },
-    { TIME(last_at), .flags = F_NULL },
-ROW_END(workflow_agent);
-#undef OWNER
+ROW_TABLE(workflow_agent,
+    STR(agent_name), INT(runs), INT(failed), INT(open), TIME(first_at),
+    TIME(last_at, .flags = F_NULL));
 
 DB_ROWS_QUERY(select_agents, workflow_agent,
     "SELECT a.agent_name, g.runs, g.failed, g.open, g.first_at, g.last_at FROM"

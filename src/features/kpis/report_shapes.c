@@ -179,47 +179,35 @@ static void normalise(void *value, struct arena *arena, struct problems *problem
 }
 
 /* clang-format off */
-#define OWNER struct breakdown_row
-SHAPE_BEGIN(breakdown_row_shape)
-    { VALUES(dimensions), .flags = F_REQUIRED, .doc = "Value of each dimension." },
-    { NUMBER(value),      .flags = F_REQUIRED, .doc = "Total of the cell." },
-SHAPE_END(breakdown_row_shape, "BreakdownRow", .doc = "One cell of a breakdown.",
-          .example = EXAMPLE({"dimensions": {"region": "north"}, "value": 30}));
-#undef OWNER
+SHAPE(breakdown_row, "BreakdownRow", (.doc = "One cell of a breakdown.",
+      .example = EXAMPLE({"dimensions": {"region": "north"}, "value": 30})),
+    VALUES(dimensions, .flags = F_REQUIRED, .doc = "Value of each dimension."),
+    NUMBER(value,      .flags = F_REQUIRED, .doc = "Total of the cell."));
 
-#define OWNER struct business_breakdown
-SHAPE_BEGIN(business_breakdown_shape)
-    { STR(metric),      .max = 256, .flags = F_REQUIRED, .doc = "Ties the breakdown to a KPI key in metrics." },
-    { BY(by),                       .flags = F_REQUIRED, .doc = "Dimension name or names." },
-    { DICT_NUM(slices), .max = 1000, .absent = "{}", .doc = "For one dimension: its values, each with the number." },
-    { POINTS(points),   .max = 1000, .absent = "[]", .doc = "For any number of dimensions: an entry per dimension, and the number as value." },
-SHAPE_END(business_breakdown_shape, "BusinessBreakdown", .doc = "One KPI of one run, split by dimensions.", .rules = normalise,
-          .example = EXAMPLE({"metric": "invoices", "by": "region", "slices": {"north": 30, "south": 12}}));
-#undef OWNER
+SHAPE(business_breakdown, "BusinessBreakdown", (.doc = "One KPI of one run, split by dimensions.", .rules = normalise,
+      .example = EXAMPLE({"metric": "invoices", "by": "region", "slices": {"north": 30, "south": 12}})),
+    STR(metric,      .max = 256, .flags = F_REQUIRED, .doc = "Ties the breakdown to a KPI key in metrics."),
+    BY(by,                       .flags = F_REQUIRED, .doc = "Dimension name or names."),
+    DICT_NUM(slices, .max = 1000, .absent = "{}", .doc = "For one dimension: its values, each with the number."),
+    POINTS(points,   .max = 1000, .absent = "[]", .doc = "For any number of dimensions: an entry per dimension, and the number as value."));
 
-#define OWNER struct business_telemetry
-SHAPE_BEGIN(business_telemetry_shape)
-    { STR(agent_name),      .max = 256, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
-    { STR(agent_version),   .max = 256, .absent = "\"\"", .doc = "Version of the agent, as it reports it." },
-    { STR(client_id),       .max = 256, .absent = "\"\"", .doc = "Tenant slug; optional but recommended." },
-    { UUID(run_id),                     .flags = F_REQUIRED, .doc = "May equal the run_id of the execution run, to correlate them." },
-    { TIME(timestamp),                  .flags = F_REQUIRED, .doc = "When the values were measured, by the clock of the agent." },
-    { VALUES(metrics),      .max = 100, .absent = "{}", .doc = "Keys should match KPIs declared at registration." },
-    { LIST(breakdowns, business_breakdown_shape), .max = 100, .absent = "[]",
-      .doc = "Additive; the scalar totals still travel in metrics." },
-    { STR(workflow_run_id), .max = 256, .flags = F_NULL, .doc = "The workflow that the run is part of. Null: none." },
-SHAPE_END(business_telemetry_shape, "BusinessTelemetry", .doc = "The business KPIs of one run.",
-          .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "metrics": {"invoices": 42}}));
-#undef OWNER
+SHAPE(business_telemetry, "BusinessTelemetry", (.doc = "The business KPIs of one run.",
+      .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "metrics": {"invoices": 42}})),
+    STR(agent_name,      .max = 256, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
+    STR(agent_version,   .max = 256, .absent = "\"\"", .doc = "Version of the agent, as it reports it."),
+    STR(client_id,       .max = 256, .absent = "\"\"", .doc = "Tenant slug; optional but recommended."),
+    UUID(run_id,                     .flags = F_REQUIRED, .doc = "May equal the run_id of the execution run, to correlate them."),
+    TIME(timestamp,                  .flags = F_REQUIRED, .doc = "When the values were measured, by the clock of the agent."),
+    VALUES(metrics,      .max = 100, .absent = "{}", .doc = "Keys should match KPIs declared at registration."),
+    LIST(breakdowns, business_breakdown_shape, .max = 100, .absent = "[]",
+      .doc = "Additive; the scalar totals still travel in metrics."),
+    STR(workflow_run_id, .max = 256, .flags = F_NULL, .doc = "The workflow that the run is part of. Null: none."));
 
-#define OWNER struct business_verdict
-SHAPE_BEGIN(business_verdict_shape)
-    { STR(status),          .flags = F_REQUIRED, .choices = verdicts, .doc = "accepted: stored; rejected: not stored." },
-    { UUID(run_id),         .flags = F_REQUIRED, .doc = "Identifies the run." },
-    { LIST_STR(undeclared), .flags = F_REQUIRED, .doc = "Keys stored without label, unit and aggregation." },
-    { BOOL(replaced),       .flags = F_REQUIRED, .doc = "Whether this report replaced a stored value or breakdown." },
-    { STR(reason),          .flags = F_OMIT, .doc = "Why it was rejected." },
-    { STR(detail),          .flags = F_OMIT, .doc = "The reason as a sentence." },
-SHAPE_END(business_verdict_shape, "BusinessVerdict", .doc = "Result of a business report.");
-#undef OWNER
+SHAPE(business_verdict, "BusinessVerdict", (.doc = "Result of a business report."),
+    STR(status,          .flags = F_REQUIRED, .choices = verdicts, .doc = "accepted: stored; rejected: not stored."),
+    UUID(run_id,         .flags = F_REQUIRED, .doc = "Identifies the run."),
+    LIST_STR(undeclared, .flags = F_REQUIRED, .doc = "Keys stored without label, unit and aggregation."),
+    BOOL(replaced,       .flags = F_REQUIRED, .doc = "Whether this report replaced a stored value or breakdown."),
+    STR(reason,          .flags = F_OMIT, .doc = "Why it was rejected."),
+    STR(detail,          .flags = F_OMIT, .doc = "The reason as a sentence."));
 /* clang-format on */

@@ -6,13 +6,10 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define OWNER struct group_row
-SHAPE_BEGIN(group_row)
-    { STR(group_id) }, { FIELD_AT("group_name", group, struct str, T_STR) },
-    { FIELD_AT("role", role, int, T_ENUM), .choices = (const char *const[]){ "platform_admin", "admin", "member", NULL } },
-    { INT(tenant_id) }, { FIELD_AT("slug", tenant, struct str, T_STR) }, { TIME(created_at) },
-ROW_END(group_row);
-#undef OWNER
+ROW_TABLE(group_row,
+    STR(group_id), FIELD_AT("group_name", group, struct str, T_STR),
+    FIELD_AT("role", role, int, T_ENUM, .choices = (const char *const[]){ "platform_admin", "admin", "member", NULL }),
+    INT(tenant_id), FIELD_AT("slug", tenant, struct str, T_STR), TIME(created_at));
 
 DB_ROWS_QUERY(select_groups, group_row,
     "SELECT g.group_id, g.group_name, g.role, g.tenant_id, t.slug, g.created_at"

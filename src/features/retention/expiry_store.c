@@ -15,17 +15,11 @@
 _Static_assert(EVENT_FAILED == 2, "stands in the statements below and in the index runs_failed");
 
 /* clang-format off */
-#define OWNER struct run_cursor
-SHAPE_BEGIN(run_cursor)
-    { TIME(start_at) }, { STR(run_id) },
-ROW_END(run_cursor);
-#undef OWNER
+ROW_TABLE(run_cursor,
+    TIME(start_at), STR(run_id));
 
-#define OWNER struct gone_run
-SHAPE_BEGIN(gone_run)
-    { STR(run_id) }, { INT(agent_id) }, { BOOL(open) },
-ROW_END(gone_run);
-#undef OWNER
+ROW_TABLE(gone_run,
+    STR(run_id), INT(agent_id), BOOL(open));
 
 DB_ROWS_QUERY(find_window, run_cursor,
     "SELECT start_at, run_id FROM runs WHERE tenant_id = $1 AND start_at < $2"

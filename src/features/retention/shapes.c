@@ -4,10 +4,7 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define OWNER struct bytes_correction
-SHAPE_BEGIN(bytes_correction_shape)
-    { INT(correction), .least = -(INT64_C(1) << 53), .most = INT64_C(1) << 53, .flags = F_REQUIRED, .doc = "Bytes that stored reports take beyond what was counted when they were stored and deleted; less: negative." },
-SHAPE_END(bytes_correction_shape, "BytesCorrection", .doc = "What a recount found.",
-          .example = EXAMPLE({"correction": -4096}));
-#undef OWNER
+SHAPE(bytes_correction, "BytesCorrection", (.doc = "What a recount found.",
+      .example = EXAMPLE({"correction": -4096})),
+    INT(correction, .least = -(INT64_C(1) << 53), .most = INT64_C(1) << 53, .flags = F_REQUIRED, .doc = "Bytes that stored reports take beyond what was counted when they were stored and deleted; less: negative."));
 /* clang-format on */

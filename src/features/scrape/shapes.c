@@ -12,9 +12,6 @@ static void check_scrape(void *value, struct arena *arena, struct problems *prob
 }
 
 /* clang-format off */
-#define OWNER struct scrape_query
-SHAPE_BEGIN(scrape_query_shape)
-    { STR(time_range), .pattern = TIME_RANGE_PATTERN, .absent = "\"24h\"", .doc = "What runs, tokens, cost and KPIs are totalled over. " TIME_RANGE_DOC },
-SHAPE_END(scrape_query_shape, "ScrapeQuery", .rules = check_scrape);
-#undef OWNER
+SHAPE(scrape_query, "ScrapeQuery", (.rules = check_scrape),
+    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"24h\"", .doc = "What runs, tokens, cost and KPIs are totalled over. " TIME_RANGE_DOC));
 /* clang-format on */

@@ -23,11 +23,8 @@ struct sealed_text {
 };
 
 /* clang-format off */
-#define OWNER struct sealed_text
-SHAPE_BEGIN(sealed_row)
-    { STR(name) }, { STR(sealed) }, { INT(version) },
-SHAPE_END(sealed_row, "sealed_row");
-#undef OWNER
+SHAPE_TABLE(, sealed_row, struct sealed_text, "sealed_row", (),
+    STR(name), STR(sealed), INT(version));
 /* clang-format on */
 
 void vault_add_sealed_table(struct vault *v, const struct sealed_table *table)

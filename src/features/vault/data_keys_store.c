@@ -8,11 +8,8 @@
 #define SELECT_KEYS "SELECT tenant_id, version, wrapped FROM data_keys"
 
 /* clang-format off */
-#define OWNER struct data_key_row
-SHAPE_BEGIN(data_key_row)
-    { INT(tenant_id) }, { INT(version) }, { STR(wrapped) },
-ROW_END(data_key_row);
-#undef OWNER
+ROW_TABLE(data_key_row,
+    INT(tenant_id), INT(version), STR(wrapped));
 
 DB_ROWS_QUERY(select_newest, data_key_row,
     SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1");

@@ -9,12 +9,9 @@
 #define COLUMNS "name, shared, version, created_at, updated_at"
 
 /* clang-format off */
-#define OWNER struct secret_row
-SHAPE_BEGIN(secret_row)
-    { STR(name) }, { BOOL(shared) }, { INT(version) }, { STR(sealed) }, { TIME(created_at) },
-    { TIME(updated_at) },
-ROW_END(secret_row);
-#undef OWNER
+ROW_TABLE(secret_row,
+    STR(name), BOOL(shared), INT(version), STR(sealed), TIME(created_at),
+    TIME(updated_at));
 
 DB_ROWS_QUERY(select_secret, secret_row,
     "SELECT " COLUMNS ", sealed FROM secrets WHERE tenant_id = $1 AND name = $2");

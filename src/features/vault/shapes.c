@@ -40,61 +40,40 @@ static void check_path(void *value, struct arena *arena, struct problems *proble
 }
 
 /* clang-format off */
-#define OWNER struct secret_set
-SHAPE_BEGIN(secret_set_shape)
-    { STR(value),       .min = 1, .flags = F_REQUIRED, .doc = "At most 64 KiB. Never returned." },
-    { OPT_BOOL(shared), .flags = F_NULL, .doc = "Whether workspace-wide values may refer to it. Null: unchanged, or not shared for a new secret." },
-SHAPE_END(secret_set_shape, "SecretSet", .secret = true, .doc = "A secret's value to set.", .rules = check_secret,
-          .example = EXAMPLE({"value": "correct horse battery staple", "shared": false}));
-#undef OWNER
+SHAPE(secret_set, "SecretSet", (.secret = true, .doc = "A secret's value to set.", .rules = check_secret,
+      .example = EXAMPLE({"value": "correct horse battery staple", "shared": false})),
+    STR(value,       .min = 1, .flags = F_REQUIRED, .doc = "At most 64 KiB. Never returned."),
+    OPT_BOOL(shared, .flags = F_NULL, .doc = "Whether workspace-wide values may refer to it. Null: unchanged, or not shared for a new secret."));
 
-#define OWNER struct secret
-SHAPE_BEGIN(secret_shape)
-    { STR(name),        .flags = F_REQUIRED, .doc = "Name by which values refer to it." },
-    { BOOL(shared),     .flags = F_REQUIRED, .doc = "Whether workspace-wide values may refer to it." },
-    { INT(version),     .flags = F_REQUIRED, .doc = "Incremented each time it is set." },
-    { TIME(created_at), .flags = F_REQUIRED, .doc = "When it was created." },
-    { TIME(updated_at), .flags = F_REQUIRED, .doc = "When it was last set." },
-SHAPE_END(secret_shape, "Secret", .doc = "A secret without its value.",
-          .example = EXAMPLE({"name": "mail-password", "version": 2}));
-#undef OWNER
+SHAPE(secret, "Secret", (.doc = "A secret without its value.",
+      .example = EXAMPLE({"name": "mail-password", "version": 2})),
+    STR(name,        .flags = F_REQUIRED, .doc = "Name by which values refer to it."),
+    BOOL(shared,     .flags = F_REQUIRED, .doc = "Whether workspace-wide values may refer to it."),
+    INT(version,     .flags = F_REQUIRED, .doc = "Incremented each time it is set."),
+    TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
+    TIME(updated_at, .flags = F_REQUIRED, .doc = "When it was last set."));
 
-#define OWNER struct secret_list
-SHAPE_BEGIN(secret_list_shape)
-    { LIST(secrets, secret_shape), .flags = F_REQUIRED, .doc = "The secrets, by name." },
-SHAPE_END(secret_list_shape, "SecretList", .doc = "The secrets of a tenant, without their values.");
-#undef OWNER
+SHAPE(secret_list, "SecretList", (.doc = "The secrets of a tenant, without their values."),
+    LIST(secrets, secret_shape, .flags = F_REQUIRED, .doc = "The secrets, by name."));
 
-#define OWNER struct secret_path
-SHAPE_BEGIN(secret_path_shape)
-    { STR(slug), .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(name), .pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", .flags = F_REQUIRED, .doc = "Name by which values refer to it." },
-SHAPE_END(secret_path_shape, "SecretPath", .rules = check_path,
-          .example = EXAMPLE({"slug": "acme", "name": "mail-password"}));
-#undef OWNER
+SHAPE(secret_path, "SecretPath", (.rules = check_path,
+      .example = EXAMPLE({"slug": "acme", "name": "mail-password"})),
+    STR(slug, .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(name, .pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", .flags = F_REQUIRED, .doc = "Name by which values refer to it."));
 
-#define OWNER struct vault_rotated
-SHAPE_BEGIN(vault_rotated_shape)
-    { INT(data_keys),        .flags = F_REQUIRED, .doc = "Number of data keys wrapped with the new master key." },
-    { BOOL(old_key_removed), .flags = F_REQUIRED, .doc = "False: the next start removes it." },
-SHAPE_END(vault_rotated_shape, "VaultRotated", .doc = "Result of rotating the master key.",
-          .example = EXAMPLE({"data_keys": 3, "old_key_removed": true}));
-#undef OWNER
+SHAPE(vault_rotated, "VaultRotated", (.doc = "Result of rotating the master key.",
+      .example = EXAMPLE({"data_keys": 3, "old_key_removed": true})),
+    INT(data_keys,        .flags = F_REQUIRED, .doc = "Number of data keys wrapped with the new master key."),
+    BOOL(old_key_removed, .flags = F_REQUIRED, .doc = "False: the next start removes it."));
 
-#define OWNER struct data_keys_query
-SHAPE_BEGIN(data_keys_query_shape)
-    { INT(after), .absent = "0", .least = -1, .most = INT64_MAX, .doc = "The next of the previous step; 0 to begin." },
-SHAPE_END(data_keys_query_shape, "DataKeysQuery", .doc = "Where to continue the rotation.");
-#undef OWNER
+SHAPE(data_keys_query, "DataKeysQuery", (.doc = "Where to continue the rotation."),
+    INT(after, .absent = "0", .least = -1, .most = INT64_MAX, .doc = "The next of the previous step; 0 to begin."));
 
-#define OWNER struct data_keys_rotated
-SHAPE_BEGIN(data_keys_rotated_shape)
-    { INT(created),      .flags = F_REQUIRED, .doc = "New data keys, one per tenant that has secrets." },
-    { INT(re_encrypted), .flags = F_REQUIRED, .doc = "Secrets encrypted again with their tenant's new data key." },
-    { INT(destroyed),    .flags = F_REQUIRED, .doc = "Old data keys destroyed." },
-    { INT(wait_s),       .flags = F_REQUIRED, .doc = "Seconds to wait before the next step." },
-    { OPT_INT(next),     .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next step. Null: done." },
-SHAPE_END(data_keys_rotated_shape, "DataKeysRotated", .doc = "Result of one step of rotating the data keys.",
-          .example = EXAMPLE({"created": 3, "re_encrypted": 40, "destroyed": 0, "wait_s": 5, "next": 7}));
-#undef OWNER
+SHAPE(data_keys_rotated, "DataKeysRotated", (.doc = "Result of one step of rotating the data keys.",
+      .example = EXAMPLE({"created": 3, "re_encrypted": 40, "destroyed": 0, "wait_s": 5, "next": 7})),
+    INT(created,      .flags = F_REQUIRED, .doc = "New data keys, one per tenant that has secrets."),
+    INT(re_encrypted, .flags = F_REQUIRED, .doc = "Secrets encrypted again with their tenant's new data key."),
+    INT(destroyed,    .flags = F_REQUIRED, .doc = "Old data keys destroyed."),
+    INT(wait_s,       .flags = F_REQUIRED, .doc = "Seconds to wait before the next step."),
+    OPT_INT(next,     .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next step. Null: done."));
 /* clang-format on */

@@ -17,30 +17,21 @@
     "d.message_id"
 
 /* clang-format off */
-#define OWNER struct delivery_row
-SHAPE_BEGIN(delivery_row)
-    { INT(tenant_id) }, { STR(delivery_id) }, { STR(webhook_id) }, { TIME(created_at) },
-    { ENUM(state), .choices = delivery_state_names }, { INT(attempts) }, { TIME(next_at) },
-    { TIME(last_at) }, { OPT_INT(last_status) }, { OPT_INT(last_ms) }, { STR(last_error) },
-    { FIELD_AT("message_id", message.message_id, struct str, T_STR) },
-    { FIELD_AT("type", message.type, struct str, T_STR) },
-    { FIELD_AT("data", message.data, struct str, T_STR) },
-    { FIELD_AT("message_tenant_id", message.tenant_id, int64_t, T_INT) },
-    { FIELD_AT("message_created_at", message.created_at, int64_t, T_TIME) },
-ROW_END(delivery_row);
-#undef OWNER
+ROW_TABLE(delivery_row,
+    INT(tenant_id), STR(delivery_id), STR(webhook_id), TIME(created_at),
+    ENUM(state, .choices = delivery_state_names), INT(attempts), TIME(next_at),
+    TIME(last_at), OPT_INT(last_status), OPT_INT(last_ms), STR(last_error),
+    FIELD_AT("message_id", message.message_id, struct str, T_STR),
+    FIELD_AT("type", message.type, struct str, T_STR),
+    FIELD_AT("data", message.data, struct str, T_STR),
+    FIELD_AT("message_tenant_id", message.tenant_id, int64_t, T_INT),
+    FIELD_AT("message_created_at", message.created_at, int64_t, T_TIME));
 
-#define OWNER struct message_row
-SHAPE_BEGIN(pending_row)
-    { INT(tenant_id) }, { STR(message_id) }, { STR(type) }, { TIME(created_at) },
-ROW_END(pending_row);
-#undef OWNER
+ROW_TABLE_OF(pending_row, struct message_row,
+    INT(tenant_id), STR(message_id), STR(type), TIME(created_at));
 
-#define OWNER struct due_webhook
-SHAPE_BEGIN(due_webhook)
-    { INT(tenant_id) }, { STR(webhook_id) }, { INT(deliveries) }, { BOOL(removed) },
-ROW_END(due_webhook);
-#undef OWNER
+ROW_TABLE(due_webhook,
+    INT(tenant_id), STR(webhook_id), INT(deliveries), BOOL(removed));
 
 DB_QUERY(insert_message,
     "INSERT INTO messages (tenant_id, message_id, type, created_at, data, pending)"

@@ -72,24 +72,18 @@ struct data {
 };
 
 /* clang-format off */
-#define OWNER struct data_detail
-SHAPE_BEGIN(data_detail_shape)
-    { STR(error_type),    .flags = F_NULL },
-    { STR(error_message), .flags = F_NULL },
-STATIC_SHAPE_END(data_detail_shape, "MessageDetail");
-#undef OWNER
+STATIC_SHAPE(data_detail, "MessageDetail", (),
+    STR(error_type,    .flags = F_NULL),
+    STR(error_message, .flags = F_NULL));
 
-#define OWNER struct data
-SHAPE_BEGIN(data_shape)
-    { STR(summary),     .flags = F_NULL },
-    { STR(alert_id),    .flags = F_NULL },
-    { STR(agent_name),  .flags = F_NULL },
-    { STR(run_id),      .flags = F_NULL },
-    { TIME(opened_at),  .flags = F_NULL },
-    { TIME(closed_at),  .flags = F_NULL },
-    { SHAPE(detail, struct data_detail, data_detail_shape), .flags = F_NULL },
-STATIC_SHAPE_END(data_shape, "MessageData");
-#undef OWNER
+STATIC_SHAPE(data, "MessageData", (),
+    STR(summary,     .flags = F_NULL),
+    STR(alert_id,    .flags = F_NULL),
+    STR(agent_name,  .flags = F_NULL),
+    STR(run_id,      .flags = F_NULL),
+    TIME(opened_at,  .flags = F_NULL),
+    TIME(closed_at,  .flags = F_NULL),
+    NESTED(detail, struct data_detail, data_detail_shape, .flags = F_NULL));
 /* clang-format on */
 
 static bool is_end(struct str type)

@@ -92,116 +92,81 @@ static void check_patch(void *value, struct arena *arena, struct problems *probl
 }
 
 /* clang-format off */
-#define OWNER struct webhook_create
-SHAPE_BEGIN(webhook_create_shape)
-    { STR(url),        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…" },
-    { ENUM(format),                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts." },
-    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .absent = "[]", .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run." },
-    { STR(label),      .max = LABEL_MAX, .absent = "\"\"", .doc = "What the webhook is for." },
-SHAPE_END(webhook_create_shape, "WebhookCreate", .doc = "A webhook to create.", .rules = check_create,
-          .example = EXAMPLE({"url": "https://hooks.example.com/muster", "format": "standard", "types": ["run.failed"], "label": "On call"}));
-#undef OWNER
+SHAPE(webhook_create, "WebhookCreate", (.doc = "A webhook to create.", .rules = check_create,
+      .example = EXAMPLE({"url": "https://hooks.example.com/muster", "format": "standard", "types": ["run.failed"], "label": "On call"})),
+    STR(url,        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_REQUIRED, .doc = "https://… or, for e-mail, mailto:…"),
+    ENUM(format,                      .absent = "\"standard\"", .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts."),
+    LIST_STR(types, .max = TYPES_MAX, .choices = message_types, .absent = "[]", .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run."),
+    STR(label,      .max = LABEL_MAX, .absent = "\"\"", .doc = "What the webhook is for."));
 
-#define OWNER struct webhook_patch
-SHAPE_BEGIN(webhook_patch_shape)
-    { STR(url),        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_NULL, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
-    { LIST_STR(types), .max = TYPES_MAX, .choices = message_types, .flags = F_NULL, .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run." },
-    { STR(label),      .max = LABEL_MAX, .flags = F_NULL, .doc = "What the webhook is for." },
-    { OPT_BOOL(enabled),                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries." },
-    { BOOL(rotate_secret),               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day, unless it is rotated again: then it ends at once." },
-SHAPE_END(webhook_patch_shape, "WebhookPatch", .doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch,
-          .example = EXAMPLE({"label": "On call", "enabled": true}));
-#undef OWNER
+SHAPE(webhook_patch, "WebhookPatch", (.doc = "Changes to a webhook. Omitted fields keep their values.", .rules = check_patch,
+      .example = EXAMPLE({"label": "On call", "enabled": true})),
+    STR(url,        .max = URL_MAX,   .pattern = URL_PATTERN, .flags = F_NULL, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…"),
+    LIST_STR(types, .max = TYPES_MAX, .choices = message_types, .flags = F_NULL, .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run."),
+    STR(label,      .max = LABEL_MAX, .flags = F_NULL, .doc = "What the webhook is for."),
+    OPT_BOOL(enabled,                 .flags = F_NULL, .doc = "Disabling a webhook drops its waiting deliveries."),
+    BOOL(rotate_secret,               .absent = "false", .doc = "Create a new secret; the old one keeps signing for a day, unless it is rotated again: then it ends at once."));
 
-#define OWNER struct webhook
-SHAPE_BEGIN(webhook_shape)
-    { STR(webhook_id),         .flags = F_REQUIRED, .doc = "Identifies the webhook." },
-    { STR(url),                .flags = F_REQUIRED, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…" },
-    { STR(format),             .flags = F_REQUIRED, .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts." },
-    { LIST_STR(types),         .choices = message_types, .flags = F_REQUIRED, .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run." },
-    { STR(label),              .flags = F_REQUIRED, .doc = "What the webhook is for." },
-    { BOOL(enabled),           .flags = F_REQUIRED, .doc = "Whether messages are sent." },
-    { TIME(created_at),        .flags = F_REQUIRED, .doc = "When it was created." },
-    { STR(secret),             .flags = F_REQUIRED | F_NULL, .doc = "Shown only once, when it is created: whsec_…" },
-    { STR(warning),            .flags = F_OMIT, .doc = "When it is created: why messages, or those of a type that it names, cannot be sent to it yet. Absent: they can." },
-    { INT(waiting),            .flags = F_REQUIRED, .doc = "Deliveries waiting to be sent." },
-    { INT(dead),               .flags = F_REQUIRED, .doc = "Deliveries that failed for good." },
-    { TIME(last_delivered_at), .flags = F_REQUIRED | F_NULL, .doc = "When a message was last delivered. Null: never." },
-SHAPE_END(webhook_shape, "Webhook", .doc = "A destination for alert messages.",
-          .example = EXAMPLE({"webhook_id": "w_5T1C", "url": "https://hooks.example.com/muster", "types": ["run.failed"], "label": "On call", "enabled": true, "waiting": 0, "dead": 0, "last_delivered_at": "2026-01-15T09:31:13Z"}));
-#undef OWNER
+SHAPE(webhook, "Webhook", (.doc = "A destination for alert messages.",
+      .example = EXAMPLE({"webhook_id": "w_5T1C", "url": "https://hooks.example.com/muster", "types": ["run.failed"], "label": "On call", "enabled": true, "waiting": 0, "dead": 0, "last_delivered_at": "2026-01-15T09:31:13Z"})),
+    STR(webhook_id,         .flags = F_REQUIRED, .doc = "Identifies the webhook."),
+    STR(url,                .flags = F_REQUIRED, .doc = "Where messages are sent: https://… or, for e-mail, mailto:…"),
+    STR(format,             .flags = F_REQUIRED, .choices = webhook_format_names, .doc = "standard: signed as Standard Webhooks; slack: blocks; email: by SMTP; teams: an adaptive card; discord: an embed; pagerduty: Events API v2, with the URL https://events.pagerduty.com/v2/enqueue?routing_key=…; alertmanager: its API v2, with the URL …/api/v2/alerts."),
+    LIST_STR(types,         .choices = message_types, .flags = F_REQUIRED, .doc = "Message types to send. Empty: all but agent.failing and agent.healthy, since run.failed tells of each run."),
+    STR(label,              .flags = F_REQUIRED, .doc = "What the webhook is for."),
+    BOOL(enabled,           .flags = F_REQUIRED, .doc = "Whether messages are sent."),
+    TIME(created_at,        .flags = F_REQUIRED, .doc = "When it was created."),
+    STR(secret,             .flags = F_REQUIRED | F_NULL, .doc = "Shown only once, when it is created: whsec_…"),
+    STR(warning,            .flags = F_OMIT, .doc = "When it is created: why messages, or those of a type that it names, cannot be sent to it yet. Absent: they can."),
+    INT(waiting,            .flags = F_REQUIRED, .doc = "Deliveries waiting to be sent."),
+    INT(dead,               .flags = F_REQUIRED, .doc = "Deliveries that failed for good."),
+    TIME(last_delivered_at, .flags = F_REQUIRED | F_NULL, .doc = "When a message was last delivered. Null: never."));
 
-#define OWNER struct webhook_list
-SHAPE_BEGIN(webhook_list_shape)
-    { LIST(webhooks, webhook_shape), .flags = F_REQUIRED, .doc = "The webhooks, oldest first." },
-SHAPE_END(webhook_list_shape, "WebhookList", .doc = "The webhooks of a tenant.");
-#undef OWNER
+SHAPE(webhook_list, "WebhookList", (.doc = "The webhooks of a tenant."),
+    LIST(webhooks, webhook_shape, .flags = F_REQUIRED, .doc = "The webhooks, oldest first."));
 
-#define OWNER struct webhook_path
-SHAPE_BEGIN(webhook_path_shape)
-    { STR(slug),       .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(webhook_id), .flags = F_REQUIRED, .doc = "Identifies the webhook." },
-SHAPE_END(webhook_path_shape, "WebhookPath",
-          .example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C"}));
-#undef OWNER
+SHAPE(webhook_path, "WebhookPath", (.example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C"})),
+    STR(slug,       .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(webhook_id, .flags = F_REQUIRED, .doc = "Identifies the webhook."));
 
-#define OWNER struct delivery_path
-SHAPE_BEGIN(delivery_path_shape)
-    { STR(slug),        .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(webhook_id),  .flags = F_REQUIRED, .doc = "Identifies the webhook." },
-    { STR(delivery_id), .flags = F_REQUIRED, .doc = "Identifies the delivery." },
-SHAPE_END(delivery_path_shape, "DeliveryPath",
-          .example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C", "delivery_id": "9001"}));
-#undef OWNER
+SHAPE(delivery_path, "DeliveryPath", (.example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C", "delivery_id": "9001"})),
+    STR(slug,        .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(webhook_id,  .flags = F_REQUIRED, .doc = "Identifies the webhook."),
+    STR(delivery_id, .flags = F_REQUIRED, .doc = "Identifies the delivery."));
 
-#define OWNER struct deliveries_query
-SHAPE_BEGIN(deliveries_query_shape)
-    { INT(limit),  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most." },
-    { STR(cursor), .max = 64, .flags = F_NULL, .doc = "The next of the previous page." },
-    { ENUM(state), .flags = F_NULL, .choices = delivery_state_names, .doc = "Only deliveries in this state." },
-SHAPE_END(deliveries_query_shape, "DeliveriesQuery");
-#undef OWNER
+SHAPE(deliveries_query, "DeliveriesQuery", (),
+    INT(limit,  .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most."),
+    STR(cursor, .max = 64, .flags = F_NULL, .doc = "The next of the previous page."),
+    ENUM(state, .flags = F_NULL, .choices = delivery_state_names, .doc = "Only deliveries in this state."));
 
-#define OWNER struct delivery_message
-SHAPE_BEGIN(delivery_message_shape)
-    { STR(summary), .flags = F_REQUIRED, .absent = "\"\"", .doc = "What happened, in a sentence." },
-SHAPE_END(delivery_message_shape, "DeliveryMessage", .doc = "What a message says.",
-          .example = EXAMPLE({"summary": "invoice-reader has been silent for 2 h"}));
-#undef OWNER
+SHAPE(delivery_message, "DeliveryMessage", (.doc = "What a message says.",
+      .example = EXAMPLE({"summary": "invoice-reader has been silent for 2 h"})),
+    STR(summary, .flags = F_REQUIRED, .absent = "\"\"", .doc = "What happened, in a sentence."));
 
-#define OWNER struct delivery
-SHAPE_BEGIN(delivery_shape)
-    { STR(delivery_id),     .flags = F_REQUIRED, .doc = "Identifies the delivery." },
-    { STR(message_id),      .flags = F_REQUIRED, .doc = "Sent as webhook-id, the same for every attempt." },
-    { STR(type),            .flags = F_REQUIRED, .doc = "Type of the message." },
-    { SHAPE(message, struct delivery_message, delivery_message_shape), .flags = F_REQUIRED, .doc = "What the message says." },
-    { STR(state),           .flags = F_REQUIRED, .choices = delivery_state_names, .doc = "waiting: an attempt is due; delivered; dead: given up." },
-    { TIME(created_at),     .flags = F_REQUIRED, .doc = "When it was created." },
-    { INT(attempts),        .flags = F_REQUIRED, .doc = "Attempts made." },
-    { TIME(next_at),        .flags = F_REQUIRED | F_NULL, .doc = "When the next attempt is due." },
-    { TIME(last_at),        .flags = F_REQUIRED | F_NULL, .doc = "When the last attempt was made. Null: none." },
-    { OPT_INT(last_status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status." },
-    { OPT_INT(last_ms),     .flags = F_REQUIRED | F_NULL, .doc = "Duration of the last attempt in milliseconds. Null: none." },
-    { STR(last_error),      .flags = F_REQUIRED | F_NULL, .doc = "Why the last attempt failed. Null: it did not." },
-SHAPE_END(delivery_shape, "Delivery", .doc = "One message to one webhook.",
-          .example = EXAMPLE({"delivery_id": "9001", "message_id": "msg_9001", "type": "run.failed", "state": "delivered", "attempts": 1, "last_at": "2026-01-15T09:31:13Z", "last_status": 200, "last_ms": 84}));
-#undef OWNER
+SHAPE(delivery, "Delivery", (.doc = "One message to one webhook.",
+      .example = EXAMPLE({"delivery_id": "9001", "message_id": "msg_9001", "type": "run.failed", "state": "delivered", "attempts": 1, "last_at": "2026-01-15T09:31:13Z", "last_status": 200, "last_ms": 84})),
+    STR(delivery_id,     .flags = F_REQUIRED, .doc = "Identifies the delivery."),
+    STR(message_id,      .flags = F_REQUIRED, .doc = "Sent as webhook-id, the same for every attempt."),
+    STR(type,            .flags = F_REQUIRED, .doc = "Type of the message."),
+    NESTED(message, struct delivery_message, delivery_message_shape, .flags = F_REQUIRED, .doc = "What the message says."),
+    STR(state,           .flags = F_REQUIRED, .choices = delivery_state_names, .doc = "waiting: an attempt is due; delivered; dead: given up."),
+    TIME(created_at,     .flags = F_REQUIRED, .doc = "When it was created."),
+    INT(attempts,        .flags = F_REQUIRED, .doc = "Attempts made."),
+    TIME(next_at,        .flags = F_REQUIRED | F_NULL, .doc = "When the next attempt is due."),
+    TIME(last_at,        .flags = F_REQUIRED | F_NULL, .doc = "When the last attempt was made. Null: none."),
+    OPT_INT(last_status, .flags = F_REQUIRED | F_NULL, .doc = "HTTP status."),
+    OPT_INT(last_ms,     .flags = F_REQUIRED | F_NULL, .doc = "Duration of the last attempt in milliseconds. Null: none."),
+    STR(last_error,      .flags = F_REQUIRED | F_NULL, .doc = "Why the last attempt failed. Null: it did not."));
 
-#define OWNER struct delivery_list
-SHAPE_BEGIN(delivery_list_shape)
-    { LIST(deliveries, delivery_shape), .flags = F_REQUIRED, .doc = "The deliveries." },
-    { STR(next),                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page." },
-SHAPE_END(delivery_list_shape, "DeliveryList", .doc = "Deliveries of a webhook, newest first.",
-          .example = EXAMPLE({"next": null}));
-#undef OWNER
+SHAPE(delivery_list, "DeliveryList", (.doc = "Deliveries of a webhook, newest first.",
+      .example = EXAMPLE({"next": null})),
+    LIST(deliveries, delivery_shape, .flags = F_REQUIRED, .doc = "The deliveries."),
+    STR(next,                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page."));
 
-#define OWNER struct webhook_tested
-SHAPE_BEGIN(webhook_tested_shape)
-    { BOOL(delivered), .flags = F_REQUIRED, .doc = "Whether the receiver took the message." },
-    { OPT_INT(status), .flags = F_REQUIRED | F_NULL, .doc = "HTTP status. Null: no response." },
-    { INT(ms),         .flags = F_REQUIRED, .doc = "Duration of the attempt in milliseconds." },
-    { STR(error),      .flags = F_REQUIRED | F_NULL, .doc = "Why the attempt failed. Null: it did not." },
-SHAPE_END(webhook_tested_shape, "WebhookTested", .doc = "Result of a test message.",
-          .example = EXAMPLE({"delivered": true, "status": 200, "ms": 84}));
-#undef OWNER
+SHAPE(webhook_tested, "WebhookTested", (.doc = "Result of a test message.",
+      .example = EXAMPLE({"delivered": true, "status": 200, "ms": 84})),
+    BOOL(delivered, .flags = F_REQUIRED, .doc = "Whether the receiver took the message."),
+    OPT_INT(status, .flags = F_REQUIRED | F_NULL, .doc = "HTTP status. Null: no response."),
+    INT(ms,         .flags = F_REQUIRED, .doc = "Duration of the attempt in milliseconds."),
+    STR(error,      .flags = F_REQUIRED | F_NULL, .doc = "Why the attempt failed. Null: it did not."));
 /* clang-format on */

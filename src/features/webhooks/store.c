@@ -11,13 +11,10 @@
     "old_until"
 
 /* clang-format off */
-#define OWNER struct webhook_row
-SHAPE_BEGIN(webhook_row)
-    { INT(tenant_id) }, { STR(webhook_id) }, { STR(url) }, { STR(workspace) }, { STR(types) }, { STR(label) }, { BOOL(enabled) },
-    { TIME(created_at) }, { STR(secret) }, { STR(old_secret) }, { TIME(old_until) },
-    { ENUM(format), .choices = webhook_format_names },
-ROW_END(webhook_row);
-#undef OWNER
+ROW_TABLE(webhook_row,
+    INT(tenant_id), STR(webhook_id), STR(url), STR(workspace), STR(types), STR(label), BOOL(enabled),
+    TIME(created_at), STR(secret), STR(old_secret), TIME(old_until),
+    ENUM(format, .choices = webhook_format_names));
 
 /* Types are stored with commas between them, and answered as an array. */
 #define SELECT_ANSWERS                                                                             \

@@ -132,16 +132,13 @@ struct line {
 };
 
 /* clang-format off */
-#define OWNER struct line
-SHAPE_BEGIN(line_shape)
-    { STR(name) },
-    { STR(note) },
-    { BOOL(on) },
-    { INT(count) },
-    { OPT_INT(most) },
-    { LIST_STR(words) },
-STATIC_SHAPE_END(line_shape, "Line");
-#undef OWNER
+STATIC_SHAPE(line, "Line", (),
+    STR(name),
+    STR(note),
+    BOOL(on),
+    INT(count),
+    OPT_INT(most),
+    LIST_STR(words));
 /* clang-format on */
 
 static void check_line(const char *template, const char *expected)

@@ -17,12 +17,9 @@ struct cell_row {
 };
 
 /* clang-format off */
-#define OWNER struct cell_row
-SHAPE_BEGIN(cell_shape)
-    { STR(text) },      { JSON(json) },   { INT(number) }, { TIME(at) },
-    { OPT_INT(maybe) }, { NUMBER(real) }, { BOOL(flag) },  { LIST_STR(list) },
-STATIC_SHAPE_END(cell_shape, "Cells");
-#undef OWNER
+SHAPE_TABLE(static, cell_shape, struct cell_row, "Cells", (),
+    STR(text),      JSON(json),   INT(number), TIME(at),
+    OPT_INT(maybe), NUMBER(real), BOOL(flag),  LIST_STR(list));
 /* clang-format on */
 
 static void check_row(const struct cell_row *row, const char *wanted)

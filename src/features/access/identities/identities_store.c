@@ -10,11 +10,8 @@
     " FROM user_identities i JOIN users u ON u.user_id = i.user_id"
 
 /* clang-format off */
-#define OWNER struct identity_row
-SHAPE_BEGIN(identity_row)
-    { STR(issuer) }, { STR(subject) }, { STR(user_id) }, { STR(email) }, { TIME(created_at) }, { TIME(last_login_at) },
-ROW_END(identity_row);
-#undef OWNER
+ROW_TABLE(identity_row,
+    STR(issuer), STR(subject), STR(user_id), STR(email), TIME(created_at), TIME(last_login_at));
 
 DB_ROWS_QUERY(select_identity, identity_row,
     SELECT_IDENTITY " WHERE i.issuer = $1 AND i.subject = $2");

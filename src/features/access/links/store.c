@@ -14,13 +14,10 @@
 /* clang-format off */
 static const char *const state_names[] = { "open", "used", "revoked", NULL };
 
-#define OWNER struct link_row
-SHAPE_BEGIN(link_row_shape)
-    { STR(link_id) }, { STR(email) }, { STR(made_by) }, { INT(tenant_id) }, { TIME(created_at) }, { TIME(expires_at) },
-    { ENUM(kind), .choices = link_kind_names }, { ENUM(state), .choices = state_names },
-    { ENUM(platform_role), .choices = platform_role_names },
-ROW_END(link_row_shape);
-#undef OWNER
+ROW_TABLE_OF(link_row_shape, struct link_row,
+    STR(link_id), STR(email), STR(made_by), INT(tenant_id), TIME(created_at), TIME(expires_at),
+    ENUM(kind, .choices = link_kind_names), ENUM(state, .choices = state_names),
+    ENUM(platform_role, .choices = platform_role_names));
 
 DB_QUERY(insert_link,
     "INSERT INTO user_links (" LINK_COLUMNS ", digest)"

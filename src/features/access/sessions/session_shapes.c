@@ -27,36 +27,24 @@ static void check_session_user_path(void *value, struct arena *arena, struct pro
 }
 
 /* clang-format off */
-#define OWNER struct listed_session
-SHAPE_BEGIN(listed_session_shape)
-    { STR(session_id),    .flags = F_REQUIRED, .doc = "Identifies the session." },
-    { TIME(created_at),   .flags = F_REQUIRED, .doc = "When the user signed in." },
-    { TIME(last_used_at), .flags = F_REQUIRED, .doc = "When it was last used." },
-    { TIME(expires_at),   .flags = F_REQUIRED, .doc = "When it ends unless it is used again." },
-    { STR(address),       .flags = F_REQUIRED, .doc = "The IP address from which the user signed in. Empty: not known." },
-    { STR(user_agent),    .flags = F_REQUIRED, .doc = "The first 200 characters of the browser's `User-Agent` at sign-in; characters outside of printable ASCII are shown as `?`." },
-    { BOOL(current),      .flags = F_REQUIRED, .doc = "True: this request was made with it." },
-SHAPE_END(listed_session_shape, "ListedSession", .doc = "A session of a user.",
-          .example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb", "address": "192.0.2.7", "user_agent": "Mozilla/5.0 (X11; Linux x86_64)", "current": true}));
-#undef OWNER
+SHAPE(listed_session, "ListedSession", (.doc = "A session of a user.",
+      .example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb", "address": "192.0.2.7", "user_agent": "Mozilla/5.0 (X11; Linux x86_64)", "current": true})),
+    STR(session_id,    .flags = F_REQUIRED, .doc = "Identifies the session."),
+    TIME(created_at,   .flags = F_REQUIRED, .doc = "When the user signed in."),
+    TIME(last_used_at, .flags = F_REQUIRED, .doc = "When it was last used."),
+    TIME(expires_at,   .flags = F_REQUIRED, .doc = "When it ends unless it is used again."),
+    STR(address,       .flags = F_REQUIRED, .doc = "The IP address from which the user signed in. Empty: not known."),
+    STR(user_agent,    .flags = F_REQUIRED, .doc = "The first 200 characters of the browser's `User-Agent` at sign-in; characters outside of printable ASCII are shown as `?`."),
+    BOOL(current,      .flags = F_REQUIRED, .doc = "True: this request was made with it."));
 
-#define OWNER struct session_list
-SHAPE_BEGIN(session_list_shape)
-    { LIST(sessions, listed_session_shape), .flags = F_REQUIRED, .doc = "The sessions, newest first." },
-SHAPE_END(session_list_shape, "SessionList", .doc = "The sessions of a user.");
-#undef OWNER
+SHAPE(session_list, "SessionList", (.doc = "The sessions of a user."),
+    LIST(sessions, listed_session_shape, .flags = F_REQUIRED, .doc = "The sessions, newest first."));
 
-#define OWNER struct session_path
-SHAPE_BEGIN(session_path_shape)
-    { STR(session_id), .flags = F_REQUIRED, .doc = "Identifies the session." },
-SHAPE_END(session_path_shape, "SessionPath", .example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb"}));
-#undef OWNER
+SHAPE(session_path, "SessionPath", (.example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb"})),
+    STR(session_id, .flags = F_REQUIRED, .doc = "Identifies the session."));
 
-#define OWNER struct session_user_path
-SHAPE_BEGIN(session_user_path_shape)
-    { STR(email),      .flags = F_REQUIRED, .doc = "E-mail address of the user." },
-    { STR(session_id), .flags = F_REQUIRED, .doc = "Identifies the session." },
-SHAPE_END(session_user_path_shape, "SessionUserPath", .rules = check_session_user_path,
-          .example = EXAMPLE({"email": "ada@example.com", "session_id": "ses_8sYt0KcPq2mWx4Zb"}));
-#undef OWNER
+SHAPE(session_user_path, "SessionUserPath", (.rules = check_session_user_path,
+      .example = EXAMPLE({"email": "ada@example.com", "session_id": "ses_8sYt0KcPq2mWx4Zb"})),
+    STR(email,      .flags = F_REQUIRED, .doc = "E-mail address of the user."),
+    STR(session_id, .flags = F_REQUIRED, .doc = "Identifies the session."));
 /* clang-format on */

@@ -28,15 +28,12 @@ struct login_answer {
 };
 
 /* clang-format off */
-#define OWNER struct login_answer
-SHAPE_BEGIN(login_answer_shape)
-    { STR(server),      .flags = F_REQUIRED },
-    { STR(user),        .flags = F_REQUIRED },
-    { STR(token_id),    .flags = F_REQUIRED },
-    { STR(role),        .flags = F_REQUIRED },
-    { TIME(expires_at), .flags = F_REQUIRED },
-STATIC_SHAPE_END(login_answer_shape, "Login");
-#undef OWNER
+STATIC_SHAPE(login_answer, "Login", (),
+    STR(server,      .flags = F_REQUIRED),
+    STR(user,        .flags = F_REQUIRED),
+    STR(token_id,    .flags = F_REQUIRED),
+    STR(role,        .flags = F_REQUIRED),
+    TIME(expires_at, .flags = F_REQUIRED));
 /* clang-format on */
 
 /* Sends a request to the service that is signed in to, without a client: it has no token yet. */

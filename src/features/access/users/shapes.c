@@ -130,160 +130,106 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
 #define EMAIL_PATTERN "^ *[^@ :]+@[^@ ]+ *$"
 
 /* clang-format off */
-#define OWNER struct sign_in
-SHAPE_BEGIN(sign_in_shape)
-    { STR(email),    .max = 1024,         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { STR(password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password of the user." },
-    { STR(code),     .max = 64,           .flags = F_NULL, .doc = "Of a user with a second factor: the six digits that the app shows, or a recovery code." },
-SHAPE_END(sign_in_shape, "LogIn", .doc = "Credentials to sign in with.", .secret = true, .rules = check_sign_in,
-          .example = EXAMPLE({"email": "ada@example.com", "password": "seven green teapots"}));
-#undef OWNER
+SHAPE(sign_in, "LogIn", (.doc = "Credentials to sign in with.", .secret = true, .rules = check_sign_in,
+      .example = EXAMPLE({"email": "ada@example.com", "password": "seven green teapots"})),
+    STR(email,    .max = 1024,         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(password, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password of the user."),
+    STR(code,     .max = 64,           .flags = F_NULL, .doc = "Of a user with a second factor: the six digits that the app shows, or a recovery code."));
 
-#define OWNER struct set_up
-SHAPE_BEGIN(set_up_shape)
-    { STR(code),     .max = 256,          .flags = F_REQUIRED, .doc = "The code in the setup link that the service prints at startup." },
-    { STR(email),                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { STR(password), .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
-SHAPE_END(set_up_shape, "SetUp", .doc = "The first platform admin to create.", .secret = true, .rules = check_set_up,
-          .example = EXAMPLE({"code": "5k2v-9d7q", "email": "ada@example.com", "password": "seven green teapots"}));
-#undef OWNER
+SHAPE(set_up, "SetUp", (.doc = "The first platform admin to create.", .secret = true, .rules = check_set_up,
+      .example = EXAMPLE({"code": "5k2v-9d7q", "email": "ada@example.com", "password": "seven green teapots"})),
+    STR(code,     .max = 256,          .flags = F_REQUIRED, .doc = "The code in the setup link that the service prints at startup."),
+    STR(email,                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(password, .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC));
 
-#define OWNER struct set_up_state
-SHAPE_BEGIN(set_up_state_shape)
-    { BOOL(needed),      .flags = F_REQUIRED, .doc = "True as long as there is no user." },
-    { BOOL(mails_links), .flags = F_REQUIRED, .doc = "Whether users who forgot their password can ask for a link by e-mail." },
-SHAPE_END(set_up_state_shape, "SetUpState", .doc = "Whether the first platform admin still has to be created, and what a sign-in page can offer.",
-          .example = EXAMPLE({"needed": false, "mails_links": true}));
-#undef OWNER
+SHAPE(set_up_state, "SetUpState", (.doc = "Whether the first platform admin still has to be created, and what a sign-in page can offer.",
+      .example = EXAMPLE({"needed": false, "mails_links": true})),
+    BOOL(needed,      .flags = F_REQUIRED, .doc = "True as long as there is no user."),
+    BOOL(mails_links, .flags = F_REQUIRED, .doc = "Whether users who forgot their password can ask for a link by e-mail."));
 
-#define OWNER struct password_change
-SHAPE_BEGIN(password_change_shape)
-    { STR(current_password), .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password that is to be replaced." },
-    { STR(new_password),     .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
-    { BOOL(keep_tokens),     .absent = "false", .doc = "Whether the user's personal access tokens stay; otherwise they are deleted." },
-SHAPE_END(password_change_shape, "PasswordChange", .doc = "A change of the user's own password.", .secret = true,
-          .example = EXAMPLE({"current_password": "seven green teapots", "new_password": "nine yellow lanterns"}));
-#undef OWNER
+SHAPE(password_change, "PasswordChange", (.doc = "A change of the user's own password.", .secret = true,
+      .example = EXAMPLE({"current_password": "seven green teapots", "new_password": "nine yellow lanterns"})),
+    STR(current_password, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password that is to be replaced."),
+    STR(new_password,     .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC),
+    BOOL(keep_tokens,     .absent = "false", .doc = "Whether the user's personal access tokens stay; otherwise they are deleted."));
 
-#define OWNER struct tenant_membership
-SHAPE_BEGIN(tenant_membership_shape)
-    { STR(slug), .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(name), .flags = F_REQUIRED, .doc = "Display name of the tenant." },
-    { STR(role), .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads." },
-SHAPE_END(tenant_membership_shape, "TenantMembership", .doc = "A tenant and the user's role in it.",
-          .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "role": "admin"}));
-#undef OWNER
+SHAPE(tenant_membership, "TenantMembership", (.doc = "A tenant and the user's role in it.",
+      .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "role": "admin"})),
+    STR(slug, .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(name, .flags = F_REQUIRED, .doc = "Display name of the tenant."),
+    STR(role, .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."));
 
-#define OWNER struct session_answer
-SHAPE_BEGIN(session_answer_shape)
-    { STR(user_id),    .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes." },
-    { STR(email),      .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { STR(role),       .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown, .doc = "Platform role. Null: only the roles in tenants." },
-    { LIST(tenants, tenant_membership_shape), .flags = F_REQUIRED, .doc = "The tenants of the user, with the role in each." },
-    { STR(csrf_token), .flags = F_REQUIRED, .doc = "Send it as X-CSRF-Token with every request that changes something." },
-    { TIME(expires_at), .flags = F_REQUIRED, .doc = "When the session expires unless it is used again." },
-SHAPE_END(session_answer_shape, "Session", .doc = "The signed-in user.",
-          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "csrf_token": "4f7c1e"}));
-#undef OWNER
+SHAPE(session_answer, "Session", (.doc = "The signed-in user.",
+      .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "csrf_token": "4f7c1e"})),
+    STR(user_id,    .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes."),
+    STR(email,      .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(role,       .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown, .doc = "Platform role. Null: only the roles in tenants."),
+    LIST(tenants, tenant_membership_shape, .flags = F_REQUIRED, .doc = "The tenants of the user, with the role in each."),
+    STR(csrf_token, .flags = F_REQUIRED, .doc = "Send it as X-CSRF-Token with every request that changes something."),
+    TIME(expires_at, .flags = F_REQUIRED, .doc = "When the session expires unless it is used again."));
 
-#define OWNER struct logged_out
-SHAPE_BEGIN(logged_out_shape)
-    { STR(status), .flags = F_REQUIRED, .choices = sign_out_states, .doc = "Always ok." },
-SHAPE_END(logged_out_shape, "LoggedOut", .doc = "The session has ended.");
-#undef OWNER
+SHAPE(logged_out, "LoggedOut", (.doc = "The session has ended."),
+    STR(status, .flags = F_REQUIRED, .choices = sign_out_states, .doc = "Always ok."));
 
-#define OWNER struct user_create
-SHAPE_BEGIN(user_create_shape)
-    { STR(email),                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { STR(password), .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC },
-    { ENUM(role),                         .absent = "\"none\"", .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants." },
-SHAPE_END(user_create_shape, "UserCreate", .doc = "A user to create.", .secret = true, .rules = check_user_create,
-          .example = EXAMPLE({"email": "ada@example.com", "password": "seven green teapots", "role": "none"}));
-#undef OWNER
+SHAPE(user_create, "UserCreate", (.doc = "A user to create.", .secret = true, .rules = check_user_create,
+      .example = EXAMPLE({"email": "ada@example.com", "password": "seven green teapots", "role": "none"})),
+    STR(email,                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(password, .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC),
+    ENUM(role,                         .absent = "\"none\"", .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants."));
 
-#define OWNER struct user_patch
-SHAPE_BEGIN(user_patch_shape)
-    { ENUM(role),                         .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants." },
-    { STR(password), .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_NULL, .doc = PASSWORD_DOC },
-    { OPT_BOOL(email_confirmed), .flags = F_NULL, .doc = "True: say that the account belongs to the owner of the address; nothing takes that back, so false is a 422. A new password says so too; without one, that of an account that was not confirmed ends." },
-SHAPE_END(user_patch_shape, "UserPatch", .doc = "Changes to a user. Omitted fields keep their values.", .secret = true, .rules = check_user_patch,
-          .example = EXAMPLE({"role": "platform_admin"}));
-#undef OWNER
+SHAPE(user_patch, "UserPatch", (.doc = "Changes to a user. Omitted fields keep their values.", .secret = true, .rules = check_user_patch,
+      .example = EXAMPLE({"role": "platform_admin"})),
+    ENUM(role,                         .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants."),
+    STR(password, .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_NULL, .doc = PASSWORD_DOC),
+    OPT_BOOL(email_confirmed, .flags = F_NULL, .doc = "True: say that the account belongs to the owner of the address; nothing takes that back, so false is a 422. A new password says so too; without one, that of an account that was not confirmed ends."));
 
-#define OWNER struct user
-SHAPE_BEGIN(user_shape)
-    { STR(user_id),        .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes." },
-    { STR(email),          .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { STR(role),           .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown, .doc = "Platform role. Null: only the roles in tenants." },
-    { LIST(tenants, tenant_membership_shape), .flags = F_REQUIRED, .doc = "The tenants of the user, with the role in each." },
-    { TIME(created_at),    .flags = F_REQUIRED, .doc = "When it was created." },
-    { TIME(last_login_at), .flags = F_REQUIRED | F_NULL, .doc = "When the user last signed in. Null: never." },
-    { BOOL(email_confirmed), .flags = F_REQUIRED, .doc = CONFIRMED_DOC },
-SHAPE_END(user_shape, "User", .doc = "A user.",
-          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "last_login_at": "2026-01-15T09:00:00Z", "email_confirmed": true}));
-#undef OWNER
+SHAPE(user, "User", (.doc = "A user.",
+      .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "last_login_at": "2026-01-15T09:00:00Z", "email_confirmed": true})),
+    STR(user_id,        .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes."),
+    STR(email,          .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(role,           .flags = F_REQUIRED | F_NULL, .choices = platform_roles_shown, .doc = "Platform role. Null: only the roles in tenants."),
+    LIST(tenants, tenant_membership_shape, .flags = F_REQUIRED, .doc = "The tenants of the user, with the role in each."),
+    TIME(created_at,    .flags = F_REQUIRED, .doc = "When it was created."),
+    TIME(last_login_at, .flags = F_REQUIRED | F_NULL, .doc = "When the user last signed in. Null: never."),
+    BOOL(email_confirmed, .flags = F_REQUIRED, .doc = CONFIRMED_DOC));
 
-#define OWNER struct user_list
-SHAPE_BEGIN(user_list_shape)
-    { LIST(users, user_shape), .flags = F_REQUIRED, .doc = "The users, by e-mail address." },
-SHAPE_END(user_list_shape, "UserList", .doc = "All users.");
-#undef OWNER
+SHAPE(user_list, "UserList", (.doc = "All users."),
+    LIST(users, user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
 
-#define OWNER struct tenant_user_create
-SHAPE_BEGIN(tenant_user_create_shape)
-    { STR(email),                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { ENUM(role),                         .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads." },
-    { STR(password), .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Password of a new user, at least 12 characters. Ignored when a user with this e-mail exists." },
-SHAPE_END(tenant_user_create_shape, "TenantUserCreate", .doc = "A user to add to a tenant.", .secret = true, .rules = check_tenant_user_create,
-          .example = EXAMPLE({"email": "ada@example.com", "role": "member", "password": "seven green teapots"}));
-#undef OWNER
+SHAPE(tenant_user_create, "TenantUserCreate", (.doc = "A user to add to a tenant.", .secret = true, .rules = check_tenant_user_create,
+      .example = EXAMPLE({"email": "ada@example.com", "role": "member", "password": "seven green teapots"})),
+    STR(email,                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    ENUM(role,                         .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."),
+    STR(password, .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Password of a new user, at least 12 characters. Ignored when a user with this e-mail exists."));
 
-#define OWNER struct tenant_user_patch
-SHAPE_BEGIN(tenant_user_patch_shape)
-    { ENUM(role), .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads." },
-SHAPE_END(tenant_user_patch_shape, "TenantUserPatch", .doc = "A new role in a tenant.",
-          .example = EXAMPLE({"role": "admin"}));
-#undef OWNER
+SHAPE(tenant_user_patch, "TenantUserPatch", (.doc = "A new role in a tenant.",
+      .example = EXAMPLE({"role": "admin"})),
+    ENUM(role, .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."));
 
-#define OWNER struct tenant_user
-SHAPE_BEGIN(tenant_user_shape)
-    { STR(user_id),        .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes." },
-    { STR(email),          .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { STR(role),           .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads." },
-    { TIME(last_login_at), .flags = F_REQUIRED | F_NULL, .doc = "When the user last signed in. Null: never." },
-    { BOOL(email_confirmed), .flags = F_REQUIRED, .doc = CONFIRMED_DOC },
-SHAPE_END(tenant_user_shape, "TenantUser", .doc = "A user of a tenant.",
-          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "role": "member", "last_login_at": "2026-01-15T09:00:00Z", "email_confirmed": true}));
-#undef OWNER
+SHAPE(tenant_user, "TenantUser", (.doc = "A user of a tenant.",
+      .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "role": "member", "last_login_at": "2026-01-15T09:00:00Z", "email_confirmed": true})),
+    STR(user_id,        .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes."),
+    STR(email,          .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(role,           .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."),
+    TIME(last_login_at, .flags = F_REQUIRED | F_NULL, .doc = "When the user last signed in. Null: never."),
+    BOOL(email_confirmed, .flags = F_REQUIRED, .doc = CONFIRMED_DOC));
 
-#define OWNER struct tenant_user_added
-SHAPE_BEGIN(tenant_user_added_shape)
-    { STR(user_id),  .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes." },
-    { STR(email),    .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-    { STR(role),     .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads." },
-    { BOOL(created), .flags = F_REQUIRED, .doc = "False: a user with this e-mail existed; the password is unchanged." },
-SHAPE_END(tenant_user_added_shape, "TenantUserAdded", .doc = "A user who was added to a tenant.",
-          .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "role": "member", "created": true}));
-#undef OWNER
+SHAPE(tenant_user_added, "TenantUserAdded", (.doc = "A user who was added to a tenant.",
+      .example = EXAMPLE({"user_id": "u_3F9K", "email": "ada@example.com", "role": "member", "created": true})),
+    STR(user_id,  .flags = F_REQUIRED, .doc = "Identifies the user for ever, also when the e-mail address changes."),
+    STR(email,    .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(role,     .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."),
+    BOOL(created, .flags = F_REQUIRED, .doc = "False: a user with this e-mail existed; the password is unchanged."));
 
-#define OWNER struct tenant_user_list
-SHAPE_BEGIN(tenant_user_list_shape)
-    { LIST(users, tenant_user_shape), .flags = F_REQUIRED, .doc = "The users, by e-mail address." },
-SHAPE_END(tenant_user_list_shape, "TenantUserList", .doc = "The users of a tenant.");
-#undef OWNER
+SHAPE(tenant_user_list, "TenantUserList", (.doc = "The users of a tenant."),
+    LIST(users, tenant_user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
 
-#define OWNER struct user_path
-SHAPE_BEGIN(user_path_shape)
-    { STR(email), .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-SHAPE_END(user_path_shape, "UserPath", .rules = check_user_path,
-          .example = EXAMPLE({"email": "ada@example.com"}));
-#undef OWNER
+SHAPE(user_path, "UserPath", (.rules = check_user_path,
+      .example = EXAMPLE({"email": "ada@example.com"})),
+    STR(email, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."));
 
-#define OWNER struct tenant_user_path
-SHAPE_BEGIN(tenant_user_path_shape)
-    { STR(slug),  .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(email), .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user." },
-SHAPE_END(tenant_user_path_shape, "TenantUserPath", .rules = check_tenant_user_path,
-          .example = EXAMPLE({"slug": "acme", "email": "ada@example.com"}));
-#undef OWNER
+SHAPE(tenant_user_path, "TenantUserPath", (.rules = check_tenant_user_path,
+      .example = EXAMPLE({"slug": "acme", "email": "ada@example.com"})),
+    STR(slug,  .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(email, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."));
 /* clang-format on */

@@ -13,19 +13,13 @@
 #define ROLES_OF_TENANTS " FROM user_roles r JOIN tenants t ON t.tenant_id = r.tenant_id"
 
 /* clang-format off */
-#define OWNER struct user_row
-SHAPE_BEGIN(user_row)
-    { STR(user_id) }, { STR(email) }, { STR(password) }, { TIME(created_at) }, { TIME(last_login_at) },
-    { BOOL(confirmed) }, { INT(made_in) },
-    { FIELD_AT("platform_role", role, int, T_ENUM), .choices = platform_role_names },
-ROW_END(user_row);
-#undef OWNER
-#define OWNER struct role_row
-SHAPE_BEGIN(role_row)
-    { STR(user_id) }, { INT(tenant_id) }, { STR(slug) }, { STR(name) },
-    { ENUM(role), .choices = tenant_role_names },
-ROW_END(role_row);
-#undef OWNER
+ROW_TABLE(user_row,
+    STR(user_id), STR(email), STR(password), TIME(created_at), TIME(last_login_at),
+    BOOL(confirmed), INT(made_in),
+    FIELD_AT("platform_role", role, int, T_ENUM, .choices = platform_role_names));
+ROW_TABLE(role_row,
+    STR(user_id), INT(tenant_id), STR(slug), STR(name),
+    ENUM(role, .choices = tenant_role_names));
 
 DB_QUERY(count_roles, "SELECT COUNT(*) FROM user_roles WHERE tenant_id = $1");
 DB_QUERY(insert_user,

@@ -11,18 +11,12 @@
     " value, updated_at, author FROM config_values WHERE tenant_id = $1"
 
 /* clang-format off */
-#define OWNER struct value_row
-SHAPE_BEGIN(value_row)
-    { ENUM(scope), .choices = directive_scope_names }, { STR(agent_name) }, { STR(key) }, { STR(value) },
-    { TIME(updated_at) }, { STR(author) },
-ROW_END(value_row);
-#undef OWNER
+ROW_TABLE(value_row,
+    ENUM(scope, .choices = directive_scope_names), STR(agent_name), STR(key), STR(value),
+    TIME(updated_at), STR(author));
 
-#define OWNER struct values_size
-SHAPE_BEGIN(values_size_row)
-    { INT(n) }, { INT(bytes) },
-ROW_END(values_size_row);
-#undef OWNER
+ROW_TABLE_OF(values_size_row, struct values_size,
+    INT(n), INT(bytes));
 
 #define AT_PLACE                                                                                   \
     " AND ((scope = 1 AND config_values.agent_name = '')"                                          \

@@ -24,14 +24,11 @@
 const char *const directive_scope_names[] = { "platform", "workspace", "agent", NULL };
 
 /* clang-format off */
-#define OWNER struct model_row
-SHAPE_BEGIN(model_row)
-    { STR(model) }, { TIME(updated_at) },
-    { FIELD_AT("tenant_id", target.tenant_id, int64_t, T_INT) },
-    { FIELD_AT("scope", target.scope, int, T_ENUM), .choices = directive_scope_names },
-    { FIELD_AT("agent_name", target.agent_name, struct str, T_STR) },
-ROW_END(model_row);
-#undef OWNER
+ROW_TABLE(model_row,
+    STR(model), TIME(updated_at),
+    FIELD_AT("tenant_id", target.tenant_id, int64_t, T_INT),
+    FIELD_AT("scope", target.scope, int, T_ENUM, .choices = directive_scope_names),
+    FIELD_AT("agent_name", target.agent_name, struct str, T_STR));
 
 DB_QUERY(set_model,
     "INSERT INTO agent_models (tenant_id, scope, agent_name, full_name, model, updated_at)"

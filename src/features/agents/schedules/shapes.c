@@ -100,83 +100,61 @@ static void check_window(void *value, struct arena *arena, struct problems *prob
 }
 
 /* clang-format off */
-#define OWNER struct agent_schedule
-SHAPE_BEGIN(agent_schedule_shape)
-    { STR(kind),                 .flags = F_REQUIRED, .choices = schedule_kind_names, .doc = "interval: this long after the last sign of life. cron: at times of day." },
-    { OPT_INT(interval_seconds), .flags = F_REQUIRED | F_NULL, .doc = "Seconds between two reports. Null: by cron." },
-    { STR(cron),                 .flags = F_REQUIRED | F_NULL, .doc = "Minute, hour, day of the month, month, day of the week. Null: by interval." },
-    { STR(time_zone),            .flags = F_REQUIRED | F_NULL, .doc = "Whose clock the cron expression follows. Null: by interval." },
-    { INT(grace_seconds),        .flags = F_REQUIRED, .doc = "How long the agent may be late before it is silent." },
-    { OPT_INT(set_grace_seconds), .flags = F_REQUIRED | F_NULL, .doc = "The grace that a person set. Null: it follows from the time between two reports." },
-    { BOOL(paused),              .flags = F_REQUIRED, .doc = "The agent is not expected to report." },
-    { STR(source),               .flags = F_REQUIRED, .choices = schedule_source_names, .doc = "declared: all of it as the agent registered. set: a person set at least a part of it." },
-SHAPE_END(agent_schedule_shape, "CurrentSchedule", .doc = "When an agent is expected to report.",
-          .example = EXAMPLE({"kind": "cron", "interval_seconds": null, "cron": "0 8 * * mon-fri", "time_zone": "Europe/Berlin", "grace_seconds": 3600, "set_grace_seconds": null, "paused": false, "source": "set"}));
-#undef OWNER
+SHAPE(agent_schedule, "CurrentSchedule", (.doc = "When an agent is expected to report.",
+      .example = EXAMPLE({"kind": "cron", "interval_seconds": null, "cron": "0 8 * * mon-fri", "time_zone": "Europe/Berlin", "grace_seconds": 3600, "set_grace_seconds": null, "paused": false, "source": "set"})),
+    STR(kind,                 .flags = F_REQUIRED, .choices = schedule_kind_names, .doc = "interval: this long after the last sign of life. cron: at times of day."),
+    OPT_INT(interval_seconds, .flags = F_REQUIRED | F_NULL, .doc = "Seconds between two reports. Null: by cron."),
+    STR(cron,                 .flags = F_REQUIRED | F_NULL, .doc = "Minute, hour, day of the month, month, day of the week. Null: by interval."),
+    STR(time_zone,            .flags = F_REQUIRED | F_NULL, .doc = "Whose clock the cron expression follows. Null: by interval."),
+    INT(grace_seconds,        .flags = F_REQUIRED, .doc = "How long the agent may be late before it is silent."),
+    OPT_INT(set_grace_seconds, .flags = F_REQUIRED | F_NULL, .doc = "The grace that a person set. Null: it follows from the time between two reports."),
+    BOOL(paused,              .flags = F_REQUIRED, .doc = "The agent is not expected to report."),
+    STR(source,               .flags = F_REQUIRED, .choices = schedule_source_names, .doc = "declared: all of it as the agent registered. set: a person set at least a part of it."));
 
-#define OWNER struct schedule_set
-SHAPE_BEGIN(schedule_set_shape)
-    { OPT_INT(interval_seconds), .flags = F_NULL, .least = 1, .most = INTERVAL_MAX_S, .doc = "Seconds between two reports." },
-    { STR(cron),                 .max = CRON_TEXT_MAX, .flags = F_NULL, .doc = "Instead: minute, hour, day of the month, month, day of the week, such as `0 8 * * mon-fri`. Without both, the interval that the agent declares stays." },
-    { STR(time_zone),            .max = ZONE_TEXT_MAX, .absent = "\"UTC\"", .doc = "IANA time zone of the cron expression. A time that its clock skips is due when it has jumped; one that it shows twice is due the first time." },
-    { OPT_INT(grace_seconds),    .flags = F_NULL, .least = 1, .most = GRACE_MAX_S, .doc = "How long the agent may be late. Null: half of the time between two reports, but at least a minute and at most an hour." },
-    { BOOL(paused),              .absent = "false", .doc = "Expect nothing of the agent until this is false again." },
-SHAPE_END(schedule_set_shape, "ScheduleSet", .doc = "When an agent is expected to report.", .rules = check_schedule,
-          .example = EXAMPLE({"cron": "0 8 * * mon-fri", "time_zone": "Europe/Berlin"}));
-#undef OWNER
+SHAPE(schedule_set, "ScheduleSet", (.doc = "When an agent is expected to report.", .rules = check_schedule,
+      .example = EXAMPLE({"cron": "0 8 * * mon-fri", "time_zone": "Europe/Berlin"})),
+    OPT_INT(interval_seconds, .flags = F_NULL, .least = 1, .most = INTERVAL_MAX_S, .doc = "Seconds between two reports."),
+    STR(cron,                 .max = CRON_TEXT_MAX, .flags = F_NULL, .doc = "Instead: minute, hour, day of the month, month, day of the week, such as `0 8 * * mon-fri`. Without both, the interval that the agent declares stays."),
+    STR(time_zone,            .max = ZONE_TEXT_MAX, .absent = "\"UTC\"", .doc = "IANA time zone of the cron expression. A time that its clock skips is due when it has jumped; one that it shows twice is due the first time."),
+    OPT_INT(grace_seconds,    .flags = F_NULL, .least = 1, .most = GRACE_MAX_S, .doc = "How long the agent may be late. Null: half of the time between two reports, but at least a minute and at most an hour."),
+    BOOL(paused,              .absent = "false", .doc = "Expect nothing of the agent until this is false again."));
 
-#define OWNER struct schedule_state
-SHAPE_BEGIN(schedule_state_shape)
-    { STR(agent_name), .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace." },
-    { SHAPE(schedule, struct agent_schedule, agent_schedule_shape), .flags = F_REQUIRED | F_NULL, .doc = "The schedule in force. Null: it has none." },
-SHAPE_END(schedule_state_shape, "ScheduleState", .doc = "An agent's schedule after a change.",
-          .example = EXAMPLE({"agent_name": "invoice-reader"}));
-#undef OWNER
+SHAPE(schedule_state, "ScheduleState", (.doc = "An agent's schedule after a change.",
+      .example = EXAMPLE({"agent_name": "invoice-reader"})),
+    STR(agent_name, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
+    NESTED(schedule, struct agent_schedule, agent_schedule_shape, .flags = F_REQUIRED | F_NULL, .doc = "The schedule in force. Null: it has none."));
 
-#define OWNER struct window_create
-SHAPE_BEGIN(window_create_shape)
-    { STR(agent_name),   .flags = F_NULL, .doc = "Only for this agent. Null: for all agents of the workspace." },
-    { STR(note),         .max = NOTE_MAX, .absent = "\"\"", .doc = "What it is for." },
-    { TIME(from),        .flags = F_NULL, .doc = "Once: when it begins." },
-    { TIME(until),       .flags = F_NULL, .doc = "Once: when it ends." },
-    { LIST_STR(weekdays), .max = 7, .choices = weekday_names, .absent = "[]", .doc = "Each week: the days on which it begins." },
-    { STR(start),        .max = 5, .flags = F_NULL, .doc = "Each week: the time of day at which it begins, such as 02:30." },
-    { OPT_INT(minutes),  .flags = F_NULL, .least = 1, .most = WEEKLY_MAX_MINUTES, .doc = "Each week: how long it lasts." },
-    { STR(time_zone),    .max = ZONE_TEXT_MAX, .absent = "\"UTC\"", .doc = "IANA time zone of weekdays and start." },
-SHAPE_END(window_create_shape, "MaintenanceWindowCreate", .doc = "Maintenance once, from one time until another, or each week.", .rules = check_window,
-          .example = EXAMPLE({"note": "Moving the database", "from": "2026-01-16T20:00:00Z", "until": "2026-01-16T23:00:00Z"}));
-#undef OWNER
+SHAPE(window_create, "MaintenanceWindowCreate", (.doc = "Maintenance once, from one time until another, or each week.", .rules = check_window,
+      .example = EXAMPLE({"note": "Moving the database", "from": "2026-01-16T20:00:00Z", "until": "2026-01-16T23:00:00Z"})),
+    STR(agent_name,   .flags = F_NULL, .doc = "Only for this agent. Null: for all agents of the workspace."),
+    STR(note,         .max = NOTE_MAX, .absent = "\"\"", .doc = "What it is for."),
+    TIME(from,        .flags = F_NULL, .doc = "Once: when it begins."),
+    TIME(until,       .flags = F_NULL, .doc = "Once: when it ends."),
+    LIST_STR(weekdays, .max = 7, .choices = weekday_names, .absent = "[]", .doc = "Each week: the days on which it begins."),
+    STR(start,        .max = 5, .flags = F_NULL, .doc = "Each week: the time of day at which it begins, such as 02:30."),
+    OPT_INT(minutes,  .flags = F_NULL, .least = 1, .most = WEEKLY_MAX_MINUTES, .doc = "Each week: how long it lasts."),
+    STR(time_zone,    .max = ZONE_TEXT_MAX, .absent = "\"UTC\"", .doc = "IANA time zone of weekdays and start."));
 
-#define OWNER struct maintenance_window
-SHAPE_BEGIN(maintenance_window_shape)
-    { STR(window_id),     .flags = F_REQUIRED, .doc = "Identifies the window." },
-    { STR(agent_name),    .flags = F_REQUIRED | F_NULL, .doc = "Only for this agent. Null: for all agents of the workspace." },
-    { STR(note),          .flags = F_REQUIRED, .doc = "What it is for." },
-    { TIME(from),         .flags = F_REQUIRED | F_NULL, .doc = "When it begins. Null: each week." },
-    { TIME(until),        .flags = F_REQUIRED | F_NULL, .doc = "When it ends. Null: each week." },
-    { LIST_STR(weekdays), .flags = F_REQUIRED, .choices = weekday_names, .doc = "The days on which it begins. Empty: once." },
-    { STR(start),         .flags = F_REQUIRED | F_NULL, .doc = "The time of day at which it begins. Null: once." },
-    { OPT_INT(minutes),   .flags = F_REQUIRED | F_NULL, .doc = "How long it lasts. Null: once." },
-    { STR(time_zone),     .flags = F_REQUIRED | F_NULL, .doc = "Time zone of weekdays and start. Null: once." },
-    { BOOL(active),       .flags = F_REQUIRED, .doc = "It is going on now." },
-    { TIME(created_at),   .flags = F_REQUIRED, .doc = "When it was created." },
-    { STR(created_by),    .flags = F_REQUIRED, .doc = "Who created it." },
-SHAPE_END(maintenance_window_shape, "MaintenanceWindow", .doc = "A time in which no agent falls silent.",
-          .example = EXAMPLE({"window_id": "mwn_0TZbT2mvAoUxE4qsbdVKo", "agent_name": null, "note": "Moving the database", "from": "2026-01-16T20:00:00Z", "until": "2026-01-16T23:00:00Z", "start": null, "minutes": null, "time_zone": null, "active": false, "created_by": "ada@example.com"}));
-#undef OWNER
+SHAPE(maintenance_window, "MaintenanceWindow", (.doc = "A time in which no agent falls silent.",
+      .example = EXAMPLE({"window_id": "mwn_0TZbT2mvAoUxE4qsbdVKo", "agent_name": null, "note": "Moving the database", "from": "2026-01-16T20:00:00Z", "until": "2026-01-16T23:00:00Z", "start": null, "minutes": null, "time_zone": null, "active": false, "created_by": "ada@example.com"})),
+    STR(window_id,     .flags = F_REQUIRED, .doc = "Identifies the window."),
+    STR(agent_name,    .flags = F_REQUIRED | F_NULL, .doc = "Only for this agent. Null: for all agents of the workspace."),
+    STR(note,          .flags = F_REQUIRED, .doc = "What it is for."),
+    TIME(from,         .flags = F_REQUIRED | F_NULL, .doc = "When it begins. Null: each week."),
+    TIME(until,        .flags = F_REQUIRED | F_NULL, .doc = "When it ends. Null: each week."),
+    LIST_STR(weekdays, .flags = F_REQUIRED, .choices = weekday_names, .doc = "The days on which it begins. Empty: once."),
+    STR(start,         .flags = F_REQUIRED | F_NULL, .doc = "The time of day at which it begins. Null: once."),
+    OPT_INT(minutes,   .flags = F_REQUIRED | F_NULL, .doc = "How long it lasts. Null: once."),
+    STR(time_zone,     .flags = F_REQUIRED | F_NULL, .doc = "Time zone of weekdays and start. Null: once."),
+    BOOL(active,       .flags = F_REQUIRED, .doc = "It is going on now."),
+    TIME(created_at,   .flags = F_REQUIRED, .doc = "When it was created."),
+    STR(created_by,    .flags = F_REQUIRED, .doc = "Who created it."));
 
-#define OWNER struct window_list
-SHAPE_BEGIN(window_list_shape)
-    { LIST(windows, maintenance_window_shape), .flags = F_REQUIRED, .doc = "In the order in which they were created." },
-SHAPE_END(window_list_shape, "MaintenanceWindowList", .doc = "All maintenance windows of a workspace.",
-          .example = EXAMPLE({}));
-#undef OWNER
+SHAPE(window_list, "MaintenanceWindowList", (.doc = "All maintenance windows of a workspace.",
+      .example = EXAMPLE({})),
+    LIST(windows, maintenance_window_shape, .flags = F_REQUIRED, .doc = "In the order in which they were created."));
 
-#define OWNER struct window_path
-SHAPE_BEGIN(window_path_shape)
-    { STR(slug),      .flags = F_REQUIRED, .doc = "Slug of the tenant." },
-    { STR(window_id), .max = 64, .flags = F_REQUIRED, .doc = "Identifies the window." },
-SHAPE_END(window_path_shape, "MaintenanceWindowPath",
-          .example = EXAMPLE({"slug": "acme", "window_id": "mwn_0TZbT2mvAoUxE4qsbdVKo"}));
-#undef OWNER
+SHAPE(window_path, "MaintenanceWindowPath", (.example = EXAMPLE({"slug": "acme", "window_id": "mwn_0TZbT2mvAoUxE4qsbdVKo"})),
+    STR(slug,      .flags = F_REQUIRED, .doc = "Slug of the tenant."),
+    STR(window_id, .max = 64, .flags = F_REQUIRED, .doc = "Identifies the window."));
 /* clang-format on */

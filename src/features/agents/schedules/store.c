@@ -9,25 +9,15 @@
 enum { ENDED_MAX = 50 }; /* windows kept that are not listed, per tenant */
 
 /* clang-format off */
-#define OWNER struct scheduled_agent
-SHAPE_BEGIN(scheduled_agent)
-    { INT(agent_id) }, { OPT_INT(interval_seconds) },
-#undef MEMBER
-#define MEMBER(m) schedule.m
-    { OPT_INT(every_seconds) }, { STR(cron) }, { STR(time_zone) }, { OPT_INT(grace_seconds) }, { BOOL(paused) },
-    { TIME(scheduled_at) },
-#undef MEMBER
-#define MEMBER(m) m
-ROW_END(scheduled_agent);
-#undef OWNER
+ROW_TABLE(scheduled_agent,
+    INT(agent_id), OPT_INT(interval_seconds),
+    EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
+        TIME(scheduled_at)));
 
-#define OWNER struct window_row
-SHAPE_BEGIN(window_row)
-    { INT(tenant_id) }, { STR(window_id) }, { OPT_INT(agent_id) }, { STR(agent_name) }, { STR(note) },
-    { TIME(from_at) }, { TIME(until_at) }, { INT(weekdays) }, { INT(start_minute) }, { INT(minutes) },
-    { STR(time_zone) }, { TIME(created_at) }, { STR(created_by) }, { BOOL(ended) },
-ROW_END(window_row);
-#undef OWNER
+ROW_TABLE(window_row,
+    INT(tenant_id), STR(window_id), OPT_INT(agent_id), STR(agent_name), STR(note),
+    TIME(from_at), TIME(until_at), INT(weekdays), INT(start_minute), INT(minutes),
+    STR(time_zone), TIME(created_at), STR(created_by), BOOL(ended));
 
 DB_ROWS_QUERY(select_schedule, scheduled_agent,
     "SELECT a.agent_id, a.interval_seconds," SCHEDULE_COLUMNS " FROM agents a" SCHEDULE_JOIN

@@ -18,19 +18,12 @@
     " LEFT JOIN alerts l ON l.tenant_id = a.tenant_id AND l.type = 'agent.silent'"                 \
     " AND l.agent_id = a.agent_id AND l.subject = '' AND l.open = 1"
 
-#define OWNER struct silence_row
-SHAPE_BEGIN(silence_row)
-    { INT(tenant_id) }, { INT(agent_id) }, { STR(agent_name) }, { BOOL(enabled) }, { BOOL(deleted) },
-    { OPT_INT(interval_seconds) }, { TIME(last_seen_at) }, { TIME(muted_until) }, { STR(alert_id) },
-    { TIME(since_at) }, { TIME(opened_at) }, { OPT_INT(limit_seconds) },
-#undef MEMBER
-#define MEMBER(m) schedule.m
-    { OPT_INT(every_seconds) }, { STR(cron) }, { STR(time_zone) }, { OPT_INT(grace_seconds) }, { BOOL(paused) },
-    { TIME(scheduled_at) },
-#undef MEMBER
-#define MEMBER(m) m
-ROW_END(silence_row);
-#undef OWNER
+ROW_TABLE(silence_row,
+    INT(tenant_id), INT(agent_id), STR(agent_name), BOOL(enabled), BOOL(deleted),
+    OPT_INT(interval_seconds), TIME(last_seen_at), TIME(muted_until), STR(alert_id),
+    TIME(since_at), TIME(opened_at), OPT_INT(limit_seconds),
+    EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
+        TIME(scheduled_at)));
 
 DB_ROWS_QUERY(all_silences, silence_row,
     FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND (a.interval_seconds > 0"
