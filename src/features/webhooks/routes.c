@@ -2,48 +2,62 @@
 #include "features/webhooks/routes.h"
 #include "api/api.h"
 #include "api/call.h"
+#include "base/clock.h"
+#include "base/digest.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/vault/vault.h"
+#include "features/webhooks/body.h"
 #include "features/webhooks/courier.h"
+#include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/shapes.h"
+#include "features/webhooks/store.h"
 #include "features/webhooks/webhooks.h"
-#include "http/exchange.h"
 
-/* Every path but that of the list has the webhook's id as its second value. */
-static struct webhooks_call hooks_of(struct api_call *call, struct db *db)
+enum { WEBHOOKS_MAX = 100, ID_DIGITS = 16, OLD_SECRET_S = 86400, SEALED_MAX = 4096 };
+
+/* The API's list as the text that is stored. */
+static struct str join_types(const struct list *types, struct arena *arena)
 {
-    return (struct webhooks_call){
-        .db = db,
-        .context = webhooks_context(call->api->engine),
-        .tenant_id = call->tenant_id,
-        .tells_failed_runs = call->tenant != NULL && atomic_load(&call->tenant->run_failed),
-        .webhook_id = call->values.n > 1 ? call->values.values[1] : STR_NULL,
-        .arena = call->arena
-    };
+    const struct str *items = types->items;
+    struct str text = STR_LIT("");
+
+    for (size_t i = 0; i < types->n; i++)
+        text =
+            arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), i == 0 ? "" : ",", STR_ARG(items[i]));
+    return text;
 }
 
-static int list_webhooks(struct api_call *call, struct db *db, struct error *err)
+/* One e-mail address, without characters that end a header or add a second address. */
+static const char *check_mail(struct str url)
 {
-    const struct webhooks_call hooks = hooks_of(call, db);
+    static const struct str scheme = STR_INIT("mailto:");
+    struct str address = str_from(url.data + scheme.len, url.len - scheme.len), host = address;
+    struct str name = str_split(&host, '@');
 
-    return webhooks_list(&hooks, call->answer, err);
+    if (name.len == 0 || str_is_null(host) || host.len == 0 || address.len > 254)
+        return "mailto: must be followed by one e-mail address";
+    for (size_t i = 0; i < address.len; i++) {
+        unsigned char c = (unsigned char)address.data[i];
+
+        if (c <= ' ' || c >= 0x7f || strchr("<>,;:\\\"()[]?&%", c) != NULL)
+            return "mailto: must be followed by one e-mail address in plain ASCII";
+    }
+    return memchr(host.data, '@', host.len) == NULL
+               ? NULL
+               : "mailto: must be followed by one e-mail address";
 }
 
-static int add_webhook(struct api_call *call, struct db *db, struct error *err)
+static bool is_mail(struct str url)
 {
-    const struct webhooks_call hooks = hooks_of(call, db);
-    struct webhook *answer = call->answer;
-
-    if (webhooks_add(&hooks, call->body, answer, err) != 0)
-        return -1;
-    call->audit_target = answer->webhook_id;
-    return 0;
+    return str_starts(url, STR_LIT("mailto:"));
 }
 
 static int check_url(struct api_call *call, struct str url, struct error *err)
 {
-    const char *wrong = webhooks_check_url(webhooks_context(call->api->engine), url);
+    const struct target_rules *rules = &webhooks_context(call->api->engine)->rules;
+    const char *wrong = is_mail(url) ? check_mail(url) : target_check_url(url, rules);
 
     return wrong == NULL ? 0 : call_refuse_body(call, err, "url", url, wrong);
 }
@@ -55,13 +69,6 @@ static int check_new_webhook(struct api_call *call, struct error *err)
     return call_proceed(call, err);
 }
 
-static int set_webhook(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct webhooks_call hooks = hooks_of(call, db);
-
-    return webhooks_set(&hooks, call->body, call->answer, err);
-}
-
 static int check_changed_webhook(struct api_call *call, struct error *err)
 {
     struct str url = ((const struct webhook_patch *)call->body)->url;
@@ -71,13 +78,159 @@ static int check_changed_webhook(struct api_call *call, struct error *err)
     return call_proceed(call, err);
 }
 
+/* A new secret: in the clear for the answer, sealed in the row. */
+static int make_secret(struct api_call *call, struct db *db, struct webhook_row *row,
+                       struct str *ret_secret, struct error *err)
+{
+    struct vault *vault = webhooks_context(call->api->engine)->vault;
+    const struct vault_label label = { WEBHOOK_KIND, row->tenant_id, row->webhook_id, 1 };
+    char secret[WEBHOOK_SECRET_LEN + 1];
+    BUF_SCOPED(sealed, SEALED_MAX);
+    int r;
+
+    webhook_secret_make(secret);
+    r = vault_seal(vault, db, &label, str_from(secret, WEBHOOK_SECRET_LEN), &sealed, err);
+    if (r == 0) {
+        row->secret = arena_copy(call->arena, buf_str(&sealed));
+        *ret_secret = arena_copy(call->arena, str_from(secret, WEBHOOK_SECRET_LEN));
+    }
+    return r;
+}
+
+/* Does the list name a type of which there are messages only with the rule run_failed? */
+static bool names_failed_runs(const struct list *types)
+{
+    const struct str *items = types->items;
+
+    for (size_t i = 0; i < types->n; i++)
+        if (str_eq_c(items[i], "run.failed") || str_eq_c(items[i], "agent.failing") ||
+            str_eq_c(items[i], "agent.healthy"))
+            return true;
+    return false;
+}
+
+static int add_webhook(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct webhook_create *create = call->body;
+    struct webhook *ret = call->answer;
+    struct webhook_row row = { .tenant_id = call->tenant_id,
+                               .url = create->url,
+                               .format = create->format,
+                               .label = create->label,
+                               .enabled = true,
+                               .created_at = clock_wall_us(),
+                               .old_until = TIME_NULL };
+    struct str secret = STR_NULL;
+    char digits[ID_DIGITS];
+    struct list others;
+
+    if (store_webhooks(db, call->tenant_id, call->arena, &others, err) != 0)
+        return -1;
+    if (others.n >= WEBHOOKS_MAX)
+        return err_set(err, ERR_CONFLICT, "There are %zu webhooks already, which is the limit",
+                       others.n);
+    digest_random_base62(digits, sizeof(digits));
+    row.webhook_id = arena_printf(call->arena, "whk_%.*s", ID_DIGITS, digits);
+    row.types = join_types(&create->types, call->arena);
+    if (make_secret(call, db, &row, &secret, err) != 0 || store_webhook_add(db, &row, err) != 0 ||
+        store_webhook_answer(db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
+        return -1;
+    ret->secret = secret;
+    call->audit_target = ret->webhook_id;
+    if (is_mail(row.url) && !webhooks_context(call->api->engine)->sends_mail)
+        ret->warning = STR_LIT("No e-mail can be sent: set smtp_url and smtp_from");
+    else if (names_failed_runs(&create->types) &&
+             (call->tenant == NULL || !atomic_load(&call->tenant->run_failed)))
+        ret->warning = STR_LIT("Failed runs are not told yet: set the alert rule run_failed");
+    return 0;
+}
+
+/* Every path but that of the list has the webhook's id as its second value. */
+static struct str webhook_id_of(const struct api_call *call)
+{
+    return call->values.values[1];
+}
+
+static int read_webhook(const struct api_call *call, struct db *db, struct webhook_row *ret,
+                        struct error *err)
+{
+    return store_webhook(db, call->tenant_id, webhook_id_of(call), call->arena, ret, err);
+}
+
+/* Changes the fields set in the patch. */
+static int set_webhook(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct webhook_patch *patch = call->body;
+    struct webhook *ret = call->answer;
+    struct str secret = STR_NULL;
+    struct webhook_row row;
+    const char *wrong;
+
+    if (read_webhook(call, db, &row, err) != 0)
+        return -1;
+    if (!str_is_null(patch->url)) {
+        if (is_mail(patch->url) != is_mail(row.url))
+            return err_set(err, ERR_CONFLICT,
+                           "A webhook cannot change between URL and e-mail; create another one");
+        wrong = webhook_check_form(row.format, patch->url);
+        if (wrong != NULL)
+            return err_set(err, ERR_CONFLICT, "The URL does not suit the format: %s", wrong);
+        row.url = patch->url;
+    }
+    if (!str_is_null(patch->label))
+        row.label = patch->label;
+    if (patch->types.items != NULL)
+        row.types = join_types(&patch->types, call->arena);
+    if (patch->rotate_secret) {
+        row.old_secret = row.secret;
+        row.old_until = clock_wall_us() + (int64_t)OLD_SECRET_S * USEC_PER_SEC;
+        if (make_secret(call, db, &row, &secret, err) != 0)
+            return -1;
+    }
+    if (patch->enabled.has)
+        row.enabled = patch->enabled.value;
+    if (store_webhook_set(db, &row, err) != 0 ||
+        (!row.enabled &&
+         store_webhook_disable(db, call->tenant_id, webhook_id_of(call), err) != 0) ||
+        store_webhook_answer(db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
+        return -1;
+    ret->secret = secret;
+    return 0;
+}
+
+static int list_webhooks(struct api_call *call, struct db *db, struct error *err)
+{
+    struct webhook_list *ret = call->answer;
+
+    return store_webhook_answers(db, call->tenant_id, call->arena, &ret->webhooks, err);
+}
+
+/* Takes the webhook out of the answer, which was listed before it was removed. */
+static void leave_out(struct api_call *call)
+{
+    struct webhook_list *list = call->answer;
+    struct webhook *all = list->webhooks.items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->webhooks.n; i++)
+        if (!str_eq(all[i].webhook_id, webhook_id_of(call)))
+            all[n++] = all[i];
+    list->webhooks.n = n;
+}
+
+/* Its deliveries go too, those that wait as well: the oldest now, the others with
+ * webhooks_forget_soon(). */
 static int remove_webhook(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct webhooks_call hooks = hooks_of(call, db);
+    const struct delivery_trim all = { call->tenant_id, webhook_id_of(call), STR_NULL };
+    bool more;
 
-    if (webhooks_remove(&hooks, err) != 0)
+    if (store_webhook_mark_removed(db, call->tenant_id, webhook_id_of(call), err) != 0 ||
+        store_deliveries_trim(db, &all, &more, err) != 0)
         return -1;
-    webhooks_leave_out(&hooks, call->answer);
+    if (!more && store_webhook_delete(db, call->tenant_id, all.webhook_id, err) != 0)
+        return -1;
+    leave_out(call);
     return 0;
 }
 
@@ -103,22 +256,50 @@ static int begin_remove_webhook(struct api_call *call, struct error *err)
     return call_read(call, list_webhooks, remove_listed, err);
 }
 
-static int list_deliveries(struct api_call *call, struct db *db, struct error *err)
+static int show_deliveries(struct api_call *call, struct db *db,
+                           const struct deliveries_query *query, struct error *err)
 {
-    const struct webhooks_call hooks = hooks_of(call, db);
+    struct delivery_list *ret = call->answer;
+    const struct delivery_filter filter = { .tenant_id = call->tenant_id,
+                                            .webhook_id = webhook_id_of(call),
+                                            .before = query->cursor,
+                                            .state = query->state,
+                                            .limit = query->limit + 1 };
+    struct webhook_row webhook;
+    struct list found;
 
-    return webhooks_deliveries(&hooks, call->query, call->answer, err);
+    if (read_webhook(call, db, &webhook, err) != 0 ||
+        store_deliveries(db, &filter, call->arena, &found, err) != 0)
+        return -1;
+    *ret = (struct delivery_list){ .deliveries = found, .next = STR_NULL };
+    if (found.n > (size_t)query->limit) {
+        ret->deliveries.n = (size_t)query->limit;
+        ret->next = ((const struct delivery *)found.items)[ret->deliveries.n - 1].delivery_id;
+    }
+    return 0;
 }
 
+static int list_deliveries(struct api_call *call, struct db *db, struct error *err)
+{
+    return show_deliveries(call, db, call->query, err);
+}
+
+/* The delivery is due at once. */
 static int retry_delivery(struct api_call *call, struct db *db, struct error *err)
 {
     const struct deliveries_query newest = { .limit = 50, .cursor = STR_NULL, .state = -1 };
     const struct delivery_path *path = call->params;
-    const struct webhooks_call hooks = hooks_of(call, db);
+    const struct delivery_filter which = { .tenant_id = call->tenant_id,
+                                           .webhook_id = webhook_id_of(call) };
+    struct webhook_row webhook;
 
-    if (webhooks_retry(&hooks, path->delivery_id, err) != 0)
+    if (read_webhook(call, db, &webhook, err) != 0)
         return -1;
-    return webhooks_deliveries(&hooks, &newest, call->answer, err);
+    if (!webhook.enabled)
+        return err_set(err, ERR_CONFLICT, "The webhook is disabled; enable it first");
+    if (store_delivery_retry(db, &which, path->delivery_id, clock_wall_us(), err) != 0)
+        return -1;
+    return show_deliveries(call, db, &newest, err);
 }
 
 /* A test that is being sent. */
@@ -152,10 +333,10 @@ static void webhook_tested(struct courier_test *test, const struct attempt_end *
 /* The audit entry is durable before anything is sent. */
 static int note_webhook_test(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct webhooks_call hooks = hooks_of(call, db);
+    struct webhook_row row;
 
-    call->audit_target = hooks.webhook_id;
-    return webhooks_find(&hooks, err);
+    call->audit_target = webhook_id_of(call);
+    return read_webhook(call, db, &row, err);
 }
 
 static void start_webhook_test(struct api_call *call, const struct error *failure)

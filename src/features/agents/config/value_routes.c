@@ -1,15 +1,29 @@
-/* value_routes.c - configuration values and the security catalog, for users. */
-#include "features/agents/config/values.h"
-
+/* value_routes.c - configuration values and the security catalog, as users set and see them. */
 #include "api/api.h"
 #include "api/call.h"
+#include "base/clock.h"
+#include "base/map.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/shapes.h"
-#include "features/agents/config/shapes.h"
+#include "features/agents/config/catalog_store.h"
+#include "features/agents/config/params.h"
+#include "features/agents/config/secret_key_names.h"
+#include "features/agents/config/values_store.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
-#include "shape/problems.h"
+#include "features/vault/reference.h"
+
+enum { VALUES_MAX = 1000, VALUES_BYTES_MAX = 4 << 20 }; /* of a workspace, and of each agent */
+
+/* Which values are read or changed, and by whom. */
+struct values_view {
+    struct db *db;
+    struct arena *arena;
+    struct directive_key target; /* a workspace or an agent */
+    bool is_admin;               /* else a member */
+    struct str author, key;      /* of a change */
+};
 
 /* The routes of an agent have its name before the key. */
 static bool is_agents(const struct api_call *call)
@@ -17,13 +31,15 @@ static bool is_agents(const struct api_call *call)
     return call->values.n > 1 && str_eq(call->values.names[1], STR_LIT("agent_name"));
 }
 
-static struct values_view view_of(const struct api_call *call)
+static struct values_view view_of(const struct api_call *call, struct db *db)
 {
     const struct agent_value_path *of_agent =
         call->params; /* starts with the members of struct agent_path */
     const struct parameter_path *of_workspace = call->params;
     bool agents = is_agents(call), has_key = call->values.n > (agents ? 2 : 1);
-    struct values_view view = { .target = { .scope = SCOPE_WORKSPACE,
+    struct values_view view = { .db = db,
+                                .arena = call->arena,
+                                .target = { .scope = SCOPE_WORKSPACE,
                                             .tenant_id = call->tenant_id,
                                             .agent_name = STR_LIT("") },
                                 .is_admin = auth_is_admin(call),
@@ -36,20 +52,236 @@ static struct values_view view_of(const struct api_call *call)
     return view;
 }
 
-static int list_values(struct api_call *call, struct db *db, struct error *err)
+/* The key's catalog entry, or the one it would get when it is first set. */
+static int entry_of(const struct values_view *view, struct str key, struct catalog_parameter *ret,
+                    struct error *err)
 {
-    const struct values_view view = view_of(call);
-
-    return values_list(db, &view, call->arena, call->answer, err);
+    if (store_catalog_entry(view->db, view->target.tenant_id, key, view->arena, ret, err) != 0)
+        return -1;
+    if (str_is_null(ret->key))
+        *ret = secret_key_names_first_entry(key);
+    return 0;
 }
 
-/* The audit target: the key, and the agent if there is one; never the value. */
-static void note_target(struct api_call *call, const struct values_view *view)
+/* Admins may see a reference: they may list the secrets anyway. */
+static bool may_see(const struct values_view *view, const struct catalog_parameter *entry,
+                    struct str value)
 {
-    call->audit_target = view->key;
-    if (view->target.scope == SCOPE_AGENT)
-        call->audit_target = arena_printf(call->arena, "%.*s of agent %.*s", STR_ARG(view->key),
-                                          STR_ARG(view->target.agent_name));
+    if (str_eq_c(entry->see, "member"))
+        return true;
+    if (!view->is_admin)
+        return false;
+    return str_eq_c(entry->see, "admin") || str_starts(value, STR_LIT("vault:"));
+}
+
+/* A key's stored value and its declaration; either may be NULL. */
+struct found {
+    struct str key;
+    const struct value_row *row;
+    const struct config_param_decl *param;
+};
+
+/* The value in effect: the stored one, else the default. */
+static int describe(const struct values_view *view, const struct found *found,
+                    struct config_value *ret, struct error *err)
+{
+    const struct config_param_decl *param = found->param;
+    const struct value_row *row = found->row;
+    bool has_default = param != NULL && param->default_value.len > 0;
+    struct catalog_parameter entry;
+
+    if (entry_of(view, found->key, &entry, err) != 0)
+        return -1;
+    *ret = (struct config_value){ .key = found->key,
+                                  .declared = param != NULL,
+                                  .value_type = param == NULL ? STR_NULL : param->value_type,
+                                  .required = param != NULL && param->required,
+                                  .secret = entry.secret,
+                                  .edit = entry.edit,
+                                  .updated_at = TIME_NULL };
+    if (row != NULL) {
+        ret->source = row->scope == SCOPE_AGENT ? STR_LIT("agent") : STR_LIT("workspace");
+        ret->value = row->value;
+        ret->updated_at = row->updated_at;
+        ret->author = row->author;
+    } else if (has_default) {
+        ret->source = STR_LIT("default");
+        ret->value = param->default_value;
+    }
+    ret->hidden = !str_is_null(ret->value) && !may_see(view, &entry, ret->value);
+    if (ret->hidden)
+        ret->value = STR_NULL;
+    return 0;
+}
+
+/* All values and declarations of a workspace or an agent. */
+struct value_scope {
+    struct list values;             /* of struct value_row */
+    struct config_schema_decl decl; /* of an agent */
+    struct map by_key;              /* the rows in effect */
+};
+
+static int load_values(const struct values_view *view, struct value_scope *ret, struct error *err)
+{
+    const struct directive_key *target = &view->target;
+    struct value_row *rows;
+
+    *ret = (struct value_scope){ 0 };
+    map_init(&ret->by_key);
+    if (store_values(view->db, target, view->arena, &ret->values, err) != 0)
+        return -1;
+    rows = ret->values.items;
+    for (size_t i = ret->values.n; i-- > 0;) /* the agent's value replaces the workspace's */
+        (void)map_put(&ret->by_key, rows[i].key, &rows[i]);
+    if (target->scope != SCOPE_AGENT)
+        return 0;
+    return params_of_agent(view->db, target->tenant_id, target->agent_name, view->arena, &ret->decl,
+                           err);
+}
+
+/* Is the row set for the target itself, but not declared? */
+static bool is_undeclared(const struct value_scope *w, const struct values_view *view,
+                          const struct value_row *row)
+{
+    return row->scope == view->target.scope && params_find(&w->decl, row->key) == NULL;
+}
+
+static int fill_list(const struct values_view *view, const struct value_scope *w,
+                     struct config_values *ret, struct error *err)
+{
+    const struct config_param_decl *params = w->decl.params.items;
+    const struct value_row *rows = w->values.items;
+    struct config_value *values =
+        ARENA_ARRAY(view->arena, struct config_value, w->decl.params.n + w->values.n);
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->decl.params.n; i++) {
+        struct found found = { params[i].key, map_get(&w->by_key, params[i].key), &params[i] };
+
+        if (describe(view, &found, &values[n++], err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < w->values.n; i++) {
+        struct found found = { .key = rows[i].key, .row = &rows[i] };
+
+        if (is_undeclared(w, view, &rows[i]) && describe(view, &found, &values[n++], err) != 0)
+            return -1;
+    }
+    ret->values = (struct list){ values, n };
+    return 0;
+}
+
+/* The values set for a workspace; or the values in effect for an agent, one per parameter that it
+ * has declared or that is set for it. */
+static int list_values(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct values_view view = view_of(call, db);
+    struct value_scope all;
+    int r = load_values(&view, &all, err);
+
+    if (r == 0)
+        r = fill_list(&view, &all, call->answer, err);
+    map_done(&all.by_key);
+    return r;
+}
+
+/* The value in effect for view->key. On the writer: reads that value only. */
+static int show_value(const struct values_view *view, struct config_value *ret, struct error *err)
+{
+    const struct directive_key *target = &view->target;
+    struct found found = { .key = view->key };
+    struct config_schema_decl decl = { 0 };
+    struct value_row row;
+
+    if (store_value(view->db, target, view->key, view->arena, &row, err) != 0)
+        return -1;
+    if (target->scope == SCOPE_AGENT &&
+        params_of_agent(view->db, target->tenant_id, target->agent_name, view->arena, &decl, err) !=
+            0)
+        return -1;
+    found.row = str_is_null(row.key) ? NULL : &row;
+    found.param = params_find(&decl, view->key);
+    return describe(view, &found, ret, err);
+}
+
+/* A list, and a configuration, are read whole: what is set in one place is bounded. Values that are
+ * being set at the same moment may exceed it by themselves. */
+static int check_room(const struct values_view *view, struct str value, struct error *err)
+{
+    struct values_size others;
+
+    if (store_values_size(view->db, &view->target, view->key, view->arena, &others, err) != 0)
+        return -1;
+    if (others.n < VALUES_MAX && others.bytes + (int64_t)value.len <= VALUES_BYTES_MAX)
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "The %s has as many values as it may: %d, of %d bytes in all; unset some first",
+                   view->target.scope == SCOPE_AGENT ? "agent" : "workspace", VALUES_MAX,
+                   VALUES_BYTES_MAX);
+}
+
+/* Checks the value against the declaration of the agent, or of every agent of the workspace. */
+static int check_type(const struct values_view *view, struct str value, struct error *err)
+{
+    const struct directive_key *target = &view->target;
+    const struct config_param_decl *param;
+    struct config_schema_decl decl;
+
+    if (target->scope != SCOPE_AGENT)
+        return params_check_workspace(view->db, target->tenant_id, view->key, value, err);
+    if (params_of_agent(view->db, target->tenant_id, target->agent_name, view->arena, &decl, err) !=
+        0)
+        return -1;
+    param = params_find(&decl, view->key);
+    if (param == NULL || params_fits(param, value, view->arena))
+        return 0;
+    return params_refuse(param, target->agent_name, err);
+}
+
+static int check_value(const struct values_view *view, const struct catalog_parameter *entry,
+                       struct str value, struct error *err)
+{
+    const char *problem = reference_problem(value);
+
+    if (problem != NULL)
+        return err_set(err, ERR_INVALID, "%s", problem);
+    if (reference_is_in(value)) /* its type is checked when the reference is resolved */
+        return view->is_admin ? 0
+                              : err_set(err, ERR_FORBIDDEN,
+                                        "only an admin may set a value that refers to a secret");
+    if (entry->secret)
+        return err_set(
+            err, ERR_INVALID,
+            "This parameter is secret: set its value with `muster secret set NAME` and "
+            "refer to it here as vault:NAME. If it is not secret, an admin can change that with "
+            "`muster catalog set KEY --secret no`");
+    return 0;
+}
+
+/* The key's catalog entry, added if it does not exist and the catalog has room. */
+static int enter_in_catalog(const struct values_view *view, struct catalog_parameter *ret,
+                            struct error *err)
+{
+    const struct catalog_parameter first = secret_key_names_first_entry(view->key);
+    int64_t tenant_id = view->target.tenant_id;
+    bool full;
+
+    if (store_catalog_is_full(view->db, tenant_id, &full, err) != 0)
+        return -1;
+    if (!full &&
+        store_catalog_enter(view->db, tenant_id, store_catalog_prepare(&first, 1, view->arena),
+                            clock_wall_us(), err) != 0)
+        return -1;
+    return entry_of(view, view->key, ret, err);
+}
+
+static int check_may_set(const struct values_view *view, const struct catalog_parameter *entry,
+                         struct error *err)
+{
+    if (view->is_admin || str_eq_c(entry->edit, "member"))
+        return 0;
+    return err_set(err, ERR_FORBIDDEN, "only an admin may set parameter '%.*s'",
+                   STR_ARG(view->key));
 }
 
 /* Not the value, which may be secret. */
@@ -61,16 +293,26 @@ static int refuse_value(struct api_call *call, struct error *err)
                             arena_cstr(call->arena, str_of(err->text)));
 }
 
+/* May the value be set, and does it fit what the agents declared? */
+static int check_new_value(const struct values_view *view, struct str value, struct error *err)
+{
+    struct catalog_parameter entry;
+
+    if (entry_of(view, view->key, &entry, err) != 0 || check_may_set(view, &entry, err) != 0 ||
+        check_value(view, &entry, value, err) != 0 || check_room(view, value, err) != 0)
+        return -1;
+    return reference_is_in(value) ? 0 : check_type(view, value, err);
+}
+
 static int value_check_run(struct reader_job *job, struct db *db, struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
-    const struct values_view view = view_of(call);
+    const struct values_view view = view_of(call, db);
+    const struct value_set *set = call->body;
 
     call->refusal = NULL;
     call->problems = NULL;
-    if (values_check(db, &view, call->body, call->arena, err) == 0)
-        return 0;
-    return refuse_value(call, err);
+    return check_new_value(&view, set->value, err) == 0 ? 0 : refuse_value(call, err);
 }
 
 static void value_check_done(struct reader_job *job, const struct error *err)
@@ -78,6 +320,7 @@ static void value_check_done(struct reader_job *job, const struct error *err)
     call_proceed_or_reply(CONTAINER_OF(job, struct api_call, read), err);
 }
 
+/* Checking may take reading many schemas, which the writer must not do. */
 static int begin_set_value(struct api_call *call, struct error *err)
 {
     call->read = (struct reader_job){ .budget = call->budget,
@@ -87,34 +330,112 @@ static int begin_set_value(struct api_call *call, struct error *err)
     return engine_read(call->api->engine, &call->read, err);
 }
 
-/* Without a body (DELETE) it unsets. */
+/* The audit target: the key, and the agent if there is one; never the value. */
+static void note_target(struct api_call *call, const struct values_view *view)
+{
+    call->audit_target = view->key;
+    if (view->target.scope == SCOPE_AGENT)
+        call->audit_target = arena_printf(call->arena, "%.*s of agent %.*s", STR_ARG(view->key),
+                                          STR_ARG(view->target.agent_name));
+}
+
+static int store_checked(const struct values_view *view, const struct catalog_parameter *entry,
+                         struct str value, struct error *err)
+{
+    const struct value_row row = {
+        .key = view->key, .value = value, .updated_at = clock_wall_us(), .author = view->author
+    };
+
+    if (check_value(view, entry, value, err) != 0)
+        return -1;
+    return store_value_set(view->db, &view->target, &row, err);
+}
+
+/* Answers with the value then in effect. Without a body (DELETE) it unsets. */
 static int set_value(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct values_view view = view_of(call);
+    const struct values_view view = view_of(call, db);
+    const struct value_set *set = call->body;
+    struct catalog_parameter entry;
+    int r;
 
     note_target(call, &view);
-    if (values_set(db, &view, call->body, call->arena, call->answer, err) == 0)
-        return 0;
-    return refuse_value(call, err);
+    r = enter_in_catalog(&view, &entry, err);
+    if (r == 0)
+        r = check_may_set(&view, &entry, err);
+    if (r == 0)
+        r = set == NULL ? store_value_unset(db, &view.target, view.key, err)
+                        : store_checked(&view, &entry, set->value, err);
+    if (r == 0)
+        r = show_value(&view, call->answer, err);
+    return r == 0 ? 0 : refuse_value(call, err);
 }
 
 static int list_parameters(struct api_call *call, struct db *db, struct error *err)
 {
-    return values_catalog(db, call->tenant_id, call->query, call->arena, call->answer, err);
+    const struct catalog_query *query = call->query;
+    struct catalog_list *ret = call->answer;
+    const struct catalog_parameter *entries;
+    size_t n;
+
+    *ret = (struct catalog_list){ .next = STR_NULL };
+    if (store_catalog(db, call->tenant_id, query, call->arena, &ret->parameters, err) != 0)
+        return -1;
+    entries = ret->parameters.items;
+    n = ret->parameters.n;
+    if (n == (size_t)query->limit)
+        ret->next = entries[n - 1].key;
+    return 0;
 }
 
+/* A secret parameter must not have a value in plain text. */
+static int check_no_plain_text(const struct values_view *view, struct error *err)
+{
+    const struct value_row *rows;
+    struct list found;
+
+    if (store_values_of_key(view->db, view->target.tenant_id, view->key, view->arena, &found,
+                            err) != 0)
+        return -1;
+    rows = found.items;
+    for (size_t i = 0; i < found.n; i++)
+        if (!reference_is_in(rows[i].value))
+            return err_set(err, ERR_CONFLICT,
+                           "the parameter is set in plain text for %s '%.*s'; unset it or refer to "
+                           "a secret first",
+                           rows[i].scope == SCOPE_AGENT ? "agent" : "the workspace",
+                           STR_ARG(rows[i].agent_name));
+    return 0;
+}
+
+/* Changes who may set and see a parameter. */
 static int classify_parameter(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct values_view view = view_of(call);
-    const struct catalog_parameter *answer = call->answer;
+    const struct values_view view = view_of(call, db);
+    const struct catalog_patch *patch = call->body;
+    struct catalog_parameter *ret = call->answer;
 
-    if (values_classify(db, &view, call->body, call->arena, call->answer, err) != 0)
+    if (store_catalog_entry(db, call->tenant_id, view.key, call->arena, ret, err) != 0)
         return -1;
+    if (str_is_null(ret->key))
+        return err_set(err, ERR_NOT_FOUND,
+                       "the catalog has no parameter '%.*s'; it is added when an agent declares it "
+                       "or a value is set",
+                       STR_ARG(view.key));
+    if (patch->secret.has && patch->secret.value && !ret->secret &&
+        check_no_plain_text(&view, err) != 0)
+        return -1;
+    if (patch->secret.has)
+        ret->secret = patch->secret.value;
+    if (patch->edit >= 0)
+        ret->edit = str_of(catalog_edit_names[patch->edit]);
+    if (patch->see >= 0)
+        ret->see = str_of(catalog_see_names[patch->see]);
     call->audit_target = view.key;
-    call->audit_detail = arena_printf(
-        call->arena, "{\"secret\":%s,\"edit\":\"%.*s\",\"see\":\"%.*s\"}",
-        answer->secret ? "true" : "false", STR_ARG(answer->edit), STR_ARG(answer->see));
-    return 0;
+    call->audit_detail =
+        arena_printf(call->arena, "{\"secret\":%s,\"edit\":\"%.*s\",\"see\":\"%.*s\"}",
+                     ret->secret ? "true" : "false", STR_ARG(ret->edit), STR_ARG(ret->see));
+    return store_catalog_set(db, call->tenant_id, ret, err);
 }
 
 /* clang-format off */

@@ -1,25 +1,50 @@
-/* routes.c - agents' documents: agents pull them, users edit them. */
-#include "features/agents/documents/documents.h"
-
-#include "api/api.h"
+/* routes.c - agents' documents: agents pull them, users edit them.
+ *
+ * ERR_NOT_FOUND when the agent has no document, or not that version.
+ */
+#include "features/agents/routes.h"
 #include "api/call.h"
+#include "base/clock.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
-#include "features/agents/documents/shapes.h"
-#include "features/agents/routes.h"
+#include "features/access/stored_bytes.h"
+#include "features/agents/documents/diff.h"
+#include "features/agents/documents/store.h"
 #include "features/agents/shapes.h"
 
 /* In JSON each byte of a document may take six. */
 enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 
+/* ERR_NOT_FOUND. */
+static int find_document(struct db *db, const struct document_key *key, int64_t version,
+                         struct arena *arena, struct document *ret, struct error *err)
+{
+    if (store_document(db, key, version, arena, ret, err) != 0)
+        return -1;
+    if (ret->version != 0)
+        return 0;
+    if (version == 0)
+        return err_set(err, ERR_NOT_FOUND, "agent '%.*s' has no document",
+                       STR_ARG(key->agent_name));
+    return err_set(err, ERR_NOT_FOUND, "the document has no version %lld", (long long)version);
+}
+
 static int pull_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct agent_query *query = call->query;
-    const struct document_key key = { .tenant_id = call->tenant_id,
-                                      .agent_name = query->agent_name };
+    const struct document_key key = { call->tenant_id, query->agent_name };
+    struct agent_document *answer = call->answer;
+    struct document row;
 
-    return documents_pull(db, &key, call->arena, call->answer, err);
+    if (find_document(db, &key, 0, call->arena, &row, err) != 0)
+        return -1;
+    *answer = (struct agent_document){ .agent_name = key.agent_name,
+                                       .format = row.format,
+                                       .document = row.document,
+                                       .version = row.version,
+                                       .updated_at = row.updated_at };
+    return 0;
 }
 
 static int begin_pull_document(struct api_call *call, struct error *err)
@@ -36,93 +61,129 @@ static struct document_key document_key_of(const struct api_call *call)
 {
     const struct agent_path *path = call->params;
 
-    return (struct document_key){ .tenant_id = call->tenant_id,
-                                  .agent_name = path->agent_name,
-                                  .author = auth_actor(call) };
+    return (struct document_key){ call->tenant_id, path->agent_name };
 }
 
 static int show_document(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_key key = document_key_of(call);
 
-    return documents_show(db, &key, 0, call->arena, call->answer, err);
-}
-
-/* Notes the new version for the audit log. */
-static void note_version(struct api_call *call)
-{
-    const struct document *answer = call->answer;
-
-    call->audit_target = answer->agent_name;
-    call->audit_detail =
-        arena_printf(call->arena, "{\"version\":%lld}", (long long)answer->version);
-}
-
-/* A version is stored like a report: it counts for the quota. */
-static int check_room(struct api_call *call, struct error *err)
-{
-    return tenant_is_over_quota(call->tenant) ? auth_refuse_quota(call, err) : 0;
-}
-
-/* The key of a change that may add a version. */
-static struct document_key growing(struct api_call *call, struct document_key key)
-{
-    key.bytes = call->change.write.txn->bytes;
-    key.call = call;
-    key.check_room = check_room;
-    return key;
-}
-
-static int set_document(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct document_key key = growing(call, document_key_of(call));
-
-    if (documents_set(db, &key, call->body, call->arena, call->answer, err) != 0)
-        return -1;
-    note_version(call);
-    return 0;
-}
-
-static int list_document_versions(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct document_key key = document_key_of(call);
-
-    return documents_history(db, &key, call->query, call->arena, call->answer, err);
-}
-
-static struct document_key version_key_of(const struct api_call *call)
-{
-    const struct document_version_path *path = call->params;
-
-    return (struct document_key){ .tenant_id = call->tenant_id,
-                                  .agent_name = path->agent_name,
-                                  .author = auth_actor(call) };
+    return find_document(db, &key, 0, call->arena, call->answer, err);
 }
 
 static int show_document_version(struct api_call *call, struct db *db, struct error *err)
 {
     const struct document_version_path *path = call->params;
-    const struct document_key key = version_key_of(call);
+    const struct document_key key = { call->tenant_id, path->agent_name };
 
-    return documents_show(db, &key, path->version, call->arena, call->answer, err);
+    return find_document(db, &key, path->version, call->arena, call->answer, err);
 }
 
+/* Stores the answer as the version after `newest`, unless nothing has changed: then *newest is the
+ * answer. A version is stored like a report: it counts for the quota. */
+static int add_version(struct api_call *call, struct db *db, const struct document *newest,
+                       struct error *err)
+{
+    const struct document_key key = { call->tenant_id, newest->agent_name };
+    struct document *answer = call->answer;
+
+    answer->author = auth_actor(call);
+    if (newest->version != 0 && str_eq(newest->format, answer->format) &&
+        str_eq(newest->document, answer->document)) {
+        *answer = *newest; /* a retry, or nothing was edited */
+    } else {
+        if (tenant_is_over_quota(call->tenant))
+            return auth_refuse_quota(call, err);
+        answer->version = newest->version + 1;
+        answer->updated_at = clock_wall_us();
+        if (store_document_add(db, &key, answer, err) != 0)
+            return -1;
+        stored_bytes_add(call->change.write.txn->bytes, key.tenant_id,
+                         (int64_t)(STORED_ROW_BYTES + answer->document.len));
+    }
+    call->audit_target = answer->agent_name;
+    call->audit_detail =
+        arena_printf(call->arena, "{\"version\":%lld}", (long long)answer->version);
+    return 0;
+}
+
+static int set_document(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct document_key key = document_key_of(call);
+    const struct document_set *set = call->body;
+    struct document *answer = call->answer, newest;
+
+    if (store_document(db, &key, 0, call->arena, &newest, err) != 0)
+        return -1;
+    if (set->base_version.has && set->base_version.value != newest.version)
+        return err_set(err, ERR_CONFLICT,
+                       "the edit is based on version %lld, but the newest is %lld; review that and "
+                       "set the document again",
+                       (long long)set->base_version.value, (long long)newest.version);
+    *answer = (struct document){ .agent_name = key.agent_name,
+                                 .format = str_of(document_format_names[set->format]),
+                                 .document = set->document };
+    return add_version(call, db, &newest, err);
+}
+
+/* The version's text becomes the newest version. */
 static int restore_document(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_version_path *path = call->params;
-    const struct document_key key = growing(call, version_key_of(call));
+    const struct document_key key = document_key_of(call);
+    struct document newest;
 
-    if (documents_restore(db, &key, path->version, call->arena, call->answer, err) != 0)
+    if (show_document_version(call, db, err) != 0 ||
+        find_document(db, &key, 0, call->arena, &newest, err) != 0)
         return -1;
-    note_version(call);
+    return add_version(call, db, &newest, err);
+}
+
+static int list_document_versions(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct document_key key = document_key_of(call);
+    struct document_history *answer = call->answer;
+    const struct document_version *versions;
+    size_t n;
+
+    *answer = (struct document_history){ .agent_name = key.agent_name };
+    if (store_document_versions(db, &key, call->query, call->arena, &answer->versions, err) != 0)
+        return -1;
+    versions = answer->versions.items;
+    n = answer->versions.n;
+    if (n > 0 && versions[n - 1].version > 1) /* versions are numbered without a gap, from 1 */
+        answer->next = (struct opt_int){ true, versions[n - 1].version };
+    return 0;
+}
+
+/* One side of a comparison. */
+static int read_side(struct api_call *call, struct db *db, int64_t version, struct diff_side *ret,
+                     struct error *err)
+{
+    const struct document_key key = document_key_of(call);
+    struct document found;
+
+    if (find_document(db, &key, version, call->arena, &found, err) != 0)
+        return -1;
+    *ret = (struct diff_side){ found.document,
+                               arena_printf(call->arena, "version %lld", (long long)version) };
     return 0;
 }
 
 static int diff_document(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct document_key key = document_key_of(call);
+    const struct diff_query *query = call->query;
+    const struct agent_path *path = call->params;
+    struct document_diff *answer = call->answer;
+    struct diff_side old, new;
 
-    return documents_diff(db, &key, call->query, call->arena, call->answer, err);
+    if (read_side(call, db, query->from, &old, err) != 0 ||
+        read_side(call, db, query->to, &new, err) != 0)
+        return -1;
+    *answer = (struct document_diff){ .agent_name = path->agent_name,
+                                      .from = query->from,
+                                      .to = query->to,
+                                      .diff = diff_unified(&old, &new, call->arena) };
+    return 0;
 }
 
 /* clang-format off */

@@ -7,18 +7,12 @@
 #include "base/str.h"
 #include "features/agents/documents/shapes.h"
 
-struct api_call;
 struct db;
-struct stored_bytes;
 
-/* The agent whose document it is, and the author of a change. */
+/* The agent whose document it is. */
 struct document_key {
     int64_t tenant_id;
     struct str agent_name;
-    struct str author;          /* of a change */
-    struct stored_bytes *bytes; /* of the transaction that adds a version */
-    struct api_call *call;      /* for check_room() */
-    int (*check_room)(struct api_call *call, struct error *err); /* before a version is added */
 };
 
 /* The version, or the newest with 0; its version is 0 when there is no such document. In the

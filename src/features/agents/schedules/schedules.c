@@ -1,4 +1,4 @@
-/* schedules.c - schedules between the API's shapes and rows. */
+/* schedules.c - schedules and maintenance windows as others read them. */
 #include "features/agents/schedules/schedules.h"
 
 #include "base/clock.h"
@@ -34,33 +34,19 @@ struct agent_schedule *schedule_answer(const struct opt_int *declared_seconds,
     return ret;
 }
 
-static struct schedule_row row_of(const struct schedule_set *set, int64_t now_us)
+int schedules_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct windows *ret,
+                      struct error *err)
 {
-    if (set == NULL)
-        return (struct schedule_row){ .scheduled_at = now_us };
-    return (struct schedule_row){ .every_seconds = set->interval_seconds,
-                                  .cron = set->cron,
-                                  .time_zone = str_is_null(set->cron) ? STR_NULL : set->time_zone,
-                                  .grace_seconds = set->grace_seconds,
-                                  .paused = set->paused,
-                                  .scheduled_at = now_us };
-}
+    const struct window_row *rows;
+    struct window *items;
+    struct list list;
 
-int schedules_set(struct db *db, int64_t tenant_id, const struct schedule_set *set,
-                  struct arena *arena, struct schedule_state *ret, struct error *err)
-{
-    const int64_t now_us = clock_wall_us();
-    const struct schedule_row row = row_of(set, now_us);
-    struct scheduled_agent agent;
-
-    if (store_schedule(db, tenant_id, ret->agent_name, arena, &agent, err) != 0)
+    if (store_windows(db, tenant_id, arena, &list, err) != 0)
         return -1;
-    if (agent.agent_id == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(ret->agent_name));
-    ret->schedule = schedule_answer(&agent.interval_seconds, &row, now_us, arena);
-    if (set != NULL && ret->schedule == NULL)
-        return err_set(err, ERR_CONFLICT,
-                       "agent '%.*s' declares no interval; set an interval or a cron expression",
-                       STR_ARG(ret->agent_name));
-    return store_schedule_set(db, tenant_id, agent.agent_id, &row, err);
+    rows = list.items;
+    items = ARENA_ARRAY(arena, struct window, list.n);
+    for (size_t i = 0; i < list.n; i++)
+        items[i] = window_of(&rows[i]);
+    *ret = (struct windows){ .items = items, .n = list.n };
+    return 0;
 }
