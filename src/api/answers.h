@@ -32,6 +32,4 @@ struct error_answer {
     struct str unit;      /* events, bytes; left out except in a 413 */
 };
 
-extern const struct shape health_answer_shape; /* "Health" */
-extern const struct shape limits_answer_shape; /* "Limits" */
-extern const struct shape error_answer_shape;  /* "Error" */
+extern const struct shape health_answer_shape, limits_answer_shape, error_answer_shape;

@@ -12,4 +12,4 @@ struct retention_limits {
     int64_t keep_failed_runs;                            /* per agent, whatever their age */
 };
 
-extern const struct shape retention_shape; /* "Retention" */
+extern const struct shape retention_shape;

@@ -102,28 +102,12 @@ struct revoke_query {
     bool only;
 };
 
-extern const struct shape tenant_create_shape; /* "TenantCreate" */
-extern const struct shape tenant_shape;        /* "Tenant" */
-extern const struct shape tenant_plan_shape;   /* "TenantPlan" */
-extern const struct shape tenant_list_shape;   /* "TenantList" */
-extern const struct shape key_create_shape;    /* "KeyCreate" */
-extern const struct shape key_created_shape;   /* "KeyCreated" */
-extern const struct shape key_shape;           /* "Key" */
-extern const struct shape key_list_shape;      /* "KeyList" */
-extern const struct shape tenants_query_shape; /* "TenantsQuery" */
-extern const struct shape keys_query_shape;    /* "KeysQuery" */
-extern const struct shape keys_revoked_shape;  /* "KeysRevoked" */
-extern const struct shape revoke_query_shape;  /* "RevokeQuery" */
-extern const struct shape tenant_patch_shape;  /* "TenantPatch" */
-
 struct key_refreshed {
     struct str token, key_id;
     struct str kind;       /* workspace, agent, read_only */
     struct str agent_name; /* null unless bound to an agent */
     int64_t previous_key_valid_until;
 };
-
-extern const struct shape key_refreshed_shape; /* "KeyRefreshed" */
 
 struct tenant_path {
     struct str slug;
@@ -133,7 +117,8 @@ struct key_path {
     struct str slug, key_id;
 };
 
-extern const struct shape tenant_path_shape;    /* "TenantPath" */
-extern const struct shape tenant_confirm_shape; /* "TenantConfirm" */
-extern const struct shape tenant_deleted_shape; /* "TenantDeleted" */
-extern const struct shape key_path_shape;       /* "KeyPath" */
+extern const struct shape tenant_create_shape, tenant_shape, tenant_plan_shape, tenant_list_shape,
+    key_create_shape, key_created_shape, key_shape, key_list_shape, tenants_query_shape,
+    keys_query_shape, keys_revoked_shape, revoke_query_shape, tenant_patch_shape,
+    key_refreshed_shape, tenant_path_shape, tenant_confirm_shape, tenant_deleted_shape,
+    key_path_shape;

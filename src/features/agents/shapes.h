@@ -36,12 +36,6 @@ struct agent_register {
     struct config_schema_decl *config_schema; /* NULL */
 };
 
-extern const struct shape business_kpi_decl_shape;  /* "BusinessKPIDecl" */
-extern const struct shape io_field_shape;           /* "IOField" */
-extern const struct shape config_param_decl_shape;  /* "ConfigParamDecl" */
-extern const struct shape config_schema_decl_shape; /* "ConfigSchemaDecl" */
-extern const struct shape agent_register_shape;     /* "AgentRegister" */
-
 struct agent_registered {
     struct str status; /* registered, updated */
     struct str agent_name, agent_version;
@@ -78,12 +72,6 @@ struct heartbeat_answer {
     int64_t received_at;
 };
 
-extern const struct shape agent_registered_shape; /* "AgentRegistered" */
-extern const struct shape agent_model_shape;      /* "AgentModel" */
-extern const struct shape command_policy_shape;   /* "CommandPolicy" */
-extern const struct shape agent_document_shape;   /* "AgentDocument" */
-extern const struct shape heartbeat_answer_shape; /* "Heartbeat" */
-
 struct agent_query {
     struct str agent_name;
 };
@@ -95,10 +83,6 @@ struct heartbeat_query {
 struct agent_path {
     struct str slug, agent_name;
 };
-
-extern const struct shape agent_query_shape;     /* "AgentQuery" */
-extern const struct shape heartbeat_query_shape; /* "HeartbeatQuery" */
-extern const struct shape agent_path_shape;      /* "AgentPath" */
 
 struct agent_patch {
     bool enabled;
@@ -114,6 +98,8 @@ struct agent_deleted {
     int64_t keys_revoked;
 };
 
-extern const struct shape agent_patch_shape;   /* "AgentPatch" */
-extern const struct shape agent_state_shape;   /* "AgentSwitch" */
-extern const struct shape agent_deleted_shape; /* "AgentDeleted" */
+extern const struct shape business_kpi_decl_shape, io_field_shape, config_param_decl_shape,
+    config_schema_decl_shape, agent_register_shape, agent_registered_shape, agent_model_shape,
+    command_policy_shape, agent_document_shape, heartbeat_answer_shape, agent_query_shape,
+    heartbeat_query_shape, agent_path_shape, agent_patch_shape, agent_state_shape,
+    agent_deleted_shape;

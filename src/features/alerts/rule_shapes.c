@@ -77,7 +77,7 @@ static void check_duration(void *value, struct arena *arena, struct problems *pr
 #define AGENT_DOC "Null: the runs of all agents together."
 #define RUNS_DOC "How many of the last runs that ended are looked at; before there are as many, there is no verdict."
 
-SHAPE(kpi_rule, "KpiRule", (.doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi,
+STATIC_SHAPE(kpi_rule, "KpiRule", (.doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi,
       .example = EXAMPLE({"key": "invoices", "agent_name": "invoice-reader", "range": "24h", "below": 10})),
     STR(key,        .max = 256, .flags = F_REQUIRED, .doc = "Key of the KPI."),
     STR(agent_name, .max = 256, .flags = F_NULL, .doc = "Null: all agents."),
@@ -86,7 +86,7 @@ SHAPE(kpi_rule, "KpiRule", (.doc = "Limits for a KPI's total; at least one of be
     NUMBER(above,   .flags = F_NULL, .doc = "Alert while the total is more than this."),
     BOOL(paused,    .absent = "false", .doc = PAUSED_DOC));
 
-SHAPE(budget_rule, "BudgetRule", (.doc = "LLM budget per day or month, for all or for one agent, one model, or both. A monthly one also raises an alert when its forecast is more.", .rules = check_budget,
+STATIC_SHAPE(budget_rule, "BudgetRule", (.doc = "LLM budget per day or month, for all or for one agent, one model, or both. A monthly one also raises an alert when its forecast is more.", .rules = check_budget,
       .example = EXAMPLE({"amount": "25.00", "per": "day", "agent_name": "invoice-reader"})),
     STR(amount, .max = 32, .pattern = "^([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$", .flags = F_REQUIRED, .doc = "USD, as a decimal."),
     ENUM(per,    .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC."),
@@ -95,14 +95,14 @@ SHAPE(budget_rule, "BudgetRule", (.doc = "LLM budget per day or month, for all o
     BOOL(hard,   .absent = "false", .doc = "While it is exceeded, agents that ask for their model are refused with 402. Reports are accepted."),
     BOOL(paused, .absent = "false", .doc = PAUSED_DOC));
 
-SHAPE(failure_rate_rule, "FailureRateRule", (.doc = "Limit for the share of runs that fail.", .rules = check_failure_rate,
+STATIC_SHAPE(failure_rate_rule, "FailureRateRule", (.doc = "Limit for the share of runs that fail.", .rules = check_failure_rate,
       .example = EXAMPLE({"agent_name": "invoice-reader", "runs": 20, "percent": 25})),
     STR(agent_name, .max = 256, .flags = F_NULL, .doc = AGENT_DOC),
     INT(runs,       .absent = "20", .least = 1, .most = RUNS_MAX, .doc = RUNS_DOC),
     NUMBER(percent, .flags = F_REQUIRED, .doc = "Alert while more than this share of them failed. 0: while any failed."),
     BOOL(paused,    .absent = "false", .doc = PAUSED_DOC));
 
-SHAPE(duration_rule, "DurationRule", (.doc = "Limit for how long runs take.", .rules = check_duration,
+STATIC_SHAPE(duration_rule, "DurationRule", (.doc = "Limit for how long runs take.", .rules = check_duration,
       .example = EXAMPLE({"agent_name": "invoice-reader", "runs": 20, "percentile": 95, "seconds": 300})),
     STR(agent_name, .max = 256, .flags = F_NULL, .doc = AGENT_DOC),
     INT(runs,       .absent = "20", .least = 1, .most = RUNS_MAX, .doc = RUNS_DOC),

@@ -58,14 +58,8 @@ struct alert_rules {
     struct opt_int reminder_hours; /* without a value: messages are not repeated */
 };
 
-extern const struct shape kpi_rule_shape;          /* "KpiRule" */
-extern const struct shape budget_rule_shape;       /* "BudgetRule" */
-extern const struct shape failure_rate_rule_shape; /* "FailureRateRule" */
-extern const struct shape duration_rule_shape;     /* "DurationRule" */
-extern const struct shape alert_rules_shape;       /* "AlertRules" */
-
 /* What identifies a rule: the same members as its shape, without `paused`. */
-extern const struct shape kpi_rule_identity;
-extern const struct shape budget_rule_identity;
-extern const struct shape failure_rate_rule_identity;
-extern const struct shape duration_rule_identity;
+extern const struct shape kpi_rule_identity, budget_rule_identity, failure_rate_rule_identity,
+    duration_rule_identity;
+
+extern const struct shape alert_rules_shape;

@@ -53,9 +53,5 @@ struct mute_state {
     int64_t muted_until; /* TIME_NULL: not muted */
 };
 
-extern const struct shape alerts_query_shape; /* "AlertsQuery" */
-extern const struct shape alert_shape;        /* "Alert" */
-extern const struct shape alert_list_shape;   /* "AlertList" */
-extern const struct shape alert_path_shape;   /* "AlertPath" */
-extern const struct shape mute_set_shape;     /* "MuteSet" */
-extern const struct shape mute_state_shape;   /* "MuteState" */
+extern const struct shape alerts_query_shape, alert_shape, alert_list_shape, alert_path_shape,
+    mute_set_shape, mute_state_shape;

@@ -47,10 +47,5 @@ struct audit_head_answer {
     struct str head, public_key;
 };
 
-extern const struct shape audit_verify_query_shape; /* "AuditVerifyQuery" */
-extern const struct shape audit_head_shape;         /* "AuditHead" */
-
-extern const struct shape audit_query_shape;   /* "AuditQuery" */
-extern const struct shape audit_item_shape;    /* "AuditEntry" */
-extern const struct shape audit_page_shape;    /* "AuditPage" */
-extern const struct shape audit_verdict_shape; /* "AuditVerdict" */
+extern const struct shape audit_verify_query_shape, audit_head_shape, audit_query_shape,
+    audit_item_shape, audit_page_shape, audit_verdict_shape;

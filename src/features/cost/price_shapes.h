@@ -66,10 +66,5 @@ struct price_path {
     int64_t price_id;
 };
 
-extern const struct shape price_create_shape;   /* "PriceCreate" */
-extern const struct shape price_shape;          /* "Price" */
-extern const struct shape price_list_shape;     /* "PriceList" */
-extern const struct shape price_import_shape;   /* "PriceImport" */
-extern const struct shape price_imported_shape; /* "PriceImported" */
-extern const struct shape prices_query_shape;   /* "PricesQuery" */
-extern const struct shape price_path_shape;     /* "PricePath" */
+extern const struct shape price_create_shape, price_shape, price_list_shape, price_import_shape,
+    price_imported_shape, prices_query_shape, price_path_shape;

@@ -20,5 +20,4 @@ struct llm_verdict {
     struct str reason, detail; /* null (left out) unless rejected */
 };
 
-extern const struct shape llm_usage_shape;   /* "LLMUsage" */
-extern const struct shape llm_verdict_shape; /* "LLMVerdict" */
+extern const struct shape llm_usage_shape, llm_verdict_shape;

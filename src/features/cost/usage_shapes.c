@@ -32,11 +32,11 @@ static void check_usage(void *value, struct arena *arena, struct problems *probl
     JSON(kpi_value,         .flags = F_OMIT, .doc = "Total of the requested KPI, a number."), \
     STR(cost_per_unit,      .flags = F_OMIT, .doc = "Cost divided by kpi_value.")
 
-SHAPE(usage_sums, "UsageSums", (.doc = "Tokens and their cost.",
+STATIC_SHAPE(usage_sums, "UsageSums", (.doc = "Tokens and their cost.",
       .example = EXAMPLE({"input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"})),
     SUM_ROWS);
 
-SHAPE(usage_part, "UsageGroup", (.doc = "Tokens and cost of one group.",
+STATIC_SHAPE(usage_part, "UsageGroup", (.doc = "Tokens and cost of one group.",
       .example = EXAMPLE({"model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost": "0.00945"})),
     STR(model,      .flags = F_OMIT, .doc = "Present when grouped by model."),
     STR(agent_name, .flags = F_OMIT, .doc = "Present when grouped by agent."),

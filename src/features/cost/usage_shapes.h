@@ -33,10 +33,6 @@ struct usage_answer {
     bool truncated;       /* there were more groups, or more models without a price */
 };
 
-extern const struct shape usage_sums_shape;   /* "UsageSums" */
-extern const struct shape usage_part_shape;   /* "UsageGroup" */
-extern const struct shape usage_answer_shape; /* "Usage" */
-
 struct usage_query {
     struct str time_range;
     struct str group_by;   /* comma list; timerange_parse_groups() */
@@ -45,4 +41,4 @@ struct usage_query {
     struct str kpi;        /* null: no KPI */
 };
 
-extern const struct shape usage_query_shape; /* "UsageQuery" */
+extern const struct shape usage_answer_shape, usage_query_shape;

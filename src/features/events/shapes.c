@@ -113,7 +113,7 @@ SHAPE(event_verdict, "EventVerdict", (.doc = "Result of one event.",
     STR(reason,   .flags = F_OMIT, .choices = reasons, .doc = "Why it was rejected."),
     STR(detail,   .flags = F_OMIT, .doc = "The reason as a sentence."));
 
-SHAPE(batch_result, "BatchResult", (.doc = "Result of one event of a batch.",
+STATIC_SHAPE(batch_result, "BatchResult", (.doc = "Result of one event of a batch.",
       .example = EXAMPLE({"index": 0, "event_id": "6b1f-0003"})),
     INT(index,    .flags = F_REQUIRED, .doc = "Index of the event in the request, from 0."),
     STR(status,   .flags = F_REQUIRED, .choices = verdicts, .doc = "accepted: stored; duplicate: its event_id was stored before; rejected: not stored."),
@@ -148,7 +148,7 @@ SHAPE(run_summary, "Run", (.doc = "A run as derived from its events.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000, "records_processed": 42, "message": "42 invoices read", "event_count": 5, "last_event_at": "2026-01-15T09:31:12Z"})),
     RUN_ROWS);
 
-SHAPE(run_listed, "RunListItem", (.doc = "A run, with its steps if requested.",
+STATIC_SHAPE(run_listed, "RunListItem", (.doc = "A run, with its steps if requested.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000, "records_processed": 42, "message": "42 invoices read", "event_count": 5, "last_event_at": "2026-01-15T09:31:12Z"})),
     EMBEDDED(run, RUN_ROWS),
     LIST(steps, stored_event_shape, .flags = F_OMIT, .doc = "With include_steps: the run's in_progress events."),
@@ -200,7 +200,7 @@ SHAPE(run_facets_query, "RunFacetsQuery", (.rules = check_facets,
     BOOL(untyped,        .absent = "false", .doc = "Only runs that failed without a type of error."),
     STR(q,               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters."));
 
-SHAPE(facet_value, "FacetValue", (.doc = "A value of a filter.",
+STATIC_SHAPE(facet_value, "FacetValue", (.doc = "A value of a filter.",
       .example = EXAMPLE({"value": "UpstreamTimeout", "runs": 41})),
     STR(value, .flags = F_REQUIRED, .doc = "What the filter can be set to."),
     INT(runs,  .flags = F_REQUIRED, .doc = "Runs with this value that the other filters leave."));
@@ -227,13 +227,13 @@ SHAPE(narrative_query, "NarrativeQuery", (.rules = check_narrative),
     ENUM(level,    .flags = F_NULL, .choices = event_level_names, .doc = "warning: only warnings and errors; error: only errors, which are events of level error or critical and those with which a run failed."),
     STR(category,  .flags = F_NULL, .max = 256, .doc = "Only events of this category; empty: those without one."));
 
-SHAPE(timeline_tick, "TimelineTick", (.doc = "Events of a category within a 200th of the time of the run.",
+STATIC_SHAPE(timeline_tick, "TimelineTick", (.doc = "Events of a category within a 200th of the time of the run.",
       .example = EXAMPLE({"events": 512, "errors": 1})),
     TIME(at,    .flags = F_REQUIRED, .doc = "When its first event happened."),
     INT(events, .flags = F_REQUIRED, .doc = "Events close to each other."),
     INT(errors, .flags = F_REQUIRED, .doc = "How many of them are errors."));
 
-SHAPE(timeline_lane, "TimelineLane", (.doc = "One category of a run.",
+STATIC_SHAPE(timeline_lane, "TimelineLane", (.doc = "One category of a run.",
       .example = EXAMPLE({"category": "fetch", "events": 512, "errors": 1, "warnings": 3})),
     STR(category,                   .flags = F_REQUIRED, .doc = "As the events name it; empty: events without one."),
     INT(events,                     .flags = F_REQUIRED, .doc = "Its events."),

@@ -28,17 +28,12 @@ struct telemetry_batch {
     struct list events; /* of struct telemetry_event */
 };
 
-extern const struct shape telemetry_event_shape; /* "TelemetryEvent" */
-extern const struct shape telemetry_batch_shape; /* "TelemetryBatch" */
-
 /* The answer to one event. */
 struct event_verdict {
     struct str status; /* accepted, duplicate, rejected */
     struct str event_id, run_id;
     struct str reason, detail; /* null (left out) unless rejected */
 };
-
-extern const struct shape event_verdict_shape; /* "EventVerdict" */
 
 /* An event as stored: every field sent, and when it was received. */
 struct stored_event {
@@ -72,10 +67,6 @@ struct run_narrative {
     struct opt_int damaged; /* left out unless there are any */
 };
 
-extern const struct shape run_summary_shape;   /* "Run" */
-extern const struct shape stored_event_shape;  /* "StoredEvent" */
-extern const struct shape run_narrative_shape; /* "RunNarrative" */
-
 /* The answer to a batch. */
 struct batch_result {
     int64_t index;     /* in the request, from 0 */
@@ -88,9 +79,6 @@ struct batch_verdict {
     int64_t accepted, duplicates, rejected;
     struct list results; /* of struct batch_result, in request order */
 };
-
-extern const struct shape batch_result_shape;  /* "BatchResult" */
-extern const struct shape batch_verdict_shape; /* "BatchVerdict" */
 
 /* A page of runs. */
 struct run_listed {
@@ -107,9 +95,6 @@ struct run_list {
     struct str next;        /* cursor, null on the last page and of sorted lists */
     int64_t examined_since; /* TIME_NULL (left out): all runs that match */
 };
-
-extern const struct shape run_listed_shape; /* "RunListItem" */
-extern const struct shape run_list_shape;   /* "RunList" */
 
 struct runs_query {
     bool include_steps, include_cost;
@@ -130,8 +115,6 @@ struct runs_query {
 struct run_path {
     struct str slug, run_id;
 };
-
-extern const struct shape runs_query_shape; /* "RunsQuery" */
 
 /* Not the newest first? Then it has no pages. */
 bool runs_query_is_sorted(const struct runs_query *query);
@@ -164,10 +147,6 @@ struct run_facets {
     int64_t untyped;     /* runs that failed without a type of error */
 };
 
-extern const struct shape run_facets_query_shape; /* "RunFacetsQuery" */
-extern const struct shape facet_value_shape;      /* "FacetValue" */
-extern const struct shape run_facets_shape;       /* "RunFacets" */
-
 struct narrative_query {
     struct opt_int limit;
     struct str cursor; /* null */
@@ -177,9 +156,6 @@ struct narrative_query {
 
     struct event_place after; /* the parsed cursor; without one, the end where reading begins */
 };
-
-extern const struct shape narrative_query_shape; /* "NarrativeQuery" */
-extern const struct shape run_path_shape;        /* "RunPath" */
 
 extern const char *const event_level_names[]; /* as enum event_level, ends in NULL */
 
@@ -202,10 +178,6 @@ struct run_timeline {
     int64_t other_events; /* of further categories */
 };
 
-extern const struct shape timeline_tick_shape; /* "TimelineTick" */
-extern const struct shape timeline_lane_shape; /* "TimelineLane" */
-extern const struct shape run_timeline_shape;  /* "RunTimeline" */
-
 struct rebuild_query {
     int64_t after;
 };
@@ -216,5 +188,7 @@ struct runs_rebuild {
     struct opt_int next;
 };
 
-extern const struct shape rebuild_query_shape; /* "RebuildQuery" */
-extern const struct shape runs_rebuild_shape;  /* "RunsRebuild" */
+extern const struct shape telemetry_event_shape, telemetry_batch_shape, event_verdict_shape,
+    run_summary_shape, stored_event_shape, run_narrative_shape, batch_verdict_shape, run_list_shape,
+    runs_query_shape, run_facets_query_shape, run_facets_shape, narrative_query_shape,
+    run_path_shape, run_timeline_shape, rebuild_query_shape, runs_rebuild_shape;

@@ -26,9 +26,6 @@ struct llm_line {
     int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls;
 };
 
-extern const struct shape business_line_shape; /* "BusinessLine" */
-extern const struct shape llm_line_shape;      /* "LLMLine" */
-
 enum export_format { EXPORT_NDJSON, EXPORT_CSV };
 
 enum { DAMAGED_FAIL, DAMAGED_SKIP };
@@ -40,5 +37,5 @@ struct export_query {
     struct str run_id;     /* null; of events only */
 };
 
-extern const struct shape export_query_shape;        /* "ExportQuery" */
-extern const struct shape events_export_query_shape; /* "EventsExportQuery" */
+extern const struct shape business_line_shape, llm_line_shape, export_query_shape,
+    events_export_query_shape;

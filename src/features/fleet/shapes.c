@@ -69,7 +69,7 @@ SHAPE(agents_query, "AgentsQuery", (),
     STR(q,             .max = 256, .flags = F_NULL, .doc = "Part of the name; ASCII letters match in either case."),
     BOOL(include_runs, .absent = "false", .doc = "Adds recent_runs."));
 
-SHAPE(agent_run, "AgentRun", (.doc = "A run in short.",
+STATIC_SHAPE(agent_run, "AgentRun", (.doc = "A run in short.",
       .example = EXAMPLE({"status": "completed", "started_at": "2026-01-15T09:30:00Z", "ended_at": "2026-01-15T09:31:12Z", "duration_ms": 72000})),
     UUID(run_id,         .flags = F_REQUIRED, .doc = "Identifies the run."),
     STR(status,          .flags = F_REQUIRED, .choices = run_status_names, .doc = "in_progress until a closing event arrives, then as that event says."),
@@ -97,11 +97,11 @@ SHAPE(agent_run, "AgentRun", (.doc = "A run in short.",
     NESTED(last_run, struct agent_run, agent_run_shape, .flags = F_REQUIRED | F_NULL, .doc = "The run that started last."), \
     LIST(recent_runs, agent_run_shape,            .flags = F_OMIT, .doc = "With include_runs: the newest 20 runs, newest start first.")
 
-SHAPE(agent_listed, "AgentListItem", (.doc = "An agent and how it is doing.",
+STATIC_SHAPE(agent_listed, "AgentListItem", (.doc = "An agent and how it is doing.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "maintenance_until": null, "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0})),
     AGENT_ROWS);
 
-SHAPE(agent_counts, "AgentCounts", (.doc = "Agents by state.",
+STATIC_SHAPE(agent_counts, "AgentCounts", (.doc = "Agents by state.",
       .example = EXAMPLE({"up": 9, "late": 1, "silent": 1, "unscheduled": 1, "never_reported": 0, "disabled": 0})),
     INT(up,             .flags = F_REQUIRED, .doc = "They report as expected."),
     INT(late,           .flags = F_REQUIRED, .doc = "They should have reported."),
@@ -116,14 +116,14 @@ SHAPE(agent_list, "AgentList", (.doc = "A page of agents.",
     STR(next,                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page, or any order but name."),
     NESTED(counts, struct agent_counts, agent_counts_shape, .flags = F_OMIT | F_NULL, .doc = "With any order but name: all agents whose name matches, by state."));
 
-SHAPE(agent_version, "AgentVersion", (.doc = "A version that runs reported.",
+STATIC_SHAPE(agent_version, "AgentVersion", (.doc = "A version that runs reported.",
       .example = EXAMPLE({"agent_version": "1.4.0", "runs": 118})),
     STR(agent_version, .flags = F_REQUIRED, .doc = "The version."),
     INT(runs,          .flags = F_REQUIRED, .doc = "Number of counted runs with it."),
     TIME(first_run_at, .flags = F_REQUIRED, .doc = "When the earliest of them started."),
     TIME(last_run_at,  .flags = F_REQUIRED, .doc = "When the latest of them started."));
 
-SHAPE(run_counts, "RunCounts", (.doc = "An agent's newest runs by status.",
+STATIC_SHAPE(run_counts, "RunCounts", (.doc = "An agent's newest runs by status.",
       .example = EXAMPLE({"runs": 320, "in_progress": 1, "completed": 311, "failed": 8, "counted_since": null, "newest_at": "2026-01-15T09:30:00Z", "median_duration_ms": 70400})),
     INT(runs,                   .flags = F_REQUIRED, .doc = "Number of runs counted: at most the newest 1,000."),
     INT(in_progress,            .flags = F_REQUIRED, .doc = "Open runs."),
@@ -146,18 +146,18 @@ SHAPE(agent_detail, "Agent", (.doc = "All that is known of an agent.",
     NESTED(model, struct agent_model, agent_model_shape, .flags = F_REQUIRED, .doc = "As sent to the agent."),
     NESTED(command_policy, struct command_policy, command_policy_shape, .flags = F_REQUIRED, .doc = "As sent to the agent."));
 
-SHAPE(type_mismatch, "TypeMismatch", (.doc = "An output and an input of the same key with different types.",
+STATIC_SHAPE(type_mismatch, "TypeMismatch", (.doc = "An output and an input of the same key with different types.",
       .example = EXAMPLE({"key": "invoice", "output_type": "text", "input_type": "json"})),
     STR(key,         .flags = F_REQUIRED, .doc = "Key of the field."),
     STR(output_type, .flags = F_REQUIRED, .doc = "Type that the earlier step declares."),
     STR(input_type,  .flags = F_REQUIRED, .doc = "Type that the later step declares."));
 
-SHAPE(workflow_step, "WorkflowStep", (.doc = "A run of a workflow.",
+STATIC_SHAPE(workflow_step, "WorkflowStep", (.doc = "A run of a workflow.",
       .example = EXAMPLE({"agent_name": "invoice-reader"})),
     UUID(run_id,    .flags = F_REQUIRED, .doc = "Identifies the run."),
     STR(agent_name, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."));
 
-SHAPE(workflow_link, "WorkflowLink", (.doc = "Whether the earlier steps output what the later run's agent needs.",
+STATIC_SHAPE(workflow_link, "WorkflowLink", (.doc = "Whether the earlier steps output what the later run's agent needs.",
       .example = EXAMPLE({"compatible": false})),
     NESTED(from, struct workflow_step, workflow_step_shape, .flags = F_REQUIRED, .doc = "The earlier run."),
     NESTED(to, struct workflow_step, workflow_step_shape,   .flags = F_REQUIRED, .doc = "The later run."),
@@ -182,7 +182,7 @@ SHAPE(workflows_query, "WorkflowsQuery", (.rules = check_workflows),
     STR(until, .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "The same before this: a date-time, or a span back from now."),
     INT(limit, .absent = "50", .least = 1, .most = 200, .doc = "How many workflows are listed at most."));
 
-SHAPE(workflow_listed, "WorkflowListItem", (.doc = "A workflow in short.",
+STATIC_SHAPE(workflow_listed, "WorkflowListItem", (.doc = "A workflow in short.",
       .example = EXAMPLE({"workflow_run_id": "month-end-2026-01", "status": "completed", "ended_at": "2026-01-15T09:31:12Z", "runs": 3, "failed": 0, "truncated": false, "agents": ["invoice-reader"]})),
     STR(workflow_run_id, .flags = F_REQUIRED, .doc = "Identifies the workflow."),
     STR(status,          .flags = F_REQUIRED, .choices = run_status_names, .doc = "failed if any run failed, else in_progress if any is open, else completed."),

@@ -112,17 +112,6 @@ struct run_totals {
     int64_t counted_since; /* TIME_NULL: all runs of the range are counted */
 };
 
-extern const struct shape run_totals_query_shape; /* "RunTotalsQuery" */
-extern const struct shape run_totals_shape;       /* "RunTotals" */
-extern const struct shape agents_query_shape;     /* "AgentsQuery" */
-extern const struct shape agent_run_shape;        /* "AgentRun" */
-extern const struct shape agent_listed_shape;     /* "AgentListItem" */
-extern const struct shape agent_counts_shape;     /* "AgentCounts" */
-extern const struct shape agent_list_shape;       /* "AgentList" */
-extern const struct shape agent_version_shape;    /* "AgentVersion" */
-extern const struct shape run_counts_shape;       /* "RunCounts" */
-extern const struct shape agent_detail_shape;     /* "Agent" */
-
 /* An output and an input of the same key with different types. */
 struct type_mismatch {
     struct str key, output_type, input_type;
@@ -177,16 +166,10 @@ struct workflow_list {
     int64_t examined_since; /* TIME_NULL: all runs of the range were examined */
 };
 
-extern const struct shape workflows_query_shape; /* "WorkflowsQuery" */
-extern const struct shape workflow_listed_shape; /* "WorkflowListItem" */
-extern const struct shape workflow_list_shape;   /* "WorkflowList" */
-extern const struct shape type_mismatch_shape;   /* "TypeMismatch" */
-extern const struct shape workflow_step_shape;   /* "WorkflowStep" */
-extern const struct shape workflow_link_shape;   /* "WorkflowLink" */
-extern const struct shape workflow_shape;        /* "Workflow" */
-
 struct workflow_path {
     struct str slug, workflow_run_id;
 };
 
-extern const struct shape workflow_path_shape; /* "WorkflowPath" */
+extern const struct shape run_totals_query_shape, run_totals_shape, agents_query_shape,
+    agent_list_shape, agent_detail_shape, workflows_query_shape, workflow_list_shape,
+    workflow_shape, workflow_path_shape;

@@ -36,7 +36,5 @@ struct business_verdict {
     struct str reason, detail; /* null (left out) unless rejected */
 };
 
-extern const struct shape breakdown_row_shape;      /* "BreakdownRow" */
-extern const struct shape business_breakdown_shape; /* "BusinessBreakdown" */
-extern const struct shape business_telemetry_shape; /* "BusinessTelemetry" */
-extern const struct shape business_verdict_shape;   /* "BusinessVerdict" */
+extern const struct shape breakdown_row_shape, business_breakdown_shape, business_telemetry_shape,
+    business_verdict_shape;

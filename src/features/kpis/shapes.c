@@ -49,7 +49,7 @@ static void check_breakdown(void *value, struct arena *arena, struct problems *p
 }
 
 /* clang-format off */
-SHAPE(kpi_entry, "Kpi", (.doc = "A KPI as its agent declared it.",
+STATIC_SHAPE(kpi_entry, "Kpi", (.doc = "A KPI as its agent declared it.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "agg": "sum"})),
     STR(agent_name, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
     STR(key,        .flags = F_REQUIRED, .doc = "Key of the KPI."),
@@ -61,7 +61,7 @@ SHAPE(kpi_catalog, "KpiCatalog", (.doc = "The declared KPIs, by agent and key.")
     LIST(kpis, kpi_entry_shape, .flags = F_REQUIRED, .doc = "The KPIs."),
     OPT_BOOL(truncated,         .flags = F_OMIT, .doc = "True: there are more KPIs than listed."));
 
-SHAPE(kpi_summary_row, "KpiTotal", (.doc = "A KPI of an agent, totalled by its declared aggregation.",
+STATIC_SHAPE(kpi_summary_row, "KpiTotal", (.doc = "A KPI of an agent, totalled by its declared aggregation.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "agg": "sum", "declared": true, "value": 1260, "reports": 30, "previous": 1190})),
     STR(agent_name, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
     STR(key,        .flags = F_REQUIRED, .doc = "Key of the KPI."),
@@ -80,7 +80,7 @@ SHAPE(kpi_summary, "KpiSummary", (.doc = "KPIs over a time range, by agent and k
     LIST(kpis, kpi_summary_row_shape, .flags = F_REQUIRED, .doc = "The totals."),
     BOOL(truncated,                   .flags = F_REQUIRED, .doc = "There are more KPIs than listed."));
 
-SHAPE(kpi_point, "KpiPoint", (.doc = "The total of one bucket.",
+STATIC_SHAPE(kpi_point, "KpiPoint", (.doc = "The total of one bucket.",
       .example = EXAMPLE({"t": "2026-01-15T00:00:00Z", "value": 42})),
     TIME(t,     .flags = F_REQUIRED, .doc = "Start of the bucket."),
     JSON(value, .flags = F_REQUIRED, .doc = "A number or a string."));

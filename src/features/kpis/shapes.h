@@ -81,14 +81,6 @@ struct run_kpis_path {
     struct str slug, run_id;
 };
 
-extern const struct shape kpi_entry_shape;       /* "Kpi" */
-extern const struct shape kpi_catalog_shape;     /* "KpiCatalog" */
-extern const struct shape kpi_summary_row_shape; /* "KpiTotal" */
-extern const struct shape kpi_summary_shape;     /* "KpiSummary" */
-extern const struct shape kpi_point_shape;       /* "KpiPoint" */
-extern const struct shape kpi_series_shape;      /* "KpiSeries" */
-extern const struct shape kpi_breakdown_shape;   /* "KpiBreakdown" */
-
 struct summary_query {
     struct str time_range;
 };
@@ -113,10 +105,6 @@ struct breakdown_query {
     struct str time_range;
 };
 
-extern const struct shape summary_query_shape;     /* "SummaryQuery" */
-extern const struct shape series_query_shape;      /* "SeriesQuery" */
-extern const struct shape breakdown_query_shape;   /* "BreakdownQuery" */
-extern const struct shape kpi_reports_query_shape; /* "KpiReportsQuery" */
-extern const struct shape kpi_reports_shape;       /* "KpiReports" */
-extern const struct shape run_kpis_path_shape;     /* "RunKpisPath" */
-extern const struct shape run_kpis_shape;          /* "RunKpis" */
+extern const struct shape kpi_catalog_shape, kpi_summary_shape, kpi_series_shape,
+    kpi_breakdown_shape, summary_query_shape, series_query_shape, breakdown_query_shape,
+    kpi_reports_query_shape, kpi_reports_shape, run_kpis_path_shape, run_kpis_shape;

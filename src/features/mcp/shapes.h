@@ -38,9 +38,5 @@ struct tool_params {
     struct str arguments; /* JSON text of an object */
 };
 
-extern const struct shape rpc_message_shape;
-extern const struct shape rpc_answer_shape;
-extern const struct shape rpc_failure_shape;
-extern const struct shape initialize_params_shape;
-extern const struct shape list_params_shape;
-extern const struct shape tool_params_shape;
+extern const struct shape rpc_message_shape, rpc_answer_shape, rpc_failure_shape,
+    initialize_params_shape, list_params_shape, tool_params_shape;

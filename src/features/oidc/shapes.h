@@ -68,14 +68,6 @@ struct identity_list {
     struct list identities; /* of struct identity */
 };
 
-extern const struct shape oidc_state_shape;         /* "OidcState" */
-extern const struct shape oidc_begun_shape;         /* "OidcBegun" */
-extern const struct shape oidc_sign_out_shape;      /* "OidcSignOut" */
-extern const struct shape oidc_return_shape;        /* "OidcReturn" */
-extern const struct shape oidc_group_create_shape;  /* "OidcGroupCreate" */
-extern const struct shape oidc_group_shape;         /* "OidcGroup" */
-extern const struct shape oidc_group_list_shape;    /* "OidcGroupList" */
-extern const struct shape oidc_group_path_shape;    /* "OidcGroupPath" */
-extern const struct shape oidc_group_deleted_shape; /* "OidcGroupDeleted" */
-extern const struct shape identity_create_shape;    /* "IdentityCreate" */
-extern const struct shape identity_list_shape;      /* "IdentityList" */
+extern const struct shape oidc_state_shape, oidc_begun_shape, oidc_sign_out_shape,
+    oidc_return_shape, oidc_group_create_shape, oidc_group_shape, oidc_group_list_shape,
+    oidc_group_path_shape, oidc_group_deleted_shape, identity_create_shape, identity_list_shape;

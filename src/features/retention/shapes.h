@@ -9,4 +9,4 @@ struct bytes_correction {
     int64_t correction;
 };
 
-extern const struct shape bytes_correction_shape; /* "BytesCorrection" */
+extern const struct shape bytes_correction_shape;

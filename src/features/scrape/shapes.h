@@ -9,4 +9,4 @@ struct scrape_query {
     struct str time_range;
 };
 
-extern const struct shape scrape_query_shape; /* "ScrapeQuery" */
+extern const struct shape scrape_query_shape;

@@ -30,8 +30,5 @@ struct factor_recovery {
     struct list recovery_codes; /* of struct str */
 };
 
-extern const struct shape factor_state_shape;    /* "SecondFactor" */
-extern const struct shape factor_password_shape; /* "SecondFactorPassword" */
-extern const struct shape factor_begun_shape;    /* "SecondFactorBegun" */
-extern const struct shape factor_code_shape;     /* "SecondFactorCode" */
-extern const struct shape factor_recovery_shape; /* "NewRecoveryCodes" */
+extern const struct shape factor_state_shape, factor_password_shape, factor_begun_shape,
+    factor_code_shape, factor_recovery_shape;

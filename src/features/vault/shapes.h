@@ -45,10 +45,5 @@ struct data_keys_rotated {
     struct opt_int next; /* null: finished */
 };
 
-extern const struct shape data_keys_query_shape;   /* "DataKeysQuery" */
-extern const struct shape data_keys_rotated_shape; /* "DataKeysRotated" */
-extern const struct shape secret_set_shape;        /* "SecretSet" */
-extern const struct shape secret_shape;            /* "Secret" */
-extern const struct shape secret_list_shape;       /* "SecretList" */
-extern const struct shape secret_path_shape;       /* "SecretPath" */
-extern const struct shape vault_rotated_shape;     /* "VaultRotated" */
+extern const struct shape data_keys_query_shape, data_keys_rotated_shape, secret_set_shape,
+    secret_shape, secret_list_shape, secret_path_shape, vault_rotated_shape;

@@ -139,7 +139,7 @@ SHAPE(deliveries_query, "DeliveriesQuery", (),
     STR(cursor, .max = 64, .flags = F_NULL, .doc = "The next of the previous page."),
     ENUM(state, .flags = F_NULL, .choices = delivery_state_names, .doc = "Only deliveries in this state."));
 
-SHAPE(delivery_message, "DeliveryMessage", (.doc = "What a message says.",
+STATIC_SHAPE(delivery_message, "DeliveryMessage", (.doc = "What a message says.",
       .example = EXAMPLE({"summary": "invoice-reader has been silent for 2 h"})),
     STR(summary, .flags = F_REQUIRED, .absent = "\"\"", .doc = "What happened, in a sentence."));
 

@@ -96,14 +96,6 @@ struct webhook_tested {
     struct str error; /* null */
 };
 
-extern const struct shape webhook_create_shape;   /* "WebhookCreate" */
-extern const struct shape webhook_patch_shape;    /* "WebhookPatch" */
-extern const struct shape webhook_shape;          /* "Webhook" */
-extern const struct shape webhook_list_shape;     /* "WebhookList" */
-extern const struct shape webhook_path_shape;     /* "WebhookPath" */
-extern const struct shape delivery_path_shape;    /* "DeliveryPath" */
-extern const struct shape deliveries_query_shape; /* "DeliveriesQuery" */
-extern const struct shape delivery_message_shape; /* "DeliveryMessage" */
-extern const struct shape delivery_shape;         /* "Delivery" */
-extern const struct shape delivery_list_shape;    /* "DeliveryList" */
-extern const struct shape webhook_tested_shape;   /* "WebhookTested" */
+extern const struct shape webhook_create_shape, webhook_patch_shape, webhook_shape,
+    webhook_list_shape, webhook_path_shape, delivery_path_shape, deliveries_query_shape,
+    delivery_shape, delivery_list_shape, webhook_tested_shape;

@@ -91,16 +91,7 @@ struct tenant_link_path {
     struct str slug, link_id;
 };
 
-extern const struct shape platform_invite_shape;    /* "PlatformInvite" */
-extern const struct shape tenant_invite_shape;      /* "TenantInvite" */
-extern const struct shape reset_request_shape;      /* "ResetRequest" */
-extern const struct shape forgot_request_shape;     /* "ForgotRequest" */
-extern const struct shape forgot_answer_shape;      /* "ForgotAnswer" */
-extern const struct shape link_created_shape;       /* "LinkCreated" */
-extern const struct shape invitation_list_shape;    /* "InvitationList" */
-extern const struct shape link_token_shape;         /* "LinkToken" */
-extern const struct shape link_accept_shape;        /* "LinkAccept" */
-extern const struct shape link_shown_shape;         /* "LinkShown" */
-extern const struct shape link_accepted_shape;      /* "LinkAccepted" */
-extern const struct shape platform_link_path_shape; /* "PlatformLinkPath" */
-extern const struct shape tenant_link_path_shape;   /* "TenantLinkPath" */
+extern const struct shape platform_invite_shape, tenant_invite_shape, reset_request_shape,
+    forgot_request_shape, forgot_answer_shape, link_created_shape, invitation_list_shape,
+    link_token_shape, link_accept_shape, link_shown_shape, link_accepted_shape,
+    platform_link_path_shape, tenant_link_path_shape;

@@ -27,7 +27,7 @@ static void check_session_user_path(void *value, struct arena *arena, struct pro
 }
 
 /* clang-format off */
-SHAPE(listed_session, "ListedSession", (.doc = "A session of a user.",
+STATIC_SHAPE(listed_session, "ListedSession", (.doc = "A session of a user.",
       .example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb", "address": "192.0.2.7", "user_agent": "Mozilla/5.0 (X11; Linux x86_64)", "current": true})),
     STR(session_id,    .flags = F_REQUIRED, .doc = "Identifies the session."),
     TIME(created_at,   .flags = F_REQUIRED, .doc = "When the user signed in."),

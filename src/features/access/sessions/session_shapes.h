@@ -28,7 +28,4 @@ struct session_user_path {
 /* The public id of the session with this cookie digest, which it does not reveal; in the arena. */
 struct str session_public_id(const struct sha256 *digest, struct arena *arena);
 
-extern const struct shape listed_session_shape;    /* "ListedSession" */
-extern const struct shape session_list_shape;      /* "SessionList" */
-extern const struct shape session_path_shape;      /* "SessionPath" */
-extern const struct shape session_user_path_shape; /* "SessionUserPath" */
+extern const struct shape session_list_shape, session_path_shape, session_user_path_shape;

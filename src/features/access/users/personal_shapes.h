@@ -41,9 +41,5 @@ struct personal_user_path {
     struct str email, token_id;
 };
 
-extern const struct shape personal_create_shape;    /* "PersonalTokenCreate" */
-extern const struct shape personal_token_shape;     /* "PersonalToken" */
-extern const struct shape personal_created_shape;   /* "PersonalTokenCreated" */
-extern const struct shape personal_list_shape;      /* "PersonalTokenList" */
-extern const struct shape personal_path_shape;      /* "PersonalTokenPath" */
-extern const struct shape personal_user_path_shape; /* "PersonalTokenUserPath" */
+extern const struct shape personal_create_shape, personal_token_shape, personal_created_shape,
+    personal_list_shape, personal_path_shape, personal_user_path_shape;

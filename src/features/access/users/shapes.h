@@ -128,21 +128,8 @@ struct tenant_user_path {
     struct str slug, email;
 };
 
-extern const struct shape sign_in_shape;            /* "LogIn" */
-extern const struct shape set_up_shape;             /* "SetUp" */
-extern const struct shape set_up_state_shape;       /* "SetUpState" */
-extern const struct shape password_change_shape;    /* "PasswordChange" */
-extern const struct shape tenant_membership_shape;  /* "TenantMembership" */
-extern const struct shape session_answer_shape;     /* "Session" */
-extern const struct shape logged_out_shape;         /* "LoggedOut" */
-extern const struct shape user_create_shape;        /* "UserCreate" */
-extern const struct shape user_patch_shape;         /* "UserPatch" */
-extern const struct shape user_shape;               /* "User" */
-extern const struct shape user_list_shape;          /* "UserList" */
-extern const struct shape tenant_user_create_shape; /* "TenantUserCreate" */
-extern const struct shape tenant_user_patch_shape;  /* "TenantUserPatch" */
-extern const struct shape tenant_user_shape;        /* "TenantUser" */
-extern const struct shape tenant_user_added_shape;  /* "TenantUserAdded" */
-extern const struct shape tenant_user_list_shape;   /* "TenantUserList" */
-extern const struct shape user_path_shape;          /* "UserPath" */
-extern const struct shape tenant_user_path_shape;   /* "TenantUserPath" */
+extern const struct shape sign_in_shape, set_up_shape, set_up_state_shape, password_change_shape,
+    tenant_membership_shape, session_answer_shape, logged_out_shape, user_create_shape,
+    user_patch_shape, user_shape, user_list_shape, tenant_user_create_shape,
+    tenant_user_patch_shape, tenant_user_shape, tenant_user_added_shape, tenant_user_list_shape,
+    user_path_shape, tenant_user_path_shape;

@@ -67,12 +67,6 @@ struct agent_value_path {
     struct str slug, agent_name, key;
 };
 
-extern const struct shape value_set_shape;         /* "ValueSet" */
-extern const struct shape config_value_shape;      /* "ConfigValue" */
-extern const struct shape config_values_shape;     /* "ConfigValues" */
-extern const struct shape catalog_patch_shape;     /* "CatalogPatch" */
-extern const struct shape catalog_parameter_shape; /* "CatalogParameter" */
-extern const struct shape catalog_list_shape;      /* "CatalogList" */
-extern const struct shape catalog_query_shape;     /* "CatalogQuery" */
-extern const struct shape parameter_path_shape;    /* "ParameterPath" */
-extern const struct shape agent_value_path_shape;  /* "AgentValuePath" */
+extern const struct shape value_set_shape, config_value_shape, config_values_shape,
+    catalog_patch_shape, catalog_parameter_shape, catalog_list_shape, catalog_query_shape,
+    parameter_path_shape, agent_value_path_shape;

@@ -35,7 +35,5 @@ struct policy_setting {
     int64_t updated_at; /* TIME_NULL when it was never set */
 };
 
-extern const struct shape model_set_shape;      /* "ModelSet" */
-extern const struct shape model_setting_shape;  /* "ModelSetting" */
-extern const struct shape policy_set_shape;     /* "CommandPolicySet" */
-extern const struct shape policy_setting_shape; /* "CommandPolicySetting" */
+extern const struct shape model_set_shape, model_setting_shape, policy_set_shape,
+    policy_setting_shape;

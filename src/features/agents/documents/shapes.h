@@ -62,11 +62,6 @@ struct document_version_path {
     int64_t version;
 };
 
-extern const struct shape document_set_shape;          /* "DocumentSet" */
-extern const struct shape document_shape;              /* "Document" */
-extern const struct shape document_version_shape;      /* "DocumentVersion" */
-extern const struct shape document_history_shape;      /* "DocumentHistory" */
-extern const struct shape document_diff_shape;         /* "DocumentDiff" */
-extern const struct shape history_query_shape;         /* "DocumentHistoryQuery" */
-extern const struct shape diff_query_shape;            /* "DocumentDiffQuery" */
-extern const struct shape document_version_path_shape; /* "DocumentVersionPath" */
+extern const struct shape document_set_shape, document_shape, document_version_shape,
+    document_history_shape, document_diff_shape, history_query_shape, diff_query_shape,
+    document_version_path_shape;

@@ -66,13 +66,8 @@ struct window_path {
     struct str slug, window_id;
 };
 
-extern const struct shape agent_schedule_shape;     /* "CurrentSchedule" */
-extern const struct shape schedule_set_shape;       /* "ScheduleSet" */
-extern const struct shape schedule_state_shape;     /* "ScheduleState" */
-extern const struct shape window_create_shape;      /* "MaintenanceWindowCreate" */
-extern const struct shape maintenance_window_shape; /* "MaintenanceWindow" */
-extern const struct shape window_list_shape;        /* "MaintenanceWindowList" */
-extern const struct shape window_path_shape;        /* "MaintenanceWindowPath" */
-
 /* "08:30" in minutes since midnight; -1: it is no time of day. */
 int64_t window_minute(struct str text);
+
+extern const struct shape agent_schedule_shape, schedule_set_shape, schedule_state_shape,
+    window_create_shape, maintenance_window_shape, window_list_shape, window_path_shape;

@@ -47,10 +47,5 @@ struct alert_counts {
     struct list types; /* of struct alert_count */
 };
 
-extern const struct shape alert_entry_shape;         /* "AlertEntry" */
-extern const struct shape alert_history_shape;       /* "AlertHistory" */
-extern const struct shape alerts_acknowledge_shape;  /* "AlertsAcknowledge" */
-extern const struct shape alerts_acknowledged_shape; /* "AlertsAcknowledged" */
-extern const struct shape alert_note_set_shape;      /* "AlertNoteSet" */
-extern const struct shape alert_count_shape;         /* "AlertCount" */
-extern const struct shape alert_counts_shape;        /* "AlertCounts" */
+extern const struct shape alert_entry_shape, alert_history_shape, alerts_acknowledge_shape,
+    alerts_acknowledged_shape, alert_note_set_shape, alert_count_shape, alert_counts_shape;
