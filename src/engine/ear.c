@@ -23,8 +23,8 @@ enum {
     HEAR_MS = 200,
     LOST_S = 1,
     TEXT_MAX = 7900, /* PostgreSQL takes less than 8,000 bytes */
-    WRITES_MS = 500, /* how often a process that writes much says so */
-    WRITES_MIN = 50, /* transactions within that time */
+    WRITES_MS = 200, /* how often a process that writes much says so */
+    WRITES_MIN = 20, /* transactions within that time */
 };
 
 struct ear {

@@ -322,7 +322,7 @@ static void hand_over(struct writer_thread *t, struct job_list *group, const str
     }
     if (writer_is_crowded(w)) {
         lock_acquire(&w->lock);
-        writer_await_told(w, group->us, (pace->committed_us - pace->began_us) / 2);
+        writer_await_told(w, group->us, pace->committed_us - pace->began_us);
         lock_release(&w->lock);
     }
     writer_finish_durable(w, group,

@@ -212,7 +212,7 @@ TEST(beside_other_nodes_a_small_group_waits_longer_for_the_writer_that_is_at_wor
     tear_down();
 }
 
-/* As long as half of their group took, at most 2 ms. */
+/* As long as their group took, at most 2 ms. */
 TEST(beside_other_nodes_those_who_were_told_get_the_time_to_send_again)
 {
     enum { GROUP_US = 10000, LINGER_US = 2000 };
