@@ -33,7 +33,7 @@ from pathlib import Path
 
 from failures import count_failed, failed_tests, what_failed
 from machine import Watch
-from slots import CORES, Slots
+from slots import CORES, Busy, Slots
 from summaries import as_it_is, ctest_summary, ctest_verdict, last_line
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,6 +84,7 @@ ONE_THREAD = (
 # Holds the release binary to its milliseconds: nothing else runs meanwhile.
 EXCLUSIVE = "tests/integration/test_overload.py"
 
+browsers = Busy()
 output = threading.Lock()
 failed = []  # in the order in which they failed
 
@@ -187,6 +188,27 @@ class Job:
         return f"{self.kind}: {self.took_s:.1f} s in all"
 
 
+class BrowserJob(Job):
+    """A browser is never idle: as many at once as there are processors. The slot of one that ends takes
+    the next one, so that each has its turn."""
+
+    def __init__(self, name, kind, files):
+        install = "scripts/npm_ci tests/browser"
+        super().__init__(name, kind, ["sh", "-c", f"{install} && node --test {' '.join(files)}"],
+                         again=["node", "--test"])  # fmt: skip
+
+    def urgency(self):
+        return 0 if browsers.is_full() else super().urgency()
+
+    def begin(self):
+        super().begin()
+        browsers.add(1)
+
+    def work(self, number):
+        super().work(number)
+        browsers.add(-1)
+
+
 class Pool:
     """Test files of one kind, and the pytest processes that take them from a queue."""
 
@@ -287,7 +309,6 @@ def all_work():
     black_box = files_in("tests/integration")
     threaded = files_in("tests/integration", THREADED)
     commands = str(BUILD / "release/muster")  # those that only prepare what is tested
-    browser = "scripts/npm_ci tests/browser && node --test"
     every_page, every_habit = (f"tests/browser/every_{what}.test.mjs" for what in ("page", "habit"))
     pages = {str(path.relative_to(ROOT)) for path in (ROOT / "tests/browser").glob("*.test.mjs")}
     pages = sorted(pages - {every_page, every_habit})
@@ -297,12 +318,9 @@ def all_work():
         ctest("C tests under ASan and UBSan: unit, drivers, fuzz corpora", "c-asan", "asan"),
         ctest("threaded C tests under TSan", "c-tsan", "tsan",
               "-R", "^unit/(http|engine|api|features)", "-E", ONE_THREAD),
-        Job("the portal in a browser: what pages do", "browser",
-            ["sh", "-c", f"{browser} {' '.join(pages)}"], again=["node", "--test"]),
-        Job("the portal in a browser: what every page shows", "browser-every",
-            ["sh", "-c", f"{browser} {every_page}"], again=["node", "--test"]),
-        Job("the portal in a browser: what holds in every page", "browser-habits",
-            ["sh", "-c", f"{browser} {every_habit}"], again=["node", "--test"]),
+        BrowserJob("the portal in a browser: what pages do", "browser", pages),
+        BrowserJob("the portal in a browser: what every page shows", "browser-every", [every_page]),
+        BrowserJob("the portal in a browser: what holds in every page", "browser-habits", [every_habit]),
         Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
              on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands), again=True),
         stored("black-box tests on PostgreSQL, of the release", "postgres", WITH_POSTGRES),

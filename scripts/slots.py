@@ -1,7 +1,9 @@
 """Runs work in a few slots at once, and in more of them while processors have nothing to do.
 
 Tests often wait: for a server, a clock, a process that starts. How often they do so at the same time
-depends on the machine, so it is looked at while they run.
+depends on the machine, so it is looked at while they run. The more slots there are the more of the
+tests' waiting is hidden behind the work of others: so what keeps a processor busy all the time (Busy)
+has only as many slots as there are processors, and the others are for what waits.
 """
 
 import os
@@ -11,10 +13,24 @@ import time
 from machine import rested
 
 CORES = os.cpu_count()
-SLOTS, MOST_SLOTS = CORES + 1, max(CORES + 1, 2 * CORES)
-LOOK_S = 5.0
-IDLE = 0.25  # of all processors between two looks: one more slot has work for them
+SLOTS, MOST_SLOTS = CORES + 1, 4 * CORES
+LOOK_S = 3.0
+IDLE = 0.15  # of all processors between two looks: one more slot has work for them
 APART_S = 0.5  # so that a slot has taken its first file when the next one looks
+
+
+class Busy:
+    """Counts what keeps a processor busy all the time, and says whether more of it may begin."""
+
+    def __init__(self, most=CORES):
+        self.most, self.running, self.counting = most, 0, threading.Lock()
+
+    def is_full(self):
+        return self.running >= self.most
+
+    def add(self, change):
+        with self.counting:
+            self.running += change
 
 
 class Slots:

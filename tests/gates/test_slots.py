@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
+import run_tests  # noqa: E402
 import slots  # noqa: E402
 from machine import rested, used  # noqa: E402
 
@@ -65,12 +66,31 @@ def test_an_idle_machine_gets_more_slots_and_not_more_than_the_most():
 
 
 def test_a_busy_machine_does_not():
-    assert slots_used(idle=20, tasks=8, at_once=2) == 2
+    assert slots_used(idle=10, tasks=8, at_once=2) == 2
 
 
 def test_no_slot_is_added_when_nothing_is_left_to_begin():
     # one more, if it was added before the second one had begun
     assert slots_used(idle=100, tasks=2, at_once=2) <= 3
+
+
+def test_browsers_have_as_many_slots_as_there_are_processors_and_each_has_its_turn(monkeypatch):
+    running, at_once, ran = [], [], []
+
+    def run(name, *_):
+        running.append(name)
+        at_once.append(len(running))
+        machine.seen.wait(PATIENCE_S)  # another slot would have begun the next one
+        running.remove(name)
+        ran.append(name)
+
+    machine = Machine(idle=100)
+    monkeypatch.setattr(run_tests, "run", run)
+    monkeypatch.setattr(run_tests, "browsers", slots.Busy(most=2))
+    jobs = [run_tests.BrowserJob(name, name, []) for name in ("one", "two", "three", "four")]
+    slots.Slots(jobs, machine.counters).run()
+    assert sorted(ran) == ["four", "one", "three", "two"]
+    assert max(at_once) == 2
 
 
 def test_the_machine_tells_all_ticks_and_a_part_of_them():
