@@ -4,6 +4,7 @@
 #include <sodium.h>
 #include <zlib.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 
 static const char base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -92,6 +93,22 @@ void digest_base64url(const uint8_t bytes[SHA256_BYTES], char ret[BASE64URL_LEN 
 {
     sodium_bin2base64(ret, BASE64URL_LEN + 1, bytes, SHA256_BYTES,
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+void digest_random_base64url(char ret[BASE64URL_LEN + 1])
+{
+    uint8_t bytes[SHA256_BYTES];
+
+    digest_random(bytes, sizeof(bytes));
+    digest_base64url(bytes, ret);
+}
+
+struct str digest_random_id(const char *prefix, struct arena *arena)
+{
+    char digits[16];
+
+    digest_random_base62(digits, sizeof(digits));
+    return arena_printf(arena, "%s%.*s", prefix, (int)sizeof(digits), digits);
 }
 
 uint32_t digest_random_below(uint32_t below)

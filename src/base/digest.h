@@ -8,6 +8,8 @@
 #include "base/base.h"
 #include "base/str.h"
 
+struct arena;
+
 enum { SHA256_BYTES = 32, MARK_BYTES = 16, SIP_KEY_BYTES = 16 };
 
 struct sha256 {
@@ -18,6 +20,12 @@ struct sha256 {
 void digest_init(void);
 
 struct sha256 digest_sha256(struct str s);
+
+/* Its bytes, as the key of a map or a column. */
+static inline struct str digest_str(const struct sha256 *digest)
+{
+    return str_from((const char *)digest->bytes, SHA256_BYTES);
+}
 
 /* A digest of bodies for ETags: BLAKE2b, several times as fast as SHA-256. */
 struct mark {
@@ -45,9 +53,16 @@ void digest_random_base62(char *ret, size_t n);
 
 void digest_random(void *ret, size_t n);
 
+/* A new id of a row that people see: the prefix, such as "key_", and 16 such digits; in the
+ * arena. */
+struct str digest_random_id(const char *prefix, struct arena *arena);
+
 /* 32 bytes as 43 letters, digits, '-' and '_', NUL-terminated. */
 enum { BASE64URL_LEN = 43 };
 void digest_base64url(const uint8_t bytes[SHA256_BYTES], char ret[BASE64URL_LEN + 1]);
+
+/* The same of 32 random bytes: a secret that cannot be guessed. */
+void digest_random_base64url(char ret[BASE64URL_LEN + 1]);
 
 /* Uniform in [0, below). */
 uint32_t digest_random_below(uint32_t below);

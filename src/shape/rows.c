@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/digest.h"
 #include "shape/problems.h"
 #include "shape/write.h"
 
@@ -124,6 +125,13 @@ static bool read_nested(const struct field *field, struct str text, struct arena
     return shape_read_json(&around, object, arena, to, problems_new(arena, "stored")) == 0;
 }
 
+/* Bytes that are no digest stay zero, which no token and no cookie has. */
+static void read_digest(struct str bytes, struct sha256 *ret)
+{
+    if (bytes.len == SHA256_BYTES)
+        memcpy(ret->bytes, bytes.data, SHA256_BYTES);
+}
+
 /* False when what is stored is not what the field holds. */
 static bool read_column(const struct field *field, const struct db_row *row, unsigned column,
                         struct arena *arena, void *to)
@@ -164,6 +172,9 @@ static bool read_column(const struct field *field, const struct db_row *row, uns
         return true;
     case T_NUMBER:
         *(double *)to = is_null ? NAN : db_get_real(row, column);
+        return true;
+    case T_DIGEST:
+        read_digest(db_get_blob(row, column), to);
         return true;
     case T_LIST_STR:
     case T_VALUES:

@@ -55,6 +55,7 @@ enum field_type {
     T_VALUES,    /* struct list of struct named_value: object of number, integer or string */
     T_POINTS,    /* struct list of struct list of struct named_value */
     T_BY,        /* struct list of struct str: a string or an array of strings */
+    T_DIGEST,    /* struct sha256: of rows of the database only */
     T_SHAPE,     /* pointer to a nested struct, NULL is null */
     T_LIST,      /* struct list of a nested shape */
 };

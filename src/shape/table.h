@@ -36,6 +36,7 @@
 #define VALUES(m, ...)    FIELD_AT(#m, m, struct list, T_VALUES, __VA_ARGS__)
 #define POINTS(m, ...)    FIELD_AT(#m, m, struct list, T_POINTS, __VA_ARGS__)
 #define BY(m, ...)        FIELD_AT(#m, m, struct list, T_BY, __VA_ARGS__)
+#define DIGEST(m, ...)    FIELD_AT(#m, m, struct sha256, T_DIGEST, __VA_ARGS__)
 
 /* A nested shape, and a list of one. */
 #define NESTED(m, ctype, shape, ...)                                                               \

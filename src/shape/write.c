@@ -170,6 +170,8 @@ void shape_write_member(const struct field *field, const void *from, struct buf 
     case T_POINTS:
         write_list(field, from, sizeof(struct list), write_values_item, out);
         break;
+    case T_DIGEST: /* in no answer */
+        break;
     case T_SHAPE:
         shape_write_json(field->nested, *(void *const *)from, out);
         break;

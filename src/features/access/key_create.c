@@ -8,18 +8,15 @@
 #include "features/access/keys_store.h"
 #include "features/access/token.h"
 
-enum { KEY_ID_DIGITS = 16 };
-
 int key_make(struct db *db, struct key_row *row, struct arena *arena, struct str *ret_token,
              struct error *err)
 {
-    char token[TOKEN_LEN + 1], id_digits[KEY_ID_DIGITS];
+    char token[TOKEN_LEN + 1];
 
     assert(row->tenant_id > 0);
     token_make(key_kind(row), token);
     assert(token_is_well_formed(str_from(token, TOKEN_LEN)));
-    digest_random_base62(id_digits, KEY_ID_DIGITS);
-    row->key_id = arena_printf(arena, "key_%.*s", KEY_ID_DIGITS, id_digits);
+    row->key_id = digest_random_id("key_", arena);
     row->digest = digest_sha256(str_from(token, TOKEN_LEN));
     row->created_at = clock_wall_us();
     row->last_used_at = row->revoked_at = row->rotated_at = row->first_used_at = TIME_NULL;

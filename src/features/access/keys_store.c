@@ -7,19 +7,26 @@
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 #define KEY_COLUMNS                                                                                \
     "tenant_id, key_id, digest, agent_name, label, created_at, last_used_at, expires_at, "         \
-    "revoked_at, predecessor, rotated_at, first_used_at, line, read_only"
+    "revoked_at, predecessor, rotated_at, first_used_at, read_only"
+#define SELECT_KEYS "SELECT " KEY_COLUMNS ", COALESCE(line, key_id) AS line FROM keys"
 
 /* clang-format off */
+ROW_TABLE(key_row,
+    INT(tenant_id), STR(key_id), DIGEST(digest), STR(agent_name), STR(label),
+    TIME(created_at), TIME(last_used_at), TIME(expires_at), TIME(revoked_at), STR(predecessor),
+    TIME(rotated_at), TIME(first_used_at), BOOL(read_only), STR(line));
+
 static const struct db_query insert_key = {
-    .sql = "INSERT INTO keys (" KEY_COLUMNS ", changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8,"
+    .sql = "INSERT INTO keys (" KEY_COLUMNS ", line, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8,"
            " $9, $10, $11, $12, $13, $14, " CHANGE_NUMBER ")",
-    .citus = "INSERT INTO keys (" KEY_COLUMNS ", changed) SELECT CAST($1 AS BIGINT), $2,"
+    .citus = "INSERT INTO keys (" KEY_COLUMNS ", line, changed) SELECT CAST($1 AS BIGINT), $2,"
              " CAST($3 AS BYTEA), $4, $5, CAST($6 AS BIGINT), CAST($7 AS BIGINT),"
              " CAST($8 AS BIGINT), CAST($9 AS BIGINT), $10, CAST($11 AS BIGINT),"
-             " CAST($12 AS BIGINT), $13, CAST($14 AS SMALLINT), number FROM change_numbers"
+             " CAST($12 AS BIGINT), CAST($13 AS SMALLINT), $14, number FROM change_numbers"
              " WHERE topic = 'registry'",
 };
 #define REVOKE "UPDATE keys SET revoked_at = $3, changed = " CHANGE_NUMBER                         \
@@ -30,14 +37,15 @@ DB_QUERY(revoke_descent,
     " AND key_id = $2 UNION SELECT k.key_id FROM keys k JOIN descent d"
     " ON k.predecessor = d.key_id WHERE k.tenant_id = $1) "
     REVOKE "key_id IN (SELECT key_id FROM descent) RETURNING key_id");
-DB_QUERY(select_live_keys,
-    "SELECT " KEY_COLUMNS " FROM keys WHERE revoked_at IS NULL"
+DB_ROWS_QUERY(select_live_keys, key_row,
+    SELECT_KEYS " WHERE revoked_at IS NULL"
     " AND (expires_at IS NULL OR expires_at >= $1)"
     " AND (rotated_at IS NULL OR rotated_at >= $1)");
-DB_QUERY(select_changed_keys,
-    "SELECT " KEY_COLUMNS " FROM keys WHERE changed > $1 AND changed <= $2");
-#define ONE_KEY "SELECT " KEY_COLUMNS " FROM keys WHERE tenant_id = $1 AND key_id = $2"
+DB_ROWS_QUERY(select_changed_keys, key_row,
+    SELECT_KEYS " WHERE changed > $1 AND changed <= $2");
+#define ONE_KEY SELECT_KEYS " WHERE tenant_id = $1 AND key_id = $2"
 static const struct db_query lock_key = {
+    .row = &key_row,
     .sqlite = ONE_KEY,
     .postgres = ONE_KEY " FOR UPDATE",
 };
@@ -84,41 +92,14 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
 {
     assert(!row->read_only || str_is_null(row->agent_name));
     const struct db_args args =
-        DB_ARGS(db_int(row->tenant_id), db_text(row->key_id),
-                db_blob(str_from((const char *)row->digest.bytes, SHA256_BYTES)),
+        DB_ARGS(db_int(row->tenant_id), db_text(row->key_id), db_blob(digest_str(&row->digest)),
                 db_text(row->agent_name), db_text(row->label), db_int(row->created_at),
                 rows_time_value(row->last_used_at), rows_time_value(row->expires_at),
                 rows_time_value(row->revoked_at), db_text(row->predecessor),
                 rows_time_value(row->rotated_at), rows_time_value(row->first_used_at),
-                db_text(str_is_null(row->line) ? row->key_id : row->line), db_int(row->read_only));
+                db_int(row->read_only), db_text(str_is_null(row->line) ? row->key_id : row->line));
 
     return db_run(db, &insert_key, args, err);
-}
-
-static bool add_key_row(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct key_row *k = rows_add(rows);
-    struct str digest = db_get_blob(row, 2);
-
-    k->tenant_id = db_get_int(row, 0);
-    k->key_id = rows_text(rows->arena, row, 1);
-    if (digest.len == SHA256_BYTES)
-        memcpy(k->digest.bytes, digest.data, SHA256_BYTES);
-    k->agent_name = rows_text(rows->arena, row, 3);
-    k->label = rows_text(rows->arena, row, 4);
-    k->created_at = db_get_int(row, 5);
-    k->last_used_at = rows_time(row, 6);
-    k->expires_at = rows_time(row, 7);
-    k->revoked_at = rows_time(row, 8);
-    k->predecessor = rows_text(rows->arena, row, 9);
-    k->rotated_at = rows_time(row, 10);
-    k->first_used_at = rows_time(row, 11);
-    k->line = rows_text(rows->arena, row, 12);
-    if (str_is_null(k->line))
-        k->line = k->key_id;
-    k->read_only = db_get_int(row, 13) != 0;
-    return true;
 }
 
 int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
@@ -145,42 +126,27 @@ int store_keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct erro
     return db_exec(db, &keys_in_use_query, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
-static int list_keys(struct db *db, const struct db_query *query, struct db_args args,
-                     struct arena *arena, struct list *ret, struct error *err)
-{
-    struct rows rows = { .arena = arena, .size = sizeof(struct key_row) };
-
-    if (db_exec(db, query, args, add_key_row, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
-}
-
 int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
                     struct error *err)
 {
-    return list_keys(db, &select_live_keys, DB_ARGS(db_int(since)), arena, ret, err);
+    return rows_list(db, &select_live_keys, DB_ARGS(db_int(since)), arena, ret, err);
 }
 
 int store_changed_keys(struct db *db, struct change_span span, struct arena *arena,
                        struct list *ret, struct error *err)
 {
-    return list_keys(db, &select_changed_keys, DB_ARGS(db_int(span.after), db_int(span.until)),
+    return rows_list(db, &select_changed_keys, DB_ARGS(db_int(span.after), db_int(span.until)),
                      arena, ret, err);
 }
 
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
                    struct key_row *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct key_row) };
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id));
-
-    if (db_exec(db, &lock_key, args, add_key_row, &rows, err) != 0)
+    if (rows_one(db, &lock_key, DB_ARGS(db_int(tenant_id), db_text(key_id)), arena, ret, err) != 0)
         return -1;
-    if (rows.n == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no key '%.*s'", STR_ARG(key_id));
-    *ret = *(struct key_row *)rows.items;
-    return 0;
+    return str_is_null(ret->key_id)
+               ? err_set(err, ERR_NOT_FOUND, "there is no key '%.*s'", STR_ARG(key_id))
+               : 0;
 }
 
 static bool add_key_id(void *ctx, const struct db_row *row)

@@ -101,7 +101,7 @@ static struct key_entry *add_key(struct registry *r, const struct key_row *row) 
     if (!str_eq(row->line, row->key_id))
         key->line = registry_line(r, row->line);
     atomic_store(&key->grace_until, INT64_MAX);
-    map_put(&r->keys, registry_digest(&key->digest), key);
+    map_put(&r->keys, digest_str(&key->digest), key);
     map_put(&r->keys_by_id, key->key_id, key);
     return key;
 }
@@ -122,7 +122,7 @@ static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was
 static void put_key(struct registry *r, const struct key_row *row, int64_t number)
     REQUIRES(r->refresh) REQUIRES(r->lock)
 {
-    struct key_entry *key = map_get(&r->keys, registry_digest(&row->digest));
+    struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
     bool was_known = key != NULL;
 
     if (key == NULL && row->revoked_at != TIME_NULL)
@@ -317,7 +317,7 @@ static void remove_over(struct registry *r) REQUIRES(r->lock)
         if (is_over(key))
             over[n++] = key;
     for (size_t i = 0; i < n; i++) {
-        (void)map_remove(&r->keys, registry_digest(&over[i]->digest));
+        (void)map_remove(&r->keys, digest_str(&over[i]->digest));
         (void)map_remove(&r->keys_by_id, over[i]->key_id);
         over[i]->next_gone = r->gone;
         r->gone = over[i];

@@ -21,7 +21,7 @@ struct key_line *registry_line(struct registry *r, struct str id)
 static struct key_entry *find_key(struct registry *r, const struct sha256 *digest)
     REQUIRES_SHARED(r->lock)
 {
-    struct key_entry *key = map_get(&r->keys, registry_digest(digest));
+    struct key_entry *key = map_get(&r->keys, digest_str(digest));
 
     return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
 }

@@ -27,10 +27,5 @@ static inline struct str registry_id(const int64_t *id)
     return str_from((const char *)id, sizeof(*id));
 }
 
-static inline struct str registry_digest(const struct sha256 *digest)
-{
-    return str_from((const char *)digest->bytes, SHA256_BYTES);
-}
-
 /* The line of this id, new if it has no key in memory yet, with one key more. */
 struct key_line *registry_line(struct registry *r, struct str id) REQUIRES(r->lock);

@@ -30,7 +30,7 @@ struct sha256 audit_hash(const struct sha256 *before, int64_t seq, const struct 
     struct sha256 hash;
     BUF_SCOPED(out, SIZE_MAX); /* bounded by the size of the request */
 
-    buf_add(&out, str_from((const char *)before->bytes, SHA256_BYTES));
+    buf_add(&out, digest_str(before));
     add_number(&out, entry->tenant_id);
     add_number(&out, seq);
     add_number(&out, entry->at);

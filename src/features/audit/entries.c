@@ -68,7 +68,7 @@ static bool check_entry(void *ctx, const struct audit_row *row)
         return false;
     }
     hash = audit_hash(&w->at.hash, row->seq, &row->entry);
-    if (!str_eq(str_from((const char *)hash.bytes, SHA256_BYTES), row->hash)) {
+    if (!str_eq(digest_str(&hash), row->hash)) {
         set_problem(w, "an entry was changed or moved", row->seq);
         return false;
     }

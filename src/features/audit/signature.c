@@ -25,7 +25,7 @@ static struct sha256 code_of(const struct signer *signer, int64_t tenant_id,
     add_number(&text, tenant_id);
     add_number(&text, head->signed_seq);
     add_number(&text, head->unsigned_entries);
-    buf_add(&text, str_from((const char *)head->signed_hash.bytes, SHA256_BYTES));
+    buf_add(&text, digest_str(&head->signed_hash));
     code = signer_code(signer, buf_str(&text));
     return code;
 }

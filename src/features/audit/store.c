@@ -47,11 +47,6 @@ DB_QUERY(select_walk,
     " AND seq > $2 ORDER BY seq LIMIT $3");
 /* clang-format on */
 
-static struct db_value hash_value(const struct sha256 *hash)
-{
-    return db_blob(str_from((const char *)hash->bytes, SHA256_BYTES));
-}
-
 static struct sha256 read_hash(const struct db_row *row, unsigned column)
 {
     struct str bytes = db_get_blob(row, column);
@@ -79,7 +74,7 @@ static bool read_head(void *ctx, const struct db_row *row)
 int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
 {
     static const struct sha256 beginning;
-    const struct db_args args = DB_ARGS(db_int(tenant_id), hash_value(&beginning));
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_blob(digest_str(&beginning)));
 
     *ret = (struct audit_head){ 0 };
     if (db_run(db, &make_head, args, err) != 0)
@@ -93,7 +88,7 @@ int store_audit_append(struct db *db, const struct audit_entry *entry,
     const struct db_args row =
         DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), db_int(entry->at),
                 db_text(entry->actor), db_text(entry->action), db_text(entry->target),
-                db_text(entry->origin), db_text(entry->detail), hash_value(&head->hash));
+                db_text(entry->origin), db_text(entry->detail), db_blob(digest_str(&head->hash)));
 
     if (db_run(db, &insert_entry, row, err) != 0)
         return -1;
@@ -106,11 +101,11 @@ int store_audit_set_head(struct db *db, int64_t tenant_id, const struct audit_he
     const struct db_value none = db_blob(STR_NULL);
 
     return db_run(db, &move_head,
-                  DB_ARGS(db_int(tenant_id), db_int(head->seq), hash_value(&head->hash),
+                  DB_ARGS(db_int(tenant_id), db_int(head->seq), db_blob(digest_str(&head->hash)),
                           db_int(head->signed_seq),
-                          head->is_signed ? hash_value(&head->signed_hash) : none,
+                          head->is_signed ? db_blob(digest_str(&head->signed_hash)) : none,
                           db_int(head->unsigned_entries),
-                          head->is_signed ? hash_value(&head->signature) : none),
+                          head->is_signed ? db_blob(digest_str(&head->signature)) : none),
                   err);
 }
 

@@ -24,11 +24,3 @@ void flow_of(struct str secret, struct flow *ret)
     challenge = digest_sha256(str_of(ret->verifier));
     digest_base64url(challenge.bytes, ret->challenge);
 }
-
-void flow_make_secret(char ret[BASE64URL_LEN + 1])
-{
-    uint8_t bytes[SHA256_BYTES];
-
-    digest_random(bytes, sizeof(bytes));
-    digest_base64url(bytes, ret);
-}

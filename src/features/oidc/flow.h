@@ -20,6 +20,3 @@ struct flow {
 
 /* Of the cookie's text. */
 void flow_of(struct str secret, struct flow *ret);
-
-/* A new secret. */
-void flow_make_secret(char ret[BASE64URL_LEN + 1]);

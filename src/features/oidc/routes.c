@@ -18,7 +18,7 @@
 #include "features/oidc/shapes.h"
 #include "features/oidc/store.h"
 
-enum { GROUP_ROWS_MAX = 1000, GROUP_ID_DIGITS = 16, IDENTITIES_MAX = 10 };
+enum { GROUP_ROWS_MAX = 1000, IDENTITIES_MAX = 10 };
 
 static struct oidc_group group_answer(const struct group_row *row)
 {
@@ -64,7 +64,6 @@ static int add_group(struct api_call *call, struct db *db, struct error *err)
                              .role = create->role,
                              .tenant = create->tenant,
                              .created_at = clock_wall_us() };
-    char digits[GROUP_ID_DIGITS];
 
     if (!str_is_null(create->tenant)) {
         const struct tenant_entry *tenant =
@@ -75,8 +74,7 @@ static int add_group(struct api_call *call, struct db *db, struct error *err)
                            STR_ARG(create->tenant));
         row.tenant_id = tenant->id;
     }
-    digest_random_base62(digits, GROUP_ID_DIGITS);
-    row.group_id = arena_printf(call->arena, "grp_%.*s", GROUP_ID_DIGITS, digits);
+    row.group_id = digest_random_id("grp_", call->arena);
     call->audit_target = create->group;
     if (check_room(db, err) != 0 || store_group_add(db, &row, err) != 0)
         return -1;

@@ -134,7 +134,7 @@ static int begin(struct api_call *call, struct error *err)
     if (check_enabled(call, err) != 0)
         return -1;
     step = new_step(call, answer_url);
-    flow_make_secret(secret);
+    digest_random_base64url(secret);
     flow_of(str_of(secret), &step->flow);
     cookie_set(call, &flow_cookie, str_of(secret), FLOW_LIFE);
     return submit(call, step);

@@ -3,9 +3,13 @@
 
 #include "db/db.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
-DB_QUERY(select_factor,
+ROW_TABLE(factor_row,
+    STR(user_id), STR(sealed), BOOL(active), INT(used_step), TIME(created_at), TIME(confirmed_at));
+
+DB_ROWS_QUERY(select_factor, factor_row,
     "SELECT user_id, sealed, active, used_step, created_at, confirmed_at FROM user_factors"
     " WHERE user_id = $1");
 DB_QUERY(begin_factor,
@@ -26,38 +30,10 @@ DB_QUERY(find_code, "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND 
 DB_QUERY(use_code, "DELETE FROM recovery_codes WHERE user_id = $1 AND digest = $2");
 /* clang-format on */
 
-static struct db_value digest_value(const struct sha256 *digest)
-{
-    return db_blob(str_from((const char *)digest->bytes, SHA256_BYTES));
-}
-
-struct reading {
-    struct arena *arena;
-    struct factor_row *ret;
-};
-
-static bool read_factor(void *ctx, const struct db_row *row)
-{
-    const struct reading *reading = ctx;
-
-    *reading->ret = (struct factor_row){
-        .user_id = rows_text(reading->arena, row, 0),
-        .sealed = arena_copy(reading->arena, db_get_blob(row, 1)),
-        .active = db_get_int(row, 2) != 0,
-        .used_step = db_get_int(row, 3),
-        .created_at = db_get_int(row, 4),
-        .confirmed_at = db_is_null(row, 5) ? TIME_NULL : db_get_int(row, 5),
-    };
-    return false;
-}
-
 int store_factor(struct db *db, struct str user_id, struct arena *arena, struct factor_row *ret,
                  struct error *err)
 {
-    struct reading reading = { arena, ret };
-
-    *ret = (struct factor_row){ .confirmed_at = TIME_NULL };
-    return db_exec(db, &select_factor, DB_ARGS(db_text(user_id)), read_factor, &reading, err);
+    return rows_one(db, &select_factor, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
 int store_factor_begin(struct db *db, const struct factor_row *row, struct error *err)
@@ -107,7 +83,7 @@ int store_recovery_clear(struct db *db, struct str user_id, struct error *err)
 int store_recovery_add(struct db *db, struct str user_id, const struct sha256 *code,
                        struct error *err)
 {
-    return db_run(db, &insert_code, DB_ARGS(db_text(user_id), digest_value(code)), err);
+    return db_run(db, &insert_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), err);
 }
 
 int store_recovery_count(struct db *db, struct str user_id, int64_t *ret, struct error *err)
@@ -120,8 +96,8 @@ int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *c
 {
     int64_t n = 0;
 
-    if (db_exec(db, &find_code, DB_ARGS(db_text(user_id), digest_value(code)), db_read_int, &n,
-                err) != 0)
+    if (db_exec(db, &find_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), db_read_int,
+                &n, err) != 0)
         return -1;
     *ret = n > 0;
     return 0;
@@ -130,5 +106,6 @@ int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *c
 int store_recovery_use(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
                        struct error *err)
 {
-    return db_run_changed(db, &use_code, DB_ARGS(db_text(user_id), digest_value(code)), ret, err);
+    return db_run_changed(db, &use_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), ret,
+                          err);
 }

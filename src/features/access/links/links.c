@@ -14,8 +14,7 @@ enum {
     INVITATION_S = 7 * 24 * 3600,
     RESET_S = 3600,
     DAY_S = 24 * 3600,
-    KEPT_S = 30 * DAY_S, /* to say of an old link that it was used or has expired */
-    LINK_ID_DIGITS = 16,
+    KEPT_S = 30 * DAY_S,      /* to say of an old link that it was used or has expired */
     OPEN_MAX = 100,           /* invitations per tenant */
     PLATFORM_OPEN_MAX = 1000, /* those of the platform */
     DAY_MAX = 200,            /* links per tenant in a day: each may send a mail to anyone */
@@ -96,16 +95,13 @@ static void make_row(const struct link_wish *wish, int64_t now, struct arena *ar
                      struct link_made *ret)
 {
     const int64_t life_s = wish->kind == LINK_RESET ? RESET_S : INVITATION_S;
-    char token[BASE64URL_LEN + 1], digits[LINK_ID_DIGITS];
-    uint8_t bytes[SHA256_BYTES];
+    char token[BASE64URL_LEN + 1];
 
-    digest_random(bytes, sizeof(bytes));
-    digest_base64url(bytes, token);
-    digest_random_base62(digits, LINK_ID_DIGITS);
+    digest_random_base64url(token);
     ret->mailed = arena_copy(arena, str_from(token, BASE64URL_LEN));
     ret->shown = shown_token(ret->mailed, arena);
     ret->row = (struct link_row){
-        .link_id = arena_printf(arena, "lnk_%.*s", LINK_ID_DIGITS, digits),
+        .link_id = digest_random_id("lnk_", arena),
         .digest = digest_sha256(ret->shown),
         .kind = (int)wish->kind,
         .state = LINK_OPEN,

@@ -67,17 +67,12 @@ DB_QUERY(prune_roles,
 DB_QUERY(prune_links, "DELETE FROM user_links WHERE created_at < $1");
 /* clang-format on */
 
-static struct db_value digest_value(const struct sha256 *digest)
-{
-    return db_blob(str_from((const char *)digest->bytes, SHA256_BYTES));
-}
-
 int store_link_add(struct db *db, const struct link_row *row, struct error *err)
 {
     const struct db_args args = DB_ARGS(
         db_text(row->link_id), db_int(row->kind), db_int(row->state), db_int(row->tenant_id),
         db_text(row->email), db_int(row->platform_role), db_text(row->made_by),
-        db_int(row->created_at), db_int(row->expires_at), digest_value(&row->digest));
+        db_int(row->created_at), db_int(row->expires_at), db_blob(digest_str(&row->digest)));
 
     assert(row->state == LINK_OPEN && row->expires_at > row->created_at && row->email.len > 0);
     return db_run(db, &insert_link, args, err);
@@ -95,7 +90,7 @@ int store_link_role_add(struct db *db, int64_t tenant_id, struct str link_id, in
 int store_link_find(struct db *db, const struct sha256 *digest, struct arena *arena,
                     struct link_row *ret, struct error *err)
 {
-    return rows_one(db, &find_link, DB_ARGS(digest_value(digest)), arena, ret, err);
+    return rows_one(db, &find_link, DB_ARGS(db_blob(digest_str(digest))), arena, ret, err);
 }
 
 int store_link_use(struct db *db, struct str link_id, int64_t now, bool *ret, struct error *err)

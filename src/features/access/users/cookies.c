@@ -46,11 +46,9 @@ struct str session_cookie(const struct api_call *call)
 
 struct sha256 session_begin(struct api_call *call)
 {
-    uint8_t bytes[SHA256_BYTES];
     char text[BASE64URL_LEN + 1];
 
-    digest_random(bytes, sizeof(bytes));
-    digest_base64url(bytes, text);
+    digest_random_base64url(text);
     call->cookie = arena_copy(call->arena, str_from(text, BASE64URL_LEN));
     cookie_set(call, &session, call->cookie, "");
     return digest_sha256(call->cookie);

@@ -18,7 +18,7 @@
 #include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
 
-enum { TOKENS_MAX = 20, TOKEN_ID_DIGITS = 16, DAY_S = 24 * 3600, FRESH_S = 10 * 60 };
+enum { TOKENS_MAX = 20, DAY_S = 24 * 3600, FRESH_S = 10 * 60 };
 
 static int check_room(struct db *db, struct str user_id, int64_t now, struct error *err)
 {
@@ -47,7 +47,7 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
 {
     const struct personal_create *create = call->body;
     struct personal_created *answer = call->answer;
-    char token[TOKEN_PERSONAL_LEN + 1], digits[TOKEN_ID_DIGITS];
+    char token[TOKEN_PERSONAL_LEN + 1];
     struct personal_row row = { .user_id = user->user_id,
                                 .name = create->name,
                                 .role = create->role,
@@ -60,8 +60,7 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
     if (check_room(db, user->user_id, row.created_at, err) != 0)
         return -1;
     token_make_personal(token);
-    digest_random_base62(digits, TOKEN_ID_DIGITS);
-    row.token_id = arena_printf(call->arena, "pat_%.*s", TOKEN_ID_DIGITS, digits);
+    row.token_id = digest_random_id("pat_", call->arena);
     row.digest = digest_sha256(str_from(token, TOKEN_PERSONAL_LEN));
     row.expires_at = row.created_at + create->expires_in_days * DAY_S * USEC_PER_SEC;
     if (store_personal_add(db, &row, err) != 0 || store_users_about(db, user->user_id, err) != 0)

@@ -157,7 +157,7 @@ static struct session_entry *put_entry(struct sessions *p, const struct sha256 *
                                        struct str user_id) REQUIRES(p->lock)
 {
     const struct user_entry *user = map_get(&p->users->by_id, user_id);
-    struct session_entry *session = map_get(&p->sessions, session_key(digest));
+    struct session_entry *session = map_get(&p->sessions, digest_str(digest));
 
     assert(session == NULL || digest_equal(&session->digest, digest));
     if (user == NULL)
@@ -165,8 +165,8 @@ static struct session_entry *put_entry(struct sessions *p, const struct sha256 *
     if (session == NULL) {
         session = NEW(struct session_entry);
         session->digest = *digest;
-        session->rate = rate_window_new(session_key(&session->digest));
-        map_put(&p->sessions, session_key(&session->digest), session);
+        session->rate = rate_window_new(digest_str(&session->digest));
+        map_put(&p->sessions, digest_str(&session->digest), session);
     }
     session->user = user;
     session->there = true;
@@ -213,7 +213,7 @@ static void drop_ended(struct sessions *p, bool all, const struct user_entry *re
     }
     assert(n <= p->sessions.n);
     for (size_t i = 0; i < n; i++) {
-        (void)map_remove(&p->sessions, session_key(&ended[i]->digest));
+        (void)map_remove(&p->sessions, digest_str(&ended[i]->digest));
         session_free(ended[i]);
     }
 }
@@ -348,7 +348,7 @@ struct session_user *sessions_find(struct sessions *p, const struct sha256 *dige
     struct session_user *user = NULL;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, session_key(digest));
+    session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
         session_raise(&session->last_used_at, now_us);
         user = copy_session_user(session, arena);
@@ -365,7 +365,7 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
     bool may = false;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, session_key(digest));
+    session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
         const struct session_user *user = copy_session_user(session, &arena);
 
@@ -381,7 +381,7 @@ int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest)
     int64_t at = 0;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, session_key(digest));
+    session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL)
         at = atomic_load(&session->last_used_at);
     rwlock_release(&p->lock);
@@ -394,7 +394,7 @@ struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *diges
     struct session_entry *session;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, session_key(digest));
+    session = map_get(&p->sessions, digest_str(digest));
     if (session != NULL)
         rate = rate_window_hold(session->rate);
     rwlock_release(&p->lock);
@@ -419,10 +419,7 @@ bool sessions_has_no_user(const struct sessions *p)
 
 void sessions_set_up_code(struct sessions *p, char ret[BASE64URL_LEN + 1])
 {
-    uint8_t bytes[SHA256_BYTES];
-
-    digest_random(bytes, sizeof(bytes));
-    digest_base64url(bytes, ret);
+    digest_random_base64url(ret);
     rwlock_write(&p->lock);
     p->code = digest_sha256(str_from(ret, BASE64URL_LEN));
     p->has_code = true;

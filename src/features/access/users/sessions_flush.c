@@ -46,7 +46,7 @@ static void collect_again(struct sessions *p, const struct session_row *used)
     int64_t stored_at = used->last_used_at;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, session_key(&used->digest));
+    session = map_get(&p->sessions, digest_str(&used->digest));
     if (session != NULL)
         (void)atomic_compare_exchange_strong(&session->stored_at, &stored_at, 0);
     rwlock_release(&p->lock);

@@ -52,12 +52,6 @@ struct sessions {
                                        * entries stay until all are loaded */
 };
 
-/* The key of an entry in the map. */
-static inline struct str session_key(const struct sha256 *digest)
-{
-    return str_from((const char *)digest->bytes, SHA256_BYTES);
-}
-
 /* Sets a time, unless it is later already. */
 static inline void session_raise(_Atomic int64_t *moment, int64_t at)
 {

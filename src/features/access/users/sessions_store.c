@@ -5,8 +5,12 @@
 
 #include "db/db.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
+ROW_TABLE(session_row,
+    DIGEST(digest), STR(user_id), TIME(created_at), TIME(last_used_at), STR(address), STR(user_agent));
+
 DB_QUERY(insert_session,
     "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
     " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)");
@@ -21,16 +25,12 @@ DB_QUERY(delete_oldest,
     "DELETE FROM sessions WHERE user_id = $1 AND digest NOT IN (SELECT digest FROM sessions"
     " WHERE user_id = $1 ORDER BY created_at DESC, digest LIMIT $2)");
 DB_QUERY(prune_sessions, "DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2");
-DB_QUERY(select_of_user,
+DB_ROWS_QUERY(select_of_user, session_row,
     "SELECT digest, user_id, created_at, last_used_at, address, user_agent FROM sessions"
     " WHERE user_id = $1 ORDER BY created_at DESC, digest");
-DB_QUERY(select_sessions, "SELECT digest, user_id, created_at, last_used_at FROM sessions");
+DB_ROWS_QUERY(select_sessions, session_row,
+    "SELECT digest, user_id, created_at, last_used_at FROM sessions");
 /* clang-format on */
-
-static struct db_value digest_value(const struct sha256 *digest)
-{
-    return db_blob(str_from((const char *)digest->bytes, SHA256_BYTES));
-}
 
 static struct db_value text_value(struct str text)
 {
@@ -40,7 +40,7 @@ static struct db_value text_value(struct str text)
 int store_session_add(struct db *db, const struct session_row *row, struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(digest_value(&row->digest), db_text(row->user_id), db_int(row->created_at),
+        DB_ARGS(db_blob(digest_str(&row->digest)), db_text(row->user_id), db_int(row->created_at),
                 db_int(row->last_used_at), text_value(row->address), text_value(row->user_agent),
                 text_value(row->voucher));
 
@@ -50,44 +50,25 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
 
 int store_session_used(struct db *db, const struct sha256 *digest, int64_t at, struct error *err)
 {
-    return db_run(db, &use_session, DB_ARGS(digest_value(digest), db_int(at)), err);
-}
-
-struct text_reading {
-    struct arena *arena;
-    struct str *text;
-};
-
-static bool read_text(void *ctx, const struct db_row *row)
-{
-    const struct text_reading *reading = ctx;
-
-    *reading->text = rows_text(reading->arena, row, 0);
-    return true;
-}
-
-static int text_of(struct db *db, const struct db_query *query, const struct sha256 *digest,
-                   struct text_reading reading, struct error *err)
-{
-    *reading.text = STR_NULL;
-    return db_exec(db, query, DB_ARGS(digest_value(digest)), read_text, &reading, err);
+    return db_run(db, &use_session, DB_ARGS(db_blob(digest_str(digest)), db_int(at)), err);
 }
 
 int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,
                         struct str *ret, struct error *err)
 {
-    return text_of(db, &select_owner, digest, (struct text_reading){ arena, ret }, err);
+    return rows_one_text(db, &select_owner, DB_ARGS(db_blob(digest_str(digest))), arena, ret, err);
 }
 
 int store_session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
                           struct str *ret, struct error *err)
 {
-    return text_of(db, &select_voucher, digest, (struct text_reading){ arena, ret }, err);
+    return rows_one_text(db, &select_voucher, DB_ARGS(db_blob(digest_str(digest))), arena, ret,
+                         err);
 }
 
 int store_session_end(struct db *db, const struct sha256 *digest, struct error *err)
 {
-    return db_run(db, &delete_session, DB_ARGS(digest_value(digest)), err);
+    return db_run(db, &delete_session, DB_ARGS(db_blob(digest_str(digest))), err);
 }
 
 int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,
@@ -97,7 +78,7 @@ int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *k
 
     if (keep == NULL)
         return db_run(db, &delete_all, user, err);
-    return db_run(db, &delete_others, DB_ARGS(db_text(user_id), digest_value(keep)), err);
+    return db_run(db, &delete_others, DB_ARGS(db_text(user_id), db_blob(digest_str(keep))), err);
 }
 
 int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n, struct error *err)
@@ -112,51 +93,13 @@ int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_bef
     return db_run(db, &prune_sessions, DB_ARGS(db_int(created_before), db_int(used_before)), err);
 }
 
-static bool add_session_row(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct session_row *s = rows_add(rows);
-    struct str digest = db_get_blob(row, 0);
-
-    if (digest.len == SHA256_BYTES)
-        memcpy(s->digest.bytes, digest.data, SHA256_BYTES);
-    s->user_id = rows_text(rows->arena, row, 1);
-    s->created_at = db_get_int(row, 2);
-    s->last_used_at = db_get_int(row, 3);
-    return true;
-}
-
-static bool add_session_origin(void *ctx, const struct db_row *row)
-{
-    struct rows *rows = ctx;
-    struct session_row *items;
-
-    if (!add_session_row(ctx, row))
-        return false;
-    items = rows->items;
-    items[rows->n - 1].address = rows_text(rows->arena, row, 4);
-    items[rows->n - 1].user_agent = rows_text(rows->arena, row, 5);
-    return true;
-}
-
 int store_sessions_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                       struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct session_row) };
-
-    if (db_exec(db, &select_of_user, DB_ARGS(db_text(user_id)), add_session_origin, &rows, err) !=
-        0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &select_of_user, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
 int store_sessions(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct session_row) };
-
-    if (db_exec(db, &select_sessions, DB_NO_ARGS, add_session_row, &rows, err) != 0)
-        return -1;
-    *ret = (struct list){ rows.items, rows.n };
-    return 0;
+    return rows_list(db, &select_sessions, DB_NO_ARGS, arena, ret, err);
 }

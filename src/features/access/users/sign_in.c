@@ -125,7 +125,7 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
                    struct session_answer *ret, struct error *err)
 {
     const int64_t now = clock_wall_us();
-    const struct user_row user = { .user_id = users_new_id(arena),
+    const struct user_row user = { .user_id = digest_random_id("user_", arena),
                                    .email = first->email,
                                    .password = first->password,
                                    .role = PLATFORM_ADMIN,

@@ -68,11 +68,6 @@ void throttle_free(struct throttle *t)
     free(t);
 }
 
-static struct str key_str(const struct entry *e)
-{
-    return str_from((const char *)e->key.bytes, SHA256_BYTES);
-}
-
 static void unlink_entry(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 {
     *(e->older == NULL ? &t->oldest : &e->older->newer) = e->newer;
@@ -91,7 +86,7 @@ static void forget(struct throttle *t, struct entry *e) REQUIRES(t->lock)
 {
     assert(e->under_way == 0); /* the end of an attempt needs its entry */
     unlink_entry(t, e);
-    (void)map_remove(&t->entries, key_str(e));
+    (void)map_remove(&t->entries, digest_str(&e->key));
     free(e);
 }
 
@@ -161,14 +156,14 @@ static void make_room(struct throttle *t) REQUIRES(t->lock)
 /* The entry, moved to the newest end; created when it does not exist. */
 static struct entry *entry_of(struct throttle *t, const struct sha256 *key) REQUIRES(t->lock)
 {
-    struct entry *e = map_get(&t->entries, str_from((const char *)key->bytes, SHA256_BYTES));
+    struct entry *e = map_get(&t->entries, digest_str(key));
 
     if (e != NULL) {
         unlink_entry(t, e);
     } else {
         e = NEW(struct entry);
         e->key = *key;
-        map_put(&t->entries, key_str(e), e);
+        map_put(&t->entries, digest_str(&e->key), e);
     }
     link_newest(t, e);
     return e;

@@ -16,11 +16,6 @@ DB_QUERY(delete_failure, "DELETE FROM sign_in_failures WHERE about = $1 AND atte
 DB_QUERY(delete_about, "DELETE FROM sign_in_failures WHERE about = $1");
 /* clang-format on */
 
-static struct db_value blob_of(const struct sha256 *digest)
-{
-    return db_blob(str_from((const char *)digest->bytes, SHA256_BYTES));
-}
-
 int store_failure_add(struct db *db, const struct throttle_row *row, int64_t since,
                       struct error *err)
 {
@@ -30,7 +25,8 @@ int store_failure_add(struct db *db, const struct throttle_row *row, int64_t sin
         return -1;
     for (size_t i = 0; i < COUNT_OF(abouts); i++)
         if (db_run(db, &insert_failure,
-                   DB_ARGS(blob_of(abouts[i]), db_text(row->attempt), db_int(row->at)), err) != 0)
+                   DB_ARGS(db_blob(digest_str(abouts[i])), db_text(row->attempt), db_int(row->at)),
+                   err) != 0)
             return -1;
     return 0;
 }
@@ -46,21 +42,25 @@ static bool read_rank(void *ctx, const struct db_row *row)
 int store_failure_rank(struct db *db, const struct sha256 *about, const struct throttle_row *row,
                        int64_t since, struct throttle_rank *ret, struct error *err)
 {
-    return db_exec(db, &select_rank,
-                   DB_ARGS(blob_of(about), db_int(since), db_int(row->at), db_text(row->attempt)),
-                   read_rank, ret, err);
+    return db_exec(
+        db, &select_rank,
+        DB_ARGS(db_blob(digest_str(about)), db_int(since), db_int(row->at), db_text(row->attempt)),
+        read_rank, ret, err);
 }
 
 int store_failure_remove(struct db *db, const struct throttle_row *row, struct error *err)
 {
-    if (db_run(db, &delete_failure, DB_ARGS(blob_of(&row->who), db_text(row->attempt)), err) != 0)
+    if (db_run(db, &delete_failure, DB_ARGS(db_blob(digest_str(&row->who)), db_text(row->attempt)),
+               err) != 0)
         return -1;
-    return db_run(db, &delete_failure, DB_ARGS(blob_of(&row->where), db_text(row->attempt)), err);
+    return db_run(db, &delete_failure,
+                  DB_ARGS(db_blob(digest_str(&row->where)), db_text(row->attempt)), err);
 }
 
 int store_failures_clear(struct db *db, const struct throttle_row *row, struct error *err)
 {
-    if (db_run(db, &delete_about, DB_ARGS(blob_of(&row->who)), err) != 0)
+    if (db_run(db, &delete_about, DB_ARGS(db_blob(digest_str(&row->who))), err) != 0)
         return -1;
-    return db_run(db, &delete_failure, DB_ARGS(blob_of(&row->where), db_text(row->attempt)), err);
+    return db_run(db, &delete_failure,
+                  DB_ARGS(db_blob(digest_str(&row->where)), db_text(row->attempt)), err);
 }

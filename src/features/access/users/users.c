@@ -11,16 +11,6 @@
 #include "features/access/users/sessions_store.h"
 #include "features/access/users/users_store.h"
 
-enum { USER_ID_DIGITS = 16 };
-
-struct str users_new_id(struct arena *arena)
-{
-    char digits[USER_ID_DIGITS];
-
-    digest_random_base62(digits, USER_ID_DIGITS);
-    return arena_printf(arena, "user_%.*s", USER_ID_DIGITS, digits);
-}
-
 struct str users_role_name(int role)
 {
     return role == PLATFORM_ADMIN ? str_of(platform_role_names[role]) : STR_NULL;
@@ -61,7 +51,7 @@ static int add_row(struct db *db, const struct user_row *row, struct error *err)
 int users_add(struct db *db, const struct user_create *create, struct arena *arena,
               struct user *ret, struct error *err)
 {
-    const struct user_row row = { .user_id = users_new_id(arena),
+    const struct user_row row = { .user_id = digest_random_id("user_", arena),
                                   .email = create->email,
                                   .password = create->password,
                                   .role = create->role,
@@ -241,7 +231,7 @@ static int find_or_make(struct db *db, int64_t tenant_id, const struct tenant_us
     if (str_is_null(create->password))
         return err_set(err, ERR_CONFLICT, "There is no user '%.*s': a new one needs a password",
                        STR_ARG(create->email));
-    *ret = (struct user_row){ .user_id = users_new_id(arena),
+    *ret = (struct user_row){ .user_id = digest_random_id("user_", arena),
                               .email = create->email,
                               .password = create->password,
                               .role = PLATFORM_NONE,

@@ -18,9 +18,6 @@
 struct db;
 struct user_row;
 
-/* A new public id, "user_…". */
-struct str users_new_id(struct arena *arena);
-
 /* "platform_admin", or STR_NULL. */
 struct str users_role_name(int role);
 

@@ -20,6 +20,7 @@ ROW_TABLE(user_row,
 ROW_TABLE(role_row,
     STR(user_id), INT(tenant_id), STR(slug), STR(name),
     ENUM(role, .choices = tenant_role_names));
+ROW_TABLE(users_change, INT(number), STR(about));
 
 DB_QUERY(count_roles, "SELECT COUNT(*) FROM user_roles WHERE tenant_id = $1");
 DB_QUERY(insert_user,
@@ -59,8 +60,8 @@ DB_ROWS_QUERY(select_roles_of, role_row,
 DB_ROWS_QUERY(select_memberships, tenant_membership_shape,
     "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug");
 DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'people'");
-DB_QUERY(select_change,
-    "SELECT number, CASE WHEN about_number = number AND about <> '' THEN about END"
+DB_ROWS_QUERY(select_change, users_change,
+    "SELECT number, CASE WHEN about_number = number AND about <> '' THEN about END AS about"
     " FROM change_numbers WHERE topic = 'people'");
 DB_QUERY(set_about,
     "UPDATE change_numbers SET about_number = number,"
@@ -206,28 +207,10 @@ int store_users_number(struct db *db, int64_t *ret, struct error *err)
     return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
-struct reading {
-    struct arena *arena;
-    struct users_change *change;
-};
-
-static bool read_change(void *ctx, const struct db_row *row)
-{
-    const struct reading *reading = ctx;
-
-    reading->change->number = db_get_int(row, 0);
-    if (!db_is_null(row, 1))
-        reading->change->about = rows_text(reading->arena, row, 1);
-    return true;
-}
-
 int store_users_last_change(struct db *db, struct arena *arena, struct users_change *ret,
                             struct error *err)
 {
-    struct reading reading = { arena, ret };
-
-    *ret = (struct users_change){ .about = STR_NULL };
-    return db_exec(db, &select_change, DB_NO_ARGS, read_change, &reading, err);
+    return rows_one(db, &select_change, DB_NO_ARGS, arena, ret, err);
 }
 
 int store_users_about(struct db *db, struct str user_id, struct error *err)

@@ -13,13 +13,13 @@ TEST(a_secret_gives_the_same_flow_again_and_another_secret_another_one)
     struct flow a, b;
 
     digest_init();
-    flow_make_secret(secret);
+    digest_random_base64url(secret);
     flow_of(str_of(secret), &a);
     flow_of(str_of(secret), &b);
     CHECK(memcmp(&a, &b, sizeof(a)) == 0);
     CHECK(strcmp(a.state, a.nonce) != 0 && strcmp(a.state, a.verifier) != 0 &&
           strcmp(a.nonce, a.verifier) != 0 && strcmp(a.state, secret) != 0);
-    flow_make_secret(secret);
+    digest_random_base64url(secret);
     flow_of(str_of(secret), &b);
     CHECK(strcmp(a.state, b.state) != 0 && strcmp(a.nonce, b.nonce) != 0 &&
           strcmp(a.verifier, b.verifier) != 0);
@@ -37,7 +37,7 @@ TEST(the_challenge_is_the_hash_of_the_verifier)
     digest_init();
     digest_base64url(digest.bytes, text);
     assert_string_equal(text, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-    flow_make_secret(secret);
+    digest_random_base64url(secret);
     flow_of(str_of(secret), &flow);
     own = digest_sha256(str_of(flow.verifier));
     digest_base64url(own.bytes, text);
