@@ -359,6 +359,39 @@ TEST(notices_do_not_reach_standard_error)
     db_close(db);
 }
 
+/* Citus says so in words, under the code of an error of its own. */
+TEST(another_server_that_was_lost_in_a_transaction_is_away_and_other_errors_are_ours)
+{
+    static const struct {
+        const char *said;
+        bool distributed;
+        enum err_code code;
+    } rows[] = {
+        { "failure on connection marked as essential: localhost:9", true, ERR_UNAVAILABLE },
+        { "server closed the connection unexpectedly\n\tThis probably", true, ERR_UNAVAILABLE },
+        { "cannot connect to localhost:9 to fetch intermediate results", true, ERR_UNAVAILABLE },
+        { "the planner is confused", true, ERR_INTERNAL },
+        { "failure on connection marked as essential: localhost:9", false, ERR_INTERNAL },
+    };
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = { 0 };
+        char sql[256];
+
+        db->distributed = rows[i].distributed;
+        (void)snprintf(sql, sizeof(sql),
+                       "DO $$ BEGIN RAISE EXCEPTION '%s' USING ERRCODE = 'XX000'; END $$",
+                       rows[i].said);
+        CHECK(db_script(db, sql, &err) != 0);
+        CHECK_INT(err.code, rows[i].code);
+        CHECK_INT(db_part_is_away(db), rows[i].code == ERR_UNAVAILABLE);
+        CHECK(strchr(err.text, '\n') == NULL);
+        CHECK(db_script(db, "SELECT 1", NULL) == 0); /* its connection is well */
+    }
+    db_close(db);
+}
+
 static const struct db_query insert_run = {
     .sql = "INSERT INTO runs (run_no, run_id) VALUES ($1, $2)",
 };

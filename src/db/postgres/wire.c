@@ -67,14 +67,40 @@ static bool is_number_taken(const char *state, const PGresult *result)
     return false;
 }
 
-/* The connection is lost; libpq's message, in one line, says why. */
+/* libpq's messages have several lines. */
+static void join_lines(struct error *err)
+{
+    for (char *at = err == NULL ? NULL : strchr(err->text, '\n'); at != NULL; at = strchr(at, '\n'))
+        *at = at[1] == '\0' ? '\0' : ' ';
+}
+
+/* The connection is lost; libpq's message says why. */
 static void say_lost(struct postgres *pg, const char *message, struct error *err)
 {
     err_set(err, ERR_UNAVAILABLE, "PostgreSQL: %s", message);
-    for (char *at = err == NULL ? NULL : strchr(err->text, '\n'); at != NULL; at = strchr(at, '\n'))
-        *at = at[1] == '\0' ? '\0' : ' ';
+    join_lines(err);
     pg->base.part_away = false;
     db_postgres_drop(pg);
+}
+
+/* Citus has no code of its own for a server that is lost in the middle of a transaction: it passes
+ * on what libpq said, or says that the connection was essential. */
+static bool is_loss(const PGresult *result, const char *state)
+{
+    static const struct str lost[] = {
+        STR_INIT("failure on connection marked as essential"),
+        STR_INIT("server closed the connection unexpectedly"),
+        STR_INIT("could not receive data from server"),
+        STR_INIT("could not send data to server"),
+        STR_INIT("connection not open"),
+        STR_INIT("cannot connect to "),
+    };
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    for (size_t i = 0; text != NULL && strcmp(state, "XX000") == 0 && i < COUNT_OF(lost); i++)
+        if (str_starts(str_of(text), lost[i]))
+            return true;
+    return false;
 }
 
 /* A server that says this and goes on is itself well: another one of a distributed database cannot
@@ -86,7 +112,7 @@ static bool is_of_another(const struct postgres *pg, const PGresult *result, con
     return pg->base.distributed && PQstatus(pg->conn) == CONNECTION_OK && severity != NULL &&
            strcmp(severity, "ERROR") == 0 &&
            ((str_starts(str_of(state), STR_LIT("08")) && strcmp(state, "08P01") != 0) ||
-            str_starts(str_of(state), STR_LIT("57P")));
+            str_starts(str_of(state), STR_LIT("57P")) || is_loss(result, state));
 }
 
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err)
@@ -101,10 +127,13 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
         return -1;
     }
     pg->base.contended = str_starts(str_of(state), STR_LIT("40")) || is_number_taken(state, result);
-    code = pg->base.contended ? ERR_BUSY : classify(state, pg->mode);
     pg->base.part_away = is_of_another(pg, result, state);
+    code = pg->base.contended   ? ERR_BUSY
+           : pg->base.part_away ? ERR_UNAVAILABLE
+                                : classify(state, pg->mode);
     err_set(err, code, "PostgreSQL: %s (%s)", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
             state);
+    join_lines(err);
     if ((code == ERR_UNAVAILABLE && !pg->base.part_away) || PQstatus(pg->conn) != CONNECTION_OK)
         db_postgres_drop(pg);
     return -1;
