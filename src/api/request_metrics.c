@@ -1,7 +1,6 @@
 /* request_metrics.c - requests counted by route and status, and how long they took. */
 #include "api/request_metrics.h"
 
-#include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/metrics.h"

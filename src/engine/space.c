@@ -1,12 +1,10 @@
 /* space.c - measures free space and keeps the reserve. */
 #include "engine/space.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 

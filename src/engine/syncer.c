@@ -12,7 +12,6 @@
 #include "base/thread.h"
 #include "db/db.h"
 #include "engine/turns.h"
-#include "engine/writer.h"
 
 struct syncer {
     struct syncer_options options;

@@ -2,24 +2,7 @@
 #pragma once
 struct feature;
 
-extern const struct feature access_feature;
-extern const struct feature agents_feature;
-extern const struct feature alerts_feature;
-extern const struct feature audit_feature;
-extern const struct feature cluster_feature;
-extern const struct feature cost_feature;
-extern const struct feature events_feature;
-extern const struct feature export_feature;
-extern const struct feature fleet_feature;
-extern const struct feature kpis_feature;
-extern const struct feature live_feature;
-extern const struct feature mcp_feature;
-extern const struct feature oidc_feature;
-extern const struct feature otlp_feature;
-extern const struct feature portal_feature;
-extern const struct feature retention_feature;
-extern const struct feature scrape_feature;
-extern const struct feature second_factor_feature;
-extern const struct feature status_feature;
-extern const struct feature vault_feature;
-extern const struct feature webhooks_feature;
+extern const struct feature access_feature, agents_feature, alerts_feature, audit_feature,
+    cluster_feature, cost_feature, events_feature, export_feature, fleet_feature, kpis_feature,
+    live_feature, mcp_feature, oidc_feature, otlp_feature, portal_feature, retention_feature,
+    scrape_feature, second_factor_feature, status_feature, vault_feature, webhooks_feature;

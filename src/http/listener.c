@@ -1,7 +1,5 @@
 /* listener.c - from a listening socket to connections. */
-#include <arpa/inet.h>
 #include <linux/filter.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>

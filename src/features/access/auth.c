@@ -7,7 +7,6 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/metrics.h"
-#include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/key_use.h"
 #include "features/access/registry.h"

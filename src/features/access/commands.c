@@ -1,11 +1,10 @@
 /* commands.c - tenants and keys on the command line. */
-#include "features/access/commands.h"
+#include "features/access/routes.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/datetime.h"
 #include "cli/print.h"
 #include "cli/prompt.h"
 #include "cli/request.h"

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
-#include "features/access/commands.h"
 #include "features/access/key_use.h"
 #include "features/access/links/forgot.h"
 #include "features/access/mailer.h"

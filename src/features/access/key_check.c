@@ -5,7 +5,6 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/auth.h"

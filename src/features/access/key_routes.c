@@ -13,7 +13,6 @@
 #include "features/access/routes.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
-#include "shape/problems.h"
 
 /* The key for the audit log, without its token. */
 static struct str detail_of(const struct key_created *made, struct arena *arena)

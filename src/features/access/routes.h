@@ -1,15 +1,9 @@
-/* routes.h - the routes of this feature, for its feature.c. */
+/* routes.h - the routes and commands of this feature, for its feature.c. */
 #pragma once
 #include "api/route.h"
+#include "cli/command.h"
 
-extern const struct route accept_routes[];
-extern const struct route forgot_routes[];
-extern const struct route key_routes[];
-extern const struct route link_routes[];
-extern const struct route password_routes[];
-extern const struct route personal_routes[];
-extern const struct route session_routes[];
-extern const struct route sign_in_routes[];
-extern const struct route tenant_routes[];
-extern const struct route tenant_user_routes[];
-extern const struct route user_routes[];
+extern const struct route accept_routes[], forgot_routes[], key_routes[], link_routes[],
+    password_routes[], personal_routes[], session_routes[], sign_in_routes[], tenant_routes[],
+    tenant_user_routes[], user_routes[];
+extern const struct command access_commands[], link_commands[], user_commands[], login_commands[];

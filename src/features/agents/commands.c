@@ -1,5 +1,5 @@
 /* commands.c - agents on the command line; `agent list` is the fleet's. */
-#include "features/agents/commands.h"
+#include "features/agents/routes.h"
 
 #include "features/agents/shapes.h"
 

@@ -9,7 +9,6 @@
 #include "features/access/registry.h"
 #include "features/agents/admit.h"
 #include "features/agents/agents.h"
-#include "features/agents/commands.h"
 #include "features/agents/config/handouts.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"

@@ -1,8 +1,6 @@
 /* heartbeat_routes.c - heartbeats of processes. */
-#include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/agents/heartbeats.h"
 #include "features/agents/routes.h"

@@ -1,8 +1,6 @@
 /* register_routes.c - registration of agents. */
-#include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/config/catalog_store.h"

@@ -1,12 +1,9 @@
-/* routes.h - the routes of this feature, for its feature.c. */
+/* routes.h - the routes and commands of this feature, for its feature.c. */
 #pragma once
 #include "api/route.h"
+#include "cli/command.h"
 
-extern const struct route agent_routes[];
-extern const struct route config_routes[];
-extern const struct route directive_routes[];
-extern const struct route document_routes[];
-extern const struct route heartbeat_routes[];
-extern const struct route register_routes[];
-extern const struct route schedule_routes[];
-extern const struct route value_routes[];
+extern const struct route agent_routes[], config_routes[], directive_routes[], document_routes[],
+    heartbeat_routes[], register_routes[], schedule_routes[], value_routes[];
+extern const struct command agent_commands[], config_commands[], directive_commands[],
+    document_commands[], schedule_commands[];

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/busy.h"
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"

@@ -17,7 +17,6 @@
 #include "features/alerts/alerts.h"
 #include "features/alerts/budgets/budget_stops.h"
 #include "features/alerts/closed/closed.h"
-#include "features/alerts/commands.h"
 #include "features/alerts/due_messages.h"
 #include "features/alerts/failing.h"
 #include "features/alerts/failures.h"

@@ -1,7 +1,7 @@
-/* routes.h - the routes of this feature, for its feature.c. */
+/* routes.h - the routes and commands of this feature, for its feature.c. */
 #pragma once
 #include "api/route.h"
+#include "cli/command.h"
 
-extern const struct route alert_routes[];
-extern const struct route rule_routes[];
-extern const struct route handling_routes[];
+extern const struct route alert_routes[], rule_routes[], handling_routes[];
+extern const struct command alert_commands[];

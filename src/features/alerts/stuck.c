@@ -12,7 +12,6 @@
 #include "base/busy.h"
 #include "base/clock.h"
 #include "base/datetime.h"
-#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"

@@ -23,7 +23,6 @@
 
 #include "base/busy.h"
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"

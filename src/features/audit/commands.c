@@ -1,5 +1,5 @@
 /* commands.c - the audit log on the command line. */
-#include "features/audit/commands.h"
+#include "features/audit/routes.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "db/db.h"
 #include "engine/engine.h"
-#include "features/audit/commands.h"
 #include "features/audit/routes.h"
 #include "features/audit/signature.h"
 #include "features/features.h"

@@ -1,5 +1,5 @@
 /* commands.c - prices of models on the command line. */
-#include "features/cost/commands.h"
+#include "features/cost/routes.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include "engine/engine.h"
 #include "features/cost/built_in_prices.h"
-#include "features/cost/commands.h"
 #include "features/cost/llm_totals.h"
 #include "features/cost/prices.h"
 #include "features/cost/routes.h"

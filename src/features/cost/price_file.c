@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/datetime.h"
-#include "base/map.h"
 #include "features/cost/money.h"
 #include "shape/check.h"
 #include "shape/json.h"

@@ -1,5 +1,5 @@
 /* commands.c - runs on the command line. */
-#include "features/events/commands.h"
+#include "features/events/routes.h"
 
 #include <stdio.h>
 

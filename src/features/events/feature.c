@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "features/events/commands.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/kinds/kinds_sweep.h"

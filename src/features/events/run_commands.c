@@ -9,7 +9,7 @@
 #include "cli/print.h"
 #include "cli/request.h"
 #include "cli/template.h"
-#include "features/events/commands.h"
+#include "features/events/routes.h"
 #include "features/events/shapes.h"
 #include "shape/shape.h"
 

@@ -1,5 +1,5 @@
 /* commands.c - exports to standard output or a file. */
-#include "features/export/commands.h"
+#include "features/export/routes.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/events/event_log.h"
-#include "features/export/commands.h"
 #include "features/export/exports.h"
 #include "features/export/routes.h"
 #include "features/features.h"

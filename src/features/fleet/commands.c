@@ -1,5 +1,5 @@
 /* commands.c - the list of agents on the command line. */
-#include "features/fleet/commands.h"
+#include "features/fleet/routes.h"
 
 #include "features/fleet/shapes.h"
 

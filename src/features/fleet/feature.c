@@ -1,7 +1,6 @@
 /* feature.c - what the service starts, serves and stops for this feature. */
 #include "engine/feature.h"
 #include "features/features.h"
-#include "features/fleet/commands.h"
 #include "features/fleet/routes.h"
 
 const struct feature fleet_feature = {

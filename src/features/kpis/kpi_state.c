@@ -1,8 +1,6 @@
 /* kpi_state.c - counts, exact sums, maximum and last value. */
 #include "features/kpis/kpi_state.h"
 
-#include <math.h>
-
 #include "base/base.h"
 #include "db/db.h"
 

@@ -5,7 +5,6 @@
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/kpis/catalog_store.h"
-#include "features/kpis/report_shapes.h"
 
 static struct job_cost business_cost = JOB_COST(20);
 

@@ -2,5 +2,4 @@
 #pragma once
 #include "api/route.h"
 
-extern const struct route kpi_report_routes[];
-extern const struct route kpi_routes[];
+extern const struct route kpi_report_routes[], kpi_routes[];

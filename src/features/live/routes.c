@@ -3,7 +3,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"

@@ -3,8 +3,6 @@
 
 #include <curl/curl.h>
 
-#include "base/arena.h"
-
 static bool is_loopback(struct str host)
 {
     static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };

@@ -14,7 +14,6 @@
 #include "features/access/users/shapes.h"
 #include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
-#include "features/oidc/oidc.h"
 #include "features/oidc/shapes.h"
 #include "features/oidc/store.h"
 

@@ -14,14 +14,13 @@
 #include "cli/files.h"
 #include "db/db.h"
 #include "db/migrate.h"
-#include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
 #include "features/audit/entries.h"
 #include "features/audit/shapes.h"
 #include "features/audit/store.h"
 #include "features/retention/backup_store.h"
-#include "features/retention/commands.h"
 #include "features/retention/maintenance.h"
+#include "features/retention/routes.h"
 #include "shape/shape.h"
 
 static int refuse_postgres(const struct invocation *in, const char *tool, struct error *err)

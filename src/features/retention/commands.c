@@ -1,5 +1,5 @@
 /* commands.c - how long a tenant's data is kept, on the command line. */
-#include "features/retention/commands.h"
+#include "features/retention/routes.h"
 
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "engine/engine.h"
 #include "features/events/event_log.h"
 #include "features/features.h"
-#include "features/retention/commands.h"
 #include "features/retention/erasure.h"
 #include "features/retention/retention.h"
 #include "features/retention/routes.h"

@@ -7,9 +7,9 @@
 #include "cli/request.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
-#include "features/retention/commands.h"
 #include "features/retention/maintenance.h"
 #include "features/retention/recount_store.h"
+#include "features/retention/routes.h"
 #include "features/retention/shapes.h"
 
 static int recount(struct invocation *in, struct db *db, struct bytes_correction *ret,

@@ -2,5 +2,4 @@
 #pragma once
 #include "api/route.h"
 
-extern const struct route health_routes[];
-extern const struct route metrics_routes[];
+extern const struct route health_routes[], metrics_routes[];

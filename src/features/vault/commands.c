@@ -1,5 +1,5 @@
 /* commands.c - secrets and their vault on the command line. */
-#include "features/vault/commands.h"
+#include "features/vault/routes.h"
 
 #include <stdio.h>
 #include <unistd.h>

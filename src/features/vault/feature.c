@@ -5,7 +5,6 @@
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/features.h"
-#include "features/vault/commands.h"
 #include "features/vault/routes.h"
 #include "features/vault/secrets_store.h"
 #include "features/vault/vault.h"

@@ -1,5 +1,7 @@
-/* routes.h - the routes of this feature, for its feature.c. */
+/* routes.h - the routes and commands of this feature, for its feature.c. */
 #pragma once
 #include "api/route.h"
+#include "cli/command.h"
 
 extern const struct route vault_routes[];
+extern const struct command vault_commands[];

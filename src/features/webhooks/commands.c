@@ -1,5 +1,5 @@
 /* commands.c - webhooks and their deliveries on the command line. */
-#include "features/webhooks/commands.h"
+#include "features/webhooks/routes.h"
 
 #include <stdio.h>
 #include <string.h>

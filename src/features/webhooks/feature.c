@@ -12,7 +12,6 @@
 #include "features/access/users/shapes.h"
 #include "features/features.h"
 #include "features/vault/vault.h"
-#include "features/webhooks/commands.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/letter.h"
 #include "features/webhooks/routes.h"

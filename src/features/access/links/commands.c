@@ -3,8 +3,8 @@
 
 #include "cli/request.h"
 #include "cli/template.h"
-#include "features/access/commands.h"
 #include "features/access/links/shapes.h"
+#include "features/access/routes.h"
 
 #define INVITATIONS "/api/v1/{tenant?tenants/{tenant}|platform}/invitations"
 #define EMAIL_ARG   { "email", OPTION_NAME, "EMAIL", .help = "e-mail address of the person" }

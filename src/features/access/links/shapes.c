@@ -3,7 +3,6 @@
 
 #include "features/access/users/password_rules.h"
 #include "features/access/users/shapes.h"
-#include "shape/rule.h"
 #include "shape/table.h"
 
 const char *const link_kind_names[] = { "invitation", "reset", NULL };

@@ -5,7 +5,7 @@
 #include "cli/prompt.h"
 #include "cli/request.h"
 #include "cli/template.h"
-#include "features/access/commands.h"
+#include "features/access/routes.h"
 #include "features/access/sessions/session_shapes.h"
 #include "features/access/users/personal_shapes.h"
 #include "features/access/users/shapes.h"

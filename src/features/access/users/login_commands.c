@@ -15,7 +15,7 @@
 #include "cli/remote_settings.h"
 #include "cli/request.h"
 #include "cli/template.h"
-#include "features/access/commands.h"
+#include "features/access/routes.h"
 #include "features/access/users/personal_shapes.h"
 #include "features/access/users/shapes.h"
 #include "shape/table.h"

@@ -5,7 +5,6 @@
  * password: else a stolen cookie could become a token that outlives it.
  */
 #include "api/call.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "features/access/routes.h"
 #include "features/access/token.h"

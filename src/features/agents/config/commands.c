@@ -1,6 +1,6 @@
 /* commands.c - configuration values and the parameter catalog on the command line. */
-#include "features/agents/commands.h"
 #include "features/agents/config/shapes.h"
+#include "features/agents/routes.h"
 
 #define CATALOG "/api/v1/tenants/{tenant}/catalog"
 #define KEY_ARG { "key", OPTION_NAME, "KEY", .help = "key of the parameter" }

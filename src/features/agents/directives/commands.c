@@ -1,6 +1,6 @@
 /* commands.c - the model and the command policy of agents, on the command line. */
-#include "features/agents/commands.h"
 #include "features/agents/directives/shapes.h"
+#include "features/agents/routes.h"
 
 /* The target: an agent, a workspace or the platform. */
 #define PLACE "/api/v1/{tenant?tenants/{tenant}{agent?/agents/{agent}}|platform}"

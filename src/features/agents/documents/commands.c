@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/request.h"
-#include "features/agents/commands.h"
 #include "features/agents/documents/shapes.h"
+#include "features/agents/routes.h"
 #include "shape/utf8.h"
 
 /* The format of --format, else of the file's extension. */

@@ -1,5 +1,5 @@
 /* commands.c - schedules and maintenance on the command line. */
-#include "features/agents/commands.h"
+#include "features/agents/routes.h"
 #include "features/agents/schedules/shapes.h"
 
 #define SCHEDULE  "/api/v1/tenants/{tenant}/agents/{name}/schedule"
