@@ -120,6 +120,19 @@ int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int6
         DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key)), ret, err);
 }
 
+int store_agent_filter(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
+                       struct error *err)
+{
+    *ret = 0;
+    if (str_is_null(agent_name))
+        return 0;
+    if (store_agent_id(db, tenant_id, agent_name, ret, err) != 0)
+        return -1;
+    if (*ret == 0)
+        *ret = -1;
+    return 0;
+}
+
 static int insert_row(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                       int64_t *ret, struct error *err)
 {

@@ -24,6 +24,10 @@ int store_agent_find(struct db *db, int64_t tenant_id, struct str agent_name, st
 int store_agent_id(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
                    struct error *err) MUST_CHECK;
 
+/* The same for a filter: 0 when agent_name is null, -1 when there is no agent of that name. */
+int store_agent_filter(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
+                       struct error *err) MUST_CHECK;
+
 /* Adds the agent unless the tenant already has max_agents: then agent_id stays 0. The limit is
  * exact across processes: the tenant's row is locked until the transaction ends. When another
  * process added the name first, finds that agent. A deleted agent is restored, enabled, and counts

@@ -37,7 +37,7 @@ static int find_value(const struct rule_eval_reader *reader, const struct kpi_ru
                       bool *ret_known, struct error *err)
 {
     if (kpis_value(
-            &(struct kpi_reader){ reader->db, reader->tenant_id, reader->now, reader->arena },
+            &(struct kpi_reader){ reader->db, reader->tenant_id, reader->now, reader->arena, NULL },
             question, figure, err) != 0)
         return -1;
     *ret_known = figure->has;

@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
+#include "api/call.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "db/db.h"
 #include "features/access/registry.h"
+#include "features/agents/agents.h"
 #include "features/agents/config/catalog_store.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
@@ -16,6 +20,7 @@
 #include "features/events/recent_runs_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/ranking.h"
+#include "features/fleet/routes.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
 
@@ -208,20 +213,30 @@ static int load_ranked(struct page *p, struct agent_list *ret, struct error *err
     return 0;
 }
 
-int fleet_list(struct db *db, const struct fleet_view *view, const struct agents_query *query,
-               struct arena *arena, struct agent_list *ret, struct error *err)
+static struct fleet_view view_of(const struct api_call *call)
 {
-    struct fleet_view seen = *view;
-    struct page p = { .view = &seen,
+    return (struct fleet_view){ .tenant = call->tenant,
+                                .last_seen = agents_last_seen(call->api->engine),
+                                .directives = agents_directives(call->api->engine),
+                                .now_us = clock_wall_us() };
+}
+
+int fleet_list(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct agents_query *query = call->query;
+    struct agent_list *ret = call->answer;
+    struct fleet_view view = view_of(call);
+    struct page p = { .view = &view,
                       .query = query,
                       .db = db,
-                      .arena = arena,
-                      .agents = ARENA_ARRAY(arena, struct agent_listed, (size_t)query->limit) };
+                      .arena = call->arena,
+                      .agents =
+                          ARENA_ARRAY(call->arena, struct agent_listed, (size_t)query->limit) };
     int r;
 
     if (db_begin(db, err) != 0)
         return -1;
-    r = schedules_windows(db, view->tenant->id, arena, &seen.windows, err);
+    r = schedules_windows(db, call->tenant_id, call->arena, &view.windows, err);
     if (r == 0)
         r = query->order == AGENTS_BY_NAME ? load_page(&p, &ret->next, err)
                                            : load_ranked(&p, ret, err);
@@ -407,24 +422,26 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
     return 0;
 }
 
-int fleet_agent(struct db *db, const struct fleet_view *view, struct str agent_name,
-                struct arena *arena, struct agent_detail *ret, struct error *err)
+int fleet_agent(struct api_call *call, struct db *db, struct error *err)
 {
-    struct fleet_view seen = *view;
+    const struct agent_path *path = call->params;
+    struct agent_detail *ret = call->answer;
+    struct fleet_view view = view_of(call);
+    struct arena *arena = call->arena;
     int r;
 
     if (db_begin(db, err) != 0)
         return -1;
-    r = schedules_windows(db, view->tenant->id, arena, &seen.windows, err);
+    r = schedules_windows(db, call->tenant_id, arena, &view.windows, err);
     if (r == 0)
-        r = load_agent(db, &seen, agent_name, arena, ret, err);
+        r = load_agent(db, &view, path->agent_name, arena, ret, err);
     db_rollback(db);
     if (r != 0)
         return -1;
     ret->model = ARENA_NEW(arena, struct agent_model);
     ret->command_policy = ARENA_NEW(arena, struct command_policy);
-    directives_cache_model(view->directives, view->tenant->id, agent_name, arena, ret->model);
-    directives_cache_policy(view->directives, view->tenant->id, agent_name, arena,
+    directives_cache_model(view.directives, call->tenant_id, path->agent_name, arena, ret->model);
+    directives_cache_policy(view.directives, call->tenant_id, path->agent_name, arena,
                             ret->command_policy);
     return 0;
 }

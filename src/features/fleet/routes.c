@@ -1,73 +1,24 @@
 /* routes.c - agents and workflows as front ends read them. */
+#include "features/fleet/routes.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
-#include "features/fleet/fleet.h"
-
-#include "api/api.h"
-#include "api/call.h"
-#include "base/clock.h"
-#include "engine/engine.h"
-#include "features/agents/agents.h"
-#include "features/fleet/routes.h"
-#include "features/fleet/run_totals.h"
 #include "features/fleet/shapes.h"
-#include "features/fleet/workflows.h"
-
-static struct fleet_view view_of(const struct api_call *call)
-{
-    return (struct fleet_view){ .tenant = call->tenant,
-                                .last_seen = agents_last_seen(call->api->engine),
-                                .directives = agents_directives(call->api->engine),
-                                .now_us = clock_wall_us() };
-}
-
-static int read_agents(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct fleet_view view = view_of(call);
-
-    return fleet_list(db, &view, call->query, call->arena, call->answer, err);
-}
-
-static int read_run_totals(struct api_call *call, struct db *db, struct error *err)
-{
-    return run_totals_read(db, call->tenant_id, call->query, call->arena, call->answer, err);
-}
-
-static int read_agent(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct agent_path *path = call->params;
-    const struct fleet_view view = view_of(call);
-
-    return fleet_agent(db, &view, path->agent_name, call->arena, call->answer, err);
-}
-
-static int list_workflows(struct api_call *call, struct db *db, struct error *err)
-{
-    return workflow_list_read(db, call->tenant, call->query, call->arena, call->answer, err);
-}
-
-static int read_workflow(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct workflow_path *path = call->params;
-
-    return workflow_read(db, call->tenant, path->workflow_run_id, call->arena, call->answer, err);
-}
 
 /* clang-format off */
 const struct route fleet_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = read_agents, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = fleet_list, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
       .id = "list_agents", .summary = "List agents and their state",
       .description = "Sorted by name; with `order=trouble` by state, with `agent` by name and with `last_seen` by time, these three with counts. `state` is `up`, `late` or `silent` by its schedule; `unscheduled` if it reports without one or it is paused, `never_reported` if it was only registered, or `disabled`. By name, pass `next` as `cursor` to read on; in the other orders, use `offset`." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = read_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/agents/{agent_name}", READ, 200), .read = fleet_agent, .params = &agent_path_shape, .answer = &agent_detail_shape, .tagged = true,
       .id = "get_agent", .summary = "Get an agent",
       .description = "Its state, what it declared, counts and versions of its newest 1,000 runs, and the model and command policy in effect." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows", READ, 200), .read = list_workflows, .params = &tenant_path_shape, .query = &workflows_query_shape, .answer = &workflow_list_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows", READ, 200), .read = workflow_list_read, .params = &tenant_path_shape, .query = &workflows_query_shape, .answer = &workflow_list_shape, .tagged = true,
       .id = "list_workflows", .summary = "List workflows, the latest first",
       .description = "Those of the newest 10,000 runs of the range, each with its agents and the numbers of its runs." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .read = read_workflow, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/workflows/{workflow_run_id}", READ, 200), .read = workflow_read, .params = &workflow_path_shape, .answer = &workflow_shape, .tagged = true,
       .id = "get_workflow", .summary = "Get the runs of a workflow",
       .description = "Runs by start, at most 1,000, and links that make them a graph: from the runs whose agents output what a run requires, else from those that ended before it began. Each says whether the required inputs are there." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/totals", READ, 200), .read = read_run_totals, .params = &tenant_path_shape, .query = &run_totals_query_shape, .answer = &run_totals_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/totals", READ, 200), .read = run_totals_read, .params = &tenant_path_shape, .query = &run_totals_query_shape, .answer = &run_totals_shape, .tagged = true,
       .id = "get_run_totals", .summary = "Count runs and failures over time",
       .description = "By the hour for at most two days, else by the day; and the most frequent error types." },
     { 0 },

@@ -1,8 +1,9 @@
 /* run_totals.c - runs and failures over time, and the most frequent errors. */
-#include "features/fleet/run_totals.h"
+#include "features/fleet/routes.h"
 
 #include <stdlib.h>
 
+#include "api/call.h"
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/agents/store.h"
@@ -139,29 +140,17 @@ static struct list make_periods(const struct time_range *range, enum bucket buck
     return (struct list){ periods, n };
 }
 
-/* The named agent; an unknown one is -1 and has no runs. */
-static int find_agent(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
-                      struct error *err)
+int run_totals_read(struct api_call *call, struct db *db, struct error *err)
 {
-    *ret = 0;
-    if (str_is_null(agent_name))
-        return 0;
-    if (store_agent_id(db, tenant_id, agent_name, ret, err) != 0)
-        return -1;
-    if (*ret == 0)
-        *ret = -1;
-    return 0;
-}
-
-int run_totals_read(struct db *db, int64_t tenant_id, const struct run_totals_query *query,
-                    struct arena *arena, struct run_totals *ret, struct error *err)
-{
+    const struct run_totals_query *query = call->query;
+    struct run_totals *ret = call->answer;
+    struct arena *arena = call->arena;
     const struct time_range *range = &query->range;
     enum bucket bucket =
         range->until - range->since <= HOURS_UP_TO_DAYS * day_us ? BUCKET_HOUR : BUCKET_DAY;
-    struct run_totals_span span = span_of(tenant_id, range, bucket);
+    struct run_totals_span span = span_of(call->tenant_id, range, bucket);
 
-    if (find_agent(db, tenant_id, query->agent_name, &span.agent_id, err) != 0)
+    if (store_agent_filter(db, call->tenant_id, query->agent_name, &span.agent_id, err) != 0)
         return -1;
     if (span.agent_id != 0)
         span.limit = AGENT_RUNS_MAX;

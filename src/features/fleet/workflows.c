@@ -1,6 +1,7 @@
 /* workflows.c - reads the runs of a workflow, and checks inputs against earlier outputs. */
-#include "features/fleet/workflows.h"
+#include "features/fleet/routes.h"
 
+#include "api/call.h"
 #include "db/db.h"
 #include "features/access/registry.h"
 #include "features/events/shapes.h"
@@ -107,59 +108,57 @@ static int cover_newest(const struct workflow_source *source, struct workflow *r
     return 0;
 }
 
-static int load_workflow(const struct workflow_source *source, const struct tenant_entry *tenant,
-                         struct str workflow_run_id, struct workflow *ret, struct error *err)
+static int load_workflow(struct api_call *call, struct db *db, struct error *err)
 {
+    const struct workflow_source source = { db, call->tenant_id, call->arena };
+    const struct workflow_path *path = call->params;
+    struct workflow *ret = call->answer;
     struct workflow_runs found;
 
-    if (store_workflow_runs(source->db, tenant->id, workflow_run_id, source->arena, &found, err) !=
+    if (store_workflow_runs(db, call->tenant_id, path->workflow_run_id, call->arena, &found, err) !=
         0)
         return -1;
     if (found.runs.n == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no workflow '%.*s' in tenant '%.*s'",
-                       STR_ARG(workflow_run_id), STR_ARG(tenant->slug));
-    *ret = (struct workflow){ .workflow_run_id = workflow_run_id };
-    summarize(&found.runs, source->arena, ret);
-    if (found.more && cover_newest(source, ret, err) != 0)
+                       STR_ARG(path->workflow_run_id), STR_ARG(call->tenant->slug));
+    *ret = (struct workflow){ .workflow_run_id = path->workflow_run_id };
+    summarize(&found.runs, call->arena, ret);
+    if (found.more && cover_newest(&source, ret, err) != 0)
         return -1;
     ret->truncated = found.more;
-    return workflow_link_runs(source, &found.runs, &ret->links, &ret->links_truncated, err);
+    return workflow_link_runs(&source, &found.runs, &ret->links, &ret->links_truncated, err);
 }
 
-int workflow_read(struct db *db, const struct tenant_entry *tenant, struct str workflow_run_id,
-                  struct arena *arena, struct workflow *ret, struct error *err)
+int workflow_read(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct workflow_source source = { db, tenant->id, arena };
-
     if (db_begin(db, err) != 0)
         return -1;
-    return db_end_read(db, load_workflow(&source, tenant, workflow_run_id, ret, err));
+    return db_end_read(db, load_workflow(call, db, err));
 }
 
-static int load_list(struct db *db, int64_t tenant_id, const struct workflows_query *query,
-                     struct arena *arena, struct workflow_list *ret, struct error *err)
+static int load_list(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct workflow_span span = { tenant_id, query->range.since, query->range.until,
+    const struct workflows_query *query = call->query;
+    const struct workflow_span span = { call->tenant_id, query->range.since, query->range.until,
                                         query->limit };
+    struct workflow_list *ret = call->answer;
     struct workflows_found found;
     struct workflow_listed *listed;
 
-    if (store_workflows(db, &span, arena, &found, err) != 0)
+    if (store_workflows(db, &span, call->arena, &found, err) != 0)
         return -1;
-    listed = to_listed(&found.workflows, arena);
+    listed = to_listed(&found.workflows, call->arena);
     for (size_t i = 0; i < found.workflows.n; i++)
-        if (complete(db, tenant_id, &listed[i], arena, err) != 0)
+        if (complete(db, call->tenant_id, &listed[i], call->arena, err) != 0)
             return -1;
     *ret =
         (struct workflow_list){ { listed, found.workflows.n }, found.more, found.examined_since };
     return 0;
 }
 
-int workflow_list_read(struct db *db, const struct tenant_entry *tenant,
-                       const struct workflows_query *query, struct arena *arena,
-                       struct workflow_list *ret, struct error *err)
+int workflow_list_read(struct api_call *call, struct db *db, struct error *err)
 {
     if (db_begin(db, err) != 0)
         return -1;
-    return db_end_read(db, load_list(db, tenant->id, query, arena, ret, err));
+    return db_end_read(db, load_list(call, db, err));
 }

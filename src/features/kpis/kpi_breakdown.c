@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "api/call.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "db/db.h"
@@ -17,6 +18,7 @@
 #include "features/kpis/cells.h"
 #include "features/kpis/kpi_totals.h"
 #include "features/kpis/report_shapes.h"
+#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 #include "shape/json_write.h"
 
@@ -398,7 +400,7 @@ static bool keep_exact(struct split *s, enum kpi_total total)
 }
 
 static int read_split(struct split *s, const struct breakdown_query *query,
-                      struct kpi_breakdown *ret, struct kpi_refusal *refusal, struct error *err)
+                      struct kpi_breakdown *ret, struct error *err)
 {
     struct kpi_together together;
     struct breakdown_sets sets;
@@ -409,14 +411,14 @@ static int read_split(struct split *s, const struct breakdown_query *query,
         total_of(s, &sets.list, &together, &cut, err) != 0)
         return -1;
     if (cut)
-        return kpi_refuse(refusal, "agent_name", query->agent_name, kpi_too_many_agents, err);
+        return kpi_refuse(s->reader, "agent_name", query->agent_name, kpi_too_many_agents, err);
     if (together.differs)
-        return kpi_refuse(refusal, "agent_name", query->agent_name,
+        return kpi_refuse(s->reader, "agent_name", query->agent_name,
                           "Agents total this metric in different ways; choose one with agent_name",
                           err);
     read_sets(s, &sets.list);
     if (!keep_exact(s, together.total))
-        return kpi_refuse(refusal, "by", query->by,
+        return kpi_refuse(s->reader, "by", query->by,
                           "Only sums and maxima can be combined; request all dimensions that the "
                           "metric was reported by",
                           err);
@@ -424,7 +426,7 @@ static int read_split(struct split *s, const struct breakdown_query *query,
     if (!s->too_many && read_groups(s, err) != 0)
         return -1;
     if (s->too_many)
-        return kpi_refuse(refusal, "by", query->by, too_much, err);
+        return kpi_refuse(s->reader, "by", query->by, too_much, err);
     *ret = (struct kpi_breakdown){ .metric = query->metric,
                                    .by = { s->by, s->n_by },
                                    .agg = together.agg,
@@ -436,8 +438,7 @@ static int read_split(struct split *s, const struct breakdown_query *query,
 }
 
 static int read_in_snapshot(struct split *s, const struct breakdown_query *query,
-                            struct kpi_breakdown *ret, struct kpi_refusal *refusal,
-                            struct error *err)
+                            struct kpi_breakdown *ret, struct error *err)
 {
     struct map *const maps[] = { &s->dimensions, &s->by_key, &s->runs, &s->groups };
     int r;
@@ -448,7 +449,7 @@ static int read_in_snapshot(struct split *s, const struct breakdown_query *query
         map_init(maps[i]);
     buf_init(&s->id, SIZE_MAX);   /* no longer than a stored row */
     buf_init(&s->keys, SIZE_MAX); /* bounded by BREAKDOWN_SETS_BYTES */
-    r = read_split(s, query, ret, refusal, err);
+    r = read_split(s, query, ret, err);
     buf_done(&s->keys);
     buf_done(&s->id);
     for (size_t i = 0; i < COUNT_OF(maps); i++)
@@ -457,16 +458,17 @@ static int read_in_snapshot(struct split *s, const struct breakdown_query *query
     return r;
 }
 
-int kpis_breakdown(const struct kpi_reader *reader, const struct breakdown_query *query,
-                   struct kpi_breakdown *ret, struct kpi_refusal *refusal, struct error *err)
+int kpis_breakdown(struct api_call *call, struct db *db, struct error *err)
 {
-    struct split s = { .reader = reader,
-                       .filter = { .tenant_id = reader->tenant_id, .metric = query->metric },
-                       .bytes_before = reader->arena->total };
-    const char *problem = timerange_parse(query->time_range, reader->now, &s.filter.range);
+    const struct kpi_reader reader = kpi_reader_of(call, db);
+    const struct breakdown_query *query = call->query;
+    struct split s = { .reader = &reader,
+                       .filter = { .tenant_id = call->tenant_id, .metric = query->metric },
+                       .bytes_before = call->arena->total };
+    const char *problem = timerange_parse(query->time_range, reader.now, &s.filter.range);
 
     if (problem != NULL)
-        return kpi_refuse(refusal, "time_range", query->time_range, problem, err);
+        return kpi_refuse(&reader, "time_range", query->time_range, problem, err);
     read_names(&s, query->by);
-    return read_in_snapshot(&s, query, ret, refusal, err);
+    return read_in_snapshot(&s, query, call->answer, err);
 }

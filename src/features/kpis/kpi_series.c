@@ -1,9 +1,11 @@
 /* kpi_series.c - one KPI over time, bucket by bucket. */
 #include <stdlib.h>
 
+#include "api/call.h"
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/kpis/kpi_totals.h"
+#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 
 enum { AGENTS_MAX = KPI_ROWS_MAX };
@@ -65,7 +67,7 @@ static int complete_range(struct series_reader *t, const struct list *series, st
 }
 
 static int choose_bucket(struct series_reader *t, const struct series_query *query,
-                         struct kpi_refusal *refusal, struct error *err)
+                         struct error *err)
 {
     const char *problem = NULL;
 
@@ -75,7 +77,7 @@ static int choose_bucket(struct series_reader *t, const struct series_query *que
         problem = timerange_parse_bucket(query->bucket, &t->bucket);
     if (problem == NULL)
         problem = timerange_check_buckets(&t->range, t->bucket);
-    return problem == NULL ? 0 : kpi_refuse(refusal, "bucket", query->bucket, problem, err);
+    return problem == NULL ? 0 : kpi_refuse(t->reader, "bucket", query->bucket, problem, err);
 }
 
 static int load_states(struct series_reader *t, struct error *err)
@@ -116,8 +118,7 @@ static int fill_points(const struct series_reader *t, struct list *ret, struct e
 }
 
 static int read_series(struct series_reader *t, const struct series_query *query,
-                       struct kpi_series_answer *ret, struct kpi_refusal *refusal,
-                       struct error *err)
+                       struct kpi_series_answer *ret, struct error *err)
 {
     struct kpi_rows series, declared;
     struct kpi_together together;
@@ -129,14 +130,14 @@ static int read_series(struct series_reader *t, const struct series_query *query
                            err) != 0)
         return -1;
     if (series.cut || declared.cut)
-        return kpi_refuse(refusal, "agent_name", query->agent_name, kpi_too_many_agents, err);
+        return kpi_refuse(t->reader, "agent_name", query->agent_name, kpi_too_many_agents, err);
     together = kpi_total_together(&series.list, &declared.list, KPI_LAST);
     if (together.differs)
-        return kpi_refuse(refusal, "agent_name", query->agent_name,
+        return kpi_refuse(t->reader, "agent_name", query->agent_name,
                           "Agents total this key in different ways; choose one with agent_name",
                           err);
     t->total = together.total;
-    if (complete_range(t, &series.list, err) != 0 || choose_bucket(t, query, refusal, err) != 0 ||
+    if (complete_range(t, &series.list, err) != 0 || choose_bucket(t, query, err) != 0 ||
         load_states(t, err) != 0)
         return -1;
     *ret = (struct kpi_series_answer){ .agent_name = query->agent_name,
@@ -147,20 +148,21 @@ static int read_series(struct series_reader *t, const struct series_query *query
     return fill_points(t, &ret->points, err);
 }
 
-int kpis_series(const struct kpi_reader *reader, const struct series_query *query,
-                struct kpi_series_answer *ret, struct kpi_refusal *refusal, struct error *err)
+int kpis_series(struct api_call *call, struct db *db, struct error *err)
 {
-    struct series_reader t = { .reader = reader,
-                               .source = { .tenant_id = reader->tenant_id,
-                                           .key = store_name_key(query->key, reader->arena).key } };
-    const char *problem = timerange_parse(query->time_range, reader->now, &t.range);
+    const struct kpi_reader reader = kpi_reader_of(call, db);
+    const struct series_query *query = call->query;
+    struct series_reader t = { .reader = &reader,
+                               .source = { .tenant_id = call->tenant_id,
+                                           .key = store_name_key(query->key, call->arena).key } };
+    const char *problem = timerange_parse(query->time_range, reader.now, &t.range);
     int r;
 
     if (problem != NULL)
-        return kpi_refuse(refusal, "time_range", query->time_range, problem, err);
-    if (db_begin(reader->db, err) != 0)
+        return kpi_refuse(&reader, "time_range", query->time_range, problem, err);
+    if (db_begin(db, err) != 0)
         return -1;
-    r = read_series(&t, query, ret, refusal, err);
-    db_rollback(reader->db);
+    r = read_series(&t, query, call->answer, err);
+    db_rollback(db);
     return r;
 }

@@ -1,7 +1,9 @@
 /* kpi_totals.c - totals as text, and how several agents are totalled. */
 #include "features/kpis/kpi_totals.h"
 
+#include "api/call.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "features/agents/store.h"
 #include "shape/json_write.h"
 
@@ -96,22 +98,19 @@ struct kpi_together kpi_total_together(const struct list *series, const struct l
     return t;
 }
 
-int kpi_refuse(struct kpi_refusal *refusal, const char *name, struct str value,
+struct kpi_reader kpi_reader_of(struct api_call *call, struct db *db)
+{
+    return (struct kpi_reader){ db, call->tenant_id, clock_wall_us(), call->arena, call };
+}
+
+int kpi_refuse(const struct kpi_reader *reader, const char *name, struct str value,
                const char *sentence, struct error *err)
 {
-    *refusal = (struct kpi_refusal){ name, value, sentence };
-    return err_set(err, ERR_INVALID, "%s", sentence);
+    return call_refuse_query(reader->call, err, name, value, sentence);
 }
 
 int kpi_find_agent(const struct kpi_reader *reader, struct str agent_name, int64_t *ret,
                    struct error *err)
 {
-    *ret = 0;
-    if (str_is_null(agent_name))
-        return 0;
-    if (store_agent_id(reader->db, reader->tenant_id, agent_name, ret, err) != 0)
-        return -1;
-    if (*ret == 0)
-        *ret = -1;
-    return 0;
+    return store_agent_filter(reader->db, reader->tenant_id, agent_name, ret, err);
 }

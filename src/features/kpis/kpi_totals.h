@@ -24,7 +24,11 @@ struct kpi_together {
 struct kpi_together kpi_total_together(const struct list *series, const struct list *declared,
                                        enum kpi_total undeclared);
 
-int kpi_refuse(struct kpi_refusal *refusal, const char *name, struct str value,
+/* The reader of a route. */
+struct kpi_reader kpi_reader_of(struct api_call *call, struct db *db);
+
+/* What only reading shows to be wrong with the query is refused as its shape would. */
+int kpi_refuse(const struct kpi_reader *reader, const char *name, struct str value,
                const char *sentence, struct error *err);
 
 /* The id of the agent: 0 when agent_name is null, -1 when there is no agent of that name. */

@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
+#include "api/call.h"
 #include "base/map.h"
 #include "db/db.h"
 #include "features/kpis/kpi_totals.h"
+#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 
 static int by_agent_and_key(struct str agent_a, struct str key_a, struct str agent_b,
@@ -23,17 +25,18 @@ static int compare_entries(const void *a, const void *b)
     return by_agent_and_key(x->agent_name, x->key, y->agent_name, y->key);
 }
 
-int kpis_catalog(const struct kpi_reader *reader, struct kpi_catalog *ret, struct error *err)
+int kpis_catalog(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct kpi_source source = { .tenant_id = reader->tenant_id };
+    const struct kpi_source source = { .tenant_id = call->tenant_id };
+    struct kpi_catalog *ret = call->answer;
     const struct kpi_declared *declared;
     struct kpi_entry *entries;
     struct kpi_rows rows;
 
-    if (store_kpi_declared(reader->db, &source, KPI_ROWS_MAX, reader->arena, &rows, err) != 0)
+    if (store_kpi_declared(db, &source, KPI_ROWS_MAX, call->arena, &rows, err) != 0)
         return -1;
     declared = rows.list.items;
-    entries = ARENA_ARRAY(reader->arena, struct kpi_entry, rows.list.n + 1);
+    entries = ARENA_ARRAY(call->arena, struct kpi_entry, rows.list.n + 1);
     for (size_t i = 0; i < rows.list.n; i++)
         entries[i] = (struct kpi_entry){ declared[i].agent_name, declared[i].name,
                                          declared[i].label, declared[i].unit, declared[i].agg };
@@ -238,4 +241,11 @@ int kpis_summary(const struct kpi_reader *reader, const struct summary_query *qu
     map_done(&s.by_owner);
     db_rollback(reader->db);
     return r;
+}
+
+int kpis_read_summary(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct kpi_reader reader = kpi_reader_of(call, db);
+
+    return kpis_summary(&reader, call->query, call->answer, err);
 }

@@ -1,69 +1,9 @@
 /* routes.c - business KPIs as front ends read them. */
-#include "features/kpis/kpis.h"
-
-#include "api/call.h"
-#include "base/clock.h"
-#include "features/access/shapes.h"
 #include "features/kpis/routes.h"
+#include "api/call.h"
+#include "features/access/shapes.h"
 #include "features/kpis/run_kpis_store.h"
 #include "features/kpis/shapes.h"
-
-static struct kpi_reader reader_of(struct api_call *call, struct db *db)
-{
-    return (struct kpi_reader){
-        .db = db, .tenant_id = call->tenant_id, .now = clock_wall_us(), .arena = call->arena
-    };
-}
-
-/* What only reading shows to be wrong with the query is refused as its shape would. */
-static int refuse(struct api_call *call, int r, const struct kpi_refusal *refusal,
-                  struct error *err)
-{
-    if (r == 0 || refusal->name == NULL)
-        return r;
-    return call_refuse_query(call, err, refusal->name, refusal->value, refusal->sentence);
-}
-
-static int read_catalog(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct kpi_reader reader = reader_of(call, db);
-
-    return kpis_catalog(&reader, call->answer, err);
-}
-
-static int read_summary(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct kpi_reader reader = reader_of(call, db);
-
-    return kpis_summary(&reader, call->query, call->answer, err);
-}
-
-static int read_series(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct kpi_reader reader = reader_of(call, db);
-    struct kpi_refusal refusal = { 0 };
-
-    return refuse(call, kpis_series(&reader, call->query, call->answer, &refusal, err), &refusal,
-                  err);
-}
-
-static int read_breakdown(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct kpi_reader reader = reader_of(call, db);
-    struct kpi_refusal refusal = { 0 };
-
-    return refuse(call, kpis_breakdown(&reader, call->query, call->answer, &refusal, err), &refusal,
-                  err);
-}
-
-static int read_reports(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct kpi_reader reader = reader_of(call, db);
-    struct kpi_refusal refusal = { 0 };
-
-    return refuse(call, kpis_reports(&reader, call->query, call->answer, &refusal, err), &refusal,
-                  err);
-}
 
 static int read_run_kpis(struct api_call *call, struct db *db, struct error *err)
 {
@@ -75,19 +15,19 @@ static int read_run_kpis(struct api_call *call, struct db *db, struct error *err
 
 /* clang-format off */
 const struct route kpi_routes[] = {
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .read = read_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/catalog", READ, 200), .read = kpis_catalog, .params = &tenant_path_shape, .answer = &kpi_catalog_shape, .tagged = true,
       .id = "get_kpi_catalog", .summary = "List declared KPIs",
       .description = "Label, unit and aggregation of every KPI, as each agent declared it at registration." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/summary", READ, 200), .read = read_summary, .params = &tenant_path_shape, .query = &summary_query_shape, .answer = &kpi_summary_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/summary", READ, 200), .read = kpis_read_summary, .params = &tenant_path_shape, .query = &summary_query_shape, .answer = &kpi_summary_shape, .tagged = true,
       .id = "get_kpi_summary", .summary = "Summarize KPIs over a time range",
       .description = "One row per agent and key, aggregated as declared, with the value of the preceding range of the same length. Undeclared keys have a null label, unit and aggregation." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/series", READ, 200), .read = read_series, .params = &tenant_path_shape, .query = &series_query_shape, .answer = &kpi_series_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/series", READ, 200), .read = kpis_series, .params = &tenant_path_shape, .query = &series_query_shape, .answer = &kpi_series_shape, .tagged = true,
       .id = "get_kpi_series", .summary = "Get one KPI over time",
       .description = "One point per bucket that has a value, at most 1,500 buckets. Without `agent_name` it covers all agents that report the key, which must then aggregate it in the same way." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .read = read_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/breakdown", READ, 200), .read = kpis_breakdown, .params = &tenant_path_shape, .query = &breakdown_query_shape, .answer = &kpi_breakdown_shape, .tagged = true,
       .id = "get_kpi_breakdown", .summary = "Break one KPI down by dimensions",
       .description = "`by` is a comma-separated list of dimensions. At most 1,000 rows, largest first; `truncated` says that there are more." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/business/reports", READ, 200), .read = read_reports, .params = &tenant_path_shape, .query = &kpi_reports_query_shape, .answer = &kpi_reports_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/business/reports", READ, 200), .read = kpis_reports, .params = &tenant_path_shape, .query = &kpi_reports_query_shape, .answer = &kpi_reports_shape, .tagged = true,
       .id = "get_kpi_reports", .summary = "List the runs that reported a KPI",
       .description = "The values of one KPI of one agent, newest first: as many as `reports` of the summary says, while they are kept, but at most `limit`." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/business", READ, 200), .read = read_run_kpis, .params = &run_kpis_path_shape, .answer = &run_kpis_shape, .tagged = true,

@@ -217,7 +217,7 @@ static void add_kpi(struct exposition *e, const struct kpi_summary_row *row)
 static int write_kpis(struct writing *w, struct error *err)
 {
     const struct kpi_reader reader = { w->db, w->scrape->view.tenant->id, w->scrape->view.now_us,
-                                       w->arena };
+                                       w->arena, NULL };
     const struct summary_query query = { w->scrape->time_range };
     struct kpi_summary summary = { 0 };
     const struct kpi_summary_row *rows;
