@@ -10,9 +10,9 @@
 
 #include "api/api.h"
 #include "api/call.h"
+#include "base/address.h"
+#include "base/buf.h"
 #include "features/access/registry.h"
-#include "features/mcp/message.h"
-#include "features/mcp/origin.h"
 #include "features/mcp/shapes.h"
 #include "features/mcp/tools.h"
 #include "http/exchange.h"
@@ -23,6 +23,121 @@ enum {
     MESSAGE_MAX = 64 << 10, /* bytes of a request */
     ANSWER_MAX = 1 << 20,   /* bytes of a tool's answer, which is sent twice */
 };
+
+/* JSON-RPC's own codes, and one for what HTTP's status says already. */
+enum rpc_code {
+    RPC_NOT_JSON = -32700,
+    RPC_NOT_A_MESSAGE = -32600,
+    RPC_NO_METHOD = -32601,
+    RPC_BAD_PARAMS = -32602,
+    RPC_INTERNAL = -32603,
+    RPC_REFUSED = -32000,
+};
+
+/* call->own: what a message asks for, between the steps of its call. */
+struct mcp_exchange {
+    struct rpc_message message;
+    enum rpc_code code;       /* of a refusal */
+    const struct route *tool; /* the read of a tool */
+};
+
+/* {"jsonrpc":"2.0","id":…,"result": up to the result, which rpc_end() follows. */
+static void rpc_begin(struct buf *out, struct str id)
+{
+    buf_add_c(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_add(out, id);
+    buf_add_c(out, ",\"result\":");
+}
+
+static void rpc_end(struct buf *out)
+{
+    buf_add_char(out, '}');
+}
+
+/* `id` STR_NULL: null. */
+static void rpc_add_error(struct buf *out, struct str id, enum rpc_code code, struct str message)
+{
+    struct rpc_error error = { .code = code, .message = message };
+    const struct rpc_answer answer = { .jsonrpc = STR_LIT("2.0"), .id = id, .error = &error };
+
+    shape_write_json(&rpc_failure_shape, &answer, out);
+}
+
+/* The result of a tool that failed, with a sentence for the model. */
+static void rpc_add_tool_error(struct buf *out, struct str sentence)
+{
+    buf_add_c(out, "{\"content\":[{\"type\":\"text\",\"text\":");
+    buf_add_json(out, sentence);
+    buf_add_c(out, "}],\"isError\":true}");
+}
+
+/* The result of a tool: JSON text of an object, as text and as structured content. */
+static void rpc_add_tool_result(struct buf *out, struct str object)
+{
+    buf_add_c(out, "{\"content\":[{\"type\":\"text\",\"text\":");
+    buf_add_json(out, object);
+    buf_add_c(out, "}],\"structuredContent\":");
+    buf_add(out, object);
+    buf_add_c(out, ",\"isError\":false}");
+}
+
+/* Refusals before the message is read, such as a 401, have no id and only HTTP's status. */
+static const char *mcp_write(const struct api_call *call, const struct call_refusal *refusal,
+                             struct buf *out)
+{
+    const struct mcp_exchange *x = call->own;
+    enum rpc_code code = x == NULL || refusal->status != 400 ? RPC_REFUSED : x->code;
+
+    if (refusal->status == 500)
+        code = RPC_INTERNAL;
+    rpc_add_error(out, x == NULL ? STR_NULL : x->message.id, code, refusal->body.detail);
+    return "application/json";
+}
+
+/* HOST[:PORT] of "scheme://HOST[:PORT]"; STR_NULL for anything else, such as "null". */
+static struct str host_of(struct str origin)
+{
+    struct str rest = origin;
+
+    (void)str_split(&rest, ':');
+    if (str_is_null(rest) || !str_starts(rest, STR_LIT("//")))
+        return STR_NULL;
+    return str_from(rest.data + 2, rest.len - 2);
+}
+
+/* Does the name stand for the same machine everywhere? */
+static bool is_fixed(struct str host)
+{
+    struct str name = host;
+    struct address address;
+
+    return address_parse_peer(host, &address) ||
+           str_eq_nocase(str_split(&name, ':'), STR_LIT("localhost"));
+}
+
+static bool is_own(const struct api_call *call, struct str host)
+{
+    if (str_is_null(host))
+        return false;
+    if (!str_is_null(call->api->public_host) && str_eq_nocase(host, call->api->public_host))
+        return true;
+    return is_fixed(host) && str_eq_nocase(host, http_header_get(&call->exchange->request, "host"));
+}
+
+/* A page in a browser names its site in Origin. Only this service's own pages pass, and programs,
+ * which send no Origin. A name in Host proves nothing, since a hostile site can have its name
+ * resolve to this machine (DNS rebinding): only the public address, a literal IP address and
+ * localhost count as this service. */
+static int check_origin(struct api_call *call, struct error *err)
+{
+    struct str origin = http_header_get(&call->exchange->request, "origin");
+
+    if (str_is_null(origin) || is_own(call, host_of(origin)))
+        return 0;
+    return call_refuse(call, err, 403,
+                       "This request comes from a page of another site: Origin is not this "
+                       "service's public address");
+}
 
 /* Newest first. */
 static const char *const revisions[] = { "2025-06-18", "2025-03-26", "2024-11-05", NULL };
@@ -312,7 +427,7 @@ static int take_message(struct api_call *call, struct error *err)
     assert(call->tenant != NULL); /* only keys are allowed */
     x->code = RPC_REFUSED;
     call->own = x;
-    if (mcp_check_origin(call, err) != 0 || check_revision(call, err) != 0 ||
+    if (check_origin(call, err) != 0 || check_revision(call, err) != 0 ||
         read_message(call, err) != 0)
         return -1;
     if (!str_is_null(x->message.method) && !str_is_null(x->message.id))

@@ -2,25 +2,108 @@
 #include "engine/feature.h"
 
 #include <curl/curl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cli/settings.h"
+#include "engine/change.h"
 #include "engine/engine.h"
+#include "features/access/identities/identities_store.h"
+#include "features/access/users/users_store.h"
+#include "features/access/users/vouched.h"
 #include "features/features.h"
 #include "features/oidc/fetch.h"
-#include "features/oidc/lapse.h"
 #include "features/oidc/oidc.h"
 #include "features/oidc/provider.h"
 #include "features/oidc/routes.h"
 #include "features/oidc/workers.h"
 
+/* The groups of a person are known only when they sign in. Sessions end after seven days by
+ * themselves; a token may live for a year, and would keep the roles of a group that its user has
+ * left. So tokens of users who have an identity end once their user has not signed in for
+ * LAPSE_DAYS. */
+enum { LAPSE_DAYS = 30, LAPSE_PERIOD_S = 3600, LAPSE_USERS_MAX = 100 };
+
+struct lapse {
+    struct change change; /* first: apply() and done() get it */
+    atomic_bool busy;     /* the writer has it */
+    int64_t looked_us;    /* monotonic; 0: never */
+};
+
+static int find_idle(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+{
+    const int64_t before = clock_wall_us() - (int64_t)LAPSE_DAYS * 24 * 3600 * USEC_PER_SEC;
+
+    return store_identities_idle(db, before, LAPSE_USERS_MAX, arena, ret, err);
+}
+
+static int lapse_apply(struct change *change, struct db *db, struct error *err)
+{
+    ARENA_SCOPED(arena);
+    struct list idle;
+    int r;
+
+    (void)change;
+    r = find_idle(db, &arena, &idle, err);
+    for (size_t i = 0; r == 0 && i < idle.n; i++) {
+        const struct identity_row *row = &((const struct identity_row *)idle.items)[i];
+        const struct user_row user = { .user_id = row->user_id, .email = row->email };
+
+        r = vouched_revoke(db, &user, err);
+        if (r == 0)
+            log_write(LOG_INFO, "oidc", "tokens of '%.*s' ended: no sign-in for %d days",
+                      STR_ARG(row->email), LAPSE_DAYS);
+    }
+    return r;
+}
+
+static void lapse_done(struct change *change, const struct error *err)
+{
+    struct lapse *l = (struct lapse *)change;
+
+    if (err != NULL)
+        log_write(LOG_WARNING, "oidc", "tokens that have lapsed could not be ended: %s", err->text);
+    atomic_store(&l->busy, false);
+}
+
+/* Looks every LAPSE_PERIOD_S, and has the writer end what it finds. */
+static int lapse_tick(struct lapse *l, struct engine *e, const struct tick *tick, struct error *err)
+{
+    ARENA_SCOPED(arena);
+    struct list idle = { 0 };
+    int r;
+
+    if (atomic_load(&l->busy) || (l->looked_us != 0 && tick->mono_us - l->looked_us <
+                                                           (int64_t)LAPSE_PERIOD_S * USEC_PER_SEC))
+        return 0;
+    l->looked_us = tick->mono_us;
+    r = find_idle(engine_watch_db(e), &arena, &idle, err);
+    if (r != 0 || idle.n == 0)
+        return r;
+    if (idle.n == LAPSE_USERS_MAX)
+        l->looked_us = 0; /* there may be more */
+    l->change = (struct change){ .engine = e,
+                                 .topic = CHANGE_USERS,
+                                 .administrative = true,
+                                 .apply = lapse_apply,
+                                 .done = lapse_done };
+    atomic_store(&l->busy, true);
+    r = change_submit(e, &l->change, err);
+    if (r != 0)
+        atomic_store(&l->busy, false);
+    return r;
+}
+
 struct oidc_state_owned {
     struct oidc oidc; /* first: oidc_of() */
     struct arena arena;
-    struct lapse *lapse; /* NULL: nothing is looked for */
+    struct lapse lapse;
+    bool looks_for_lapsed;
     bool has_curl;
 };
 
@@ -107,15 +190,15 @@ static int oidc_start(struct engine *e, struct error *err)
                                          .redirect_uri = state->oidc.redirect_uri,
                                          .cancel = workers_cancel(state->oidc.workers) };
     state->oidc.provider = provider_new(&options);
-    state->lapse = lapse_new();
+    state->looks_for_lapsed = true;
     return 0;
 }
 
 static int oidc_tick(struct engine *e, const struct tick *tick, struct error *err)
 {
-    const struct oidc_state_owned *state = engine_state(e, &oidc_feature);
+    struct oidc_state_owned *state = engine_state(e, &oidc_feature);
 
-    return state->lapse == NULL ? 0 : lapse_tick(state->lapse, e, tick, err);
+    return state->looks_for_lapsed ? lapse_tick(&state->lapse, e, tick, err) : 0;
 }
 
 /* Sign-ins that wait for the provider get a 503, so that the stop need not wait for it too. */
@@ -144,7 +227,6 @@ static void oidc_close(void *ctx)
         return;
     workers_free(state->oidc.workers);
     provider_free(state->oidc.provider);
-    lapse_free(state->lapse);
     if (state->has_curl)
         curl_global_cleanup();
     arena_done(&state->arena);

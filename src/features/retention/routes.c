@@ -1,18 +1,18 @@
 /* routes.c - how long a tenant's data is kept. */
-#include "features/retention/retention.h"
+#include "features/retention/routes.h"
 
 #include "api/call.h"
+#include "base/clock.h"
 #include "features/access/registry.h"
-#include "features/access/retention_shapes.h"
+#include "features/access/retention_store.h"
 #include "features/access/shapes.h"
 #include "features/access/stored_bytes.h"
 #include "features/access/tenants.h"
-#include "features/retention/routes.h"
 #include "features/retention/shapes.h"
 
 static int show_retention(struct api_call *call, struct db *db, struct error *err)
 {
-    return retention_show(db, call->tenant_id, call->answer, err);
+    return store_retention(db, call->tenant_id, call->answer, err);
 }
 
 static int set_retention(struct api_call *call, struct db *db, struct error *err)
@@ -22,7 +22,7 @@ static int set_retention(struct api_call *call, struct db *db, struct error *err
 
     shape_write_json(&retention_shape, limits, &detail);
     call->audit_detail = buf_take(&detail, call->arena);
-    if (retention_set(db, call->tenant_id, limits, err) != 0)
+    if (store_retention_set(db, call->tenant_id, limits, clock_wall_us(), err) != 0)
         return -1;
     return show_retention(call, db, err);
 }

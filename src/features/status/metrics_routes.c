@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/request_metrics.h"
+#include "base/budget.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/metrics.h"
@@ -21,7 +22,6 @@
 #include "features/alerts/alerts.h"
 #include "features/export/exports.h"
 #include "features/retention/retention.h"
-#include "features/status/budget_metrics.h"
 #include "features/status/routes.h"
 #include "http/exchange.h"
 
@@ -146,6 +146,66 @@ static void print_engine(struct api *api, struct buf *out)
                  (double)registry_number(access_registry(api->engine)));
 }
 
+static void print_by_level(struct buf *out, const char *name, const struct budget_level *level,
+                           enum budget_kind kind, int64_t value)
+{
+    buf_printf(out, "%s{level=\"%s\",kind=\"%s\"} %lld\n", name, level->name,
+               budget_kind_name(kind), (long long)value);
+}
+
+/* At the levels with one node, its use; of the tenants, the one that holds most. */
+static void print_used(struct api *api, struct budgets *b, struct buf *out)
+{
+    metric_print_head(out, "muster_budget_used", "gauge",
+                      "What callers hold now, by kind: all, those without a key (open), and the "
+                      "tenant that holds most");
+    for (unsigned kind = 0; kind < BUDGET_KINDS; kind++) {
+        print_by_level(out, "muster_budget_used", &b->service_level, kind,
+                       budget_used(&b->service, kind));
+        print_by_level(out, "muster_budget_used", &b->open_level, kind,
+                       budget_used(&b->open, kind));
+        print_by_level(out, "muster_budget_used", &b->tenant_level, kind,
+                       registry_largest_use(access_registry(api->engine), kind));
+    }
+}
+
+static void print_limits(struct budgets *b, struct buf *out)
+{
+    const struct budget_level *level;
+
+    metric_print_head(out, "muster_budget_max", "gauge",
+                      "What one caller of a level may hold, by kind; absent: no limit");
+    for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)
+        for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
+            if (level->max[kind] != 0)
+                print_by_level(out, "muster_budget_max", level, kind,
+                               level->max[kind] < 0 ? 0 : level->max[kind]);
+}
+
+static void print_refused(struct budgets *b, struct buf *out)
+{
+    const struct budget_level *level;
+
+    metric_print_head(out, "muster_budget_refused_total", "counter",
+                      "Requests for more than a caller of this level may hold, by kind");
+    for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)
+        for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
+            if (level->max[kind] != 0)
+                print_by_level(
+                    out, "muster_budget_refused_total", level, kind,
+                    (int64_t)atomic_load_explicit(&level->refused[kind], memory_order_relaxed));
+}
+
+/* What callers hold, by level and kind. */
+static void print_budgets(struct api *api, struct buf *out)
+{
+    struct budgets *b = engine_budgets(api->engine);
+
+    print_used(api, b, out);
+    print_limits(b, out);
+    print_refused(b, out);
+}
+
 void metrics_write(struct api *api, struct buf *out)
 {
     metric_print_head(out, "muster_build_info", "gauge", "Version of this process");
@@ -153,7 +213,7 @@ void metrics_write(struct api *api, struct buf *out)
     request_metrics_write(&api->routes, out);
     metric_print(out);
     print_engine(api, out);
-    budget_metrics_write(api, out);
+    print_budgets(api, out);
     print_process(api, out);
 }
 

@@ -1,6 +1,4 @@
 /* data_key_rotation.c - replaces the tenants' data keys, a bounded step per transaction. */
-#include "features/vault/data_key_rotation.h"
-
 #include <assert.h>
 
 #include "base/clock.h"

@@ -6,27 +6,21 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "features/access/shapes.h"
-#include "features/vault/data_key_rotation.h"
 #include "features/vault/routes.h"
 #include "features/vault/shapes.h"
 #include "features/vault/vault.h"
 
-static struct secrets secrets_of(const struct api_call *call)
-{
-    return (struct secrets){ vault_of(call->api->engine), call->tenant_id };
-}
-
 static int list_secrets(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct secrets secrets = secrets_of(call);
+    struct secret_list *answer = call->answer;
 
-    return secrets_list(&secrets, db, call->arena, call->answer, err);
+    return store_secrets(db, call->tenant_id, call->arena, &answer->secrets, err);
 }
 
 static int set_secret(struct api_call *call, struct db *db, struct error *err)
 {
     const struct secret_path *path = call->params;
-    const struct secrets secrets = secrets_of(call);
+    const struct secrets secrets = { vault_of(call->api->engine), call->tenant_id };
     struct secret *answer = call->answer;
 
     if (secrets_set(&secrets, db, path->name, call->body, answer, err) != 0)
@@ -41,9 +35,8 @@ static int set_secret(struct api_call *call, struct db *db, struct error *err)
 static int remove_secret(struct api_call *call, struct db *db, struct error *err)
 {
     const struct secret_path *path = call->params;
-    const struct secrets secrets = secrets_of(call);
 
-    if (secrets_remove(&secrets, db, path->name, err) != 0)
+    if (store_secret_remove(db, call->tenant_id, path->name, err) != 0)
         return -1;
     call->audit_target = path->name;
     return list_secrets(call, db, err);

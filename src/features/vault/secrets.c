@@ -64,17 +64,6 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
     return r;
 }
 
-int secrets_list(const struct secrets *s, struct db *db, struct arena *arena,
-                 struct secret_list *ret, struct error *err)
-{
-    return store_secrets(db, s->tenant_id, arena, &ret->secrets, err);
-}
-
-int secrets_remove(const struct secrets *s, struct db *db, struct str name, struct error *err)
-{
-    return store_secret_remove(db, s->tenant_id, name, err);
-}
-
 int secrets_open(const struct secrets *s, struct db *db, const struct secret_row *row,
                  struct buf *out, struct error *err)
 {

@@ -22,13 +22,6 @@ struct secrets {
 int secrets_set(const struct secrets *s, struct db *db, struct str name,
                 const struct secret_set *set, struct secret *ret, struct error *err) MUST_CHECK;
 
-int secrets_list(const struct secrets *s, struct db *db, struct arena *arena,
-                 struct secret_list *ret, struct error *err) MUST_CHECK;
-
-/* ERR_NOT_FOUND. */
-int secrets_remove(const struct secrets *s, struct db *db, struct str name,
-                   struct error *err) MUST_CHECK;
-
 /* Appends the secret's value to `out`, which the caller releases with vault_wipe(). */
 int secrets_open(const struct secrets *s, struct db *db, const struct secret_row *row,
                  struct buf *out, struct error *err) MUST_CHECK;

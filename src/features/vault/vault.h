@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct data_keys_rotated;
 struct db;
 struct engine;
 struct vault;
@@ -68,6 +69,14 @@ int vault_rotate(struct vault *v, struct db *db, const void *owner, size_t *ret_
                  struct error *err) MUST_CHECK;
 int vault_end_rotation(struct vault *v, const void *owner, bool committed,
                        struct error *err) MUST_CHECK;
+
+/* Replaces the tenants' data keys, one step in a transaction: first with `after` 0, then with the
+ * answer's `next` until it is null, not earlier than `wait_s` seconds later. Every tenant gets a
+ * new data key, which seals from then on; what older keys sealed is sealed again; then the older
+ * keys are destroyed. Between two steps, and after a crash at any point, everything can be opened:
+ * sealed bytes name their key, and a key is destroyed only when no bytes name it any more. */
+int vault_rotate_data_keys(struct vault *v, struct db *db, int64_t after,
+                           struct data_keys_rotated *ret, struct error *err) MUST_CHECK;
 
 /* The engine's vault. Any thread. */
 struct vault *vault_of(const struct engine *e);

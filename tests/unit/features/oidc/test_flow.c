@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "features/oidc/base64url.h"
 #include "features/oidc/fetch.h"
-#include "features/oidc/metadata.h"
+#include "features/oidc/provider.h"
 #include "test.h"
 
 TEST(a_secret_gives_the_same_flow_again_and_another_secret_another_one)

@@ -1,5 +1,5 @@
 /* test_exposition.c - samples are escaped, and a full part is cut between two of them. */
-#include "features/scrape/exposition.h"
+#include "features/scrape/scrape.h"
 #include "test.h"
 
 TEST(labels_are_escaped_and_nothing_else_is)

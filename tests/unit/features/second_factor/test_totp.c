@@ -1,5 +1,5 @@
 /* test_totp.c - the test vectors of RFC 6238 and RFC 4648, and what a code is good for. */
-#include "features/second_factor/totp.h"
+#include "features/second_factor/factor.h"
 
 #include <string.h>
 
