@@ -13,7 +13,7 @@ extern const struct api_hooks access_hooks;
 
 /* Finds the key behind the token, the user behind the cookie, or the operator. A request with an
  * Authorization header counts as a key's, whatever cookies it has. A well-formed token or cookie
- * that is not known here sets call->unknown_token; key_check.h continues from there. */
+ * that is not known here sets call->unknown_token; key_check() of hooks.c continues from there. */
 int auth_identify(struct api_call *call, struct error *err) MUST_CHECK;
 
 /* Looks up the digest of the token or cookie again; true when it is known now. */

@@ -5,10 +5,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "features/access/key_create.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/access/tenants.h"
 
 /* {"successor":"key_…","replaced":["key_…"]}; ids need no escapes. */
 static struct str detail_of(struct str successor, const struct list *replaced, struct arena *arena)

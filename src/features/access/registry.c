@@ -11,7 +11,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "features/access/key_line.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry_state.h"
 #include "features/access/tenants_store.h"
@@ -61,6 +60,13 @@ static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t
     tenant_load(tenant, row);
 }
 
+static void free_line(struct key_line *line)
+{
+    assert(line->n_keys == 0);
+    rate_window_free(atomic_load(&line->rate));
+    free(line);
+}
+
 static void free_key(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
 {
     struct key_line *line = key->line;
@@ -68,7 +74,7 @@ static void free_key(struct registry *r, struct key_entry *key) REQUIRES(r->lock
     assert(line == NULL || line->n_keys > 0);
     if (line != NULL && --line->n_keys == 0) {
         (void)map_remove(&r->lines, line->id);
-        key_line_free(line);
+        free_line(line);
     }
     free(key->use);
     free(key);

@@ -1,8 +1,8 @@
 /* registry_entry.c - what is known of tenants and keys that were found. */
 #include <assert.h>
 
-#include "features/access/key_line.h"
-#include "features/access/registry.h"
+#include "features/access/rate.h"
+#include "features/access/registry_state.h"
 #include "features/access/tenants_store.h"
 
 bool key_is_good(const struct key_entry *key, int64_t now_us)
@@ -113,9 +113,23 @@ int64_t registry_over_quota(struct registry *r)
     return n;
 }
 
+static struct rate_window *line_rate(struct key_line *line)
+{
+    struct rate_window *rate = atomic_load_explicit(&line->rate, memory_order_acquire);
+    struct rate_window *made;
+
+    if (rate != NULL)
+        return rate;
+    made = rate_window_new(line->id);
+    if (atomic_compare_exchange_strong(&line->rate, &rate, made))
+        return made;
+    rate_window_free(made); /* another thread was first */
+    return rate;
+}
+
 struct rate_window *key_rate(const struct key_entry *key)
 {
-    return key_line_rate(key->line);
+    return line_rate(key->line);
 }
 
 bool key_is_idle(const struct key_entry *key)

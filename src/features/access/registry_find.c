@@ -1,17 +1,28 @@
 /* registry_find.c - finds tenants and keys; a key that is held for the first time is prepared for
  * it. */
 #include <assert.h>
+#include <string.h>
 
 #include "base/mem.h"
-#include "features/access/key_line.h"
 #include "features/access/registry_state.h"
+
+static struct key_line *new_line(struct str id)
+{
+    struct key_line *line = mem_new(sizeof(*line) + id.len);
+
+    atomic_init(&line->rate, NULL);
+    line->n_keys = 0;
+    line->id = str_from(line->text, id.len);
+    memcpy(line->text, id.data, id.len);
+    return line;
+}
 
 struct key_line *registry_line(struct registry *r, struct str id)
 {
     struct key_line *line = map_get(&r->lines, id);
 
     if (line == NULL) {
-        line = key_line_new(id);
+        line = new_line(id);
         map_put(&r->lines, line->id, line);
     }
     line->n_keys++;

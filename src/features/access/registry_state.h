@@ -5,6 +5,14 @@
 #include "base/map.h"
 #include "features/access/registry.h"
 
+/* The keys made from one another by rotation, which all count in one rate window. */
+struct key_line {
+    _Atomic(struct rate_window *) rate; /* NULL until it is first used */
+    size_t n_keys; /* in memory, gone ones too; the registry's lock guards it */
+    struct str id;
+    char text[];
+};
+
 struct registry {
     struct budgets *budgets;
     struct lock refresh; /* one refresh at a time; taken before `lock` */

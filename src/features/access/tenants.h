@@ -14,6 +14,7 @@ struct key_create;
 struct key_created;
 struct key_list;
 struct key_name;
+struct key_row;
 struct keys_page;
 struct keys_revoked;
 struct registry;
@@ -43,6 +44,11 @@ int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tena
 /* A page. In the arena. */
 int tenants_list(struct db *db, const struct tenants_query *query, struct arena *arena,
                  struct tenant_list *ret, struct error *err) MUST_CHECK;
+
+/* Stores a key with the row's tenant, kind, label, expiry and predecessor, and fills in the rest
+ * of the row. *ret_token is the only copy of the token, in the arena. */
+int key_make(struct db *db, struct key_row *row, struct arena *arena, struct str *ret_token,
+             struct error *err) MUST_CHECK;
 
 /* *ret has the only copy of the token. ERR_CONFLICT: the tenant has KEYS_MAX already. */
 enum { KEYS_MAX = 10000 };

@@ -217,6 +217,22 @@ void accounts_end_hash(struct api_call *call)
         throttle_end_hash(access_throttle(call->api->engine), call->user->user_id);
 }
 
+static void admin_password_hashed(struct api_call *call, const struct error *err)
+{
+    accounts_end_hash(call);
+    call_proceed_or_reply(call, err);
+}
+
+int accounts_hash(struct api_call *call, struct str password, struct str email, call_work_fn *hash,
+                  struct error *err)
+{
+    if (accounts_check_password(call, "password", password, email, err) != 0 ||
+        accounts_begin_hash(call, err) != 0)
+        return -1;
+    call_hash(call, hash, admin_password_hashed);
+    return 0;
+}
+
 int accounts_forget_factor(struct api_call *call, struct db *db, struct str email,
                            const struct user_patch *patch, struct error *err)
 {
@@ -238,7 +254,7 @@ int accounts_audit(struct api_call *call, struct db *db, const struct session_us
     struct list tenants = { 0 };
 
     if (user != NULL && !user->is_platform_admin &&
-        users_memberships(db, user->user_id, call->arena, &tenants, err) != 0)
+        store_memberships(db, user->user_id, call->arena, &tenants, err) != 0)
         return -1;
     if (tenants.n == 1)
         call->tenant = registry_tenant(access_registry(call->api->engine),
@@ -259,5 +275,5 @@ int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
         .csrf_token = call->personal ? STR_LIT("") : session_csrf_token(call),
         .expires_at = user->ends_at,
     };
-    return users_memberships(db, user->user_id, call->arena, &answer->tenants, err);
+    return store_memberships(db, user->user_id, call->arena, &answer->tenants, err);
 }

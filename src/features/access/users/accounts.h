@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/route.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -48,6 +49,11 @@ void accounts_note_origin(struct api_call *call, struct sign_in_session *session
  * a time for each user, so that no sign-in waits behind many of one user: else 429. */
 int accounts_begin_hash(struct api_call *call, struct error *err) MUST_CHECK;
 void accounts_end_hash(struct api_call *call);
+
+/* An admin sets this password of a user: checks it, runs `hash` on the hashing thread, and goes on
+ * with the route's change. Fails with 422 at the body's member `password`, and with 429. */
+int accounts_hash(struct api_call *call, struct str password, struct str email, call_work_fn *hash,
+                  struct error *err) MUST_CHECK;
 
 /* Before users_set() with this patch, in its transaction: if that confirms the account, another
  * person may have set up its second factor, which would keep the owner out. */

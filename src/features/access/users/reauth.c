@@ -21,7 +21,16 @@ static int reauth_check(struct api_call *call, struct db *db, struct error *err)
 {
     struct reauth *r = call->own;
 
-    return accounts_check(call, db, &r->attempt, &r->claim, &r->check, err);
+    if (accounts_check(call, db, &r->attempt, &r->claim, &r->check, err) != 0)
+        return -1;
+    return r->check.good && r->next.prepare != NULL ? r->next.prepare(call, db, err) : 0;
+}
+
+struct sign_in_check *reauth_result(const struct api_call *call)
+{
+    struct reauth *r = call->own;
+
+    return &r->check;
 }
 
 static int enter_reauth_refusal(struct api_call *call, struct db *db, struct error *err)

@@ -87,7 +87,7 @@ static int add_session(struct db *db, const struct user_row *user,
         .role = users_role_name(user->role),
         .expires_at = sessions_end(row.created_at, row.last_used_at),
     };
-    return users_memberships(db, user->user_id, arena, &ret->tenants, err);
+    return store_memberships(db, user->user_id, arena, &ret->tenants, err);
 }
 
 int sign_in_open(struct db *db, const struct sign_in_check *check,
@@ -141,11 +141,6 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
     if (store_user_add(db, &user, err) != 0)
         return -1;
     return add_session(db, &user, session, arena, ret, err);
-}
-
-int sign_in_end(struct db *db, const struct sha256 *session, struct error *err)
-{
-    return store_session_end(db, session, err);
 }
 
 int sign_in_set_password(struct db *db, const struct sign_in_check *check,

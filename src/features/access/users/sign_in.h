@@ -55,9 +55,6 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
                    const struct sign_in_session *session, struct arena *arena,
                    struct session_answer *ret, struct error *err) MUST_CHECK;
 
-/* Does nothing when the session has ended. */
-int sign_in_end(struct db *db, const struct sha256 *session, struct error *err) MUST_CHECK;
-
 /* Sets the password and ends the user's other sessions. ERR_CONFLICT as above. */
 int sign_in_set_password(struct db *db, const struct sign_in_check *check,
                          const struct sha256 *keep, struct error *err) MUST_CHECK;

@@ -20,6 +20,7 @@
 #include "features/access/users/cookies.h"
 #include "features/access/users/second_factor.h"
 #include "features/access/users/sessions.h"
+#include "features/access/users/sessions_store.h"
 #include "features/access/users/shapes.h"
 #include "features/access/users/throttle.h"
 #include "features/access/users/vouched.h"
@@ -262,7 +263,7 @@ static int set_up(struct api_call *call, struct error *err)
 
 static int end_session(struct api_call *call, struct db *db, struct error *err)
 {
-    if (sign_in_end(db, &call->user->session, err) != 0 ||
+    if (store_session_end(db, &call->user->session, err) != 0 ||
         store_users_about(db, call->user->user_id, err) != 0)
         return -1;
     call->audit_target = call->user->email;

@@ -7,10 +7,13 @@
 #include "features/access/users/shapes.h"
 #include "features/access/users/sign_in.h"
 #include "features/access/users/users.h"
+#include "features/access/users/users_store.h"
 
 static int list_tenant_users(struct api_call *call, struct db *db, struct error *err)
 {
-    return users_list_tenant(db, call->tenant_id, call->arena, call->answer, err);
+    struct tenant_user_list *answer = call->answer;
+
+    return store_tenant_users(db, call->tenant_id, call->arena, &answer->users, err);
 }
 
 static void name_role(struct api_call *call, struct str email, int role)
@@ -40,12 +43,6 @@ static int add_role(struct api_call *call, struct db *db, struct error *err)
     return users_add_role(db, call->tenant_id, &create, call->arena, call->answer, err);
 }
 
-static void password_hashed(struct api_call *call, const struct error *err)
-{
-    accounts_end_hash(call);
-    call_proceed_or_reply(call, err);
-}
-
 static int begin_add_role(struct api_call *call, struct error *err)
 {
     const struct tenant_user_create *create = call->body;
@@ -53,11 +50,7 @@ static int begin_add_role(struct api_call *call, struct error *err)
     call->own = ARENA_NEW(call->arena, struct str);
     if (str_is_null(create->password))
         return call_proceed(call, err);
-    if (accounts_check_password(call, "password", create->password, create->email, err) != 0 ||
-        accounts_begin_hash(call, err) != 0)
-        return -1;
-    call_hash(call, hash_if_new, password_hashed);
-    return 0;
+    return accounts_hash(call, create->password, create->email, hash_if_new, err);
 }
 
 static int set_role(struct api_call *call, struct db *db, struct error *err)

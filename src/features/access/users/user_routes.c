@@ -17,15 +17,12 @@ static int list_platform_users(struct api_call *call, struct db *db, struct erro
 }
 
 /* Sets call->own to the hash, a struct str, of the password in the body. */
-static int hash(struct api_call *call, struct str password, struct error *err)
-{
-    return sign_in_hash(password, call->arena, call->own, err);
-}
-
 static int hash_new_password(struct api_call *call, struct db *db, struct error *err)
 {
+    const struct user_create *create = call->body;
+
     (void)db;
-    return hash(call, ((const struct user_create *)call->body)->password, err);
+    return sign_in_hash(create->password, call->arena, call->own, err);
 }
 
 static int add_user(struct api_call *call, struct db *db, struct error *err)
@@ -40,22 +37,12 @@ static int add_user(struct api_call *call, struct db *db, struct error *err)
     return users_add(db, &create, call->arena, call->answer, err);
 }
 
-static void password_hashed(struct api_call *call, const struct error *err)
-{
-    accounts_end_hash(call);
-    call_proceed_or_reply(call, err);
-}
-
 static int begin_add_user(struct api_call *call, struct error *err)
 {
     const struct user_create *create = call->body;
 
-    if (accounts_check_password(call, "password", create->password, create->email, err) != 0 ||
-        accounts_begin_hash(call, err) != 0)
-        return -1;
     call->own = ARENA_NEW(call->arena, struct str);
-    call_hash(call, hash_new_password, password_hashed);
-    return 0;
+    return accounts_hash(call, create->password, create->email, hash_new_password, err);
 }
 
 /* What the audit log says of a change. */
@@ -92,8 +79,10 @@ static int set_user(struct api_call *call, struct db *db, struct error *err)
 
 static int hash_changed_password(struct api_call *call, struct db *db, struct error *err)
 {
+    const struct user_patch *patch = call->body;
+
     (void)db;
-    return hash(call, ((const struct user_patch *)call->body)->password, err);
+    return sign_in_hash(patch->password, call->arena, call->own, err);
 }
 
 static int begin_set_user(struct api_call *call, struct error *err)
@@ -109,11 +98,7 @@ static int begin_set_user(struct api_call *call, struct error *err)
         return call_refuse(call, err, 403,
                            "Not allowed for your own password; change it under Your account, which "
                            "asks for the current one");
-    if (accounts_check_password(call, "password", patch->password, path->email, err) != 0 ||
-        accounts_begin_hash(call, err) != 0)
-        return -1;
-    call_hash(call, hash_changed_password, password_hashed);
-    return 0;
+    return accounts_hash(call, patch->password, path->email, hash_changed_password, err);
 }
 
 static int remove_user(struct api_call *call, struct db *db, struct error *err)

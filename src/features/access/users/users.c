@@ -21,12 +21,6 @@ static struct str tenant_role_name(int role)
     return str_of(tenant_role_names[role == ROLE_ADMIN ? ROLE_ADMIN : ROLE_MEMBER]);
 }
 
-int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                      struct error *err)
-{
-    return store_memberships(db, user_id, arena, ret, err);
-}
-
 static struct user user_answer(const struct user_row *row, struct list tenants)
 {
     return (struct user){ .user_id = row->user_id,
@@ -156,7 +150,7 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
         (!str_is_null(password) && end_other_ways(db, &row, err) != 0) ||
         (confirms && store_invitations_end(db, row.email, err) != 0) ||
         (patch->role == PLATFORM_NONE && store_links_end_of(db, row.email, 0, err) != 0) ||
-        users_memberships(db, row.user_id, arena, &tenants, err) != 0)
+        store_memberships(db, row.user_id, arena, &tenants, err) != 0)
         return -1;
     *ret = user_answer(&row, tenants);
     return 0;
@@ -316,7 +310,7 @@ int users_set_role(struct db *db, const struct role_change *change, struct arena
 
     if (find_in_tenant(db, change->tenant_id, change->email, arena, &row, err) != 0 ||
         store_role(db, change->tenant_id, row.user_id, &before, err) != 0 ||
-        users_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
+        store_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
         store_role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
         store_users_about(db, row.user_id, err) != 0 ||
         (change->role != ROLE_ADMIN &&
@@ -338,17 +332,10 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
     ARENA_SCOPED(arena);
 
     if (find_in_tenant(db, tenant_id, email, &arena, &row, err) != 0 ||
-        users_memberships(db, row.user_id, &arena, &tenants, err) != 0 ||
+        store_memberships(db, row.user_id, &arena, &tenants, err) != 0 ||
         store_role_remove(db, tenant_id, row.user_id, err) != 0 ||
         store_users_about(db, row.user_id, err) != 0 ||
         store_links_end_of(db, row.email, tenant_id, err) != 0)
         return -1;
     return end_sessions(db, &row, tenants.n, err);
-}
-
-int users_list_tenant(struct db *db, int64_t tenant_id, struct arena *arena,
-                      struct tenant_user_list *ret, struct error *err)
-{
-    assert(tenant_id > 0);
-    return store_tenant_users(db, tenant_id, arena, &ret->users, err);
 }

@@ -30,10 +30,6 @@ int users_find(struct db *db, struct str email, struct arena *arena, struct user
 int users_check_confirmed(const struct user_row *user, int64_t tenant_id,
                           struct error *err) MUST_CHECK;
 
-/* The tenants in which the user has a role: a list of struct tenant_membership. */
-int users_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                      struct error *err) MUST_CHECK;
-
 /* ERR_CONFLICT when the e-mail is taken. */
 int users_add(struct db *db, const struct user_create *create, struct arena *arena,
               struct user *ret, struct error *err) MUST_CHECK;
@@ -79,6 +75,3 @@ int users_set_role(struct db *db, const struct role_change *change, struct arena
 /* ERR_NOT_FOUND as above. The user remains, even without any role. */
 int users_remove_role(struct db *db, int64_t tenant_id, struct str email,
                       struct error *err) MUST_CHECK;
-
-int users_list_tenant(struct db *db, int64_t tenant_id, struct arena *arena,
-                      struct tenant_user_list *ret, struct error *err) MUST_CHECK;
