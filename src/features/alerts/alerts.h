@@ -13,14 +13,10 @@
 #include "features/alerts/shapes.h"
 #include "features/alerts/store.h"
 
-struct alert_list;
 struct alert_notes;
-struct alerts_query;
 struct db;
 struct engine;
-struct mute_state;
 struct sighting;
-struct tenant_entry;
 struct txn;
 
 /* An alert that opens or closes, and the message about it. */
@@ -73,12 +69,3 @@ int alerts_on_sightings(struct txn *txn, const struct sighting *sightings, size_
 
 /* The alert as the API shows it; its strings are the row's. */
 struct alert alerts_answer(const struct alert_row *row);
-
-/* A page, newest first; in the arena. One call scans at most 10,000 alerts, so a page may have
- * fewer than `limit`; a null `next` marks the last page. */
-int alerts_list(struct db *db, const struct tenant_entry *tenant, const struct alerts_query *query,
-                struct arena *arena, struct alert_list *ret, struct error *err) MUST_CHECK;
-
-/* Mutes an agent until muted_until; TIME_NULL unmutes. ERR_NOT_FOUND. */
-int alerts_mute(struct db *db, int64_t tenant_id, struct mute_state *mute,
-                struct error *err) MUST_CHECK;

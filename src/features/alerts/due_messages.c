@@ -9,7 +9,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/handling/handling.h"
+#include "features/alerts/handling/store.h"
 #include "features/alerts/still_open.h"
 
 enum {
@@ -34,17 +34,23 @@ static int send_after_mute(struct txn *txn, const struct alert_notice *notice, i
     return alerts_notify_unmuted(txn->db, notice, now_us, err);
 }
 
+/* Unless another process repeated it since. */
 static int send_reminder(struct txn *txn, const struct alert_notice *notice, int64_t now_us,
                          struct arena *arena, struct error *err)
 {
-    const struct handling by = {
-        txn->db, notice->row->tenant_id, now_us, STR_NULL, STR_NULL, NULL, arena, NULL
-    };
+    struct alert_row *row = notice->row;
+    const struct alert_entry_row entry = { row->tenant_id,
+                                           row->alert_id,
+                                           { .entry_id = alerts_make_id(arena, "ale_", now_us),
+                                             .at = now_us,
+                                             .what = STR_LIT("reminded") } };
+    const int64_t before = row->reminded_at == TIME_NULL ? row->opened_at : row->reminded_at;
     bool first;
 
-    if (handling_remind(&by, notice->row, &first, err) != 0)
+    if (store_alert_remind(txn->db, &entry, before, &first, err) != 0 ||
+        (first && store_alert_history_remind(txn->db, &entry, err) != 0))
         return -1;
-    notice->row->reminded_at = now_us;
+    row->reminded_at = now_us;
     return first ? alerts_remind(txn->db, notice, now_us, err) : 0;
 }
 

@@ -1,15 +1,70 @@
 /* routes.c - alerts as users read them, and muting of agents. */
-#include "features/alerts/alerts.h"
-
+#include "features/alerts/routes.h"
 #include "api/call.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
-#include "features/alerts/routes.h"
+#include "features/agents/store.h"
+#include "features/alerts/alerts.h"
 #include "features/alerts/shapes.h"
 
+enum {
+    SCAN_MAX = 10000, /* alerts scanned per page */
+    SCAN_STEP = 200   /* alerts read per query */
+};
+
+static bool matches(const struct alerts_query *query, const struct alert_row *row)
+{
+    if (query->state >= 0 && row->open != (query->state == ALERT_OPEN))
+        return false;
+    if (query->acknowledged.has && query->acknowledged.value != (row->acknowledged_at != TIME_NULL))
+        return false;
+    return str_is_null(query->type) || str_eq(query->type, row->type);
+}
+
+/* Adds the rows that match; false when the page is full. */
+static bool add_matching(const struct alerts_query *query, const struct list *rows,
+                         struct alert_filter *filter, struct alert_list *ret)
+{
+    struct alert *alerts = ret->alerts.items;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct alert_row *row = &((const struct alert_row *)rows->items)[i];
+
+        if (ret->alerts.n == (size_t)query->limit)
+            return false;
+        filter->before = row->alert_id;
+        if (matches(query, row))
+            alerts[ret->alerts.n++] = alerts_answer(row);
+    }
+    return true;
+}
+
+/* One call scans at most SCAN_MAX alerts, so a page may have fewer than `limit`; a null `next`
+ * marks the last page. */
 static int list_alerts(struct api_call *call, struct db *db, struct error *err)
 {
-    return alerts_list(db, call->tenant, call->query, call->arena, call->answer, err);
+    const struct alerts_query *query = call->query;
+    struct alert_list *ret = call->answer;
+    struct alert_filter filter = { .before = query->cursor,
+                                   .open = query->state < 0 ? -1 : query->state == ALERT_OPEN,
+                                   .limit = SCAN_STEP };
+    struct list rows = { NULL, SCAN_STEP };
+    bool room = true;
+
+    ret->alerts.items = ARENA_ARRAY(call->arena, struct alert, (size_t)query->limit);
+    if (!str_is_null(query->agent_name)) {
+        if (store_agent_id(db, call->tenant_id, query->agent_name, &filter.agent_id, err) != 0)
+            return -1;
+        if (filter.agent_id == 0)
+            return 0;
+    }
+    for (size_t n = 0; room && rows.n == SCAN_STEP && n < SCAN_MAX; n += SCAN_STEP) {
+        if (store_alerts(db, call->tenant_id, &filter, call->arena, &rows, err) != 0)
+            return -1;
+        room = add_matching(query, &rows, &filter, ret);
+    }
+    ret->next = room && rows.n < SCAN_STEP ? STR_NULL : filter.before;
+    return 0;
 }
 
 /* Without a body (DELETE) it unmutes. */
@@ -21,7 +76,7 @@ static int mute_agent(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->agent_name;
     *answer = (struct mute_state){ path->agent_name, set == NULL ? TIME_NULL : set->until };
-    return alerts_mute(db, call->tenant_id, answer, err);
+    return store_agent_mute(db, call->tenant_id, path->agent_name, answer->muted_until, err);
 }
 
 /* clang-format off */

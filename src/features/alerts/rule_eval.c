@@ -84,11 +84,12 @@ int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *
     struct kpi_value_of figure;
     bool off;
 
-    *ret = (struct rule_eval){ .type = STR_LIT("kpi.crossed"),
-                               .recovered = STR_LIT("kpi.recovered"),
-                               .subject = alert_rules_kpi_subject(rule, reader->arena),
-                               .since_at = reader->now,
-                               .until_at = TIME_NULL };
+    *ret =
+        (struct rule_eval){ .type = STR_LIT("kpi.crossed"),
+                            .recovered = STR_LIT("kpi.recovered"),
+                            .subject = alert_rules_subject(&kpi_rule_identity, rule, reader->arena),
+                            .since_at = reader->now,
+                            .until_at = TIME_NULL };
     if (problem != NULL)
         return err_set(err, ERR_INTERNAL, "invalid range in a stored KPI rule: %s", problem);
     if (find_value(reader, rule, &question, &figure, &ret->known, err) != 0 ||

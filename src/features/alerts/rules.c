@@ -17,34 +17,13 @@ static struct str json_of(const struct shape *shape, const void *value, struct a
     return buf_take(&out, arena);
 }
 
-static struct str subject_of(const struct shape *shape, const void *rule, struct arena *arena)
+struct str alert_rules_subject(const struct shape *identity, const void *rule, struct arena *arena)
 {
-    struct sha256 digest = digest_sha256(json_of(shape, rule, arena));
+    struct sha256 digest = digest_sha256(json_of(identity, rule, arena));
     char text[BASE64URL_LEN + 1];
 
     digest_base64url(digest.bytes, text);
     return arena_copy(arena, str_from(text, BASE64URL_LEN));
-}
-
-struct str alert_rules_kpi_subject(const struct kpi_rule *rule, struct arena *arena)
-{
-    return subject_of(&kpi_rule_identity, rule, arena);
-}
-
-struct str alert_rules_budget_subject(const struct budget_rule *rule, struct arena *arena)
-{
-    return subject_of(&budget_rule_identity, rule, arena);
-}
-
-struct str alert_rules_failure_rate_subject(const struct failure_rate_rule *rule,
-                                            struct arena *arena)
-{
-    return subject_of(&failure_rate_rule_identity, rule, arena);
-}
-
-struct str alert_rules_duration_subject(const struct duration_rule *rule, struct arena *arena)
-{
-    return subject_of(&duration_rule_identity, rule, arena);
 }
 
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
@@ -82,16 +61,16 @@ static struct list active_subjects(const struct alert_rules *rules, struct arena
 
     for (size_t i = 0; i < rules->kpis.n; i++)
         if (!kpis[i].paused)
-            subjects[n++] = alert_rules_kpi_subject(&kpis[i], arena);
+            subjects[n++] = alert_rules_subject(&kpi_rule_identity, &kpis[i], arena);
     for (size_t i = 0; i < rules->budgets.n; i++)
         if (!budgets[i].paused)
-            subjects[n++] = alert_rules_budget_subject(&budgets[i], arena);
+            subjects[n++] = alert_rules_subject(&budget_rule_identity, &budgets[i], arena);
     for (size_t i = 0; i < rules->failure_rates.n; i++)
         if (!rates[i].paused)
-            subjects[n++] = alert_rules_failure_rate_subject(&rates[i], arena);
+            subjects[n++] = alert_rules_subject(&failure_rate_rule_identity, &rates[i], arena);
     for (size_t i = 0; i < rules->durations.n; i++)
         if (!durations[i].paused)
-            subjects[n++] = alert_rules_duration_subject(&durations[i], arena);
+            subjects[n++] = alert_rules_subject(&duration_rule_identity, &durations[i], arena);
     return (struct list){ subjects, n };
 }
 
@@ -130,35 +109,15 @@ int alert_rules_close(struct db *db, struct alert_row *alert, struct alert_notes
     return 0;
 }
 
-static int close_alerts_of_removed_rules(struct db *db, int64_t tenant_id,
-                                         const struct list *active, struct alert_notes *notes,
-                                         struct arena *arena, struct error *err)
+/* Closes the alerts of a list but those of rules that are still evaluated. */
+static int close_others(struct db *db, const struct list *list, const struct list *active,
+                        struct alert_notes *notes, struct error *err)
 {
-    struct alert_row *alerts;
-    struct list list;
+    struct alert_row *alerts = list->items;
 
-    if (store_alerts_of_thresholds(db, tenant_id, arena, &list, err) != 0)
-        return -1;
-    alerts = list.items;
-    for (size_t i = 0; i < list.n; i++)
+    for (size_t i = 0; i < list->n; i++)
         if (!has_subject(active, alerts[i].subject) &&
             alert_rules_close(db, &alerts[i], notes, err) != 0)
-            return -1;
-    return 0;
-}
-
-/* Alerts on failed runs were switched off. At most one is open per agent. */
-static int close_failing(struct db *db, int64_t tenant_id, struct alert_notes *notes,
-                         struct arena *arena, struct error *err)
-{
-    struct alert_row *alerts;
-    struct list list;
-
-    if (store_alerts_of_failing(db, tenant_id, arena, &list, err) != 0)
-        return -1;
-    alerts = list.items;
-    for (size_t i = 0; i < list.n; i++)
-        if (alert_rules_close(db, &alerts[i], notes, err) != 0)
             return -1;
     return 0;
 }
@@ -176,8 +135,16 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
                                          .updated_at = clock_wall_us(),
                                          .rules = json_of(&alert_rules_shape, rules, arena) };
 
-    if (store_alert_rules_set(db, &row, err) != 0 ||
-        (!rules->run_failed && close_failing(db, tenant_id, notes, arena, err) != 0))
+    const struct list none = { 0 };
+    struct list failing, crossed;
+
+    if (store_alert_rules_set(db, &row, err) != 0)
         return -1;
-    return close_alerts_of_removed_rules(db, tenant_id, &active, notes, arena, err);
+    /* alerts on failed runs were switched off: at most one is open per agent */
+    if (!rules->run_failed && (store_alerts_of_failing(db, tenant_id, arena, &failing, err) != 0 ||
+                               close_others(db, &failing, &none, notes, err) != 0))
+        return -1;
+    if (store_alerts_of_thresholds(db, tenant_id, arena, &crossed, err) != 0)
+        return -1;
+    return close_others(db, &crossed, &active, notes, err);
 }

@@ -27,9 +27,6 @@ int alert_rules_close(struct db *db, struct alert_row *alert, struct alert_notes
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
                      struct alert_rules *ret, struct error *err) MUST_CHECK;
 
-/* The alert subject that identifies a rule: the same for the same rule, paused or not. */
-struct str alert_rules_kpi_subject(const struct kpi_rule *rule, struct arena *arena);
-struct str alert_rules_budget_subject(const struct budget_rule *rule, struct arena *arena);
-struct str alert_rules_failure_rate_subject(const struct failure_rate_rule *rule,
-                                            struct arena *arena);
-struct str alert_rules_duration_subject(const struct duration_rule *rule, struct arena *arena);
+/* The alert subject that identifies a rule: the same for the same rule, paused or not. `identity`
+ * is the shape of what makes it the same (rule_shapes.h). */
+struct str alert_rules_subject(const struct shape *identity, const void *rule, struct arena *arena);

@@ -76,7 +76,8 @@ int rule_eval_failure_rate(const struct rule_eval_reader *reader,
 
     *ret = (struct rule_eval){ .type = STR_LIT("failure_rate.exceeded"),
                                .recovered = STR_LIT("failure_rate.recovered"),
-                               .subject = alert_rules_failure_rate_subject(rule, reader->arena) };
+                               .subject = alert_rules_subject(&failure_rate_rule_identity, rule,
+                                                              reader->arena) };
     if (read_runs(reader, &scope, ret, err) != 0)
         return -1;
     if (!ret->known || scope.off)
@@ -124,7 +125,8 @@ int rule_eval_duration(const struct rule_eval_reader *reader, const struct durat
 
     *ret = (struct rule_eval){ .type = STR_LIT("duration.exceeded"),
                                .recovered = STR_LIT("duration.recovered"),
-                               .subject = alert_rules_duration_subject(rule, reader->arena) };
+                               .subject = alert_rules_subject(&duration_rule_identity, rule,
+                                                              reader->arena) };
     if (read_runs(reader, &scope, ret, err) != 0)
         return -1;
     if (!ret->known || scope.off)

@@ -127,7 +127,8 @@ int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_
                             .crossed = parse_microdollars(cost) > parse_microdollars(rule->amount),
                             .type = STR_LIT("budget.exceeded"),
                             .recovered = STR_LIT("budget.recovered"),
-                            .subject = alert_rules_budget_subject(rule, reader->arena),
+                            .subject =
+                                alert_rules_subject(&budget_rule_identity, rule, reader->arena),
                             .agent_id = agent_id,
                             .since_at = since,
                             .until_at = until };
@@ -187,16 +188,17 @@ int rule_eval_forecast(const struct rule_eval_reader *reader, const struct budge
         return -1;
     text = dollars_text(forecast, reader->arena);
     /* just below the budget an open alert stays open: a forecast goes up and down with each run */
-    *ret = (struct rule_eval){ .known = forecast > amount ||
-                                        money_multiply(forecast, 100) <= money_multiply(amount, 95),
-                               .crossed = forecast > amount,
-                               .type = STR_LIT("budget.forecast"),
-                               .recovered = STR_LIT("budget.on_track"),
-                               .subject = alert_rules_budget_subject(rule, reader->arena),
-                               .agent_id = agent_id,
-                               .since_at = timerange_bucket_start(BUCKET_MONTH, reader->now),
-                               .until_at = timerange_bucket_next(BUCKET_MONTH, reader->now),
-                               .detail = budget_detail(rule, cost, text, reader->arena) };
+    *ret = (struct rule_eval){
+        .known = forecast > amount || money_multiply(forecast, 100) <= money_multiply(amount, 95),
+        .crossed = forecast > amount,
+        .type = STR_LIT("budget.forecast"),
+        .recovered = STR_LIT("budget.on_track"),
+        .subject = alert_rules_subject(&budget_rule_identity, rule, reader->arena),
+        .agent_id = agent_id,
+        .since_at = timerange_bucket_start(BUCKET_MONTH, reader->now),
+        .until_at = timerange_bucket_next(BUCKET_MONTH, reader->now),
+        .detail = budget_detail(rule, cost, text, reader->arena)
+    };
     ret->summary = arena_printf(
         reader->arena, "%.*s will be %.*s USD at the end of this month, %s %.*s USD%s",
         STR_ARG(what), STR_ARG(text), ret->crossed ? "over the budget of" : "within the budget of",

@@ -96,7 +96,7 @@ static void add_stops(struct rows *stops, const struct list *alerts,
 
         if (!budgets[b].hard || budgets[b].paused)
             continue;
-        subject = alert_rules_budget_subject(&budgets[b], scratch);
+        subject = alert_rules_subject(&budget_rule_identity, &budgets[b], scratch);
         for (size_t i = 0; i < alerts->n; i++)
             if (str_eq(rows[i].subject, subject))
                 add_stop(stops, &rows[i], &budgets[b]);

@@ -1,4 +1,7 @@
-/* routes.c - people acknowledge alerts, write notes, and read what was done. */
+/* routes.c - what people do about alerts: acknowledge, take it back, and write notes.
+ *
+ * Each is an entry in the alert's history, stored with the change.
+ */
 #include "features/alerts/routes.h"
 #include "api/call.h"
 #include "base/buf.h"
@@ -7,10 +10,26 @@
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
-#include "features/alerts/handling/handling.h"
-#include "features/alerts/shapes.h"
+#include "features/access/stored_bytes.h"
+#include "features/alerts/alert_notes.h"
+#include "features/alerts/alerts.h"
+#include "features/alerts/handling/store.h"
+#include "features/alerts/store.h"
 
-enum { NAMED_MAX = 50 }; /* alerts in the audit entry of a request */
+enum {
+    COUNTED_MAX = 100000,
+    NAMED_MAX = 50 /* alerts in the audit entry of a request */
+};
+
+/* A person, what the person writes (STR_NULL: nothing), and when; `notes` are for live updates. */
+struct handling {
+    struct db *db;
+    int64_t tenant_id, at;
+    struct str actor, note;
+    struct alert_notes *notes;
+    struct arena *arena;
+    struct stored_bytes *bytes; /* of the transaction: what is written counts for the tenant */
+};
 
 static struct handling handling_by(struct api_call *call, struct db *db, struct str note)
 {
@@ -30,22 +49,147 @@ static int check_quota(struct api_call *call, struct error *err)
     return tenant_is_over_quota(call->tenant) ? auth_refuse_quota(call, err) : 0;
 }
 
+static int not_found(struct str alert_id, struct error *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "There is no alert '%.*s'", STR_ARG(alert_id));
+}
+
+static struct alert_entry_row entry_of(const struct handling *by, struct str alert_id,
+                                       struct str what)
+{
+    return (struct alert_entry_row){ by->tenant_id,
+                                     alert_id,
+                                     { alerts_make_id(by->arena, "ale_", by->at), by->at, what,
+                                       by->actor, by->note } };
+}
+
+/* Adds the note to the alert, which is locked by that until the transaction ends: it is not deleted
+ * before its history has the entry, too. */
+static int set_note(const struct handling *by, struct str alert_id, struct error *err)
+{
+    bool found;
+
+    if (store_alert_note(by->db, by->tenant_id, alert_id, by->note, &found, err) != 0)
+        return -1;
+    return found ? 0 : not_found(alert_id, err);
+}
+
+/* Adds the entry, unless the history is full. The alert is locked by the caller's change of it. */
+static int add_entry(const struct handling *by, struct str alert_id, struct str what,
+                     bool *ret_full, struct error *err)
+{
+    const struct alert_entry_row row = entry_of(by, alert_id, what);
+
+    if (store_alert_history_is_full(by->db, by->tenant_id, alert_id, ret_full, err) != 0)
+        return -1;
+    if (*ret_full)
+        return 0;
+    if (!str_is_null(by->note))
+        stored_bytes_add(by->bytes, by->tenant_id, (int64_t)(STORED_ROW_BYTES + by->note.len));
+    return store_alert_history_add(by->db, &row, err);
+}
+
+/* Adds the entry, and its note to the alert. A full history stays as it is. */
+static int record(const struct handling *by, struct str alert_id, struct str what,
+                  struct error *err)
+{
+    bool full;
+
+    if (!str_is_null(by->note) && set_note(by, alert_id, err) != 0)
+        return -1;
+    return add_entry(by, alert_id, what, &full, err);
+}
+
+/* Reads the alert again and tells those who listen. */
+static int publish(const struct handling *by, struct str alert_id, struct alert *ret,
+                   struct error *err)
+{
+    struct alert_row row;
+
+    if (store_alert(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
+        return -1;
+    if (str_is_null(row.alert_id)) /* deleted since it was found */
+        return not_found(alert_id, err);
+    alert_notes_add_change(by->notes, &row);
+    if (ret != NULL)
+        *ret = alerts_answer(&row);
+    return 0;
+}
+
+/* ERR_NOT_FOUND. */
+static int check_exists(const struct handling *by, struct str alert_id, struct error *err)
+{
+    struct alert_row row;
+
+    if (store_alert(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
+        return -1;
+    return str_is_null(row.alert_id) ? not_found(alert_id, err) : 0;
+}
+
+/* An alert that is acknowledged already stays as it is, as does one that is not known. */
+static int acknowledge(const struct handling *by, struct str alert_id, bool *ret_first,
+                       struct error *err)
+{
+    const struct alert_entry_row row = entry_of(by, alert_id, STR_LIT("acknowledged"));
+
+    if (store_alert_acknowledge(by->db, &row, ret_first, err) != 0)
+        return -1;
+    return *ret_first ? record(by, alert_id, row.entry.what, err) : 0;
+}
+
+/* The first acknowledgement of an alert stands; a later one adds nothing. */
 static int acknowledge_alert(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_path *path = call->params;
     const struct handling by = handling_by(call, db, STR_NULL);
+    bool first;
 
     call->audit_target = path->alert_id;
-    return handling_acknowledge(&by, path->alert_id, call->answer, err);
+    if (check_exists(&by, path->alert_id, err) != 0 ||
+        acknowledge(&by, path->alert_id, &first, err) != 0)
+        return -1;
+    return publish(&by, path->alert_id, call->answer, err);
 }
 
+/* Does nothing when it is not acknowledged. */
 static int unacknowledge_alert(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_path *path = call->params;
     const struct handling by = handling_by(call, db, STR_NULL);
+    bool first;
 
     call->audit_target = path->alert_id;
-    return handling_unacknowledge(&by, path->alert_id, call->answer, err);
+    if (check_exists(&by, path->alert_id, err) != 0 ||
+        store_alert_unacknowledge(db, call->tenant_id, path->alert_id, &first, err) != 0 ||
+        (first && record(&by, path->alert_id, STR_LIT("unacknowledged"), err) != 0))
+        return -1;
+    return publish(&by, path->alert_id, call->answer, err);
+}
+
+/* Ids that are not known, and alerts that were acknowledged before, are passed over. *ret: the ids
+ * of the others, a list of struct str in the arena. */
+static int acknowledge_all(const struct handling *by, const struct list *alert_ids,
+                           struct list *ret, struct error *err)
+{
+    const struct str *ids = alert_ids->items;
+    struct str *done = ARENA_ARRAY(by->arena, struct str, alert_ids->n + 1);
+    struct handling one = *by;
+    ARENA_SCOPED(scratch); /* of one alert, so that memory does not grow with them */
+    int r = 0;
+
+    *ret = (struct list){ done, 0 };
+    one.arena = &scratch;
+    for (size_t i = 0; r == 0 && i < alert_ids->n; i++) {
+        bool first = false;
+
+        r = acknowledge(&one, ids[i], &first, err);
+        if (r == 0 && first) {
+            r = publish(&one, ids[i], NULL, err);
+            done[ret->n++] = ids[i];
+        }
+        arena_reset(&scratch);
+    }
+    return r;
 }
 
 static struct str acknowledged_text(const struct list *alert_ids, struct arena *arena)
@@ -71,7 +215,7 @@ static int acknowledge_alerts(struct api_call *call, struct db *db, struct error
 
     if (!str_is_null(by.note) && check_quota(call, err) != 0)
         return -1;
-    if (handling_acknowledge_all(&by, &body->alert_ids, &done, err) != 0)
+    if (acknowledge_all(&by, &body->alert_ids, &done, err) != 0)
         return -1;
     answer->acknowledged = (int64_t)done.n;
     call->audit_detail = acknowledged_text(&done, call->arena);
@@ -83,23 +227,44 @@ static int note_alert(struct api_call *call, struct db *db, struct error *err)
     const struct alert_path *path = call->params;
     const struct alert_note_set *body = call->body;
     const struct handling by = handling_by(call, db, body->note);
+    bool full;
 
     call->audit_target = path->alert_id;
-    if (check_quota(call, err) != 0)
+    if (check_quota(call, err) != 0 || set_note(&by, path->alert_id, err) != 0 ||
+        add_entry(&by, path->alert_id, STR_LIT("note"), &full, err) != 0)
         return -1;
-    return handling_note(&by, path->alert_id, call->answer, err);
+    if (full) /* the note is taken back with the transaction */
+        return err_set(err, ERR_CONFLICT, "The alert has %d entries already", ALERT_HISTORY_MAX);
+    return publish(&by, path->alert_id, call->answer, err);
 }
 
 static int show_history(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_path *path = call->params;
+    const struct handling by = { .db = db, .tenant_id = call->tenant_id, .arena = call->arena };
+    struct alert_history *answer = call->answer;
 
-    return handling_history(db, call->tenant_id, path->alert_id, call->arena, call->answer, err);
+    if (check_exists(&by, path->alert_id, err) != 0)
+        return -1;
+    return store_alert_history(db, call->tenant_id, path->alert_id, call->arena, &answer->entries,
+                               err);
 }
 
 static int count_alerts(struct api_call *call, struct db *db, struct error *err)
 {
-    return handling_count(db, call->tenant_id, call->arena, call->answer, err);
+    struct alert_counts *ret = call->answer;
+    const struct alert_count *counts;
+
+    *ret = (struct alert_counts){ 0 };
+    if (store_alert_counts(db, call->tenant_id, COUNTED_MAX, call->arena, &ret->types, err) != 0)
+        return -1;
+    counts = ret->types.items;
+    for (size_t i = 0; i < ret->types.n; i++) {
+        ret->open += counts[i].open;
+        ret->unacknowledged += counts[i].unacknowledged;
+    }
+    ret->complete = ret->open < COUNTED_MAX;
+    return 0;
 }
 
 /* clang-format off */
