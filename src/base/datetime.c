@@ -244,3 +244,8 @@ struct str datetime_format(int64_t us, char text[DATETIME_TEXT_MAX])
     *at = '\0';
     return str_from(text, (size_t)(at - text));
 }
+
+struct str datetime_format_second(int64_t us, char text[DATETIME_TEXT_MAX])
+{
+    return datetime_format(floor_div(us, USEC_PER_SEC) * USEC_PER_SEC, text);
+}

@@ -31,5 +31,8 @@ bool datetime_is_year_zero(struct str s);
  * as a str. */
 struct str datetime_format(int64_t us, char text[DATETIME_TEXT_MAX]);
 
+/* The same to the second, for sentences. */
+struct str datetime_format_second(int64_t us, char text[DATETIME_TEXT_MAX]);
+
 struct datetime_parts datetime_split(int64_t us);
 int64_t datetime_join(const struct datetime_parts *parts);

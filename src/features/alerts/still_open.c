@@ -31,7 +31,7 @@ struct str still_open_text(const struct alert_row *row, struct arena *arena)
     struct str whose = STR_LIT("");
     char since[DATETIME_TEXT_MAX];
 
-    (void)datetime_format(row->since_at, since);
+    (void)datetime_format_second(row->since_at, since);
     if (str_eq_c(row->type, "agent.silent"))
         return arena_printf(arena, "Agent '%.*s' is still silent: last seen %s", STR_ARG(name),
                             since);

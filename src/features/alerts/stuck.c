@@ -245,7 +245,7 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
     const struct alert_notice notice = {
         &alert, alert.type,
         arena_printf(arena, "Run %.*s of agent '%.*s' has been open since %s", STR_ARG(run->run_id),
-                     STR_ARG(name), datetime_format(run->start_at, text).data),
+                     STR_ARG(name), datetime_format_second(run->start_at, text).data),
         s->notes
     };
     bool opened;

@@ -118,7 +118,8 @@ static void add_mail_text(struct buf *out, const struct notice *notice)
     for (size_t i = 0; i < n; i++)
         buf_printf(out, "%s: %.*s\r\n", facts[i].title, STR_ARG(facts[i].text));
     buf_printf(out, "Time: %s\r\nNext step: %.*s\r\n",
-               datetime_format(notice->message->created_at, at).data, STR_ARG(notice->next_step));
+               datetime_format_second(notice->message->created_at, at).data,
+               STR_ARG(notice->next_step));
     if (!str_is_null(notice->link))
         buf_printf(out, "\r\n%.*s\r\n", STR_ARG(notice->link));
     buf_printf(out, "\r\n-- \r\n%.*s %.*s\r\n", STR_ARG(notice->message->type),

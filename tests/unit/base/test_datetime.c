@@ -147,3 +147,11 @@ TEST(any_64_bit_instant_prints_within_its_space)
         CHECK(datetime_format(rows[i], text).len < sizeof(text));
     }
 }
+
+TEST(a_sentence_has_no_parts_of_a_second)
+{
+    char text[DATETIME_TEXT_MAX];
+
+    CHECK_STR(datetime_format_second(INT64_C(1767225599999999), text), "2025-12-31T23:59:59Z");
+    CHECK_STR(datetime_format_second(-1, text), "1969-12-31T23:59:59Z");
+}

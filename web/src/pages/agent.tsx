@@ -151,7 +151,7 @@ export default function Agent({ slug, params, query }: PageProps) {
                     <>
                         <span dir="auto">{agent_name}</span>
                         <CopyButton text={agent_name} label="Copy the name" />
-                        {data && <AgentState state={data.state} />}
+                        {data && <AgentState state={data.state} paused={data.schedule?.paused} />}
                     </>
                 }
             >

@@ -252,7 +252,7 @@ static int open_alert(const struct silence_transition *transition, struct db *db
     const struct alert_notice notice = {
         &alert, alert.type,
         arena_printf(arena, "Agent '%.*s' is silent: last seen %s", STR_ARG(name),
-                     datetime_format(row->last_seen_at, text).data),
+                     datetime_format_second(row->last_seen_at, text).data),
         transition->job.txn->notes
     };
     bool opened;

@@ -12,7 +12,9 @@ export const AGENT_STATES: { state: string; tone: Tone; text: string }[] = [
     { state: "disabled", tone: "quiet", text: "Disabled" },
 ];
 
-export function AgentState({ state }: { state: string }) {
+/** `paused`: it has a schedule that does not count at the moment. */
+export function AgentState({ state, paused = false }: { state: string; paused?: boolean }) {
     const known = AGENT_STATES.find((one) => one.state === state);
-    return <Chip tone={known?.tone ?? "quiet"}>{known?.text ?? state}</Chip>;
+    const text = state === "unscheduled" && paused ? "Active (schedule paused)" : known?.text;
+    return <Chip tone={known?.tone ?? "quiet"}>{text ?? state}</Chip>;
 }

@@ -102,7 +102,7 @@ export function AgentTable({ slug, agents, part, costs, sorting, onSort }: Props
                 {
                     title: "State",
                     class: "fit",
-                    cell: (agent) => <AgentState state={agent.state} />,
+                    cell: (agent) => <AgentState state={agent.state} paused={agent.schedule?.paused} />,
                 },
                 {
                     title: "Agent",
