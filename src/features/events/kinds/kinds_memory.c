@@ -1,6 +1,7 @@
 /* kinds_memory.c - tables in which each key has one place. */
 #include "features/events/kinds/kinds_memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,7 @@ void kinds_memory_add(struct kinds_memory *m, struct str key, int32_t kind_no)
     const size_t at = digest_sip(key) % STORED_N;
     struct kind_entry *entry = mem_alloc(sizeof(*entry) + key.len);
 
+    assert(key.len > 0); /* its number may be any */
     entry->kind_no = kind_no;
     entry->len = key.len;
     memcpy(entry->key, key.data, key.len);
@@ -155,6 +157,7 @@ void kinds_memory_set_full(struct kinds_memory *m, int64_t tenant_id)
 {
     const int64_t until_us = clock_mono_us() + (int64_t)FULL_S * USEC_PER_SEC;
 
+    assert(tenant_id > 0);
     lock_acquire(&m->lock);
     m->full[tenant_id % FULL_N] = (struct full_tenant){ tenant_id, until_us };
     lock_release(&m->lock);
@@ -164,6 +167,7 @@ bool kinds_memory_is_full(struct kinds_memory *m, int64_t tenant_id)
 {
     bool is_full;
 
+    assert(tenant_id > 0);
     lock_acquire(&m->lock);
     is_full = m->full[tenant_id % FULL_N].tenant_id == tenant_id &&
               m->full[tenant_id % FULL_N].until_us > clock_mono_us();

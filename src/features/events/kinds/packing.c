@@ -1,6 +1,7 @@
 /* packing.c - asks whether rows of events may be packed, and decides that they are. */
 #include "features/events/kinds/packing.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -107,6 +108,7 @@ static int begin(struct packing *p, struct db *db, struct error *err)
 {
     int64_t any = 0;
 
+    assert(!p->begun && p->log != NULL);
     if (db_exec_int(db, &select_any_plain, DB_NO_ARGS, &any, err) != 0)
         return -1;
     event_log_postgres_pack(p->log, any == 0 ? EVENTS_PACKED : EVENTS_PACKED_AFTER_PLAIN);
@@ -143,6 +145,7 @@ int packing_step(struct packing *p, const struct tick *tick, struct db *db, stru
     p->looked_us = tick->mono_us;
     if (writer_run_sync(writer, store_look, &look, err) != 0)
         return -1;
+    assert(look.packed || !look.decided);
     if (look.decided)
         log_write(LOG_INFO, "storage",
                   "events are stored in fewer bytes from now on: programs from before migration "
