@@ -7,8 +7,7 @@ static const char *const health_states[] = { "ok", "degraded", "unavailable", NU
 static const char *const units[] = { "events", "bytes", NULL };
 
 /* clang-format off */
-SHAPE(health_answer, "Health", (.doc = "Service health.",
-      .example = EXAMPLE({"status": "ok"})),
+SHAPE(health_answer, "Health", (.doc = "Service health."),
     STR(status, .flags = F_REQUIRED, .choices = health_states, .doc = "ok: a report could be stored now. degraded: of some tenants only."),
     STR(reason, .flags = F_OMIT, .doc = "Why a report could not be stored now (503), or those of some tenants (200)."),
     LIST_STR(tenants, .flags = F_OMIT, .doc = "degraded, for requests with the metrics token: the tenants whose reports could not be stored now, by slug."));

@@ -157,8 +157,7 @@ SHAPE(agent_path, "AgentPath", (.example = EXAMPLE({"slug": "acme", "agent_name"
     STR(slug,       .flags = F_REQUIRED, .doc = "Slug of the tenant."),
     STR(agent_name, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."));
 
-SHAPE(agent_patch, "AgentPatch", (.doc = "Changes to an agent.",
-      .example = EXAMPLE({"enabled": false})),
+SHAPE(agent_patch, "AgentPatch", (.doc = "Changes to an agent."),
     BOOL(enabled, .flags = F_REQUIRED, .doc = "Events of a disabled agent are rejected."));
 
 SHAPE(agent_state, "AgentSwitch", (.doc = "Whether an agent may report.",

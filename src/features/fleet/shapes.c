@@ -110,8 +110,7 @@ STATIC_SHAPE(agent_counts, "AgentCounts", (.doc = "Agents by state.",
     INT(never_reported, .flags = F_REQUIRED, .doc = "They were only registered."),
     INT(disabled,       .flags = F_REQUIRED, .doc = "Their reports are rejected."));
 
-SHAPE(agent_list, "AgentList", (.doc = "A page of agents.",
-      .example = EXAMPLE({"next": null})),
+SHAPE(agent_list, "AgentList", (.doc = "A page of agents."),
     LIST(agents, agent_listed_shape, .flags = F_REQUIRED, .doc = "In the order that was asked for; names by their bytes."),
     STR(next,                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page, or any order but name."),
     NESTED(counts, struct agent_counts, agent_counts_shape, .flags = F_OMIT | F_NULL, .doc = "With any order but name: all agents whose name matches, by state."));
@@ -193,8 +192,7 @@ STATIC_SHAPE(workflow_listed, "WorkflowListItem", (.doc = "A workflow in short."
     BOOL(truncated,      .flags = F_REQUIRED, .doc = "1,000 runs were counted; there may be more."),
     LIST_STR(agents,     .flags = F_REQUIRED, .doc = "The first ten agents, by their first run."));
 
-SHAPE(workflow_list, "WorkflowList", (.doc = "Workflows, the latest first.",
-      .example = EXAMPLE({"more": false, "examined_since": null})),
+SHAPE(workflow_list, "WorkflowList", (.doc = "Workflows, the latest first."),
     LIST(workflows, workflow_listed_shape, .flags = F_REQUIRED, .doc = "The one with the latest run first."),
     BOOL(more,                             .flags = F_REQUIRED, .doc = "There are more than are listed."),
     TIME(examined_since,                   .flags = F_REQUIRED | F_NULL, .doc = "Only runs that started since then were examined: the newest 10,000 of the range. Null: all."));

@@ -138,8 +138,7 @@ STATIC_SHAPE(kpi_report, "KpiReport", (.doc = "A value of one KPI.",
     JSON(value,  .flags = F_REQUIRED, .doc = "A number or a string."),
     TIME(at,     .flags = F_REQUIRED, .doc = "Of the report that has the value."));
 
-SHAPE(kpi_reports, "KpiReports", (.doc = "The values of one KPI, with the runs that reported them.",
-      .example = EXAMPLE({"truncated": false})),
+SHAPE(kpi_reports, "KpiReports", (.doc = "The values of one KPI, with the runs that reported them."),
     LIST(reports, kpi_report_shape, .flags = F_REQUIRED, .doc = "One per run, newest first."),
     BOOL(truncated,                 .flags = F_REQUIRED, .doc = "There are older ones in the range."));
 

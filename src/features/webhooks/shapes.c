@@ -158,8 +158,7 @@ SHAPE(delivery, "Delivery", (.doc = "One message to one webhook.",
     OPT_INT(last_ms,     .flags = F_REQUIRED | F_NULL, .doc = "Duration of the last attempt in milliseconds. Null: none."),
     STR(last_error,      .flags = F_REQUIRED | F_NULL, .doc = "Why the last attempt failed. Null: it did not."));
 
-SHAPE(delivery_list, "DeliveryList", (.doc = "Deliveries of a webhook, newest first.",
-      .example = EXAMPLE({"next": null})),
+SHAPE(delivery_list, "DeliveryList", (.doc = "Deliveries of a webhook, newest first."),
     LIST(deliveries, delivery_shape, .flags = F_REQUIRED, .doc = "The deliveries."),
     STR(next,                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page."));
 

@@ -202,8 +202,7 @@ SHAPE(tenant_user_create, "TenantUserCreate", (.doc = "A user to add to a tenant
     ENUM(role,                         .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."),
     STR(password, .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Password of a new user, at least 12 characters. Ignored when a user with this e-mail exists."));
 
-SHAPE(tenant_user_patch, "TenantUserPatch", (.doc = "A new role in a tenant.",
-      .example = EXAMPLE({"role": "admin"})),
+SHAPE(tenant_user_patch, "TenantUserPatch", (.doc = "A new role in a tenant."),
     ENUM(role, .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."));
 
 SHAPE(tenant_user, "TenantUser", (.doc = "A user of a tenant.",

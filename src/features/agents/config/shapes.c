@@ -56,8 +56,7 @@ SHAPE(catalog_parameter, "CatalogParameter", (.doc = "Who may set and see a para
     STR(see,         .flags = F_REQUIRED, .choices = catalog_see_names, .doc = "Who may see the value."),
     TIME(created_at, .flags = F_REQUIRED, .doc = "When the parameter was first declared or set."));
 
-SHAPE(catalog_list, "CatalogList", (.doc = "The security catalog of a tenant.",
-      .example = EXAMPLE({"next": null})),
+SHAPE(catalog_list, "CatalogList", (.doc = "The security catalog of a tenant."),
     LIST(parameters, catalog_parameter_shape, .flags = F_REQUIRED, .doc = "The parameters, by key."),
     STR(next,                                 .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next page. Null: last page."));
 
