@@ -35,6 +35,12 @@ struct list {
     size_t n;
 };
 
+/* What most lists answer (LIST_SHAPE() in table.h). */
+struct listing {
+    struct list list;
+    struct str next; /* cursor of the next page; null on the last, and of a list without pages */
+};
+
 /* How a member is stored in its struct. In comments: the C type, and null. */
 enum field_type {
     T_STR,       /* struct str; STR_NULL is null */

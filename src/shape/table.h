@@ -1,10 +1,10 @@
 /* table.h - the words that a shape's table is written in.
  *
- *     SHAPE(tenant_list, "TenantList", (.doc = "All tenants."),
- *         LIST(tenants, tenant_shape, .flags = F_REQUIRED),
- *         STR(next, .flags = F_REQUIRED | F_NULL));
+ *     SHAPE(tenant_create, "TenantCreate", (.doc = "A tenant to create."),
+ *         STR(slug, .max = 63, .flags = F_REQUIRED),
+ *         INT(max_agents, .absent = "100"));
  *
- * is tenant_list_shape, which fills a struct tenant_list. In parentheses are further members of
+ * is tenant_create_shape, which fills a struct tenant_create. In parentheses are further members of
  * struct shape; then come the rows. A row is named after the member that it fills, and does not
  * compile when that member has another C type than the row's word asks for. What follows the
  * member are further members of struct field.
@@ -43,6 +43,10 @@
     FIELD_AT(#m, m, ctype *, T_SHAPE, .nested = &(shape), __VA_ARGS__)
 #define LIST(m, shape, ...) FIELD_AT(#m, m, struct list, T_LIST, .nested = &(shape), __VA_ARGS__)
 
+/* The items of a struct listing, by their name in the answer. */
+#define ITEMS(text, shape, ...)                                                                    \
+    FIELD_AT(text, list, struct list, T_LIST, .nested = &(shape), __VA_ARGS__)
+
 /* For a name that is no C identifier, such as "default". */
 #define STR_AS(text, m, ...) FIELD_AT(text, m, struct str, T_STR, __VA_ARGS__)
 
@@ -58,6 +62,10 @@
 /* The same for a shape that only its own file uses. */
 #define STATIC_SHAPE(type, text, own, ...)                                                         \
     SHAPE_TABLE(static, type##_shape, struct type, text, own, __VA_ARGS__)
+
+/* One that fills a struct listing. */
+#define LIST_SHAPE(name, text, own, ...)                                                           \
+    SHAPE_TABLE(, name##_shape, struct listing, text, own, __VA_ARGS__)
 
 /* A shape whose name is not that of the struct it fills. */
 #define SHAPE_TABLE(storage, id, ctype, text, own, ...)                                            \

@@ -79,8 +79,8 @@ SHAPE(tenant_plan, "TenantPlan", (.doc = "A tenant, its plan and its usage.",
     INT(stored_bytes, .flags = F_REQUIRED, .doc = "Bytes that stored reports take: their texts, and 100 for each event, KPI value, breakdown and LLM usage."),
     INT(agents,      .flags = F_REQUIRED, .doc = "Current number of agents, without deleted ones."));
 
-SHAPE(tenant_list, "TenantList", (.doc = "All tenants."),
-    LIST(tenants, tenant_shape, .flags = F_REQUIRED, .doc = "The tenants, by slug."),
+LIST_SHAPE(tenant_list, "TenantList", (.doc = "All tenants."),
+    ITEMS("tenants", tenant_shape, .flags = F_REQUIRED, .doc = "The tenants, by slug."),
     STR(next,                   .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page."));
 
 SHAPE(tenants_query, "TenantsQuery", (),
@@ -117,8 +117,8 @@ SHAPE(key, "Key", (.doc = "A key without its token.",
     STR(predecessor,   .flags = F_REQUIRED | F_NULL, .doc = "key_id of the key that this one replaces."),
     TIME(rotated_at,   .flags = F_REQUIRED | F_NULL, .doc = "When the key was first rotated. It stays valid for five minutes after that."));
 
-SHAPE(key_list, "KeyList", (.doc = "Keys of a tenant, oldest first."),
-    LIST(keys, key_shape, .flags = F_REQUIRED, .doc = "The keys."),
+LIST_SHAPE(key_list, "KeyList", (.doc = "Keys of a tenant, oldest first."),
+    ITEMS("keys", key_shape, .flags = F_REQUIRED, .doc = "The keys."),
     STR(next,             .flags = F_REQUIRED | F_NULL, .doc = "Pass it as cursor to read on. Null on the last page."));
 
 SHAPE(keys_query, "KeysQuery", (),

@@ -45,11 +45,6 @@ struct tenant_patch {
     struct opt_int max_agents, rate_limit, max_bytes;
 };
 
-struct tenant_list {
-    struct list tenants; /* of struct tenant */
-    struct str next;     /* null: there are no others */
-};
-
 enum { TENANTS_PAGE_MAX = 10000 }; /* of at most 2 kB each: less than the largest reply */
 
 struct tenants_query {
@@ -82,11 +77,6 @@ struct key {
     int64_t last_used_at, expires_at, revoked_at; /* TIME_NULL */
     struct str predecessor;                       /* null */
     int64_t rotated_at;                           /* TIME_NULL */
-};
-
-struct key_list {
-    struct list keys; /* of struct key */
-    struct str next;  /* cursor of the next page; null: the end */
 };
 
 struct keys_query {

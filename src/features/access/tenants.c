@@ -86,10 +86,10 @@ int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tena
 }
 
 int tenants_list(struct db *db, const struct tenants_query *query, struct arena *arena,
-                 struct tenant_list *ret, struct error *err)
+                 struct listing *ret, struct error *err)
 {
     const struct str after = str_is_null(query->cursor) ? STR_LIT("") : query->cursor;
-    struct list *list = &ret->tenants;
+    struct list *list = &ret->list;
 
     /* one more than the page, to know whether there is another */
     if (store_tenant_answers(db, after, query->limit + 1, arena, list, err) != 0)
@@ -159,21 +159,21 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
 }
 
 int keys_list(struct db *db, struct registry *registry, const struct keys_page *page,
-              struct arena *arena, struct key_list *ret, struct error *err)
+              struct arena *arena, struct listing *ret, struct error *err)
 {
     /* one more than the page, to know whether there is another */
     const struct keys_page more = { page->tenant_id, page->after, page->limit + 1 };
     struct key *keys;
 
     assert(page->tenant_id > 0 && page->limit > 0);
-    if (store_keys(db, &more, arena, &ret->keys, err) != 0)
+    if (store_keys(db, &more, arena, &ret->list, err) != 0)
         return -1;
-    keys = ret->keys.items;
-    if (ret->keys.n > (size_t)page->limit) {
-        ret->keys.n = (size_t)page->limit;
-        ret->next = keys[ret->keys.n - 1].key_id;
+    keys = ret->list.items;
+    if (ret->list.n > (size_t)page->limit) {
+        ret->list.n = (size_t)page->limit;
+        ret->next = keys[ret->list.n - 1].key_id;
     }
-    for (size_t i = 0; i < ret->keys.n; i++)
+    for (size_t i = 0; i < ret->list.n; i++)
         keys[i].last_used_at = key_use_last(registry, keys[i].key_id, keys[i].last_used_at);
     return 0;
 }

@@ -12,15 +12,14 @@
 struct db;
 struct key_create;
 struct key_created;
-struct key_list;
 struct key_name;
 struct key_row;
 struct keys_page;
 struct keys_revoked;
+struct listing;
 struct registry;
 struct tenant;
 struct tenant_create;
-struct tenant_list;
 struct tenant_patch;
 struct tenant_plan;
 struct tenants_query;
@@ -43,7 +42,7 @@ int tenants_get(struct db *db, struct str slug, struct arena *arena, struct tena
 
 /* A page. In the arena. */
 int tenants_list(struct db *db, const struct tenants_query *query, struct arena *arena,
-                 struct tenant_list *ret, struct error *err) MUST_CHECK;
+                 struct listing *ret, struct error *err) MUST_CHECK;
 
 /* Stores a key with the row's tenant, kind, label, expiry and predecessor, and fills in the rest
  * of the row. *ret_token is the only copy of the token, in the arena. */
@@ -57,7 +56,7 @@ int keys_add(struct db *db, int64_t tenant_id, const struct key_create *create, 
 
 /* A page. Includes last uses that this process has not stored yet. ERR_NOT_FOUND: a bad cursor. */
 int keys_list(struct db *db, struct registry *registry, const struct keys_page *page,
-              struct arena *arena, struct key_list *ret, struct error *err) MUST_CHECK;
+              struct arena *arena, struct listing *ret, struct error *err) MUST_CHECK;
 
 /* Revokes the key and, unless `only`, all that were made from it by rotation; *ret names those that
  * were not revoked before. ERR_NOT_FOUND. */

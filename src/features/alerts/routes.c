@@ -23,18 +23,18 @@ static bool matches(const struct alerts_query *query, const struct alert_row *ro
 
 /* Adds the rows that match; false when the page is full. */
 static bool add_matching(const struct alerts_query *query, const struct list *rows,
-                         struct alert_filter *filter, struct alert_list *ret)
+                         struct alert_filter *filter, struct listing *ret)
 {
-    struct alert *alerts = ret->alerts.items;
+    struct alert *alerts = ret->list.items;
 
     for (size_t i = 0; i < rows->n; i++) {
         const struct alert_row *row = &((const struct alert_row *)rows->items)[i];
 
-        if (ret->alerts.n == (size_t)query->limit)
+        if (ret->list.n == (size_t)query->limit)
             return false;
         filter->before = row->alert_id;
         if (matches(query, row))
-            alerts[ret->alerts.n++] = alerts_answer(row);
+            alerts[ret->list.n++] = alerts_answer(row);
     }
     return true;
 }
@@ -44,14 +44,14 @@ static bool add_matching(const struct alerts_query *query, const struct list *ro
 static int list_alerts(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alerts_query *query = call->query;
-    struct alert_list *ret = call->answer;
+    struct listing *ret = call->answer;
     struct alert_filter filter = { .before = query->cursor,
                                    .open = query->state < 0 ? -1 : query->state == ALERT_OPEN,
                                    .limit = SCAN_STEP };
     struct list rows = { NULL, SCAN_STEP };
     bool room = true;
 
-    ret->alerts.items = ARENA_ARRAY(call->arena, struct alert, (size_t)query->limit);
+    ret->list.items = ARENA_ARRAY(call->arena, struct alert, (size_t)query->limit);
     if (!str_is_null(query->agent_name)) {
         if (store_agent_id(db, call->tenant_id, query->agent_name, &filter.agent_id, err) != 0)
             return -1;

@@ -33,8 +33,8 @@ SHAPE(alert, "Alert", (.doc = "A condition that needs attention.",
     BOOL(muted,           .flags = F_REQUIRED, .doc = "No notification was sent because the agent has been muted since the alert opened."),
     OBJECT(detail,        .flags = F_REQUIRED, .doc = "Details, which depend on the type."));
 
-SHAPE(alert_list, "AlertList", (.doc = "A page of alerts."),
-    LIST(alerts, alert_shape, .flags = F_REQUIRED, .doc = "Newest first."),
+LIST_SHAPE(alert_list, "AlertList", (.doc = "A page of alerts."),
+    ITEMS("alerts", alert_shape, .flags = F_REQUIRED, .doc = "Newest first."),
     STR(next,                 .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page."));
 
 SHAPE(alert_path, "AlertPath", (.example = EXAMPLE({"slug": "acme", "alert_id": "71"})),

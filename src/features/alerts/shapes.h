@@ -35,11 +35,6 @@ struct alert {
     struct str detail; /* JSON object */
 };
 
-struct alert_list {
-    struct list alerts; /* of struct alert, newest first */
-    struct str next;    /* cursor, null on the last page */
-};
-
 struct alert_path {
     struct str slug, alert_id;
 };

@@ -96,7 +96,7 @@ static int visit_all(struct invocation *in, chain_fn *fn, struct buf *out)
 {
     const char *only = command_value(in, "tenant");
     const char *path = "/api/v1/tenants";
-    struct tenant_list list;
+    struct listing answer;
     struct error err = { 0 };
     int failed;
 
@@ -106,13 +106,13 @@ static int visit_all(struct invocation *in, chain_fn *fn, struct buf *out)
     do {
         const struct tenant *tenants;
 
-        if (request_get(in, path, &tenant_list_shape, &list, &err) != 0)
+        if (request_get(in, path, &tenant_list_shape, &answer, &err) != 0)
             return command_fail(&err);
-        tenants = list.tenants.items;
-        for (size_t i = 0; i < list.tenants.n; i++)
+        tenants = answer.list.items;
+        for (size_t i = 0; i < answer.list.n; i++)
             failed |= visit(in, fn, arena_cstr(&in->arena, tenants[i].slug), STR_NULL, out);
-        path = arena_printf(&in->arena, "/api/v1/tenants?cursor=%.*s", STR_ARG(list.next)).data;
-    } while (!str_is_null(list.next));
+        path = arena_printf(&in->arena, "/api/v1/tenants?cursor=%.*s", STR_ARG(answer.next)).data;
+    } while (!str_is_null(answer.next));
     return failed;
 }
 

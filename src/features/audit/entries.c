@@ -11,7 +11,7 @@
 enum { SCAN_MAX = 10000 };
 
 int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query,
-               struct arena *arena, struct audit_page *ret, struct error *err)
+               struct arena *arena, struct listing *ret, struct error *err)
 {
     const struct audit_filter filter = { .action = query->action,
                                          .actor = query->actor,
@@ -24,7 +24,7 @@ int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query
 
     if (store_audit_page(db, tenant_id, &filter, arena, &found, err) != 0)
         return -1;
-    ret->entries = found.entries;
+    ret->list = found.entries;
     ret->next = found.more ? arena_printf(arena, "%lld", (long long)found.next) : STR_NULL;
     return 0;
 }

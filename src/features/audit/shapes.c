@@ -44,8 +44,8 @@ SHAPE(audit_item, "AuditEntry", (.doc = "One action: who did what to what, when 
     OBJECT(detail, .flags = F_REQUIRED | F_NULL, .doc = "Further facts; never a secret. Null: none."),
     STR(hash,      .flags = F_REQUIRED, .doc = "SHA-256 of the entry and the previous entry's hash."));
 
-SHAPE(audit_page, "AuditPage", (.doc = "Entries of the audit log, newest first."),
-    LIST(entries, audit_item_shape, .flags = F_REQUIRED, .doc = "The entries."),
+LIST_SHAPE(audit_page, "AuditPage", (.doc = "Entries of the audit log, newest first."),
+    ITEMS("entries", audit_item_shape, .flags = F_REQUIRED, .doc = "The entries."),
     STR(next,                       .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page."));
 
 SHAPE(audit_verdict, "AuditVerdict", (.doc = "Result of checking the hash chain of an audit log.",

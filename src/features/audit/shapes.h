@@ -22,11 +22,6 @@ struct audit_item {
     struct str hash;   /* 64 hexadecimal digits */
 };
 
-struct audit_page {
-    struct list entries; /* of struct audit_item */
-    struct str next;     /* null: last page */
-};
-
 struct audit_verdict {
     bool ok;
     int64_t entries;    /* valid ones before the first problem */

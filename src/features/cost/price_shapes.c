@@ -108,8 +108,8 @@ SHAPE(price, "Price", (.doc = "A model's price per million tokens from a start d
     TIME(updated_at,           .flags = F_REQUIRED, .doc = "When it was last changed."),
     TIME(built_in_as_of,       .flags = F_REQUIRED | F_NULL, .doc = "Date of the built-in list of published prices that it comes from. Null: set or imported by a person."));
 
-SHAPE(price_list, "PriceList", (.doc = "Prices, by model and start date."),
-    LIST(prices, price_shape, .flags = F_REQUIRED, .doc = "The prices."));
+LIST_SHAPE(price_list, "PriceList", (.doc = "Prices, by model and start date."),
+    ITEMS("prices", price_shape, .flags = F_REQUIRED, .doc = "The prices."));
 
 SHAPE(price_import, "PriceImport", (.doc = "A price file to import.", .rules = check_import,
       .example = EXAMPLE({"format": "muster", "prices": {"prices": [{"model": "gpt-5-mini", "input": "0.25", "output": "2.00"}]}})),

@@ -39,10 +39,6 @@ struct price {
     int64_t built_in_as_of; /* TIME_NULL: a person's */
 };
 
-struct price_list {
-    struct list prices; /* of struct price */
-};
-
 enum price_format { PRICE_LITELLM, PRICE_MUSTER };
 
 struct price_import {

@@ -112,7 +112,7 @@ static void fill_price(const struct price_row *row, struct arena *arena, struct 
 }
 
 int prices_list(struct prices *p, struct db *db, const struct prices_query *query,
-                struct arena *arena, struct price_list *ret, struct error *err)
+                struct arena *arena, struct listing *ret, struct error *err)
 {
     struct price_history rows;
     struct price_book *book;
@@ -124,7 +124,7 @@ int prices_list(struct prices *p, struct db *db, const struct prices_query *quer
     prices = ARENA_ARRAY(arena, struct price, rows.n);
     for (size_t i = 0; i < rows.n; i++)
         fill_price(&rows.rows[i], arena, &prices[i]);
-    ret->prices = (struct list){ prices, rows.n };
+    ret->list = (struct list){ prices, rows.n };
     price_book_release(book);
     return 0;
 }

@@ -26,7 +26,7 @@ int prices_book(struct prices *p, struct db *db, struct price_book **ret,
 
 /* All answers are in the arena. With a model in the query: the prices that apply to its usage. */
 int prices_list(struct prices *p, struct db *db, const struct prices_query *query,
-                struct arena *arena, struct price_list *ret, struct error *err) MUST_CHECK;
+                struct arena *arena, struct listing *ret, struct error *err) MUST_CHECK;
 
 /* Inside a writer's transaction. Replaces a price with the same model and valid_from. ERR_CONFLICT:
  * an alias belongs to another model, or the list is full. */

@@ -8,9 +8,9 @@
 static int read_run_kpis(struct api_call *call, struct db *db, struct error *err)
 {
     const struct run_kpis_path *path = call->params;
-    struct run_kpis *answer = call->answer;
+    struct listing *answer = call->answer;
 
-    return store_run_kpis(db, call->tenant_id, path->run_id, call->arena, &answer->kpis, err);
+    return store_run_kpis(db, call->tenant_id, path->run_id, call->arena, &answer->list, err);
 }
 
 /* clang-format off */

@@ -129,8 +129,8 @@ STATIC_SHAPE(run_kpi, "RunKpi", (.doc = "A value that a run reported.",
     JSON(value,     .flags = F_REQUIRED, .doc = "A number or a string."),
     TIME(at,        .flags = F_REQUIRED, .doc = "Of the report that has the value."));
 
-SHAPE(run_kpis, "RunKpis", (.doc = "The KPIs of a run."),
-    LIST(kpis, run_kpi_shape, .flags = F_REQUIRED, .doc = "By agent and key, at most 1,000."));
+LIST_SHAPE(run_kpis, "RunKpis", (.doc = "The KPIs of a run."),
+    ITEMS("kpis", run_kpi_shape, .flags = F_REQUIRED, .doc = "By agent and key, at most 1,000."));
 
 STATIC_SHAPE(kpi_report, "KpiReport", (.doc = "A value of one KPI.",
       .example = EXAMPLE({"run_id": "0b8f7a52-4c1e-4f0a-9d53-6a2e8c1f7b90", "value": 42, "at": "2026-01-15T09:31:12Z"})),

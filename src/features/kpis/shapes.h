@@ -61,10 +61,6 @@ struct run_kpi {
     int64_t at;
 };
 
-struct run_kpis {
-    struct list kpis; /* of struct run_kpi */
-};
-
 /* A value of one KPI, and the run that reported it. */
 struct kpi_report {
     struct str run_id;

@@ -30,7 +30,7 @@ static struct oidc_group group_answer(const struct group_row *row)
 
 static int list_groups(struct api_call *call, struct db *db, struct error *err)
 {
-    struct oidc_group_list *answer = call->answer;
+    struct listing *answer = call->answer;
     struct oidc_group *items;
     struct list rows;
 
@@ -39,7 +39,7 @@ static int list_groups(struct api_call *call, struct db *db, struct error *err)
     items = ARENA_ARRAY(call->arena, struct oidc_group, rows.n + 1);
     for (size_t i = 0; i < rows.n; i++)
         items[i] = group_answer(&((const struct group_row *)rows.items)[i]);
-    answer->groups = (struct list){ items, rows.n };
+    answer->list = (struct list){ items, rows.n };
     return 0;
 }
 
@@ -95,7 +95,7 @@ static int remove_group(struct api_call *call, struct db *db, struct error *err)
 static int answer_identities(struct api_call *call, struct db *db, struct str user_id,
                              struct error *err)
 {
-    struct identity_list *answer = call->answer;
+    struct listing *answer = call->answer;
     struct identity *items;
     struct list rows;
 
@@ -108,7 +108,7 @@ static int answer_identities(struct api_call *call, struct db *db, struct str us
         items[i] =
             (struct identity){ row->issuer, row->subject, row->created_at, row->last_login_at };
     }
-    answer->identities = (struct list){ items, rows.n };
+    answer->list = (struct list){ items, rows.n };
     return 0;
 }
 

@@ -56,8 +56,8 @@ SHAPE(oidc_group, "OidcGroup", (.doc = "A group of the provider, and the role th
     STR(tenant,      .flags = F_REQUIRED | F_NULL, .doc = "Slug of the tenant. Null: the platform."),
     TIME(created_at, .flags = F_REQUIRED, .doc = "When it was added."));
 
-SHAPE(oidc_group_list, "OidcGroupList", (.doc = "All groups that give a role."),
-    LIST(groups, oidc_group_shape, .flags = F_REQUIRED, .doc = "The groups, those of the platform first."));
+LIST_SHAPE(oidc_group_list, "OidcGroupList", (.doc = "All groups that give a role."),
+    ITEMS("groups", oidc_group_shape, .flags = F_REQUIRED, .doc = "The groups, those of the platform first."));
 
 SHAPE(oidc_group_path, "OidcGroupPath", (.example = EXAMPLE({"group_id": "grp_8sYt0KcPq2mWx4Zb"})),
     STR(group_id, .flags = F_REQUIRED, .doc = "Identifies the row."));
@@ -77,6 +77,6 @@ STATIC_SHAPE(identity, "Identity", (.doc = "A person at an identity provider.",
     TIME(created_at,    .flags = F_REQUIRED, .doc = "When it was linked."),
     TIME(last_login_at, .flags = F_REQUIRED | F_NULL, .doc = "Last sign-in by the provider. Null: never."));
 
-SHAPE(identity_list, "IdentityList", (.doc = "Who a user is at identity providers."),
-    LIST(identities, identity_shape, .flags = F_REQUIRED, .doc = "The identities, oldest first."));
+LIST_SHAPE(identity_list, "IdentityList", (.doc = "Who a user is at identity providers."),
+    ITEMS("identities", identity_shape, .flags = F_REQUIRED, .doc = "The identities, oldest first."));
 /* clang-format on */

@@ -42,10 +42,6 @@ struct oidc_group {
     int64_t created_at;
 };
 
-struct oidc_group_list {
-    struct list groups; /* of struct oidc_group */
-};
-
 struct oidc_group_path {
     struct str group_id;
 };
@@ -62,10 +58,6 @@ struct identity {
     struct str issuer, subject;
     int64_t created_at;
     int64_t last_login_at; /* TIME_NULL: never */
-};
-
-struct identity_list {
-    struct list identities; /* of struct identity */
 };
 
 extern const struct shape oidc_state_shape, oidc_begun_shape, oidc_sign_out_shape,

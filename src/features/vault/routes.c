@@ -12,9 +12,9 @@
 
 static int list_secrets(struct api_call *call, struct db *db, struct error *err)
 {
-    struct secret_list *answer = call->answer;
+    struct listing *answer = call->answer;
 
-    return store_secrets(db, call->tenant_id, call->arena, &answer->secrets, err);
+    return store_secrets(db, call->tenant_id, call->arena, &answer->list, err);
 }
 
 static int set_secret(struct api_call *call, struct db *db, struct error *err)

@@ -53,8 +53,8 @@ SHAPE(secret, "Secret", (.doc = "A secret without its value.",
     TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
     TIME(updated_at, .flags = F_REQUIRED, .doc = "When it was last set."));
 
-SHAPE(secret_list, "SecretList", (.doc = "The secrets of a tenant, without their values."),
-    LIST(secrets, secret_shape, .flags = F_REQUIRED, .doc = "The secrets, by name."));
+LIST_SHAPE(secret_list, "SecretList", (.doc = "The secrets of a tenant, without their values."),
+    ITEMS("secrets", secret_shape, .flags = F_REQUIRED, .doc = "The secrets, by name."));
 
 SHAPE(secret_path, "SecretPath", (.rules = check_path,
       .example = EXAMPLE({"slug": "acme", "name": "mail-password"})),

@@ -22,10 +22,6 @@ struct secret {
     int64_t created_at, updated_at;
 };
 
-struct secret_list {
-    struct list secrets; /* of struct secret */
-};
-
 struct secret_path {
     struct str slug, name;
 };

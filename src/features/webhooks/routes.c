@@ -200,22 +200,22 @@ static int set_webhook(struct api_call *call, struct db *db, struct error *err)
 
 static int list_webhooks(struct api_call *call, struct db *db, struct error *err)
 {
-    struct webhook_list *ret = call->answer;
+    struct listing *ret = call->answer;
 
-    return store_webhook_answers(db, call->tenant_id, call->arena, &ret->webhooks, err);
+    return store_webhook_answers(db, call->tenant_id, call->arena, &ret->list, err);
 }
 
 /* Takes the webhook out of the answer, which was listed before it was removed. */
 static void leave_out(struct api_call *call)
 {
-    struct webhook_list *list = call->answer;
-    struct webhook *all = list->webhooks.items;
+    struct listing *answer = call->answer;
+    struct webhook *all = answer->list.items;
     size_t n = 0;
 
-    for (size_t i = 0; i < list->webhooks.n; i++)
+    for (size_t i = 0; i < answer->list.n; i++)
         if (!str_eq(all[i].webhook_id, webhook_id_of(call)))
             all[n++] = all[i];
-    list->webhooks.n = n;
+    answer->list.n = n;
 }
 
 /* Its deliveries go too, those that wait as well: the oldest now, the others with
@@ -259,7 +259,7 @@ static int begin_remove_webhook(struct api_call *call, struct error *err)
 static int show_deliveries(struct api_call *call, struct db *db,
                            const struct deliveries_query *query, struct error *err)
 {
-    struct delivery_list *ret = call->answer;
+    struct listing *ret = call->answer;
     const struct delivery_filter filter = { .tenant_id = call->tenant_id,
                                             .webhook_id = webhook_id_of(call),
                                             .before = query->cursor,
@@ -271,10 +271,10 @@ static int show_deliveries(struct api_call *call, struct db *db,
     if (read_webhook(call, db, &webhook, err) != 0 ||
         store_deliveries(db, &filter, call->arena, &found, err) != 0)
         return -1;
-    *ret = (struct delivery_list){ .deliveries = found, .next = STR_NULL };
+    *ret = (struct listing){ .list = found, .next = STR_NULL };
     if (found.n > (size_t)query->limit) {
-        ret->deliveries.n = (size_t)query->limit;
-        ret->next = ((const struct delivery *)found.items)[ret->deliveries.n - 1].delivery_id;
+        ret->list.n = (size_t)query->limit;
+        ret->next = ((const struct delivery *)found.items)[ret->list.n - 1].delivery_id;
     }
     return 0;
 }

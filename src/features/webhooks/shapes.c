@@ -122,8 +122,8 @@ SHAPE(webhook, "Webhook", (.doc = "A destination for alert messages.",
     INT(dead,               .flags = F_REQUIRED, .doc = "Deliveries that failed for good."),
     TIME(last_delivered_at, .flags = F_REQUIRED | F_NULL, .doc = "When a message was last delivered. Null: never."));
 
-SHAPE(webhook_list, "WebhookList", (.doc = "The webhooks of a tenant."),
-    LIST(webhooks, webhook_shape, .flags = F_REQUIRED, .doc = "The webhooks, oldest first."));
+LIST_SHAPE(webhook_list, "WebhookList", (.doc = "The webhooks of a tenant."),
+    ITEMS("webhooks", webhook_shape, .flags = F_REQUIRED, .doc = "The webhooks, oldest first."));
 
 SHAPE(webhook_path, "WebhookPath", (.example = EXAMPLE({"slug": "acme", "webhook_id": "w_5T1C"})),
     STR(slug,       .flags = F_REQUIRED, .doc = "Slug of the tenant."),
@@ -158,8 +158,8 @@ SHAPE(delivery, "Delivery", (.doc = "One message to one webhook.",
     OPT_INT(last_ms,     .flags = F_REQUIRED | F_NULL, .doc = "Duration of the last attempt in milliseconds. Null: none."),
     STR(last_error,      .flags = F_REQUIRED | F_NULL, .doc = "Why the last attempt failed. Null: it did not."));
 
-SHAPE(delivery_list, "DeliveryList", (.doc = "Deliveries of a webhook, newest first."),
-    LIST(deliveries, delivery_shape, .flags = F_REQUIRED, .doc = "The deliveries."),
+LIST_SHAPE(delivery_list, "DeliveryList", (.doc = "Deliveries of a webhook, newest first."),
+    ITEMS("deliveries", delivery_shape, .flags = F_REQUIRED, .doc = "The deliveries."),
     STR(next,                        .flags = F_REQUIRED | F_NULL, .doc = "Cursor of the next page. Null: last page."));
 
 SHAPE(webhook_tested, "WebhookTested", (.doc = "Result of a test message.",

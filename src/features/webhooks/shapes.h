@@ -51,10 +51,6 @@ struct webhook {
     int64_t last_delivered_at; /* TIME_NULL */
 };
 
-struct webhook_list {
-    struct list webhooks; /* of struct webhook */
-};
-
 struct webhook_path {
     struct str slug, webhook_id;
 };
@@ -81,11 +77,6 @@ struct delivery {
     int64_t next_at, last_at; /* TIME_NULL */
     struct opt_int last_status, last_ms;
     struct str last_error; /* null */
-};
-
-struct delivery_list {
-    struct list deliveries; /* of struct delivery */
-    struct str next;        /* null */
 };
 
 /* The result of a test message. */

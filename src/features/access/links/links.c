@@ -315,7 +315,7 @@ int links_accept(struct db *db, const struct link_row *link, struct str hash, st
                                     : accept_invitation(db, link, hash, arena, ret, err);
 }
 
-int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct invitation_list *ret,
+int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct listing *ret,
                struct error *err)
 {
     const struct link_row *row;
@@ -336,6 +336,6 @@ int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct inv
         if (store_link_roles(db, row[i].link_id, arena, &items[i].tenants, err) != 0)
             return -1;
     }
-    ret->invitations = (struct list){ items, rows.n };
+    ret->list = (struct list){ items, rows.n };
     return 0;
 }

@@ -77,5 +77,5 @@ int links_accept(struct db *db, const struct link_row *link, struct str hash, st
                  struct user *ret, struct error *err) MUST_CHECK;
 
 /* The open invitations of a tenant (0: the platform's). */
-int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct invitation_list *ret,
+int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct listing *ret,
                struct error *err) MUST_CHECK;

@@ -80,8 +80,8 @@ STATIC_SHAPE(invitation, "Invitation", (.doc = "An invitation that can still be 
     TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
     TIME(expires_at, .flags = F_REQUIRED, .doc = "When it stops working."));
 
-SHAPE(invitation_list, "InvitationList", (.doc = "Invitations that can still be accepted."),
-    LIST(invitations, invitation_shape, .flags = F_REQUIRED, .doc = "The invitations, newest first."));
+LIST_SHAPE(invitation_list, "InvitationList", (.doc = "Invitations that can still be accepted."),
+    ITEMS("invitations", invitation_shape, .flags = F_REQUIRED, .doc = "The invitations, newest first."));
 
 SHAPE(link_token, "LinkToken", (.doc = "The token of a link.", .secret = true,
       .example = EXAMPLE({"token": "n0tAReal1inkT0ken"})),

@@ -59,10 +59,6 @@ struct invitation {
     int64_t created_at, expires_at;
 };
 
-struct invitation_list {
-    struct list invitations; /* of struct invitation */
-};
-
 struct link_token {
     struct str token;
 };

@@ -37,7 +37,7 @@ static struct listed_session listed(const struct api_call *call, const struct se
 static int list_sessions(struct api_call *call, struct db *db, struct str user_id,
                          struct error *err)
 {
-    struct session_list *answer = call->answer;
+    struct listing *answer = call->answer;
     const int64_t now = clock_wall_us();
     struct listed_session *items;
     const struct session_row *row;
@@ -53,7 +53,7 @@ static int list_sessions(struct api_call *call, struct db *db, struct str user_i
         if (items[n].expires_at > now)
             n++;
     }
-    answer->sessions = (struct list){ items, n };
+    answer->list = (struct list){ items, n };
     return 0;
 }
 

@@ -37,8 +37,8 @@ STATIC_SHAPE(listed_session, "ListedSession", (.doc = "A session of a user.",
     STR(user_agent,    .flags = F_REQUIRED, .doc = "The first 200 characters of the browser's `User-Agent` at sign-in; characters outside of printable ASCII are shown as `?`."),
     BOOL(current,      .flags = F_REQUIRED, .doc = "True: this request was made with it."));
 
-SHAPE(session_list, "SessionList", (.doc = "The sessions of a user."),
-    LIST(sessions, listed_session_shape, .flags = F_REQUIRED, .doc = "The sessions, newest first."));
+LIST_SHAPE(session_list, "SessionList", (.doc = "The sessions of a user."),
+    ITEMS("sessions", listed_session_shape, .flags = F_REQUIRED, .doc = "The sessions, newest first."));
 
 SHAPE(session_path, "SessionPath", (.example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb"})),
     STR(session_id, .flags = F_REQUIRED, .doc = "Identifies the session."));

@@ -13,10 +13,6 @@ struct listed_session {
     bool current;
 };
 
-struct session_list {
-    struct list sessions; /* of struct listed_session */
-};
-
 struct session_path {
     struct str session_id;
 };

@@ -26,13 +26,13 @@ static int find_user(struct invocation *in, const struct user **ret, struct erro
 {
     struct str wanted = user_email_normal(str_of(command_value(in, "email")), &in->arena);
     const struct user *users;
-    struct user_list list;
+    struct listing answer;
 
-    if (request_get(in, USERS, &user_list_shape, &list, err) != 0)
+    if (request_get(in, USERS, &user_list_shape, &answer, err) != 0)
         return -1;
-    users = list.users.items;
+    users = answer.list.items;
     *ret = NULL;
-    for (size_t i = 0; i < list.users.n; i++)
+    for (size_t i = 0; i < answer.list.n; i++)
         if (str_eq(users[i].email, wanted))
             *ret = &users[i];
     return 0;

@@ -86,9 +86,9 @@ static bool is_fresh(const struct session_user *user)
 
 static int list_own(struct api_call *call, struct db *db, struct error *err)
 {
-    struct personal_list *answer = call->answer;
+    struct listing *answer = call->answer;
 
-    return store_personal_of(db, call->user->user_id, call->arena, &answer->tokens, err);
+    return store_personal_of(db, call->user->user_id, call->arena, &answer->list, err);
 }
 
 static int add_own(struct api_call *call, struct db *db, struct error *err)
@@ -156,12 +156,12 @@ static bool may_act_as(const struct api_call *call, const struct user_row *user)
 static int list_of_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct user_path *path = call->params;
-    struct personal_list *answer = call->answer;
+    struct listing *answer = call->answer;
     struct user_row user;
 
     if (users_find(db, path->email, call->arena, &user, err) != 0)
         return -1;
-    return store_personal_of(db, user.user_id, call->arena, &answer->tokens, err);
+    return store_personal_of(db, user.user_id, call->arena, &answer->list, err);
 }
 
 static int add_of_user(struct api_call *call, struct db *db, struct error *err)
@@ -192,7 +192,7 @@ static int begin_add_of_user(struct api_call *call, struct error *err)
 static int remove_of_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct personal_user_path *path = call->params;
-    struct personal_list *answer = call->answer;
+    struct listing *answer = call->answer;
     struct user_row user;
 
     name_token(call, path->email, path->token_id, -1);
@@ -200,7 +200,7 @@ static int remove_of_user(struct api_call *call, struct db *db, struct error *er
         store_personal_remove(db, user.user_id, path->token_id, err) != 0 ||
         store_users_about(db, user.user_id, err) != 0)
         return -1;
-    return store_personal_of(db, user.user_id, call->arena, &answer->tokens, err);
+    return store_personal_of(db, user.user_id, call->arena, &answer->list, err);
 }
 
 /* clang-format off */

@@ -44,8 +44,8 @@ SHAPE(personal_created, "PersonalTokenCreated", (.doc = "A new personal access t
     TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
     TIME(expires_at, .flags = F_REQUIRED, .doc = "When it stops working."));
 
-SHAPE(personal_list, "PersonalTokenList", (.doc = "The personal access tokens of a user."),
-    LIST(tokens, personal_token_shape, .flags = F_REQUIRED, .doc = "The tokens, oldest first."));
+LIST_SHAPE(personal_list, "PersonalTokenList", (.doc = "The personal access tokens of a user."),
+    ITEMS("tokens", personal_token_shape, .flags = F_REQUIRED, .doc = "The tokens, oldest first."));
 
 SHAPE(personal_path, "PersonalTokenPath", (.example = EXAMPLE({"token_id": "pat_8sYt0KcPq2mWx4Zb"})),
     STR(token_id, .flags = F_REQUIRED, .doc = "Identifies the token."));

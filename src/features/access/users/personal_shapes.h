@@ -29,10 +29,6 @@ struct personal_created {
     int64_t created_at, expires_at;
 };
 
-struct personal_list {
-    struct list tokens; /* of struct personal_token */
-};
-
 struct personal_path {
     struct str token_id;
 };

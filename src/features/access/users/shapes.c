@@ -193,8 +193,8 @@ SHAPE(user, "User", (.doc = "A user.",
     TIME(last_login_at, .flags = F_REQUIRED | F_NULL, .doc = "When the user last signed in. Null: never."),
     BOOL(email_confirmed, .flags = F_REQUIRED, .doc = CONFIRMED_DOC));
 
-SHAPE(user_list, "UserList", (.doc = "All users."),
-    LIST(users, user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
+LIST_SHAPE(user_list, "UserList", (.doc = "All users."),
+    ITEMS("users", user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
 
 SHAPE(tenant_user_create, "TenantUserCreate", (.doc = "A user to add to a tenant.", .secret = true, .rules = check_tenant_user_create,
       .example = EXAMPLE({"email": "ada@example.com", "role": "member", "password": "seven green teapots"})),
@@ -220,8 +220,8 @@ SHAPE(tenant_user_added, "TenantUserAdded", (.doc = "A user who was added to a t
     STR(role,     .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."),
     BOOL(created, .flags = F_REQUIRED, .doc = "False: a user with this e-mail existed; the password is unchanged."));
 
-SHAPE(tenant_user_list, "TenantUserList", (.doc = "The users of a tenant."),
-    LIST(users, tenant_user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
+LIST_SHAPE(tenant_user_list, "TenantUserList", (.doc = "The users of a tenant."),
+    ITEMS("users", tenant_user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
 
 SHAPE(user_path, "UserPath", (.rules = check_user_path,
       .example = EXAMPLE({"email": "ada@example.com"})),

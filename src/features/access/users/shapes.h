@@ -88,10 +88,6 @@ struct user {
     bool email_confirmed;
 };
 
-struct user_list {
-    struct list users; /* of struct user */
-};
-
 struct tenant_user_create {
     struct str email;
     int role;            /* enum tenant_role */
@@ -114,10 +110,6 @@ struct tenant_user_added {
     struct str user_id, email;
     struct str role;
     bool created; /* false: the user existed, and keeps the password */
-};
-
-struct tenant_user_list {
-    struct list users; /* of struct tenant_user */
 };
 
 struct user_path {

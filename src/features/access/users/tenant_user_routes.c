@@ -11,9 +11,9 @@
 
 static int list_tenant_users(struct api_call *call, struct db *db, struct error *err)
 {
-    struct tenant_user_list *answer = call->answer;
+    struct listing *answer = call->answer;
 
-    return store_tenant_users(db, call->tenant_id, call->arena, &answer->users, err);
+    return store_tenant_users(db, call->tenant_id, call->arena, &answer->list, err);
 }
 
 static void name_role(struct api_call *call, struct str email, int role)

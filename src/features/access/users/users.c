@@ -189,16 +189,16 @@ static struct list memberships_of(const struct list *roles, struct str user_id, 
     return (struct list){ items, n };
 }
 
-int users_list(struct db *db, struct arena *arena, struct user_list *ret, struct error *err)
+int users_list(struct db *db, struct arena *arena, struct listing *ret, struct error *err)
 {
     struct list roles;
     struct user *users;
 
-    if (store_user_answers(db, arena, &ret->users, err) != 0 ||
+    if (store_user_answers(db, arena, &ret->list, err) != 0 ||
         store_roles(db, arena, &roles, err) != 0)
         return -1;
-    users = ret->users.items;
-    for (size_t i = 0; i < ret->users.n; i++)
+    users = ret->list.items;
+    for (size_t i = 0; i < ret->list.n; i++)
         users[i].tenants = memberships_of(&roles, users[i].user_id, arena);
     return 0;
 }

@@ -47,7 +47,7 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
 /* ERR_NOT_FOUND; ERR_CONFLICT when no platform admin would be left. */
 int users_remove(struct db *db, struct str email, struct error *err) MUST_CHECK;
 
-int users_list(struct db *db, struct arena *arena, struct user_list *ret,
+int users_list(struct db *db, struct arena *arena, struct listing *ret,
                struct error *err) MUST_CHECK;
 
 /* Is there no user with this e-mail, so that a password is needed? */

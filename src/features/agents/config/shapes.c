@@ -39,8 +39,8 @@ SHAPE(config_value, "ConfigValue", (.doc = "A parameter and its value in effect.
     TIME(updated_at, .flags = F_REQUIRED | F_NULL, .doc = "When the value was last set. Null: never."),
     STR(author,      .flags = F_REQUIRED | F_NULL, .doc = "Who set the value: operator, person:<e-mail>, the same with token:<token_id> after it, or key:<key_id>. Null: it was not set."));
 
-SHAPE(config_values, "ConfigValues", (.doc = "The values of a workspace, or those in effect for an agent."),
-    LIST(values, config_value_shape, .flags = F_REQUIRED, .doc = "The values, by key."));
+LIST_SHAPE(config_values, "ConfigValues", (.doc = "The values of a workspace, or those in effect for an agent."),
+    ITEMS("values", config_value_shape, .flags = F_REQUIRED, .doc = "The values, by key."));
 
 SHAPE(catalog_patch, "CatalogPatch", (.doc = "Changes to a parameter's security. Omitted fields keep their values.",
       .example = EXAMPLE({"secret": true, "see": "nobody"})),
@@ -56,8 +56,8 @@ SHAPE(catalog_parameter, "CatalogParameter", (.doc = "Who may set and see a para
     STR(see,         .flags = F_REQUIRED, .choices = catalog_see_names, .doc = "Who may see the value."),
     TIME(created_at, .flags = F_REQUIRED, .doc = "When the parameter was first declared or set."));
 
-SHAPE(catalog_list, "CatalogList", (.doc = "The security catalog of a tenant."),
-    LIST(parameters, catalog_parameter_shape, .flags = F_REQUIRED, .doc = "The parameters, by key."),
+LIST_SHAPE(catalog_list, "CatalogList", (.doc = "The security catalog of a tenant."),
+    ITEMS("parameters", catalog_parameter_shape, .flags = F_REQUIRED, .doc = "The parameters, by key."),
     STR(next,                                 .flags = F_REQUIRED | F_NULL, .doc = "Value of after for the next page. Null: last page."));
 
 SHAPE(catalog_query, "CatalogQuery", (),

@@ -32,10 +32,6 @@ struct config_value {
     struct str author;  /* null */
 };
 
-struct config_values {
-    struct list values; /* of struct config_value */
-};
-
 struct catalog_patch {
     struct opt_bool secret;
     int edit, see; /* -1: unchanged */
@@ -47,11 +43,6 @@ struct catalog_parameter {
     struct str edit; /* admin, member */
     struct str see;  /* admin, member, "nobody" */
     int64_t created_at;
-};
-
-struct catalog_list {
-    struct list parameters; /* of struct catalog_parameter */
-    struct str next;        /* null: last page */
 };
 
 struct catalog_query {

@@ -147,7 +147,7 @@ static bool is_undeclared(const struct value_scope *w, const struct values_view 
 }
 
 static int fill_list(const struct values_view *view, const struct value_scope *w,
-                     struct config_values *ret, struct error *err)
+                     struct listing *ret, struct error *err)
 {
     const struct config_param_decl *params = w->decl.params.items;
     const struct value_row *rows = w->values.items;
@@ -167,7 +167,7 @@ static int fill_list(const struct values_view *view, const struct value_scope *w
         if (is_undeclared(w, view, &rows[i]) && describe(view, &found, &values[n++], err) != 0)
             return -1;
     }
-    ret->values = (struct list){ values, n };
+    ret->list = (struct list){ values, n };
     return 0;
 }
 
@@ -374,15 +374,15 @@ static int set_value(struct api_call *call, struct db *db, struct error *err)
 static int list_parameters(struct api_call *call, struct db *db, struct error *err)
 {
     const struct catalog_query *query = call->query;
-    struct catalog_list *ret = call->answer;
+    struct listing *ret = call->answer;
     const struct catalog_parameter *entries;
     size_t n;
 
-    *ret = (struct catalog_list){ .next = STR_NULL };
-    if (store_catalog(db, call->tenant_id, query, call->arena, &ret->parameters, err) != 0)
+    *ret = (struct listing){ .next = STR_NULL };
+    if (store_catalog(db, call->tenant_id, query, call->arena, &ret->list, err) != 0)
         return -1;
-    entries = ret->parameters.items;
-    n = ret->parameters.n;
+    entries = ret->list.items;
+    n = ret->list.n;
     if (n == (size_t)query->limit)
         ret->next = entries[n - 1].key;
     return 0;

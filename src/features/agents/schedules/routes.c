@@ -111,7 +111,7 @@ static struct maintenance_window answer_of(const struct window_row *row, int64_t
 static int list_windows(struct api_call *call, struct db *db, struct error *err)
 {
     const int64_t now_us = clock_wall_us();
-    struct window_list *ret = call->answer;
+    struct listing *ret = call->answer;
     struct maintenance_window *windows;
     const struct window_row *rows;
     struct list list;
@@ -124,7 +124,7 @@ static int list_windows(struct api_call *call, struct db *db, struct error *err)
     for (size_t i = 0; i < list.n; i++)
         if (!rows[i].ended)
             windows[n++] = answer_of(&rows[i], now_us, call->arena);
-    ret->windows = (struct list){ windows, n };
+    ret->list = (struct list){ windows, n };
     return 0;
 }
 

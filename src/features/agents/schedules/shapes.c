@@ -150,9 +150,9 @@ SHAPE(maintenance_window, "MaintenanceWindow", (.doc = "A time in which no agent
     TIME(created_at,   .flags = F_REQUIRED, .doc = "When it was created."),
     STR(created_by,    .flags = F_REQUIRED, .doc = "Who created it."));
 
-SHAPE(window_list, "MaintenanceWindowList", (.doc = "All maintenance windows of a workspace.",
+LIST_SHAPE(window_list, "MaintenanceWindowList", (.doc = "All maintenance windows of a workspace.",
       .example = EXAMPLE({})),
-    LIST(windows, maintenance_window_shape, .flags = F_REQUIRED, .doc = "In the order in which they were created."));
+    ITEMS("windows", maintenance_window_shape, .flags = F_REQUIRED, .doc = "In the order in which they were created."));
 
 SHAPE(window_path, "MaintenanceWindowPath", (.example = EXAMPLE({"slug": "acme", "window_id": "mwn_0TZbT2mvAoUxE4qsbdVKo"})),
     STR(slug,      .flags = F_REQUIRED, .doc = "Slug of the tenant."),

@@ -58,10 +58,6 @@ struct maintenance_window {
     struct str created_by;
 };
 
-struct window_list {
-    struct list windows; /* of struct maintenance_window */
-};
-
 struct window_path {
     struct str slug, window_id;
 };

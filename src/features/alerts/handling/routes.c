@@ -242,11 +242,11 @@ static int show_history(struct api_call *call, struct db *db, struct error *err)
 {
     const struct alert_path *path = call->params;
     const struct handling by = { .db = db, .tenant_id = call->tenant_id, .arena = call->arena };
-    struct alert_history *answer = call->answer;
+    struct listing *answer = call->answer;
 
     if (check_exists(&by, path->alert_id, err) != 0)
         return -1;
-    return store_alert_history(db, call->tenant_id, path->alert_id, call->arena, &answer->entries,
+    return store_alert_history(db, call->tenant_id, path->alert_id, call->arena, &answer->list,
                                err);
 }
 

@@ -15,8 +15,8 @@ SHAPE(alert_entry, "AlertEntry", (.doc = "Something that was done about an alert
     STR(actor,    .flags = F_REQUIRED | F_NULL, .doc = "Who did it. Null: the service."),
     STR(note,     .flags = F_REQUIRED | F_NULL, .doc = "What the person wrote. Null: no note."));
 
-SHAPE(alert_history, "AlertHistory", (.doc = "What was done about an alert."),
-    LIST(entries, alert_entry_shape, .flags = F_REQUIRED, .doc = "Oldest first, at most 100."));
+LIST_SHAPE(alert_history, "AlertHistory", (.doc = "What was done about an alert."),
+    ITEMS("entries", alert_entry_shape, .flags = F_REQUIRED, .doc = "Oldest first, at most 100."));
 
 SHAPE(alerts_acknowledge, "AlertsAcknowledge", (.doc = "Alerts that a person takes care of.",
       .example = EXAMPLE({"alert_ids": ["alt_71", "alt_72"], "note": "The server is being replaced"})),

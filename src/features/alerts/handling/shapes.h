@@ -18,10 +18,6 @@ struct alert_entry {
     struct str note;  /* null */
 };
 
-struct alert_history {
-    struct list entries; /* of struct alert_entry, oldest first */
-};
-
 struct alerts_acknowledge {
     struct list alert_ids; /* of struct str */
     struct str note;       /* null: none */
