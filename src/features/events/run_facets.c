@@ -1,11 +1,11 @@
 /* run_facets.c - counts runs by the values that they can be filtered by. */
-#include "features/events/run_facets.h"
+#include "features/events/routes.h"
 
 #include <stdlib.h>
 
+#include "api/call.h"
 #include "base/map.h"
 #include "db/db.h"
-#include "features/access/registry.h"
 #include "features/agents/store.h"
 #include "features/events/run_facets_store.h"
 #include "features/events/run_list_store.h"
@@ -183,11 +183,11 @@ static int count_statuses(struct db *db, const struct run_facets_span *span,
     return 0;
 }
 
-static int load_facets(struct db *db, const struct tenant_entry *tenant,
-                       const struct run_facets_query *query, struct counting *c,
-                       struct run_facets *ret, struct error *err)
+static int load_facets(struct api_call *call, struct db *db, struct counting *c, struct error *err)
 {
-    struct run_facets_span span = { .tenant_id = tenant->id,
+    const struct run_facets_query *query = call->query;
+    struct run_facets *ret = call->answer;
+    struct run_facets_span span = { .tenant_id = call->tenant_id,
                                     .since = query->range.since,
                                     .until = query->range.until,
                                     .limit = str_is_null(query->q) ? SCAN_MAX : SEARCH_MAX,
@@ -195,7 +195,7 @@ static int load_facets(struct db *db, const struct tenant_entry *tenant,
                                     .pattern = run_list_pattern(query->q, c->arena) };
 
     if (!str_is_null(query->agent_name) &&
-        store_agent_id(db, tenant->id, query->agent_name, &span.agent_id, err) != 0)
+        store_agent_id(db, call->tenant_id, query->agent_name, &span.agent_id, err) != 0)
         return -1;
     if (count_all(db, &span, c, ret, err) != 0)
         return -1;
@@ -212,11 +212,11 @@ static int load_facets(struct db *db, const struct tenant_entry *tenant,
     return count_statuses(db, &span, query, ret, c->arena, err);
 }
 
-int run_facets_read(struct db *db, const struct tenant_entry *tenant,
-                    const struct run_facets_query *query, struct arena *arena,
-                    struct run_facets *ret, struct error *err)
+int run_facets_read(struct api_call *call, struct db *db, struct error *err)
 {
-    struct counting c = { .arena = arena, .newest = TIME_NULL };
+    const struct run_facets_query *query = call->query;
+    struct run_facets *ret = call->answer;
+    struct counting c = { .arena = call->arena, .newest = TIME_NULL };
     int status;
 
     c.wanted[BY_STATUS] = query->status < 0 ? STR_NULL : str_of(run_status_names[query->status]);
@@ -232,7 +232,7 @@ int run_facets_read(struct db *db, const struct tenant_entry *tenant,
                                 .examined_since = TIME_NULL,
                                 .others_since = TIME_NULL,
                                 .newest_at = TIME_NULL };
-    status = load_facets(db, tenant, query, &c, ret, err);
+    status = load_facets(call, db, &c, err);
     for (int i = 0; i < N_FACETS; i++)
         map_done(&c.counts[i]);
     db_rollback(db);

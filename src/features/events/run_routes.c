@@ -7,10 +7,8 @@
 #include "features/access/shapes.h"
 #include "features/events/event_log.h"
 #include "features/events/routes.h"
-#include "features/events/run_facets.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
-#include "features/events/timeline/run_timeline.h"
 
 enum { SHORT_PAGE = 100 }; /* runs */
 
@@ -22,25 +20,11 @@ static int read_narrative(struct api_call *call, struct db *db, struct error *er
     return run_read(events_log(call->api->engine), db, &key, call->arena, call->answer, err);
 }
 
-static int read_timeline(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct run_path *path = call->params;
-    const struct run_key key = { .tenant = call->tenant, .run_id = path->run_id };
-
-    return run_timeline_read(events_log(call->api->engine), db, &key, call->arena, call->answer,
-                             err);
-}
-
 static int list_runs(struct api_call *call, struct db *db, struct error *err)
 {
     const struct run_list_request request = { call->api->engine, call->tenant, call->query };
 
     return run_list_read(db, &request, call->arena, call->answer, err);
-}
-
-static int read_facets(struct api_call *call, struct db *db, struct error *err)
-{
-    return run_facets_read(db, call->tenant, call->query, call->arena, call->answer, err);
 }
 
 /* May the page be read on the loop? Not when a filter skips runs that were read, when steps or cost
@@ -81,13 +65,13 @@ const struct route run_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/runs", READ, 200), .handler = begin_list_runs, .read = list_runs, .params = &tenant_path_shape, .query = &runs_query_shape, .answer = &run_list_shape, .tagged = true,
       .id = "list_runs", .summary = "List runs, newest first",
       .description = "Sorted by start, then by `run_id`. Pass `next` as `cursor` to read on: a page may have fewer runs than `limit`, and only a null `next` is the end." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/facets", READ, 200), .read = read_facets, .params = &tenant_path_shape, .query = &run_facets_query_shape, .answer = &run_facets_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/dashboard/facets", READ, 200), .read = run_facets_read, .params = &tenant_path_shape, .query = &run_facets_query_shape, .answer = &run_facets_shape, .tagged = true,
       .id = "get_run_facets", .summary = "Count runs by the values they can be filtered by",
       .description = "Takes the filters of the list of runs. The values of each filter are counted as if only the others were set: choosing one leads to as many runs. At most the newest 10,000 runs of the range are examined, and 2,000 with `q`." },
     { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/events", READ, 200), .handler = call_read_inline, .read = read_narrative, .params = &run_path_shape, .query = &narrative_query_shape, .answer = &run_narrative_shape, .tagged = true,
       .id = "get_run_events", .summary = "Get the events of a run",
       .description = "Ordered by `seq`, timestamp and arrival. Without `limit` and `cursor` all events are answered if they take at most 16 MiB, else the first page; pass `next` as `cursor` to read on, until it is null. `export/events?run_id=` streams a run of any size. With `q`, `level` or `category` a page examines at most 10,000 events, so it may be short or empty although more follow." },
-    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/timeline", READ, 200), .read = read_timeline, .params = &run_path_shape, .answer = &run_timeline_shape, .tagged = true,
+    { ROUTE(GET, "/api/v1/tenants/{slug}/runs/{run_id}/timeline", READ, 200), .read = run_timeline_read, .params = &run_path_shape, .answer = &run_timeline_shape, .tagged = true,
       .id = "get_run_timeline", .summary = "Sum up the events of a run by category and time",
       .description = "Each category has the numbers of its events, errors and warnings, and when they happened: at most 200 ticks, which cover the time of the run. At most 24 categories are told apart, and 200,000 events counted." },
     { ROUTE(POST, "/api/v1/tenants/{slug}/runs/rebuild", PLATFORM, 200), .change = rebuild_runs, .topic = CHANGE_RUNS, .params = &tenant_path_shape, .query = &rebuild_query_shape, .answer = &runs_rebuild_shape, .audit = "runs.rebuild",

@@ -8,40 +8,23 @@
 enum { DIRECTIVES_MAX = 10000, DIRECTIVES_BYTES_MAX = 4 << 20 };
 
 /* After one was set: an error takes it back. */
-static int check_size(const struct directives_size *size, const char *what, struct error *err)
+static int check_size(struct db *db, const struct directive_key *target, const char *what,
+                      int (*measure)(struct db *db, int64_t tenant_id, struct directives_size *ret,
+                                     struct error *err),
+                      struct error *err)
 {
-    if (size->n <= DIRECTIVES_MAX && size->bytes <= DIRECTIVES_BYTES_MAX)
+    struct directives_size size = { 0 };
+
+    if (target->scope == SCOPE_PLATFORM)
+        return 0;
+    if (measure(db, target->tenant_id, &size, err) != 0)
+        return -1;
+    if (size.n <= DIRECTIVES_MAX && size.bytes <= DIRECTIVES_BYTES_MAX)
         return 0;
     return err_set(err, ERR_CONFLICT,
                    "The workspace has as many %s as it may: %d, of %d bytes in all; unset some "
                    "first",
                    what, DIRECTIVES_MAX, DIRECTIVES_BYTES_MAX);
-}
-
-static int set_model(struct db *db, const struct model_row *row, struct error *err)
-{
-    struct directives_size size = { 0 };
-
-    if (store_model_set(db, row, err) != 0)
-        return -1;
-    if (row->target.scope == SCOPE_PLATFORM)
-        return 0;
-    if (store_models_size(db, row->target.tenant_id, &size, err) != 0)
-        return -1;
-    return check_size(&size, "models", err);
-}
-
-static int set_policy(struct db *db, const struct policy_row *row, struct error *err)
-{
-    struct directives_size size = { 0 };
-
-    if (store_policy_set(db, row, err) != 0)
-        return -1;
-    if (row->target.scope == SCOPE_PLATFORM)
-        return 0;
-    if (store_policies_size(db, row->target.tenant_id, &size, err) != 0)
-        return -1;
-    return check_size(&size, "command policies", err);
 }
 
 int directives_show_model(struct db *db, const struct directive_key *target, struct arena *arena,
@@ -62,15 +45,14 @@ int directives_set_model(struct db *db, const struct directive_key *target,
                          struct model_setting *ret, struct error *err)
 {
     struct model_row row = { .target = *target, .updated_at = clock_wall_us() };
-    int r;
 
-    if (set == NULL) {
-        r = store_model_unset(db, target, err);
-    } else {
+    if (set != NULL)
         row.model = set->model;
-        r = set_model(db, &row, err);
-    }
-    return r != 0 ? -1 : directives_show_model(db, target, arena, ret, err);
+    if (set == NULL ? store_model_unset(db, target, err) != 0
+                    : store_model_set(db, &row, err) != 0 ||
+                          check_size(db, target, "models", store_models_size, err) != 0)
+        return -1;
+    return directives_show_model(db, target, arena, ret, err);
 }
 
 int directives_show_policy(struct db *db, const struct directive_key *target, struct arena *arena,
@@ -94,13 +76,12 @@ int directives_set_policy(struct db *db, const struct directive_key *target,
                           struct policy_setting *ret, struct error *err)
 {
     struct policy_row row = { .target = *target, .updated_at = clock_wall_us() };
-    int r;
 
-    if (set == NULL) {
-        r = store_policy_unset(db, target, err);
-    } else {
+    if (set != NULL)
         row.policy = *set;
-        r = set_policy(db, &row, err);
-    }
-    return r != 0 ? -1 : directives_show_policy(db, target, arena, ret, err);
+    if (set == NULL ? store_policy_unset(db, target, err) != 0
+                    : store_policy_set(db, &row, err) != 0 ||
+                          check_size(db, target, "command policies", store_policies_size, err) != 0)
+        return -1;
+    return directives_show_policy(db, target, arena, ret, err);
 }

@@ -1,6 +1,8 @@
 /* run_timeline.c - sums up a run by category and time. */
-#include "features/events/timeline/run_timeline.h"
+#include "features/events/routes.h"
 
+#include "api/api.h"
+#include "api/call.h"
 #include "db/db.h"
 #include "features/access/registry.h"
 #include "features/events/event_log.h"
@@ -91,17 +93,21 @@ static int sum_up(struct db *db, const struct run_key *key, int64_t run_no, stru
     return 0;
 }
 
-int run_timeline_read(struct event_log *log, struct db *db, const struct run_key *key,
-                      struct arena *arena, struct run_timeline *ret, struct error *err)
+int run_timeline_read(struct api_call *call, struct db *db, struct error *err)
 {
+    const struct run_path *path = call->params;
+    const struct run_key key = { .tenant = call->tenant, .run_id = path->run_id };
+    struct event_log *log = events_log(call->api->engine);
+    struct run_timeline *ret = call->answer;
+    struct arena *arena = call->arena;
     struct summing s = { .arena = arena,
                          .ret = ret,
                          .lanes = { .arena = arena, .size = sizeof(struct timeline_lane) } };
     int64_t run_no;
 
     *ret = (struct run_timeline){ 0 };
-    if (log->methods->find_run(log, db, key->tenant->id, key->run_id, &run_no, err) != 0 ||
+    if (log->methods->find_run(log, db, call->tenant_id, path->run_id, &run_no, err) != 0 ||
         db_begin(db, err) != 0)
         return -1;
-    return db_end_read(db, sum_up(db, key, run_no, &s, err));
+    return db_end_read(db, sum_up(db, &key, run_no, &s, err));
 }
