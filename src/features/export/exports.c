@@ -2,7 +2,7 @@
  *
  * 1. A job is in the list from its submission until its export has ended; it
  *    leaves the list before done(), after which its memory may be gone.
- * 2. Threads are detached: only exports_free() waits for them,
+ * 2. Threads are detached: only exports_stop() waits for them,
  *    until all of them have left.
  */
 #include "features/export/exports.h"
@@ -169,15 +169,20 @@ unsigned exports_running(struct exports *e)
     return n;
 }
 
-void exports_free(struct exports *e)
+void exports_stop(struct exports *e)
 {
-    if (e == NULL)
-        return;
     lock_acquire(&e->lock);
     atomic_store(&e->stopping, true);
     while (e->n_threads > 0)
         cond_wait(&e->left, &e->lock);
     lock_release(&e->lock);
+}
+
+void exports_free(struct exports *e)
+{
+    if (e == NULL)
+        return;
+    exports_stop(e);
     cond_done(&e->left);
     lock_done(&e->lock);
     free(e->database);

@@ -72,7 +72,10 @@ void exports_check(struct exports *e);
 /* The number of running exports. Any thread. */
 unsigned exports_running(struct exports *e);
 
-/* Cuts running exports short. NULL is fine. */
+/* Cuts running exports short, and refuses others. */
+void exports_stop(struct exports *e);
+
+/* The same. NULL is fine. */
 void exports_free(struct exports *e);
 
 /* The engine's. Any thread, until the engine stops. */

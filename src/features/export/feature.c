@@ -1,11 +1,8 @@
 /* feature.c - the threads of exports. */
 #include "engine/feature.h"
 
-#include <stdlib.h>
-
 #include "base/budget.h"
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/events/event_log.h"
@@ -13,15 +10,9 @@
 #include "features/export/routes.h"
 #include "features/features.h"
 
-struct export_state {
-    struct exports *exports;
-};
-
 struct exports *export_exports(const struct engine *e)
 {
-    const struct export_state *state = engine_state(e, &export_feature);
-
-    return state->exports;
+    return engine_state(e, &export_feature);
 }
 
 static int export_open(struct engine *e, void **ret_state, struct error *err)
@@ -32,14 +23,12 @@ static int export_open(struct engine *e, void **ret_state, struct error *err)
         .events = events_log(e),
         .max_us = settings->export_max_minutes * 60 * (int64_t)USEC_PER_SEC,
     };
-    struct export_state *state = NEW(struct export_state);
     struct budgets *budgets = engine_budgets(e);
 
     (void)err;
     budgets->service_level.max[BUDGET_EXPORTS] = settings->max_exports;
     budgets->tenant_level.max[BUDGET_EXPORTS] = settings->max_exports_per_tenant;
-    state->exports = exports_new(&options);
-    *ret_state = state;
+    *ret_state = exports_new(&options);
     return 0;
 }
 
@@ -54,20 +43,12 @@ static int export_tick(struct engine *e, const struct tick *tick, struct error *
 /* Those that run are ended before they are whole. */
 static void export_stop(struct engine *e)
 {
-    struct export_state *state = engine_state(e, &export_feature);
-
-    exports_free(state->exports);
-    state->exports = NULL;
+    exports_stop(export_exports(e));
 }
 
 static void export_close(void *state)
 {
-    struct export_state *export = state;
-
-    if (export == NULL)
-        return;
-    exports_free(export->exports);
-    free(export);
+    exports_free(state);
 }
 
 const struct feature export_feature = {

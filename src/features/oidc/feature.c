@@ -236,7 +236,7 @@ static void oidc_close(void *ctx)
 const struct feature oidc_feature = {
     .name = "oidc",
     .about = "Sign-in by an identity provider (OpenID Connect), and the roles of its groups.",
-    .routes = { oidc_sign_in_routes, oidc_sign_out_routes, oidc_routes },
+    .routes = { oidc_sign_in_routes, oidc_routes },
     .commands = { oidc_commands },
     .open = oidc_open,
     .start = oidc_start,

@@ -17,7 +17,7 @@ struct admitting {
     struct db *db;
     const struct person *person;
     struct arena *arena;
-    struct list groups; /* of struct group_row: all of them, by tenant */
+    struct list groups; /* of struct oidc_group: all of them, by tenant */
     bool leaves;        /* no group gives a role any longer */
     struct person_admission *ret;
 };
@@ -43,12 +43,12 @@ static bool is_in_group(const struct id_claims *claims, struct str group)
  * groups give there; -1: none. */
 static size_t role_in(const struct admitting *a, size_t first, int *ret_role)
 {
-    const struct group_row *rows = a->groups.items;
+    const struct oidc_group *rows = a->groups.items;
     size_t n = 0;
 
     *ret_role = -1;
     for (; first + n < a->groups.n && rows[first + n].tenant_id == rows[first].tenant_id; n++) {
-        const struct group_row *row = &rows[first + n];
+        const struct oidc_group *row = &rows[first + n];
 
         if (is_in_group(a->person->claims, row->group) &&
             (*ret_role < 0 || row->role < *ret_role)) /* enum group_role: the strongest first */
@@ -123,7 +123,7 @@ static enum tenant_role tenant_role_of(int role)
 static int set_roles(const struct admitting *a, struct str email, struct str user_id,
                      struct error *err)
 {
-    const struct group_row *rows = a->groups.items;
+    const struct oidc_group *rows = a->groups.items;
 
     for (size_t i = 0; i < a->groups.n;) {
         const int64_t tenant_id = rows[i].tenant_id;

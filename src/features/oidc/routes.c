@@ -19,28 +19,11 @@
 
 enum { GROUP_ROWS_MAX = 1000, IDENTITIES_MAX = 10 };
 
-static struct oidc_group group_answer(const struct group_row *row)
-{
-    return (struct oidc_group){ .group_id = row->group_id,
-                                .group = row->group,
-                                .role = row->role,
-                                .tenant = row->tenant,
-                                .created_at = row->created_at };
-}
-
 static int list_groups(struct api_call *call, struct db *db, struct error *err)
 {
     struct listing *answer = call->answer;
-    struct oidc_group *items;
-    struct list rows;
 
-    if (store_groups(db, call->arena, &rows, err) != 0)
-        return -1;
-    items = ARENA_ARRAY(call->arena, struct oidc_group, rows.n + 1);
-    for (size_t i = 0; i < rows.n; i++)
-        items[i] = group_answer(&((const struct group_row *)rows.items)[i]);
-    answer->list = (struct list){ items, rows.n };
-    return 0;
+    return store_groups(db, call->arena, &answer->list, err);
 }
 
 /* They are all read at each sign-in. */
@@ -59,11 +42,13 @@ static int check_room(struct db *db, struct error *err)
 static int add_group(struct api_call *call, struct db *db, struct error *err)
 {
     const struct oidc_group_create *create = call->body;
-    struct group_row row = { .group = create->group,
-                             .role = create->role,
-                             .tenant = create->tenant,
-                             .created_at = clock_wall_us() };
+    struct oidc_group *row = call->answer;
 
+    *row = (struct oidc_group){ .group_id = digest_random_id("grp_", call->arena),
+                                .group = create->group,
+                                .role = create->role,
+                                .tenant = create->tenant,
+                                .created_at = clock_wall_us() };
     if (!str_is_null(create->tenant)) {
         const struct tenant_entry *tenant =
             registry_tenant(access_registry(call->api->engine), create->tenant);
@@ -71,14 +56,10 @@ static int add_group(struct api_call *call, struct db *db, struct error *err)
         if (tenant == NULL)
             return err_set(err, ERR_NOT_FOUND, "There is no tenant '%.*s'",
                            STR_ARG(create->tenant));
-        row.tenant_id = tenant->id;
+        row->tenant_id = tenant->id;
     }
-    row.group_id = digest_random_id("grp_", call->arena);
     call->audit_target = create->group;
-    if (check_room(db, err) != 0 || store_group_add(db, &row, err) != 0)
-        return -1;
-    *(struct oidc_group *)call->answer = group_answer(&row);
-    return 0;
+    return check_room(db, err) != 0 ? -1 : store_group_add(db, row, err);
 }
 
 static int remove_group(struct api_call *call, struct db *db, struct error *err)
@@ -96,20 +77,8 @@ static int answer_identities(struct api_call *call, struct db *db, struct str us
                              struct error *err)
 {
     struct listing *answer = call->answer;
-    struct identity *items;
-    struct list rows;
 
-    if (store_identities_of(db, user_id, call->arena, &rows, err) != 0)
-        return -1;
-    items = ARENA_ARRAY(call->arena, struct identity, rows.n + 1);
-    for (size_t i = 0; i < rows.n; i++) {
-        const struct identity_row *row = &((const struct identity_row *)rows.items)[i];
-
-        items[i] =
-            (struct identity){ row->issuer, row->subject, row->created_at, row->last_login_at };
-    }
-    answer->list = (struct list){ items, rows.n };
-    return 0;
+    return store_identities_of(db, user_id, call->arena, &answer->list, err);
 }
 
 static struct str email_of(const struct api_call *call)

@@ -3,5 +3,5 @@
 #include "api/route.h"
 #include "cli/command.h"
 
-extern const struct route oidc_sign_in_routes[], oidc_sign_out_routes[], oidc_routes[];
+extern const struct route oidc_sign_in_routes[], oidc_routes[];
 extern const struct command oidc_commands[];

@@ -1,6 +1,7 @@
 /* shapes.c - the shapes of sign-in by an identity provider. */
 #include "features/oidc/shapes.h"
 
+#include "features/access/identities/identities_store.h"
 #include "features/oidc/id_token.h"
 #include "shape/rule.h"
 #include "shape/table.h"
@@ -70,7 +71,7 @@ SHAPE(identity_create, "IdentityCreate", (.doc = "A person at the provider.",
       .example = EXAMPLE({"subject": "248289761001"})),
     STR(subject, .min = 1, .max = SUBJECT_MAX, .flags = F_REQUIRED, .doc = "Subject (`sub`) of the person at the provider."));
 
-STATIC_SHAPE(identity, "Identity", (.doc = "A person at an identity provider.",
+STATIC_SHAPE(identity_row, "Identity", (.doc = "A person at an identity provider.",
       .example = EXAMPLE({"issuer": "https://login.example.com", "subject": "248289761001"})),
     STR(issuer,         .flags = F_REQUIRED, .doc = "The provider."),
     STR(subject,        .flags = F_REQUIRED, .doc = "Subject (`sub`) of the person there."),
@@ -78,5 +79,5 @@ STATIC_SHAPE(identity, "Identity", (.doc = "A person at an identity provider.",
     TIME(last_login_at, .flags = F_REQUIRED | F_NULL, .doc = "Last sign-in by the provider. Null: never."));
 
 LIST_SHAPE(identity_list, "IdentityList", (.doc = "Who a user is at identity providers."),
-    ITEMS("identities", identity_shape, .flags = F_REQUIRED, .doc = "The identities, oldest first."));
+    ITEMS("identities", identity_row_shape, .flags = F_REQUIRED, .doc = "The identities, oldest first."));
 /* clang-format on */

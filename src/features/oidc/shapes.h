@@ -38,6 +38,7 @@ struct oidc_group_create {
 struct oidc_group {
     struct str group_id, group;
     int role;          /* enum group_role */
+    int64_t tenant_id; /* 0: the platform; not shown */
     struct str tenant; /* slug; null: the platform */
     int64_t created_at;
 };
@@ -52,12 +53,6 @@ struct oidc_group_deleted {
 
 struct identity_create {
     struct str subject;
-};
-
-struct identity {
-    struct str issuer, subject;
-    int64_t created_at;
-    int64_t last_login_at; /* TIME_NULL: never */
 };
 
 extern const struct shape oidc_state_shape, oidc_begun_shape, oidc_sign_out_shape,

@@ -1,4 +1,4 @@
-/* sign_in_routes.c - sign-in by the identity provider, in two requests of the portal.
+/* sign_in_routes.c - sign-in by the identity provider, in two requests of the portal, and sign-out.
  *
  * The first one sets a cookie (flow.h) and answers the provider's address, to which
  * the portal sends the browser. The provider sends it back to a page of the portal,
@@ -44,6 +44,7 @@ struct oidc_step {
     struct id_claims claims;
     struct person_admission admission;
     char why[ERR_TEXT_MAX]; /* of a refusal */
+    struct str id_token;    /* to sign out with; STR_NULL: the session was opened in another way */
 };
 
 static const struct settings *settings_of(const struct api_call *call)
@@ -117,13 +118,12 @@ static void answer_url(struct worker_job *job, const struct error *refused)
 }
 
 /* A failure to submit is a 503 like any other of the provider's. */
-static int submit(struct api_call *call, struct oidc_step *step)
+static void submit(struct api_call *call, struct oidc_step *step)
 {
     struct error busy = { 0 };
 
     if (workers_submit(oidc_of(call->api->engine)->workers, &step->job, &busy) != 0)
         step->job.run(&step->job, &busy);
-    return 0;
 }
 
 static int begin(struct api_call *call, struct error *err)
@@ -137,7 +137,8 @@ static int begin(struct api_call *call, struct error *err)
     digest_random_base64url(secret);
     flow_of(str_of(secret), &step->flow);
     cookie_set(call, &flow_cookie, str_of(secret), FLOW_LIFE);
-    return submit(call, step);
+    submit(call, step);
+    return 0;
 }
 
 /* Complete */
@@ -306,7 +307,55 @@ static int complete(struct api_call *call, struct error *err)
     step->attempt.account = arena_printf(call->arena, "oidc:%s", flow.state);
     if (accounts_begin_attempt(call, &step->attempt, err) != 0)
         return -1;
-    return submit(call, step);
+    submit(call, step);
+    return 0;
+}
+
+/* Sign out */
+
+static int find_token(struct api_call *call, struct db *db, struct error *err)
+{
+    struct oidc_step *step = call->own;
+
+    return vouched_voucher(db, &call->user->session, call->arena, &step->id_token, err);
+}
+
+/* A provider that cannot be asked keeps no one from signing out here. */
+static void answer_sign_out_url(struct worker_job *job, const struct error *refused)
+{
+    const struct oidc_step *step = (const struct oidc_step *)job;
+    struct api_call *call = step->call;
+    struct oidc_sign_out *answer = call->answer;
+    struct error err = { 0 };
+
+    answer->url = STR_NULL;
+    if (refused == NULL &&
+        provider_sign_out_url(oidc_of(call->api->engine)->provider, step->id_token, call->arena,
+                              &answer->url, &err) != 0)
+        refused = &err;
+    if (refused != NULL)
+        log_write(LOG_WARNING, "oidc", "no way to sign out: %s", refused->text);
+    call_reply(call, NULL);
+}
+
+static void token_found(struct api_call *call, const struct error *err)
+{
+    struct oidc_step *step = call->own;
+
+    if (err != NULL || str_is_null(step->id_token) || oidc_of(call->api->engine)->workers == NULL)
+        call_reply(call, err);
+    else
+        submit(call, step);
+}
+
+/* Signing out here ends the session here. The provider still knows the person, and the next sign-in
+ * asks nothing. So a client may send the browser on to the provider's own page (OpenID Connect
+ * RP-Initiated Logout 1.0), with the ID token of the sign-in, by which the provider knows whose
+ * session to end. */
+static int begin_sign_out(struct api_call *call, struct error *err)
+{
+    (void)new_step(call, answer_sign_out_url);
+    return call_read(call, find_token, token_found, err);
 }
 
 /* clang-format off */
@@ -320,6 +369,9 @@ const struct route oidc_sign_in_routes[] = {
     { ROUTE(POST, "/api/v1/auth/oidc/complete", OPEN, 200), .handler = complete, .sends = SENDS_COOKIE, .also = ALSO_NOT_FOUND | ALSO_CONFLICT, .body = &oidc_return_shape, .answer = &session_answer_shape,
       .id = "complete_oidc_sign_in", .summary = "Sign in with what the identity provider sent",
       .description = "With the parameters of the provider's redirect, in the browser that began. Answers as sign-in with a password does. 403, with a sentence, when the sign-in was begun elsewhere, the provider's answer is not valid, or the person's groups give no role. Codes that the provider refuses are throttled as wrong passwords are." },
+    { ROUTE(GET, "/api/v1/auth/oidc/sign-out", USER, 200), .handler = begin_sign_out, .answer = &oidc_sign_out_shape,
+      .id = "get_oidc_sign_out", .summary = "See where to sign out of the identity provider",
+      .description = "Ask before `POST /api/v1/auth/logout`, which ends the session here, and open the URL after it. Null for a session that was not opened by the provider, and for a provider that has no such page (`end_session_endpoint`) or cannot be asked." },
     { 0 },
 };
 /* clang-format on */

@@ -6,12 +6,12 @@
 #include "shape/table.h"
 
 /* clang-format off */
-ROW_TABLE(group_row,
+ROW_TABLE(oidc_group,
     STR(group_id), FIELD_AT("group_name", group, struct str, T_STR),
     FIELD_AT("role", role, int, T_ENUM, .choices = (const char *const[]){ "platform_admin", "admin", "member", NULL }),
     INT(tenant_id), FIELD_AT("slug", tenant, struct str, T_STR), TIME(created_at));
 
-DB_ROWS_QUERY(select_groups, group_row,
+DB_ROWS_QUERY(select_groups, oidc_group,
     "SELECT g.group_id, g.group_name, g.role, g.tenant_id, t.slug, g.created_at"
     " FROM oidc_groups g LEFT JOIN tenants t ON t.tenant_id = g.tenant_id"
     " WHERE g.tenant_id = 0 OR (t.tenant_id IS NOT NULL AND t.deleted_at IS NULL)"
@@ -33,7 +33,7 @@ int store_groups_count(struct db *db, int64_t *ret, struct error *err)
     return db_exec_int(db, &count_groups, DB_NO_ARGS, ret, err);
 }
 
-int store_group_add(struct db *db, const struct group_row *row, struct error *err)
+int store_group_add(struct db *db, const struct oidc_group *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_text(row->group), db_text(row->group_id),

@@ -6,23 +6,15 @@
 
 struct db;
 
-struct group_row {
-    struct str group_id, group;
-    int role;          /* enum group_role */
-    int64_t tenant_id; /* 0: the platform */
-    struct str tenant; /* slug; STR_NULL: the platform */
-    int64_t created_at;
-};
-
 /* Those of the platform first, then by tenant and name; without those of deleted tenants: a list of
- * struct group_row, in the arena. */
+ * struct oidc_group, in the arena. */
 int store_groups(struct db *db, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
 
 int store_groups_count(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when the group has a role there already. */
-int store_group_add(struct db *db, const struct group_row *row, struct error *err) MUST_CHECK;
+int store_group_add(struct db *db, const struct oidc_group *row, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. */
 int store_group_remove(struct db *db, struct str group_id, struct error *err) MUST_CHECK;
