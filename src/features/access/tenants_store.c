@@ -48,6 +48,8 @@ static const struct db_query select_tenants = {
              " ON s.tenant_id = t.tenant_id"
              " WHERE t.changed > $1 AND t.changed <= $2 AND t.deleted_at IS NULL",
 };
+DB_ROWS_QUERY(select_plan, tenant_plan_shape,
+    "SELECT " ANSWER_COLUMNS " FROM tenants WHERE slug = $1");
 DB_ROWS_QUERY(select_answers, tenant_shape,
     "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
     " ORDER BY slug LIMIT $2");
@@ -111,14 +113,27 @@ int store_tenant_answers(struct db *db, struct str after, int64_t limit, struct 
     return rows_list(db, &select_answers, DB_ARGS(db_text(after), db_int(limit)), arena, ret, err);
 }
 
+static int check_found(struct str found, struct str slug, struct error *err)
+{
+    return str_is_null(found)
+               ? err_set(err, ERR_NOT_FOUND, "there is no tenant '%.*s'", STR_ARG(slug))
+               : 0;
+}
+
 int store_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_row *ret,
                  struct error *err)
 {
     if (rows_one(db, &select_tenant, DB_ARGS(db_text(slug)), arena, ret, err) != 0)
         return -1;
-    if (ret->tenant_id == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no tenant '%.*s'", STR_ARG(slug));
-    return 0;
+    return check_found(ret->slug, slug, err);
+}
+
+int store_tenant_plan(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                      struct error *err)
+{
+    if (rows_one(db, &select_plan, DB_ARGS(db_text(slug)), arena, ret, err) != 0)
+        return -1;
+    return check_found(ret->slug, slug, err);
 }
 
 int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct error *err)

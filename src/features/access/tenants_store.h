@@ -8,6 +8,7 @@
 #include "shape/shape.h"
 
 struct db;
+struct tenant_plan;
 
 /* Of a row that the registry must load again: the number of this transaction's change. */
 #define CHANGE_NUMBER "(SELECT number FROM change_numbers WHERE topic = 'registry')"
@@ -27,6 +28,10 @@ int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err) M
 /* The tenant with this slug, in the arena. ERR_NOT_FOUND. */
 int store_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_row *ret,
                  struct error *err) MUST_CHECK;
+
+/* The same without what it uses. */
+int store_tenant_plan(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                      struct error *err) MUST_CHECK;
 
 /* Changes name and plan of the tenant with the row's slug. */
 int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err) MUST_CHECK;

@@ -36,7 +36,7 @@ static int correct_bytes(struct api_call *call, struct db *db, struct error *err
         arena_printf(call->arena, "{\"correction\":%lld}", (long long)found->correction);
     if (store_tenant_correct(db, call->tenant->id, found->correction, err) != 0)
         return -1;
-    return tenants_get(db, call->tenant->slug, call->arena, call->answer, err);
+    return tenants_show(call, db, err);
 }
 
 /* clang-format off */
