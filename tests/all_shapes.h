@@ -1,8 +1,9 @@
 /* all_shapes.h - the shapes of all routes, for tests. */
 #pragma once
+#include "api/openapi.h"
 #include "api/route.h"
-#include "api/shapes.h"
 #include "app/features.h"
+#include "shape/schema.h"
 
 static inline void all_shapes(unsigned uses, struct schema_set *ret)
 {

@@ -3,10 +3,11 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "api/answers.h"
 #include "api/openapi_answers.h"
 #include "api/route.h"
-#include "api/shapes.h"
 #include "engine/feature.h"
 #include "shape/schema.h"
 
@@ -15,22 +16,11 @@
 
 enum { DOCUMENT_MAX = 8 << 20 };
 
-/* The method in lower case. */
-static const char *lower_method(const struct route *route)
-{
-    switch (route->method) {
-    case METHOD_POST:
-        return "post";
-    case METHOD_PUT:
-        return "put";
-    case METHOD_PATCH:
-        return "patch";
-    case METHOD_DELETE:
-        return "delete";
-    default:
-        return "get";
-    }
-}
+static const char *const methods[] = { [METHOD_GET] = "get",
+                                       [METHOD_POST] = "post",
+                                       [METHOD_PUT] = "put",
+                                       [METHOD_PATCH] = "patch",
+                                       [METHOD_DELETE] = "delete" };
 
 static void add_parameter(struct buf *out, const struct shape *shape, const struct field *field,
                           const char *in, struct arena *arena)
@@ -124,9 +114,8 @@ static void add_operation(struct buf *out, const struct route_entry *entry, stru
 {
     const struct route *route = entry->route;
 
-    buf_printf(out,
-               "\"%s\":{\"tags\":[\"%s\"],\"operationId\":\"%s\",\"summary\":", lower_method(route),
-               entry->feature->name, route->id);
+    buf_printf(out, "\"%s\":{\"tags\":[\"%s\"],\"operationId\":\"%s\",\"summary\":",
+               methods[route->method], entry->feature->name, route->id);
     buf_add_json(out, str_of(route->summary));
     add_description(out, route);
     add_parameters(out, route, arena);
@@ -176,6 +165,39 @@ static void add_paths(struct buf *out, const struct route_table *table, struct a
         more = true;
         add_path(out, table, i, arena);
     }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct shape *const *left = (const struct shape *const *)a;
+    const struct shape *const *right = (const struct shape *const *)b;
+
+    return strcmp((*left)->name, (*right)->name);
+}
+
+static void collect_from(const struct route *route, unsigned uses, struct schema_set *ret)
+{
+    const struct {
+        enum shape_use use;
+        const struct shape *shape;
+    } used[] = {
+        { SHAPE_BODY, route->body },      { SHAPE_QUERY, route->query },
+        { SHAPE_PATH, route->params },    { SHAPE_ANSWER, route->answer },
+        { SHAPE_ANSWER, route->refusal },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(used); i++)
+        if ((uses & used[i].use) != 0 && used[i].shape != NULL)
+            schema_set_add(ret, used[i].shape);
+}
+
+void shapes_collect(const struct route_table *table, unsigned uses, struct schema_set *ret)
+{
+    if ((uses & SHAPE_ANSWER) != 0)
+        schema_set_add(ret, &error_answer_shape);
+    for (size_t i = 0; i < table->n; i++)
+        collect_from(table->entries[i].route, uses, ret);
+    qsort((void *)ret->items, ret->n, sizeof(ret->items[0]), compare_names);
 }
 
 static void add_schemas(struct buf *out, const struct route_table *table)

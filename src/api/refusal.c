@@ -18,12 +18,12 @@ static struct str retry_after(struct api_call *call, int status)
     return arena_printf(call->arena, "%lld", (long long)(seconds < 1 ? 1 : seconds));
 }
 
-static void note_refusal(struct api_call *call, struct error *err,
-                         const struct call_refusal *refusal)
+static int note_refusal(struct api_call *call, struct error *err,
+                        const struct call_refusal *refusal)
 {
     call->refusal = ARENA_NEW(call->arena, struct call_refusal);
     *call->refusal = *refusal;
-    (void)err_set(err, ERR_INVALID, "%.*s", STR_ARG(refusal->body.detail));
+    return err_set(err, ERR_INVALID, "%.*s", STR_ARG(refusal->body.detail));
 }
 
 int call_refuse(struct api_call *call, struct error *err, int status, const char *fmt, ...)
@@ -38,8 +38,7 @@ int call_refuse(struct api_call *call, struct error *err, int status, const char
     refusal.body.detail = arena_copy(call->arena, str_of(sentence));
     if (status == 429 || status == 503)
         refusal.header = (struct http_header){ STR_LIT("Retry-After"), retry_after(call, status) };
-    note_refusal(call, err, &refusal);
-    return -1;
+    return note_refusal(call, err, &refusal);
 }
 
 int call_refuse_share(struct api_call *call, struct error *err, const struct budget *full,
@@ -84,8 +83,7 @@ int call_refuse_size(struct api_call *call, struct error *err, size_t limit, con
                   .unit = str_of(unit) },
     };
 
-    note_refusal(call, err, &refusal);
-    return -1;
+    return note_refusal(call, err, &refusal);
 }
 
 int call_refuse_caller(struct api_call *call, struct error *err, bool had_token)
@@ -99,8 +97,7 @@ int call_refuse_caller(struct api_call *call, struct error *err, bool had_token)
           .header = { STR_INIT("WWW-Authenticate"), STR_INIT("Bearer error=\"invalid_token\"") } },
     };
 
-    note_refusal(call, err, &refusals[had_token]);
-    return -1;
+    return note_refusal(call, err, &refusals[had_token]);
 }
 
 int call_refuse_method(struct api_call *call, struct error *err, struct str allowed)
@@ -109,8 +106,7 @@ int call_refuse_method(struct api_call *call, struct error *err, struct str allo
                                           .body = { .detail = STR_LIT("Method Not Allowed") },
                                           .header = { STR_LIT("Allow"), allowed } };
 
-    note_refusal(call, err, &refusal);
-    return -1;
+    return note_refusal(call, err, &refusal);
 }
 
 int call_refuse_input(struct api_call *call, struct error *err, struct problems *problems)

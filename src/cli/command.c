@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "cli/columns.h"
 #include "cli/help.h"
 #include "cli/print.h"
 #include "cli/request.h"
@@ -12,6 +11,7 @@
 #include "cli/template.h"
 #include "engine/feature.h"
 #include "shape/shape.h"
+#include "shape/utf8.h"
 
 static size_t count(const struct command *table)
 {
@@ -65,6 +65,60 @@ int command_fail(const struct error *err)
     return err->code == ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
+enum { COLUMNS_MAX = 12, GAP = 2 }; /* of lists, which are printed as tables */
+
+static struct str cell_text(struct invocation *in, const struct column *column,
+                            const struct shape *shape, const void *item)
+{
+    BUF_SCOPED(out, SIZE_MAX);
+
+    if (column->cell_of != NULL)
+        return str_of(column->cell_of(item));
+    template_write(in, shape, item, column->cell, &out);
+    return buf_take(&out, &in->arena);
+}
+
+/* One line; what is empty is shown as "-", so that columns can be counted. */
+static void print_cells(const struct str *cells, const size_t *widths, size_t n)
+{
+    BUF_SCOPED(line, SIZE_MAX);
+
+    for (size_t c = 0; c < n; c++) {
+        const struct str text = cells[c].len == 0 ? STR_LIT("-") : cells[c];
+
+        buf_add(&line, text);
+        for (size_t w = utf8_count(text); c + 1 < n && w < widths[c] + GAP; w++)
+            buf_add_char(&line, ' ');
+    }
+    buf_add_char(&line, '\n');
+    (void)fwrite(line.data, 1, line.len, stdout);
+}
+
+/* The items of the list that is the member `field` of `answer`, by the command's columns. */
+static void print_columns(struct invocation *in, const struct field *field, const void *answer,
+                          bool header)
+{
+    const struct column *columns = in->command->columns;
+    const struct list *list = (const void *)((const char *)answer + field->offset);
+    size_t widths[COLUMNS_MAX] = { 0 }, n = 0;
+    struct str *cells;
+
+    while (columns[n].title != NULL)
+        n++;
+    assert(n <= COLUMNS_MAX);
+    cells = ARENA_ARRAY(&in->arena, struct str, (list->n + 1) * n);
+    for (size_t c = 0; c < n; c++)
+        cells[c] = str_of(columns[c].title);
+    for (size_t i = 0; i < list->n; i++)
+        for (size_t c = 0; c < n; c++)
+            cells[(i + 1) * n + c] = cell_text(in, &columns[c], field->nested,
+                                               (const char *)list->items + i * field->nested->size);
+    for (size_t i = 0; i < (list->n + 1) * n; i++)
+        widths[i % n] = utf8_count(cells[i]) > widths[i % n] ? utf8_count(cells[i]) : widths[i % n];
+    for (size_t i = header ? 0 : 1; i <= list->n; i++)
+        print_cells(cells + i * n, widths, n);
+}
+
 /* The answer whole, one member of it, or the items of its list. */
 static void print_answer(struct invocation *in, const struct shape *shape, const void *answer,
                          bool first)
@@ -77,7 +131,7 @@ static void print_answer(struct invocation *in, const struct shape *shape, const
 
         (void)fwrite(text.data, 1, text.len, stdout);
     } else if (c->list != NULL) {
-        columns_print(in, field, answer, first);
+        print_columns(in, field, answer, first);
     } else if (c->say != NULL) {
         c->say(answer);
     } else {

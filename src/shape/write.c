@@ -91,28 +91,19 @@ void shape_write_values(const struct list *list, struct buf *out)
     buf_add_char(out, '}');
 }
 
-typedef void item_fn(const struct field *field, const void *item, struct buf *out);
-
-static void write_string_item(const struct field *field, const void *item, struct buf *out)
+static void write_item(const struct field *field, const void *item, struct buf *out)
 {
-    (void)field;
-    buf_add_json(out, *(const struct str *)item);
-}
-
-static void write_values_item(const struct field *field, const void *item, struct buf *out)
-{
-    (void)field;
-    shape_write_values(item, out);
-}
-
-static void write_shape_item(const struct field *field, const void *item, struct buf *out)
-{
-    shape_write_json(field->nested, item, out);
+    if (field->type == T_LIST)
+        shape_write_json(field->nested, item, out);
+    else if (field->type == T_POINTS)
+        shape_write_values(item, out);
+    else
+        buf_add_json(out, *(const struct str *)item);
 }
 
 /* Items of `size` bytes each. */
 static void write_list(const struct field *field, const struct list *list, size_t size,
-                       item_fn *write, struct buf *out)
+                       struct buf *out)
 {
     const char *items = list->items;
 
@@ -120,7 +111,7 @@ static void write_list(const struct field *field, const struct list *list, size_
     for (size_t i = 0; i < list->n; i++) {
         if (i > 0)
             buf_add_char(out, ',');
-        write(field, items + i * size, out);
+        write_item(field, items + i * size, out);
     }
     buf_add_char(out, ']');
 }
@@ -162,13 +153,13 @@ void shape_write_member(const struct field *field, const void *from, struct buf 
         break;
     case T_LIST_STR:
     case T_BY:
-        write_list(field, from, sizeof(struct str), write_string_item, out);
+        write_list(field, from, sizeof(struct str), out);
         break;
     case T_VALUES:
         shape_write_values(from, out);
         break;
     case T_POINTS:
-        write_list(field, from, sizeof(struct list), write_values_item, out);
+        write_list(field, from, sizeof(struct list), out);
         break;
     case T_DIGEST: /* in no answer */
         break;
@@ -176,7 +167,7 @@ void shape_write_member(const struct field *field, const void *from, struct buf 
         shape_write_json(field->nested, *(void *const *)from, out);
         break;
     case T_LIST:
-        write_list(field, from, field->nested->size, write_shape_item, out);
+        write_list(field, from, field->nested->size, out);
         break;
     }
 }

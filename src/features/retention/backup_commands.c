@@ -236,21 +236,18 @@ static void say_json(struct str lines)
 
 static int check_run(struct invocation *in)
 {
+    BUF_SCOPED(problems, SIZE_MAX);
     struct error err = { 0 };
-    struct buf problems;
     struct maintenance k;
     struct str rest;
     int r;
 
     if (maintenance_begin(&k, in, &err) != 0)
         return command_fail(&err);
-    buf_init(&problems, SIZE_MAX);
     r = check_all(in, k.db, &problems, &err);
     maintenance_end(&k);
-    if (r != 0) {
-        buf_done(&problems);
+    if (r != 0)
         return command_fail(&err);
-    }
     rest = buf_str(&problems);
     r = rest.len > 0 ? EXIT_FAILED : EXIT_DONE;
     if (in->json)
@@ -264,7 +261,6 @@ static int check_run(struct invocation *in)
 
         (void)fprintf(stderr, "muster: %.*s\n", STR_ARG(line));
     }
-    buf_done(&problems);
     return r;
 }
 
