@@ -45,3 +45,10 @@ int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
 
 /* In the job's committed(): counts an accepted report, and publishes that the agent was seen. */
 void report_count(const struct report *report, enum metric metric);
+
+/* Has the caller's tenant reached the quota of its plan? */
+bool over_quota(const struct api_call *call);
+
+/* Answers 507 once the writer has noted that the agent was seen: what it sent is refused, but it is
+ * not silent. An unknown agent is not added. The name lives as long as the call's arena. */
+int over_quota_refuse(struct api_call *call, struct str agent_name, struct error *err) MUST_CHECK;

@@ -5,16 +5,19 @@
 
 #include "base/busy.h"
 #include "base/clock.h"
+#include "base/datetime.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/handling/store.h"
-#include "features/alerts/still_open.h"
+#include "features/alerts/store.h"
+#include "shape/utf8.h"
 
 enum {
     PERIOD_S = 5,
-    SENT_MAX = 100, /* alerts per transaction */
+    SENT_MAX = 100,   /* alerts per transaction */
+    NAME_BYTES = 200, /* of a name in a sentence */
 };
 
 struct due_messages {
@@ -77,6 +80,45 @@ struct due_messages *due_messages_new(enum due_kind kind, struct db *db, struct 
 void due_messages_free(struct due_messages *m)
 {
     free(m);
+}
+
+/* What is beyond its limit, by the type of the alert. */
+static const char *limited_by(struct str type)
+{
+    static const struct {
+        const char *type, *what;
+    } things[] = {
+        { "budget.exceeded", "LLM cost is still over its budget" },
+        { "budget.forecast", "The forecast of LLM cost is still over its budget" },
+        { "failure_rate.exceeded", "The share of failed runs is still over its limit" },
+        { "duration.exceeded", "The duration of runs is still over its limit" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(things); i++)
+        if (str_eq_c(type, things[i].type))
+            return things[i].what;
+    return "A KPI is still beyond its limit";
+}
+
+/* A sentence without a full stop, in the arena. */
+static struct str still_open_text(const struct alert_row *row, struct arena *arena)
+{
+    const struct str name = utf8_cut(row->agent_name, NAME_BYTES);
+    struct str whose = STR_LIT("");
+    char since[DATETIME_TEXT_MAX];
+
+    (void)datetime_format_second(row->since_at, since);
+    if (str_eq_c(row->type, "agent.silent"))
+        return arena_printf(arena, "Agent '%.*s' is still silent: last seen %s", STR_ARG(name),
+                            since);
+    if (str_eq_c(row->type, "agent.failing"))
+        return arena_printf(arena, "Agent '%.*s' is still failing since %s", STR_ARG(name), since);
+    if (str_eq_c(row->type, "run.stuck"))
+        return arena_printf(arena, "Run %.*s of agent '%.*s' is still open: started %s",
+                            STR_ARG(row->subject), STR_ARG(name), since);
+    if (!str_is_null(row->agent_name))
+        whose = arena_printf(arena, " for agent '%.*s'", STR_ARG(name));
+    return arena_printf(arena, "%s%.*s since %s", limited_by(row->type), STR_ARG(whose), since);
 }
 
 /* Reads the alerts again: they may have changed since the tick. */

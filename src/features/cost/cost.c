@@ -19,7 +19,9 @@ struct cost_tokens cost_tokens_of(const struct llm_counts *counts)
     };
 }
 
-wide_int cost_of(const struct price_row *price, const struct cost_tokens *tokens)
+/* If the price says that input includes cached tokens, these are not charged as input as well. A
+ * missing cache price is the input price. */
+static wide_int cost_of(const struct price_row *price, const struct cost_tokens *tokens)
 {
     const struct price_amounts *a = &price->amounts;
     wide_int input = price->input_includes_cache ? tokens->fresh : tokens->input;

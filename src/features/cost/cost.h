@@ -32,10 +32,6 @@ struct cost_sum {
  * fresh. */
 struct cost_tokens cost_tokens_of(const struct llm_counts *counts);
 
-/* If the price says that input includes cached tokens, these are not charged as input as well. A
- * missing cache price is the input price. */
-wide_int cost_of(const struct price_row *price, const struct cost_tokens *tokens);
-
 /* `price` NULL: unpriced. */
 void cost_add(struct cost_sum *sum, const struct cost_tokens *tokens,
               const struct price_row *price);

@@ -107,7 +107,9 @@ int64_t llm_totals_start(enum llm_width width, int64_t timestamp)
     return timestamp - (into < 0 ? into + length : into);
 }
 
-int64_t llm_totals_fresh(const struct llm_counts *counts)
+/* The input tokens that were not cached. With more cached tokens than input, the input does not
+ * include them: all of it is fresh. All counts must be within LLM_LARGE. */
+static int64_t llm_totals_fresh(const struct llm_counts *counts)
 {
     int64_t cached = counts->cache_read + counts->cache_write;
 

@@ -53,7 +53,3 @@ void llm_totals_clear(struct llm_totals *t);
 
 /* The start of the hour or day. */
 int64_t llm_totals_start(enum llm_width width, int64_t timestamp);
-
-/* The input tokens that were not cached. With more cached tokens than input, the input does not
- * include them: all of it is fresh. All counts must be within LLM_LARGE. */
-int64_t llm_totals_fresh(const struct llm_counts *counts);

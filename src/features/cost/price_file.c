@@ -45,7 +45,8 @@ static const struct {
 static const char *const producing_modes[] = { "chat", "completion", "responses" };
 /* clang-format on */
 
-bool price_file_includes_cache(struct str litellm_provider)
+/* Does this provider, as LiteLLM names it, include cached tokens in the input? */
+static bool price_file_includes_cache(struct str litellm_provider)
 {
     for (size_t i = 0; i < COUNT_OF(providers); i++)
         if (str_starts(litellm_provider, str_of(providers[i].provider)))

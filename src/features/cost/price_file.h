@@ -15,6 +15,3 @@ void price_file_read(struct price_import *import, struct arena *arena, struct pr
 
 /* The date of a file in the muster format, its member as_of; TIME_NULL without a valid one. */
 int64_t price_file_as_of(struct str text, struct arena *arena);
-
-/* Does this provider, as LiteLLM names it, include cached tokens in the input? */
-bool price_file_includes_cache(struct str litellm_provider);

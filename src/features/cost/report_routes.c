@@ -2,7 +2,6 @@
 #include "features/cost/report_shapes.h"
 
 #include "api/call.h"
-#include "features/agents/over_quota.h"
 #include "features/cost/reports.h"
 #include "features/cost/routes.h"
 

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
-#include "features/agents/over_quota.h"
 #include "features/agents/report.h"
 #include "features/events/ingest.h"
 #include "features/events/routes.h"

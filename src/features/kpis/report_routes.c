@@ -2,7 +2,6 @@
 #include "features/kpis/report_shapes.h"
 
 #include "api/call.h"
-#include "features/agents/over_quota.h"
 #include "features/kpis/reports.h"
 #include "features/kpis/routes.h"
 

@@ -6,21 +6,95 @@
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
-#include "features/agents/over_quota.h"
+#include "features/agents/report.h"
 #include "features/events/ingest.h"
-#include "features/otlp/answers.h"
 #include "features/otlp/delivery.h"
 #include "features/otlp/read.h"
 #include "features/otlp/shapes.h"
+#include "features/otlp/wire.h"
 #include "http/exchange.h"
 
 /* Values take more bytes as JSON than in protobuf: at most this many times as many are stored. */
 enum { GROWTH_MAX = 2 };
 
+/* Is the request's body protobuf? */
+static bool is_wire(const struct api_call *call)
+{
+    struct str type = http_header_get(&call->exchange->request, "content-type");
+
+    return str_eq_nocase(str_trim(str_split(&type, ';')), STR_LIT("application/x-protobuf"));
+}
+
+/* Of google.rpc.Code, as its own mapping to HTTP has it. */
+static int64_t rpc_code(int status)
+{
+    switch (status) {
+    case 401:
+        return 16; /* UNAUTHENTICATED */
+    case 403:
+        return 7; /* PERMISSION_DENIED */
+    case 404:
+        return 5; /* NOT_FOUND */
+    case 408:
+        return 4; /* DEADLINE_EXCEEDED */
+    case 429:
+    case 507:
+        return 8; /* RESOURCE_EXHAUSTED */
+    case 500:
+        return 13; /* INTERNAL */
+    case 503:
+        return 14; /* UNAVAILABLE */
+    default:
+        return 3; /* INVALID_ARGUMENT */
+    }
+}
+
+static void write_status(const struct call_refusal *refusal, bool wire, struct buf *out)
+{
+    const struct rpc_status status = { rpc_code(refusal->status), refusal->body.detail };
+
+    if (!wire) {
+        shape_write_json(&rpc_status_shape, &status, out);
+        return;
+    }
+    wire_add_number(out, 1, (uint64_t)status.code);
+    wire_add_bytes(out, 2, status.message);
+}
+
+/* The messages ExportTraceServiceResponse and ExportLogsServiceResponse: both have the same fields.
+ */
+static void write_answer(const struct otlp_answer *answer, struct buf *out)
+{
+    const struct otlp_part *partial = answer->partial;
+    BUF_SCOPED(part, KIB(64));
+    int64_t n;
+
+    if (partial == NULL || !str_to_int(partial->rejected, &n))
+        return;
+    wire_add_number(&part, 1, (uint64_t)n);
+    wire_add_bytes(&part, 2, partial->message);
+    wire_add_bytes(out, 1, buf_str(&part));
+}
+
+/* The route's `write`: in the encoding of the request. Errors are google.rpc.Status. */
+static const char *otlp_write(const struct api_call *call, const struct call_refusal *refusal,
+                              struct buf *out)
+{
+    const bool wire = is_wire(call);
+
+    if (refusal != NULL)
+        write_status(refusal, wire, out);
+    else if (wire)
+        write_answer(call->answer, out);
+    else
+        shape_write_json(call->route->answer, call->answer, out);
+    return wire ? "application/x-protobuf" : "application/json";
+}
+
 /* `why` is null when the reader does not know it. */
 static int refuse_malformed(struct api_call *call, struct str why, struct error *err)
 {
-    const char *encoding = otlp_is_wire(call) ? "protobuf" : "JSON";
+    const char *encoding = is_wire(call) ? "protobuf" : "JSON";
 
     if (str_is_null(why))
         return call_refuse(call, err, 400, "The body is not an OTLP request in %s", encoding);
@@ -114,8 +188,7 @@ static int take_records(struct api_call *call, const struct format *format, stru
     in->records_max = call->api->limits.batch_max_events;
     in->bytes_max = GROWTH_MAX * call->api->limits.batch_max_bytes;
     intake_open(in);
-    result =
-        (otlp_is_wire(call) ? format->wire : format->json)(call->exchange->request.body, &sink);
+    result = (is_wire(call) ? format->wire : format->json)(call->exchange->request.body, &sink);
     if (result != OTLP_READ) {
         intake_drop(in);
         return result == OTLP_MALFORMED ? refuse_malformed(call, why, err)

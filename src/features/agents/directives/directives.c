@@ -31,7 +31,19 @@ static struct str key_of(const struct directive_key *target, struct arena *arena
     return str_from(key, fixed + target->agent_name.len);
 }
 
-int directives_load(struct db *db, struct directives **ret, struct error *err)
+/* NULL is fine. */
+static void directives_free(struct directives *g)
+{
+    if (g == NULL)
+        return;
+    map_done(&g->models);
+    map_done(&g->policies);
+    arena_done(&g->arena);
+    free(g);
+}
+
+/* Loads all directives. The caller owns *ret. */
+static int directives_load(struct db *db, struct directives **ret, struct error *err)
 {
     struct directives *g = NEW(struct directives);
     struct list models, policies;
@@ -56,16 +68,6 @@ int directives_load(struct db *db, struct directives **ret, struct error *err)
     return 0;
 }
 
-void directives_free(struct directives *g)
-{
-    if (g == NULL)
-        return;
-    map_done(&g->models);
-    map_done(&g->policies);
-    arena_done(&g->arena);
-    free(g);
-}
-
 /* The row of the most specific target that has one, or NULL. The arena is for temporary data. */
 static const void *find_row(const struct map *map, int64_t tenant_id, struct str agent_name,
                             struct arena *arena)
@@ -82,8 +84,8 @@ static const void *find_row(const struct map *map, int64_t tenant_id, struct str
     return row;
 }
 
-void directives_model(const struct directives *g, int64_t tenant_id, struct str agent_name,
-                      struct arena *arena, struct agent_model *ret)
+static void directives_model(const struct directives *g, int64_t tenant_id, struct str agent_name,
+                             struct arena *arena, struct agent_model *ret)
 {
     const struct model_row *row =
         g == NULL ? NULL : find_row(&g->models, tenant_id, agent_name, arena);
@@ -105,8 +107,8 @@ static struct list copy_strings(const struct list *list, struct arena *arena)
     return (struct list){ to, list->n };
 }
 
-void directives_policy(const struct directives *g, int64_t tenant_id, struct str agent_name,
-                       struct arena *arena, struct command_policy *ret)
+static void directives_policy(const struct directives *g, int64_t tenant_id, struct str agent_name,
+                              struct arena *arena, struct command_policy *ret)
 {
     const struct policy_row *row =
         g == NULL ? NULL : find_row(&g->policies, tenant_id, agent_name, arena);

@@ -13,26 +13,10 @@
 struct agent_model;
 struct command_policy;
 struct db;
-struct directives;
 struct directives_cache;
 
 /* "platform", "workspace", "agent". */
 struct str directive_source(int scope);
-
-/* Loads all directives. The caller owns *ret. */
-int directives_load(struct db *db, struct directives **ret, struct error *err) MUST_CHECK;
-
-/* NULL is fine. */
-void directives_free(struct directives *g);
-
-/* The agent's own model, else its workspace's, else the platform's; the agent need not be known.
- * With a NULL `g` no model is set. In the arena, except the name, which is borrowed. */
-void directives_model(const struct directives *g, int64_t tenant_id, struct str agent_name,
-                      struct arena *arena, struct agent_model *ret);
-
-/* The command policy, by the same rules; without any policy, deny_all. */
-void directives_policy(const struct directives *g, int64_t tenant_id, struct str agent_name,
-                       struct arena *arena, struct command_policy *ret);
 
 /* The loaded directives, shared by all threads. */
 struct directives_cache *directives_cache_new(void);
@@ -54,7 +38,9 @@ void directives_cache_on_pull(struct directives_cache *c, directives_stop_fn *fn
 struct str directives_cache_stop(const struct directives_cache *c, int64_t tenant_id,
                                  const struct agent_model *model, struct arena *arena);
 
-/* As directives_model() and directives_policy(). */
+/* The agent's own model, else its workspace's, else the platform's; the agent need not be known.
+ * Before anything is loaded no model is set. In the arena, except the name, which is borrowed. The
+ * command policy goes by the same rules; without any policy, deny_all. */
 void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                             struct arena *arena, struct agent_model *ret);
 void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
