@@ -94,7 +94,7 @@ describe("a schedule that is set in the portal", () => {
         await button(card, "Pause").click();
         await card.getByText("Nothing is expected of it").waitFor();
         assert.match(await card.innerText(), /Next expected\s+paused\s+Silent after\s+paused/);
-        await isState(page, "Active (schedule paused)");
+        await isState(page, "Active (paused)");
         const alerts = await openAlerts();
         await passUnnoticed(alerts, 5 * HOUR);
         await button(card, "Resume").click();

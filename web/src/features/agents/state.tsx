@@ -15,6 +15,6 @@ export const AGENT_STATES: { state: string; tone: Tone; text: string }[] = [
 /** `paused`: it has a schedule that does not count at the moment. */
 export function AgentState({ state, paused = false }: { state: string; paused?: boolean }) {
     const known = AGENT_STATES.find((one) => one.state === state);
-    const text = state === "unscheduled" && paused ? "Active (schedule paused)" : known?.text;
+    const text = state === "unscheduled" && paused ? "Active (paused)" : known?.text;
     return <Chip tone={known?.tone ?? "quiet"}>{text ?? state}</Chip>;
 }
