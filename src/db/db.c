@@ -349,6 +349,17 @@ int db_exec_int(struct db *db, const struct db_query *q, struct db_args args, in
     return db_exec(db, q, args, db_read_int, ret, err);
 }
 
+int db_exec_bool(struct db *db, const struct db_query *q, struct db_args args, bool *ret,
+                 struct error *err)
+{
+    int64_t truth;
+
+    if (db_exec_int(db, q, args, &truth, err) != 0)
+        return -1;
+    *ret = truth != 0;
+    return 0;
+}
+
 int db_run_changed(struct db *db, const struct db_query *q, struct db_args args, bool *ret,
                    struct error *err)
 {

@@ -169,6 +169,10 @@ int db_run(struct db *db, const struct db_query *q, struct db_args args,
 int db_exec_int(struct db *db, const struct db_query *q, struct db_args args, int64_t *ret,
                 struct error *err) MUST_CHECK;
 
+/* The same for one truth, as a number; false: it has no row. */
+int db_exec_bool(struct db *db, const struct db_query *q, struct db_args args, bool *ret,
+                 struct error *err) MUST_CHECK;
+
 /* The same as db_run(); *ret is whether it changed a row. */
 int db_run_changed(struct db *db, const struct db_query *q, struct db_args args, bool *ret,
                    struct error *err) MUST_CHECK;

@@ -274,12 +274,8 @@ int store_agent_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool 
                        struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
-    int64_t found = 0;
 
-    if (db_exec(db, &select_off, args, db_read_int, &found, err) != 0)
-        return -1;
-    *ret = found != 0;
-    return 0;
+    return db_exec_bool(db, &select_off, args, ret, err);
 }
 
 int store_agent_is_muted(struct db *db, int64_t tenant_id, int64_t agent_id, int64_t now_us,

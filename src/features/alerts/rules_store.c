@@ -94,11 +94,7 @@ int store_completed_runs(struct db *db, const struct completed_runs *which, bool
     const struct db_args args =
         DB_ARGS(db_int(which->tenant_id), db_int(which->since), db_int(which->until),
                 db_int(EVENT_COMPLETED), db_int(which->agent_id));
-    int64_t found = 0;
 
-    if (db_exec(db, which->agent_id == 0 ? &completed_of_tenant : &completed_of_agent, args,
-                db_read_int, &found, err) != 0)
-        return -1;
-    *ret = found != 0;
-    return 0;
+    return db_exec_bool(db, which->agent_id == 0 ? &completed_of_tenant : &completed_of_agent, args,
+                        ret, err);
 }

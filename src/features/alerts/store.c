@@ -251,12 +251,8 @@ int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t clos
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_int(row->agent_id), db_text(row->type),
                 db_text(row->subject), db_int(row->since_at), db_int(closed_at));
-    int64_t found = 0;
 
-    if (db_exec(db, &select_over, args, db_read_int, &found, err) != 0)
-        return -1;
-    *ret = found != 0;
-    return 0;
+    return db_exec_bool(db, &select_over, args, ret, err);
 }
 
 int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,

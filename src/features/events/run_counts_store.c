@@ -40,13 +40,6 @@ static bool add_count(void *ctx, const struct db_row *row)
     return true;
 }
 
-static bool note_beyond(void *ctx, const struct db_row *row)
-{
-    (void)row;
-    *(bool *)ctx = true;
-    return false;
-}
-
 int store_run_counts(struct db *db, int64_t tenant_id, const struct time_range *range,
                      struct arena *arena, struct run_count_list *ret, struct error *err)
 {
@@ -55,9 +48,8 @@ int store_run_counts(struct db *db, int64_t tenant_id, const struct time_range *
                 db_int(range->until), db_int(RUNS_COUNTED_MAX));
     struct rows rows = { .arena = arena, .size = sizeof(struct run_count) };
 
-    ret->cut = false;
     if (db_exec(db, &count_runs, args, add_count, &rows, err) != 0 ||
-        db_exec(db, &select_beyond, args, note_beyond, &ret->cut, err) != 0)
+        db_exec_bool(db, &select_beyond, args, &ret->cut, err) != 0)
         return -1;
     ret->counts = (struct list){ rows.items, rows.n };
     return 0;

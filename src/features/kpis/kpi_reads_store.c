@@ -12,27 +12,33 @@
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"
 #include "shape/rows.h"
+#include "shape/table.h"
 
 /* clang-format off */
 #define SERIES                                                                                     \
-    "SELECT s.series_no, s.agent_id, COALESCE(a.full_name, a.agent_name), s.key,"                  \
-    " COALESCE(s.full_key, s.key) FROM business_series s"                                          \
+    "SELECT s.series_no, s.agent_id, COALESCE(a.full_name, a.agent_name) AS agent_name, s.key,"    \
+    " COALESCE(s.full_key, s.key) AS name FROM business_series s"                                  \
     " JOIN agents a ON a.tenant_id = s.tenant_id AND a.agent_id = s.agent_id"                      \
     " WHERE s.tenant_id = $1"
 #define DECLARED                                                                                   \
-    "SELECT k.agent_id, COALESCE(a.full_name, a.agent_name), k.key, COALESCE(k.full_key, k.key),"  \
-    " k.label, k.unit, k.agg FROM agents a CROSS JOIN kpis k"                                      \
+    "SELECT k.agent_id, COALESCE(a.full_name, a.agent_name) AS agent_name, k.key,"                 \
+    " COALESCE(k.full_key, k.key) AS name, k.label, k.unit, k.agg FROM agents a CROSS JOIN kpis k"                                      \
     " WHERE a.tenant_id = $1 AND k.tenant_id = $1 AND k.agent_id = a.agent_id"
 #define OF_KEY(t) " AND " t ".key = $2 AND (CAST($3 AS BIGINT) = 0 OR " t ".agent_id = $3)"
 
-DB_QUERY(series_all, SERIES " ORDER BY s.series_no LIMIT $2");
-DB_QUERY(series_of_key, SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4");
+ROW_TABLE(kpi_series, INT(series_no), INT(agent_id), STR(agent_name), STR(key), STR(name));
+ROW_TABLE(kpi_declared, INT(agent_id), STR(agent_name), STR(key), STR(name), STR(label), STR(unit), STR(agg));
+
+DB_ROWS_QUERY(series_all, kpi_series, SERIES " ORDER BY s.series_no LIMIT $2");
+DB_ROWS_QUERY(series_of_key, kpi_series, SERIES OF_KEY("s") " ORDER BY s.series_no LIMIT $4");
 #define BY_BYTES(bytes) " ORDER BY a.agent_name" bytes ", k.key" bytes
 static const struct db_query declared_all = {
+    .row = &kpi_declared,
     .sqlite = DECLARED BY_BYTES("") " LIMIT $2",
     .postgres = DECLARED BY_BYTES(" COLLATE \"C\"") " LIMIT $2",
 };
 static const struct db_query declared_of_key = {
+    .row = &kpi_declared,
     .sqlite = DECLARED OF_KEY("k") BY_BYTES("") " LIMIT $4",
     .postgres = DECLARED OF_KEY("k") BY_BYTES(" COLLATE \"C\"") " LIMIT $4",
 };
@@ -89,92 +95,46 @@ static const struct db_query select_text = {
 
 enum { BYTES_MAX = 16 << 20 };
 
-struct list_reader {
-    struct rows rows;
-    size_t max, before; /* before: bytes in the arena at the start */
-    bool cut;
-};
-
-/* NULL when the list is full. */
-static void *next_row(struct list_reader *r)
-{
-    r->cut = r->rows.n == r->max || r->rows.arena->total - r->before > BYTES_MAX;
-    return r->cut ? NULL : rows_add(&r->rows);
-}
-
-static bool add_series(void *ctx, const struct db_row *row)
-{
-    struct list_reader *r = ctx;
-    struct kpi_series *s = next_row(r);
-
-    if (s == NULL)
-        return false;
-    s->series_no = db_get_int(row, 0);
-    s->agent_id = db_get_int(row, 1);
-    s->agent_name = rows_text(r->rows.arena, row, 2);
-    s->key = rows_text(r->rows.arena, row, 3);
-    s->name = rows_text(r->rows.arena, row, 4);
-    return true;
-}
-
-static bool add_declared(void *ctx, const struct db_row *row)
-{
-    struct list_reader *r = ctx;
-    struct kpi_declared *k = next_row(r);
-
-    if (k == NULL)
-        return false;
-    k->agent_id = db_get_int(row, 0);
-    k->agent_name = rows_text(r->rows.arena, row, 1);
-    k->key = rows_text(r->rows.arena, row, 2);
-    k->name = rows_text(r->rows.arena, row, 3);
-    k->label = rows_text(r->rows.arena, row, 4);
-    k->unit = rows_text(r->rows.arena, row, 5);
-    k->agg = rows_text(r->rows.arena, row, 6);
-    return true;
-}
-
-/* The queries for series or declared KPIs. */
-struct list_kind {
+/* The list of series or of declared KPIs. */
+struct list_of {
     const struct db_query *all, *of_key;
-    db_row_fn *on_row;
+    int64_t max;
+    struct arena *arena;
 };
 
 /* Reads one row more than `max` to detect a cut. */
-static int read_list(struct db *db, const struct kpi_source *source, const struct list_kind *kind,
-                     struct list_reader *r, struct kpi_rows *ret, struct error *err)
+static int read_list(struct db *db, const struct kpi_source *source, const struct list_of *of,
+                     struct kpi_rows *ret, struct error *err)
 {
-    const struct db_value limit = db_int((int64_t)r->max + 1);
+    const struct db_value limit = db_int(of->max + 1);
     const struct db_args all = DB_ARGS(db_int(source->tenant_id), limit);
     const struct db_args one =
         DB_ARGS(db_int(source->tenant_id), db_text(source->key), db_int(source->agent_id), limit);
-    bool any = str_is_null(source->key);
+    const bool any = str_is_null(source->key);
+    struct rows_page page = { .bytes = BYTES_MAX };
 
-    r->before = r->rows.arena->total;
-    if (db_exec(db, any ? kind->all : kind->of_key, any ? all : one, kind->on_row, r, err) != 0)
+    if (rows_page(db, any ? of->all : of->of_key, any ? all : one, of->arena, &page, err) != 0)
         return -1;
-    *ret = (struct kpi_rows){ { r->rows.items, r->rows.n }, r->cut };
+    *ret = (struct kpi_rows){ page.list, page.cut || page.list.n > (size_t)of->max };
+    if (page.list.n > (size_t)of->max)
+        ret->list.n = (size_t)of->max;
     return 0;
 }
 
 int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
                      struct arena *arena, struct kpi_rows *ret, struct error *err)
 {
-    static const struct list_kind kind = { &series_all, &series_of_key, add_series };
-    struct list_reader r = { .rows = { .arena = arena, .size = sizeof(struct kpi_series) },
-                             .max = (size_t)max };
+    const struct list_of of = { &series_all, &series_of_key, max, arena };
 
-    return read_list(db, source, &kind, &r, ret, err);
+    return read_list(db, source, &of, ret, err);
 }
 
 int store_kpi_declared(struct db *db, const struct kpi_source *source, int64_t max,
                        struct arena *arena, struct kpi_rows *ret, struct error *err)
 {
-    static const struct list_kind kind = { &declared_all, &declared_of_key, add_declared };
-    struct list_reader r = { .rows = { .arena = arena, .size = sizeof(struct kpi_declared) },
-                             .max = (size_t)max };
+    const struct list_of of = { &declared_all, &declared_of_key, max, arena };
 
-    return read_list(db, source, &kind, &r, ret, err);
+    return read_list(db, source, &of, ret, err);
 }
 
 /* A part of a range, read from one table. */

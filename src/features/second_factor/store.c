@@ -94,13 +94,8 @@ int store_recovery_count(struct db *db, struct str user_id, int64_t *ret, struct
 int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
                        struct error *err)
 {
-    int64_t n = 0;
-
-    if (db_exec(db, &find_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), db_read_int,
-                &n, err) != 0)
-        return -1;
-    *ret = n > 0;
-    return 0;
+    return db_exec_bool(db, &find_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), ret,
+                        err);
 }
 
 int store_recovery_use(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,

@@ -115,12 +115,7 @@ int store_data_keys_retired(struct db *db, const struct data_keys_span *span, st
 
 int store_data_keys_any_retired(struct db *db, bool *ret, struct error *err)
 {
-    int64_t n = 0;
-
-    if (db_exec(db, &any_retired, DB_NO_ARGS, db_read_int, &n, err) != 0)
-        return -1;
-    *ret = n > 0;
-    return 0;
+    return db_exec_bool(db, &any_retired, DB_NO_ARGS, ret, err);
 }
 
 int store_data_key_retire(struct db *db, const struct data_key_row *newest, int64_t at_us,

@@ -116,13 +116,8 @@ int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct
 int store_webhooks_subscribed(struct db *db, int64_t tenant_id, struct str type, bool *ret,
                               struct error *err)
 {
-    int64_t found = 0;
-
-    if (db_exec(db, &select_subscribed, DB_ARGS(db_int(tenant_id), db_text(type)), db_read_int,
-                &found, err) != 0)
-        return -1;
-    *ret = found != 0;
-    return 0;
+    return db_exec_bool(db, &select_subscribed, DB_ARGS(db_int(tenant_id), db_text(type)), ret,
+                        err);
 }
 
 static bool add_use(void *ctx, const struct db_row *row)
