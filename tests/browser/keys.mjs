@@ -108,9 +108,14 @@ export class Keys {
         await this.page.keyboard.type(text);
     }
 
-    /** Goes to a list of choices, and takes one that is further down (or up). */
+    /** Goes to a list of choices, and takes one that is further down (or up) once it is offered: some
+     * choices are asked of the service when the list is there already. */
     async choose(name, steps = 1) {
         await this.to(name);
+        await this.page.waitForFunction((by) => {
+            const { options, selectedIndex } = document.activeElement;
+            return options === undefined || options[selectedIndex + by] !== undefined;
+        }, steps);
         await this.press(steps > 0 ? "ArrowDown" : "ArrowUp", Math.abs(steps));
     }
 
