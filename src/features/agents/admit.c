@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -5,8 +5,6 @@
  * all of them, so that a process never wavers.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/str.h"
 

@@ -1,5 +1,4 @@
 /* bulk_store.c - SQL that finds or adds the agents of a whole transaction. */
-#include "db/db.h"
 #include "db/name_key.h"
 #include "db/postgres/array.h"
 #include "features/agents/store.h"

@@ -12,7 +12,6 @@
 #pragma once
 #include <stdbool.h>
 
-#include "base/base.h"
 #include "base/err.h"
 
 struct last_seen;

@@ -3,8 +3,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "features/agents/schedules/schedule.h"
 #include "features/agents/schedules/windows.h"
 #include "shape/shape.h"

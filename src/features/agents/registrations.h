@@ -5,8 +5,6 @@
  * existing entries of the security catalog.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "engine/writer.h"

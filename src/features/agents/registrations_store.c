@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "db/db.h"
 #include "db/name_key.h"
 #include "db/postgres/array.h"
 #include "features/agents/shapes.h"

@@ -1,10 +1,7 @@
 /* registrations_store.h - what agents declare about themselves, as rows. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/agents/report_key.h"
 
 struct agent_register;

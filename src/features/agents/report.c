@@ -1,14 +1,11 @@
 /* report.c - shared parts of the routes on which agents report. */
 #include "features/agents/report.h"
 
-#include "api/call.h"
 #include "base/clock.h"
 #include "engine/job_cost.h"
-#include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/live/feed.h"
-#include "http/exchange.h"
 
 int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
                  struct report_words *ret, struct error *err)

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "db/db.h"
 #include "db/name_key.h"
 #include "shape/rows.h"
 #include "shape/table.h"

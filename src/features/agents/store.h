@@ -1,10 +1,6 @@
 /* store.h - agents as rows. Their names may be of any length (db/name_key.h). */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "shape/shape.h"
 
 struct db;

@@ -3,7 +3,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include "base/arena.h"
 #include "shape/shape.h"
 
 struct agent_register;

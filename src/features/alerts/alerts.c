@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/digest.h"

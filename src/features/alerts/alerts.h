@@ -9,7 +9,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/alerts/shapes.h"
 #include "features/alerts/store.h"
 

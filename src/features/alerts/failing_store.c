@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "db/db.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"

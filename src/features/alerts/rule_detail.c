@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/buf.h"
 #include "shape/json_write.h"
 
 struct str rule_detail_with(const struct shape *shape, const void *rule, struct str members,

@@ -3,8 +3,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include "base/arena.h"
-#include "base/str.h"
 #include "shape/shape.h"
 
 /* The rule as a JSON object with one more member, whose value is JSON; in the arena. */

@@ -9,11 +9,8 @@
  * One thread at a time.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/alerts/rule_shapes.h"
 
 struct db;

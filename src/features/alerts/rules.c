@@ -1,7 +1,6 @@
 /* rules.c - converts a tenant's rules between the API's shape and a row. */
 #include "features/alerts/rules.h"
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "features/alerts/alert_notes.h"

@@ -2,7 +2,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/alerts/rule_shapes.h"
 
 struct alert_notes;

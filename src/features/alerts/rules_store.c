@@ -1,7 +1,6 @@
 /* rules_store.c - SQL of tenants' alert rules. */
 #include "features/alerts/rules_store.h"
 
-#include "db/db.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"

@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/buf.h"
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/agents/last_seen_store.h"
 #include "shape/rows.h"

@@ -3,11 +3,7 @@
  * Everything returned is in the arena.
  */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "shape/shape.h"
 
 struct db;

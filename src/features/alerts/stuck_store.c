@@ -1,7 +1,6 @@
 /* stuck_store.c - SQL of runs that are open for too long. */
 #include "features/alerts/stuck_store.h"
 
-#include "db/db.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 

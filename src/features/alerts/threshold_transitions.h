@@ -3,11 +3,8 @@
  * The evaluation makes them on a reader; the writer applies them.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/alerts/rule_eval.h"
 
 struct txn;

@@ -6,8 +6,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "features/cost/money.h"
 

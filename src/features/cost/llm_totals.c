@@ -3,10 +3,8 @@
 
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "db/db.h"
 #include "db/postgres/array.h"
 
 #define COLUMNS "tenant_id, " COLUMNS_OF_TENANT

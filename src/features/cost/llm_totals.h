@@ -8,8 +8,6 @@
  * One thread at a time.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/str.h"
 

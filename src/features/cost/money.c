@@ -1,8 +1,6 @@
 /* money.c - decimal text to integers and back, digit by digit. */
 #include "features/cost/money.h"
 
-#include <stdbool.h>
-
 #define WIDE_MAX ((wide_int)(~(__extension__(unsigned __int128) 0) >> 1))
 #define WIDE_MIN (-WIDE_MAX - 1)
 

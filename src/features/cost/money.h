@@ -7,7 +7,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include "base/base.h"
 #include "base/str.h"
 
 __extension__ typedef __int128 wide_int;

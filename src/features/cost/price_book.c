@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"

@@ -1,7 +1,6 @@
 /* prices_store.c - SQL of prices. */
 #include "features/cost/prices_store.h"
 
-#include "db/db.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 

@@ -1,7 +1,5 @@
 /* prices_store.h - the prices of models as rows, shared by all tenants. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "features/cost/price_shapes.h"

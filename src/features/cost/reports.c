@@ -2,7 +2,6 @@
 #include "features/cost/reports.h"
 
 #include "engine/job_cost.h"
-#include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/cost/report_store.h"
 

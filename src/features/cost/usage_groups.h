@@ -8,8 +8,6 @@
  * One thread at a time.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"

@@ -3,8 +3,6 @@
  * Thread-safe.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/str.h"
 #include "features/events/event_page_store.h"
 

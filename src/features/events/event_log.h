@@ -4,11 +4,8 @@
  * event_log_postgres.c); the results are the same.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 
 struct db;
 struct engine;

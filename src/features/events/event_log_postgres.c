@@ -14,7 +14,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/uuid.h"
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"

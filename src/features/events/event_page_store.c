@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "db/db.h"
 #include "db/row_sum.h"
 #include "features/events/event_rows.h"
 #include "features/events/run_list_store.h"

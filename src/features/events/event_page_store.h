@@ -1,9 +1,5 @@
 /* event_page_store.h - pages of a run's narrative: its events by seq, timestamp and arrival. */
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
 #include "base/err.h"
 #include "shape/shape.h"
 

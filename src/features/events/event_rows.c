@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/uuid.h"
-#include "db/db.h"
 #include "db/row_sum.h"
 #include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"

@@ -1,8 +1,5 @@
 /* event_rows.h - events as rows. */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
 #include "features/events/kinds/json_form.h"
 #include "shape/shape.h"

@@ -2,7 +2,6 @@
 #include "features/events/recent_runs_store.h"
 
 #include "base/clock.h"
-#include "db/db.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 

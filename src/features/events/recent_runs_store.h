@@ -1,8 +1,6 @@
 /* recent_runs_store.h - the last runs of an agent, in short. */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "shape/shape.h"
 
 struct db;

@@ -1,7 +1,6 @@
 /* run_counts_store.c - SQL of the counts of runs by agent and state. */
 #include "features/events/run_counts_store.h"
 
-#include "db/db.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 

@@ -1,8 +1,6 @@
 /* run_counts_store.h - how many runs each agent has in each state. */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
 

@@ -3,9 +3,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include <stdbool.h>
-
-#include "base/base.h"
 #include "base/str.h"
 
 /* Runs are listed by these two, both descending; no two runs of a tenant are equal in both. Neither

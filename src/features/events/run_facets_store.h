@@ -1,7 +1,5 @@
 /* run_facets_store.h - what runs can be filtered by, run by run. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/str.h"
 #include "features/events/shapes.h"

@@ -6,8 +6,6 @@
  */
 #include "features/events/run_list_store.h"
 
-#include "base/buf.h"
-#include "db/db.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"

@@ -1,8 +1,5 @@
 /* run_list_store.h - pages of runs, newest start first. */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
 #include "features/events/run_cursor.h"
 #include "features/events/run_spending.h"

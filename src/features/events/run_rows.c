@@ -1,7 +1,6 @@
 /* run_rows.c - converts a run's state from and to the columns of its row. */
 #include "features/events/run_rows.h"
 
-#include "db/db.h"
 #include "shape/rows.h"
 
 void run_row_read(const struct db_row *row, unsigned first, struct arena *arena,

@@ -4,7 +4,6 @@
  * function that sums up what the runs of a list spent.
  */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
 #include "shape/shape.h"
 

@@ -1,10 +1,7 @@
 /* runs.h - reads runs and their events. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 
 struct db;
 struct engine;

@@ -2,7 +2,6 @@
 #include "features/events/runs_store.h"
 
 #include "base/clock.h"
-#include "db/db.h"
 #include "features/events/event_rows.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"

@@ -1,10 +1,7 @@
 /* runs_store.h - reads runs and rebuilds their states. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/events/run_state.h"
 
 struct db;

@@ -2,7 +2,6 @@
  * runs_agent. */
 #include "features/fleet/run_totals_store.h"
 
-#include "db/db.h"
 #include "features/fleet/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"

@@ -1,6 +1,5 @@
 /* run_totals_store.h - SQL of counts of runs. */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
 #include "shape/shape.h"
 

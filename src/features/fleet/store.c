@@ -1,7 +1,6 @@
 /* store.c - SQL of agents as front ends read them. */
 #include "features/fleet/store.h"
 
-#include "db/db.h"
 #include "db/name_key.h"
 #include "features/agents/schedules/store.h"
 #include "features/agents/shapes.h"

@@ -1,8 +1,5 @@
 /* workflow_links.h - which run of a workflow follows which, and whether it gets its inputs. */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
 #include "shape/shape.h"
 

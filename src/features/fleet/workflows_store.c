@@ -1,7 +1,6 @@
 /* workflows_store.c - SQL of the runs of a workflow. */
 #include "features/fleet/workflows_store.h"
 
-#include "db/db.h"
 #include "features/events/run_rows.h"
 #include "shape/rows.h"
 #include "shape/table.h"

@@ -1,10 +1,6 @@
 /* workflows_store.h - the runs of a workflow. */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/events/runs_store.h"
 #include "shape/shape.h"
 

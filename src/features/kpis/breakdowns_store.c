@@ -1,7 +1,6 @@
 /* breakdowns_store.c - SQL that reads breakdowns. */
 #include "features/kpis/breakdowns_store.h"
 
-#include "db/db.h"
 #include "features/kpis/report_sums.h"
 #include "shape/rows.h"
 

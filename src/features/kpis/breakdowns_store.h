@@ -1,6 +1,5 @@
 /* breakdowns_store.h - reads the breakdowns of KPIs. */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
 #include "features/kpis/kpi_state.h"
 #include "shape/shape.h"

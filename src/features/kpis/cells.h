@@ -3,7 +3,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include "base/arena.h"
 #include "shape/shape.h"
 
 /* A JSON array of names as a list of struct str in the arena. False: it is not such an array. */

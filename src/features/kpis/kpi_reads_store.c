@@ -7,7 +7,6 @@
  */
 #include "features/kpis/kpi_reads_store.h"
 
-#include "db/db.h"
 #include "features/access/retention_store.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"

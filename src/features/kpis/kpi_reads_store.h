@@ -4,7 +4,6 @@
  * the values. Make calls that must be consistent inside one transaction.
  */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
 #include "features/kpis/kpi_state.h"
 #include "shape/shape.h"

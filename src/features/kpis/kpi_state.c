@@ -1,7 +1,6 @@
 /* kpi_state.c - counts, exact sums, maximum and last value. */
 #include "features/kpis/kpi_state.h"
 
-#include "base/base.h"
 #include "db/db.h"
 
 enum { FIXED_BYTES = KPI_STATE_BYTES_MAX - EXACT_BYTES_MAX };

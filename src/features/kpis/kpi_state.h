@@ -6,7 +6,6 @@
  * Thread-safe: plain values.
  */
 #pragma once
-#include "base/arena.h"
 #include "base/exact.h"
 #include "shape/shape.h"
 

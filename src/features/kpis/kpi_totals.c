@@ -2,7 +2,6 @@
 #include "features/kpis/kpi_totals.h"
 
 #include "api/call.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "features/agents/store.h"
 #include "shape/json_write.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/report_sums.h"

@@ -3,7 +3,6 @@
  * A report that replaces another may move its values to another hour. If the
  * totals that they leave stayed, a client could store any number of them.
  */
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/kpis/rollup_group.h"
 

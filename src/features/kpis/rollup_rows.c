@@ -7,7 +7,6 @@
  */
 #include <stdlib.h>
 
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollup_group.h"

@@ -1,7 +1,6 @@
 /* run_kpis_store.c - SQL of the values that runs reported, one by one. */
 #include "features/kpis/run_kpis_store.h"
 
-#include "db/db.h"
 #include "features/kpis/kpis.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/shapes.h"

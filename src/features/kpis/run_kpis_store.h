@@ -1,8 +1,6 @@
 /* run_kpis_store.h - the values that runs reported, one by one. */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
 

@@ -7,9 +7,6 @@
  * Everything is in the arena. One thread at a time.
  */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/uuid.h"
 #include "features/cost/report_shapes.h"

@@ -3,9 +3,6 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 struct yyjson_val;

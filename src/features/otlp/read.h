@@ -8,7 +8,6 @@
  */
 #pragma once
 #include "base/arena.h"
-#include "base/str.h"
 #include "features/otlp/records.h"
 
 struct otlp_sink {

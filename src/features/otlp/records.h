@@ -7,11 +7,8 @@
  * One thread at a time.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/str.h"
 
 struct yyjson_val;
 

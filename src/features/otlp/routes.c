@@ -12,7 +12,6 @@
 #include "features/otlp/read.h"
 #include "features/otlp/shapes.h"
 #include "features/otlp/wire.h"
-#include "http/exchange.h"
 
 /* Values take more bytes as JSON than in protobuf: at most this many times as many are stored. */
 enum { GROWTH_MAX = 2 };

@@ -1,7 +1,5 @@
 /* tokens.h - what a span says about the tokens of a call to a model. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/buf.h"
 #include "features/otlp/known.h"
 

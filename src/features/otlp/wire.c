@@ -1,8 +1,6 @@
 /* wire.c - varints, tags, and what follows them. */
 #include "features/otlp/wire.h"
 
-#include <stdbool.h>
-
 enum { VARINT_BYTES_MAX = 10, TYPE_BITS = 3, TYPE_MASK = 7 };
 
 static bool fail(struct wire *w)

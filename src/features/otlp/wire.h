@@ -7,8 +7,6 @@
  * Thread-safe: values only.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/buf.h"
 #include "base/str.h"
 

@@ -3,11 +3,8 @@
  * One thread: the courier's.
  */
 #pragma once
-#include <stdbool.h>
-
 #include <curl/curl.h>
 
-#include "base/arena.h"
 #include "features/webhooks/body.h"
 #include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/store.h"

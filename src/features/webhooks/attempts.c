@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "base/err.h"
 #include "base/thread.h"
 
 /* The one place where the state of an attempt changes: it only goes forward. */

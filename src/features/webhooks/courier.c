@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "db/db.h"
 #include "engine/sync_job.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/attempts.h"

@@ -2,7 +2,6 @@
 #include "features/webhooks/deliveries_store.h"
 
 #include "base/clock.h"
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"

@@ -4,9 +4,7 @@
  * process claims it meanwhile and it becomes due again if the claimer dies.
  */
 #pragma once
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "shape/shape.h"
 
 struct db;

@@ -8,7 +8,6 @@
  */
 #pragma once
 #include "base/arena.h"
-#include "base/str.h"
 
 struct notice;
 

@@ -1,5 +1,4 @@
 /* formats_pager.c - PagerDuty and Alertmanager: what begins is also ended. */
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "features/webhooks/deliveries_store.h"

@@ -7,8 +7,6 @@
  * One thread at a time per lookup.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/str.h"
 
 struct addrinfo;

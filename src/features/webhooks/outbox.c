@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"

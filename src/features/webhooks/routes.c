@@ -4,7 +4,6 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/digest.h"
-#include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/vault/vault.h"

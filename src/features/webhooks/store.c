@@ -1,7 +1,6 @@
 /* store.c - SQL of webhooks. */
 #include "features/webhooks/store.h"
 
-#include "db/db.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"

@@ -1,10 +1,6 @@
 /* store.h - webhooks as rows. */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/vault/sealed_table.h"
 #include "shape/shape.h"
 

@@ -6,10 +6,7 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 
 struct sockaddr;
 

@@ -1,8 +1,6 @@
 /* catalog_store.c - SQL of the security catalog. */
 #include "features/agents/config/catalog_store.h"
 
-#include "base/buf.h"
-#include "db/db.h"
 #include "db/name_key.h"
 #include "features/agents/config/shapes.h"
 #include "shape/rows.h"

@@ -4,11 +4,8 @@
  * and later declarations of agents do not change it.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/agents/config/shapes.h"
 
 struct db;

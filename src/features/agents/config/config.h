@@ -6,8 +6,6 @@
  * entry before it sends the answer.
  */
 #pragma once
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "features/vault/secrets.h"
 #include "shape/shape.h"

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/base.h"
 #include "shape/json.h"
 #include "shape/json_write.h"
 

@@ -6,11 +6,8 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/str.h"
 
 /* string, integer, number, boolean, json or list. */
 bool config_type_is_known(struct str value_type);

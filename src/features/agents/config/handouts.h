@@ -8,8 +8,6 @@
  * Thread-safe.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/str.h"
 
 struct handouts;

@@ -1,7 +1,6 @@
 /* params.c - reads agents' declared parameters and checks values against them. */
 #include "features/agents/config/params.h"
 
-#include "base/buf.h"
 #include "features/agents/config/config_type.h"
 #include "features/agents/registrations_store.h"
 #include "shape/problems.h"

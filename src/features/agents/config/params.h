@@ -1,7 +1,5 @@
 /* params.h - the parameters that an agent has declared, and whether values are valid for them. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "features/agents/shapes.h"

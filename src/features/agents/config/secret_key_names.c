@@ -1,8 +1,6 @@
 /* secret_key_names.c - recognizes secret parameters by their key. */
 #include "features/agents/config/secret_key_names.h"
 
-#include "base/base.h"
-
 static const struct str secret_words[] = {
     STR_INIT("password"), STR_INIT("secret"),     STR_INIT("token"),
     STR_INIT("apikey"),   STR_INIT("credential"),

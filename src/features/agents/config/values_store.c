@@ -1,7 +1,6 @@
 /* values_store.c - SQL of configuration values. */
 #include "features/agents/config/values_store.h"
 
-#include "db/db.h"
 #include "db/name_key.h"
 #include "shape/rows.h"
 #include "shape/table.h"

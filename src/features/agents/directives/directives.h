@@ -7,7 +7,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/agents/directives/store.h"
 
 struct agent_model;

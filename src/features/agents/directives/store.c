@@ -1,7 +1,6 @@
 /* store.c - SQL of models and command policies. */
 #include "features/agents/directives/store.h"
 
-#include "db/db.h"
 #include "db/name_key.h"
 #include "shape/problems.h"
 #include "shape/rows.h"

@@ -1,8 +1,6 @@
 /* diff.c - Myers' greedy difference with a bound, and its unified form. */
 #include "features/agents/documents/diff.h"
 
-#include <stdbool.h>
-
 #include "base/buf.h"
 #include "base/digest.h"
 

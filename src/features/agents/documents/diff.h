@@ -6,7 +6,6 @@
  */
 #pragma once
 #include "base/arena.h"
-#include "base/str.h"
 
 struct diff_side {
     struct str text, label;

@@ -1,7 +1,6 @@
 /* store.c - SQL of agents' documents. */
 #include "features/agents/documents/store.h"
 
-#include "db/db.h"
 #include "db/name_key.h"
 #include "shape/rows.h"
 

@@ -4,7 +4,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/agents/documents/shapes.h"
 
 struct db;

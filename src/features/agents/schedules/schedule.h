@@ -8,8 +8,6 @@
  * Thread-safe: values only.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/cron.h"
 #include "shape/shape.h"
 

@@ -1,7 +1,6 @@
 /* store.c - SQL of schedules and maintenance windows. */
 #include "features/agents/schedules/store.h"
 
-#include "db/db.h"
 #include "db/name_key.h"
 #include "shape/rows.h"
 #include "shape/table.h"

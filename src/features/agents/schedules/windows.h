@@ -8,10 +8,7 @@
  * Thread-safe: values only.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/cron.h"
-#include "base/str.h"
 #include "shape/shape.h"
 
 struct zone;

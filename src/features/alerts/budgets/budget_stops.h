@@ -11,7 +11,6 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 
 struct agent_model;
 struct budget_stops;

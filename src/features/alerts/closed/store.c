@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "db/db.h"
 #include "features/alerts/handling/note_bytes.h"
 #include "shape/rows.h"
 

@@ -1,7 +1,6 @@
 /* store.c - SQL of acknowledgements, notes, reminders and the history of an alert. */
 #include "features/alerts/handling/store.h"
 
-#include "db/db.h"
 #include "features/alerts/store.h"
 #include "shape/rows.h"
 

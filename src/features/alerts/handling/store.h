@@ -3,11 +3,8 @@
  * Everything returned is in the arena.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/alerts/handling/shapes.h"
 
 struct db;

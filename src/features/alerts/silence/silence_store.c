@@ -1,7 +1,6 @@
 /* silence_store.c - SQL of the facts that decide whether an agent is silent. */
 #include "features/alerts/silence/silence_store.h"
 
-#include "db/db.h"
 #include "features/agents/schedules/store.h"
 #include "shape/rows.h"
 #include "shape/table.h"

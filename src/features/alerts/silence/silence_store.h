@@ -1,10 +1,6 @@
 /* silence_store.h - the facts that decide whether an agent is silent. */
 #pragma once
-#include <stdbool.h>
-
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 #include "features/agents/schedules/schedule.h"
 #include "shape/shape.h"
 

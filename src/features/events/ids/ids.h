@@ -20,8 +20,6 @@
  * Used with SQLite; PostgreSQL has unique indexes instead.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/err.h"
 #include "base/str.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/map.h"

@@ -17,10 +17,6 @@
  * Writer thread only, but for event_kinds_are_many().
  */
 #pragma once
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/err.h"
 #include "base/str.h"
 

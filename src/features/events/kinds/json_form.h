@@ -10,10 +10,7 @@
  * Thread-safe.
  */
 #pragma once
-#include <stdbool.h>
-
 #include "base/arena.h"
-#include "base/str.h"
 
 enum {
     JSON_FORM_SEPARATOR = 31,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/lock.h"

@@ -7,9 +7,6 @@
  * Any thread.
  */
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/str.h"
 
 struct db;

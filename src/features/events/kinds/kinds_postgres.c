@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/metrics.h"
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
 #include "features/events/kinds/json_form.h"

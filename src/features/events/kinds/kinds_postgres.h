@@ -15,12 +15,8 @@
  * Any writer thread.
  */
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/str.h"
 
 struct db;
 struct event_item;

@@ -4,9 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/digest.h"
-#include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/events/run_rows.h"
 

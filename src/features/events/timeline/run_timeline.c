@@ -3,7 +3,6 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "db/db.h"
 #include "features/access/registry.h"
 #include "features/events/event_log.h"
 #include "features/events/runs.h"

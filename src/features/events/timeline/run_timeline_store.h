@@ -1,7 +1,5 @@
 /* run_timeline_store.h - when the events of a run happened, by category and time. */
 #pragma once
-#include <stdint.h>
-
 #include "base/err.h"
 #include "base/str.h"
 
