@@ -1,6 +1,6 @@
 /* fuzz_audit_head.c - any bytes as a kept head of an audit log: what is accepted is what was read.
  */
-#include "features/audit/signature.h"
+#include "features/audit/audit.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

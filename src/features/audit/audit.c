@@ -1,5 +1,8 @@
-/* audit.c - the chain of hashes. */
+/* audit.c - the chain of hashes, codes over its end, and heads as text. */
 #include "features/audit/audit.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "api/api.h"
 #include "api/call.h"
@@ -7,9 +10,10 @@
 #include "base/clock.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
-#include "features/audit/signature.h"
 #include "features/vault/signer.h"
 #include "features/vault/vault.h"
+
+#define HEAD_FORM "mh1"
 
 static void add_number(struct buf *out, int64_t n)
 {
@@ -41,6 +45,141 @@ struct sha256 audit_hash(const struct sha256 *before, int64_t seq, const struct 
     add_text(&out, entry->detail);
     hash = digest_sha256(buf_str(&out));
     return hash;
+}
+
+static struct sha256 code_of(const struct signer *signer, int64_t tenant_id,
+                             const struct audit_head *head)
+{
+    struct sha256 code;
+    BUF_SCOPED(text, 128);
+
+    buf_add_c(&text, "muster/1 end");
+    add_number(&text, tenant_id);
+    add_number(&text, head->signed_seq);
+    add_number(&text, head->unsigned_entries);
+    buf_add(&text, digest_str(&head->signed_hash));
+    code = signer_code(signer, buf_str(&text));
+    return code;
+}
+
+bool audit_signature_holds(const struct signer *signer, int64_t tenant_id,
+                           const struct audit_head *head)
+{
+    struct sha256 code = code_of(signer, tenant_id, head);
+
+    return head->is_signed && digest_equal(&code, &head->signature);
+}
+
+static void sign(const struct signer *signer, int64_t tenant_id, struct audit_head *head)
+{
+    head->is_signed = true;
+    head->signed_seq = head->seq;
+    head->signed_hash = head->hash;
+    head->signature = code_of(signer, tenant_id, head);
+}
+
+/* Is the last signed entry still in the chain? */
+static int check_signed_entry(struct db *db, int64_t tenant_id, const struct audit_head *head,
+                              bool *ret, struct error *err)
+{
+    struct sha256 stored = head->hash;
+
+    if (head->signed_seq != head->seq &&
+        store_audit_hash(db, tenant_id, head->signed_seq, &stored, err) != 0)
+        return -1;
+    *ret = head->signed_seq <= head->seq && digest_equal(&stored, &head->signed_hash);
+    return 0;
+}
+
+/* Signs the new end in `head`, whose previous end was `before`; leaves the previous signature
+ * without a key (signer NULL), and when it does not hold. Within the transaction. */
+static int audit_sign(const struct signer *signer, struct db *db, int64_t tenant_id,
+                      const struct audit_head *before, struct audit_head *head, struct error *err)
+{
+    bool good = before->seq == 0 && !before->is_signed;
+
+    if (signer == NULL)
+        return 0;
+    if (!good && audit_signature_holds(signer, tenant_id, before) &&
+        check_signed_entry(db, tenant_id, before, &good, err) != 0)
+        return -1;
+    if (good) {
+        head->unsigned_entries += before->seq - before->signed_seq;
+        sign(signer, tenant_id, head);
+    }
+    return 0;
+}
+
+int audit_sign_old(const struct signer *signer, struct db *db, size_t *ret_n, struct error *err)
+{
+    struct audit_head head;
+    int64_t tenant_id;
+    bool found;
+
+    *ret_n = 0;
+    while (store_audit_next_unsigned(db, &tenant_id, &found, err) == 0) {
+        if (!found)
+            return 0;
+        if (store_audit_lock(db, tenant_id, &head, err) != 0)
+            return -1;
+        head.unsigned_entries = head.seq;
+        sign(signer, tenant_id, &head);
+        if (store_audit_set_head(db, tenant_id, &head, err) != 0)
+            return -1;
+        ++*ret_n;
+    }
+    return -1;
+}
+
+struct str audit_head_text(const struct signer *signer, int64_t tenant_id,
+                           const struct audit_head *head, struct arena *arena)
+{
+    char hash[2 * SHA256_BYTES + 1], signature[SIGNATURE_TEXT + 1];
+    struct str text;
+
+    for (size_t i = 0; i < SHA256_BYTES; i++)
+        (void)snprintf(hash + 2 * i, 3, "%02x", head->hash.bytes[i]);
+    text = arena_printf(arena, HEAD_FORM ".%lld.%lld.%s.%lld", (long long)tenant_id,
+                        (long long)head->seq, hash, (long long)head->unsigned_entries);
+    signer_sign(signer, text, signature);
+    return arena_printf(arena, "%.*s.%s", STR_ARG(text), signature);
+}
+
+static bool read_hash(struct str hex, struct sha256 *ret)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    if (hex.len != 2 * (size_t)SHA256_BYTES)
+        return false;
+    for (size_t i = 0; i < hex.len; i++) {
+        const char *at = hex.data[i] == '\0' ? NULL : strchr(digits, hex.data[i]);
+
+        if (at == NULL)
+            return false;
+        ret->bytes[i / 2] = (uint8_t)(ret->bytes[i / 2] << 4 | (at - digits));
+    }
+    return true;
+}
+
+bool audit_head_read(struct str text, struct kept_head *ret)
+{
+    struct str rest = text;
+
+    *ret = (struct kept_head){ 0 };
+    if (!str_eq_c(str_split(&rest, '.'), HEAD_FORM) ||
+        !str_to_int(str_split(&rest, '.'), &ret->tenant_id) ||
+        !str_to_int(str_split(&rest, '.'), &ret->seq) ||
+        !read_hash(str_split(&rest, '.'), &ret->hash) ||
+        !str_to_int(str_split(&rest, '.'), &ret->unsigned_entries) || str_is_null(rest))
+        return false;
+    ret->signature = rest;
+    ret->text = str_from(text.data, text.len - rest.len - 1);
+    return ret->tenant_id >= 0 && ret->seq >= 0 && rest.len == SIGNATURE_TEXT;
+}
+
+bool audit_head_holds(const struct signer *signer, const struct kept_head *kept)
+{
+    return signer_verify(signer, kept->text, kept->signature);
 }
 
 int audit_add(const struct signer *signer, struct db *db, const struct audit_entry *entry,

@@ -5,29 +5,7 @@
 #include "db/db.h"
 #include "features/audit/audit.h"
 #include "features/audit/shapes.h"
-#include "features/audit/signature.h"
 #include "features/vault/signer.h"
-
-enum { SCAN_MAX = 10000 };
-
-int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query,
-               struct arena *arena, struct listing *ret, struct error *err)
-{
-    const struct audit_filter filter = { .action = query->action,
-                                         .actor = query->actor,
-                                         .since = query->range.since,
-                                         .until = query->range.until,
-                                         .before = query->before,
-                                         .limit = query->limit,
-                                         .scan_max = SCAN_MAX };
-    struct audit_found found;
-
-    if (store_audit_page(db, tenant_id, &filter, arena, &found, err) != 0)
-        return -1;
-    ret->list = found.entries;
-    ret->next = found.more ? arena_printf(arena, "%lld", (long long)found.next) : STR_NULL;
-    return 0;
-}
 
 /* How much a reader verifies before others have their turn; the first step is always done. */
 enum { TURN_ENTRIES = 2000 };

@@ -6,14 +6,11 @@
 #include "base/err.h"
 
 struct audit_head_answer;
-struct audit_query;
 struct audit_verdict;
 struct db;
 struct listing;
 
-/* `tenant_id` as in features/audit/store.h: AUDIT_PLATFORM is the platform. In the arena. */
-int audit_list(struct db *db, int64_t tenant_id, const struct audit_query *query,
-               struct arena *arena, struct listing *ret, struct error *err) MUST_CHECK;
+/* `tenant_id` as in features/audit/store.h: AUDIT_PLATFORM is the platform. */
 
 struct kept_head;
 struct signer;

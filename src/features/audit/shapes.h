@@ -3,7 +3,7 @@
  * Thread-safe: tables are const.
  */
 #pragma once
-#include "features/audit/signature.h"
+#include "features/audit/audit.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
 

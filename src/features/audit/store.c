@@ -7,7 +7,10 @@
 #include "features/audit/shapes.h"
 #include "shape/rows.h"
 
-enum { PAGE_BYTES = 8 << 20 }; /* of memory; an entry may have 128 KiB of names */
+enum {
+    PAGE_BYTES = 8 << 20, /* of memory; an entry may have 128 KiB of names */
+    SCAN_MAX = 10000      /* entries scanned for a page */
+};
 
 /* clang-format off */
 #define SELECT_HEAD                                                                                \
@@ -142,33 +145,30 @@ int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, s
 }
 
 /* Numbers have no gaps, so a range of numbers limits the entries scanned. */
-int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
-                     struct arena *arena, struct audit_found *ret, struct error *err)
+int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_query *query,
+                     struct arena *arena, struct listing *ret, struct error *err)
 {
     struct rows_page page = { .bytes = PAGE_BYTES };
-    int64_t newest = 0, before, floor;
+    int64_t newest = 0, before, floor, next;
 
     if (db_exec(db, &select_newest, DB_ARGS(db_int(tenant_id)), db_read_int, &newest, err) != 0)
         return -1;
-    before = filter->before > newest ? newest + 1 : filter->before;
-    floor = before - filter->scan_max > 1 ? before - filter->scan_max : 1;
+    before = query->before > newest ? newest + 1 : query->before;
+    floor = next = before - SCAN_MAX > 1 ? before - SCAN_MAX : 1;
     if (rows_page(db, &select_page,
-                  DB_ARGS(db_int(tenant_id), db_int(before), db_int(floor), db_int(filter->since),
-                          db_int(filter->until), db_text(filter->action), db_text(filter->actor),
-                          db_int(filter->limit + 1)),
+                  DB_ARGS(db_int(tenant_id), db_int(before), db_int(floor),
+                          db_int(query->range.since), db_int(query->range.until),
+                          db_text(query->action), db_text(query->actor), db_int(query->limit + 1)),
                   arena, &page, err) != 0)
         return -1;
-    ret->entries = page.list;
-    ret->more = floor > 1;
-    ret->next = floor;
-    if (ret->entries.n > (size_t)filter->limit) {
-        ret->entries.n--;
+    ret->list = page.list;
+    if (ret->list.n > (size_t)query->limit) {
+        ret->list.n--;
         page.cut = true;
     }
-    if (page.cut) {
-        ret->more = true;
-        ret->next = ((const struct audit_item *)ret->entries.items)[ret->entries.n - 1].seq;
-    }
+    if (page.cut)
+        next = ((const struct audit_item *)ret->list.items)[ret->list.n - 1].seq;
+    ret->next = page.cut || floor > 1 ? arena_printf(arena, "%lld", (long long)next) : STR_NULL;
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "shape/shape.h"
 
+struct audit_query;
 struct db;
 
 enum { AUDIT_PLATFORM = 0 }; /* the tenant_id of the platform's chain */
@@ -50,21 +51,10 @@ struct audit_row {
     struct str hash;
 };
 
-struct audit_filter {
-    struct str action, actor; /* STR_NULL: any */
-    int64_t since, until;     /* of `at`: from, and before */
-    int64_t before;           /* seq; INT64_MAX: start at the newest */
-    int64_t limit, scan_max;  /* entries returned, and entries scanned */
-};
-
-struct audit_found {
-    struct list entries; /* of struct audit_item, newest first; in the arena */
-    bool more;
-    int64_t next; /* the `before` of the next page, when there is more */
-};
-
-int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_filter *filter,
-                     struct arena *arena, struct audit_found *ret, struct error *err) MUST_CHECK;
+/* The entries that the query asks for, newest first: a list of struct audit_item, in the arena. A
+ * bounded number of entries is scanned, so a page may be short and still have a next one. */
+int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_query *query,
+                     struct arena *arena, struct listing *ret, struct error *err) MUST_CHECK;
 
 enum { AUDIT_STEP = 100 };
 
