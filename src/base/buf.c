@@ -201,3 +201,30 @@ void buf_add_json(struct buf *b, struct str s)
         buf_add(b, str_from(s.data + from, s.len - from));
     buf_add_char(b, '"');
 }
+
+void buf_add_percent(struct buf *b, struct str s)
+{
+    static const char hex[] = "0123456789ABCDEF";
+
+    for (size_t i = 0; i < s.len; i++) {
+        const unsigned char c = (unsigned char)s.data[i];
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                           (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~';
+
+        if (plain) {
+            buf_add_char(b, (char)c);
+        } else {
+            buf_add_char(b, '%');
+            buf_add_char(b, hex[c >> 4]);
+            buf_add_char(b, hex[c & 15]);
+        }
+    }
+}
+
+struct str buf_percent(struct str s, struct arena *arena)
+{
+    BUF_SCOPED(out, SIZE_MAX); /* bounded by the caller's text */
+
+    buf_add_percent(&out, s);
+    return s.len == 0 ? STR_LIT("") : buf_take(&out, arena);
+}

@@ -28,6 +28,11 @@ void buf_done(struct buf *b);
 /* An empty buffer that ends with the block. */
 #define BUF_SCOPED(name, ceiling) struct buf name SCOPED(buf_done) = { .max = (ceiling) }
 
+/* Letters, digits and "-._~" as they are, everything else as %XX: for URLs and forms. The second
+ * gives it as a text in the arena. */
+void buf_add_percent(struct buf *b, struct str s);
+struct str buf_percent(struct str s, struct arena *arena);
+
 /* Its text in the arena's memory; the buffer is done with. */
 struct str buf_take(struct buf *b, struct arena *arena);
 

@@ -4,7 +4,6 @@
 #include <yyjson.h>
 
 #include "base/digest.h"
-#include "features/oidc/base64url.h"
 
 static int refuse(struct error *err, const char *why)
 {

@@ -5,13 +5,11 @@
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
-#include <stdbool.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <yyjson.h>
 
-#include "base/arena.h"
 #include "base/mem.h"
-#include "features/oidc/base64url.h"
 
 enum { COORDINATE_BYTES = 32, EXPONENT_BYTES_MAX = 4 };
 
@@ -28,6 +26,19 @@ struct jwks {
 };
 
 const char *const jws_alg_names[] = { "RS256", "ES256", NULL };
+
+bool base64url_decode(struct str text, struct arena *arena, struct str *ret)
+{
+    const size_t room = text.len / 4 * 3 + 3;
+    unsigned char *bytes = arena_alloc(arena, room);
+    size_t n;
+
+    if (sodium_base642bin(bytes, room, text.data, text.len, NULL, &n, NULL,
+                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
+        return false;
+    *ret = str_from((const char *)bytes, n);
+    return true;
+}
 
 static struct str member(yyjson_val *object, const char *name)
 {

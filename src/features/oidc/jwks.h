@@ -7,10 +7,17 @@
  * One thread at a time.
  */
 #pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 
 struct jwks;
+
+/* The text form of bytes in tokens and keys. The bytes are in the arena; false unless all of the
+ * text is base64url without padding. */
+bool base64url_decode(struct str text, struct arena *arena, struct str *ret);
 
 enum { JWKS_KEYS_MAX = 32, RSA_BITS_LEAST = 2048, RSA_BITS_MOST = 8192 };
 

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "features/oidc/base64url.h"
 #include "features/oidc/fetch.h"
 #include "features/oidc/jwks.h"
 
@@ -249,9 +248,9 @@ int provider_sign_in_url(struct provider *p, const struct flow *flow, struct are
         return -1;
     endpoint = metadata.authorization_endpoint;
     has_query = memchr(endpoint.data, '?', endpoint.len) != NULL;
-    client_id = percent_encode(str_of(o->client_id), arena);
-    redirect = percent_encode(o->redirect_uri, arena);
-    scopes = percent_encode(str_of(o->scopes), arena);
+    client_id = buf_percent(str_of(o->client_id), arena);
+    redirect = buf_percent(o->redirect_uri, arena);
+    scopes = buf_percent(str_of(o->scopes), arena);
     *ret =
         arena_printf(arena,
                      "%.*s%cresponse_type=code&client_id=%.*s&redirect_uri=%.*s&scope=%.*s"
@@ -273,8 +272,8 @@ int provider_sign_out_url(struct provider *p, struct str id_token, struct arena 
     endpoint = metadata.end_session_endpoint;
     if (str_is_null(endpoint))
         return 0;
-    client_id = percent_encode(str_of(p->options.client_id), arena);
-    id_token = percent_encode(id_token, arena);
+    client_id = buf_percent(str_of(p->options.client_id), arena);
+    id_token = buf_percent(id_token, arena);
     *ret = arena_printf(arena, "%.*s%cclient_id=%.*s&id_token_hint=%.*s", STR_ARG(endpoint),
                         memchr(endpoint.data, '?', endpoint.len) != NULL ? '&' : '?',
                         STR_ARG(client_id), STR_ARG(id_token));
@@ -348,10 +347,10 @@ struct redemption {
 static struct str token_form(const struct redemption *x, struct str secret)
 {
     const struct provider_options *o = &x->p->options;
-    const struct str code = percent_encode(x->code, x->arena),
-                     client_id = percent_encode(str_of(o->client_id), x->arena),
-                     redirect = percent_encode(o->redirect_uri, x->arena),
-                     encoded = percent_encode(secret, x->arena);
+    const struct str code = buf_percent(x->code, x->arena),
+                     client_id = buf_percent(str_of(o->client_id), x->arena),
+                     redirect = buf_percent(o->redirect_uri, x->arena),
+                     encoded = buf_percent(secret, x->arena);
 
     return arena_printf(x->arena,
                         "grant_type=authorization_code&code=%.*s&redirect_uri=%.*s&client_id=%.*s"
@@ -373,8 +372,8 @@ static int ask_tokens(const struct redemption *x, struct tokens *ret, struct err
         return -1;
     fetch.form = token_form(x, x->metadata.secret_in_body ? str_of(secret) : STR_NULL).data;
     if (has_secret && !x->metadata.secret_in_body) {
-        fetch.user = percent_encode(str_of(p->options.client_id), x->arena).data;
-        fetch.password = percent_encode(str_of(secret), x->arena).data;
+        fetch.user = buf_percent(str_of(p->options.client_id), x->arena).data;
+        fetch.password = buf_percent(str_of(secret), x->arena).data;
     }
     r = fetch_run(&fetch, &body, &status, err);
     if (r == 0)

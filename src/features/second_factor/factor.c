@@ -6,8 +6,11 @@
 #include <openssl/hmac.h>
 #include <stdio.h>
 
+#include "api/api.h"
+#include "api/call.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "features/access/users/sessions.h"
 #include "features/second_factor/store.h"
 #include "features/vault/vault.h"
 
@@ -100,36 +103,12 @@ int factor_show(struct db *db, struct str user_id, struct arena *arena, struct f
     return store_recovery_count(db, user_id, &ret->recovery_codes_left, err);
 }
 
-/* An e-mail address inside a URI. */
-static struct str percent_encoded(struct str text, struct arena *arena)
+int factor_begin(struct api_call *call, struct db *db, struct error *err)
 {
-    static const char hex[] = "0123456789ABCDEF";
-    char *out = arena_alloc(arena, text.len * 3 + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < text.len; i++) {
-        const unsigned char c = (unsigned char)text.data[i];
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-
-        if (plain) {
-            out[n++] = (char)c;
-        } else {
-            out[n++] = '%';
-            out[n++] = hex[c >> 4];
-            out[n++] = hex[c & 15];
-        }
-    }
-    out[n] = '\0';
-    return str_from(out, n);
-}
-
-int factor_begin(struct db *db, const struct factor_owner *owner, struct factor_begun *ret,
-                 struct error *err)
-{
-    const struct vault_label label = label_of(owner->user_id);
-    const struct str name = percent_encoded(owner->email, owner->arena);
-    struct factor_row row = { .user_id = owner->user_id, .created_at = clock_wall_us() };
+    const struct vault_label label = label_of(call->user->user_id);
+    const struct str name = buf_percent(call->user->email, call->arena);
+    struct factor_row row = { .user_id = call->user->user_id, .created_at = clock_wall_us() };
+    struct factor_begun *answer = call->answer;
     uint8_t key[TOTP_KEY_BYTES];
     char text[TOTP_KEY_CHARS + 1];
     BUF_SCOPED(sealed, KIB(1));
@@ -137,15 +116,15 @@ int factor_begin(struct db *db, const struct factor_owner *owner, struct factor_
 
     totp_make_key(key);
     totp_key_text(key, text);
-    r = vault_seal(owner->vault, db, &label, str_from((const char *)key, sizeof(key)), &sealed,
-                   err);
+    r = vault_seal(vault_of(call->api->engine), db, &label,
+                   str_from((const char *)key, sizeof(key)), &sealed, err);
     if (r == 0) {
         row.sealed = buf_str(&sealed);
         r = store_factor_begin(db, &row, err);
     }
-    *ret = (struct factor_begun){
-        .secret = arena_copy(owner->arena, str_of(text)),
-        .uri = arena_printf(owner->arena, "otpauth://totp/muster:%.*s?secret=%s&issuer=muster",
+    *answer = (struct factor_begun){
+        .secret = arena_copy(call->arena, str_of(text)),
+        .uri = arena_printf(call->arena, "otpauth://totp/muster:%.*s?secret=%s&issuer=muster",
                             STR_ARG(name), text),
     };
     return r;
@@ -198,15 +177,16 @@ static int match_recovery(struct vault *vault, struct db *db, struct str user_id
     return 0;
 }
 
-static int check_in(const struct factor_owner *owner, struct db *db, struct str given,
-                    struct factor_check *ret, struct error *err)
+static int factor_check(const struct engine *e, struct db *db, struct str user_id, struct str given,
+                        struct factor_check *ret, struct error *err)
 {
     char room[FACTOR_CODE_MAX];
     struct factor_row row;
+    ARENA_SCOPED(arena);
     struct str code;
 
     *ret = (struct factor_check){ .verdict = FACTOR_NONE };
-    if (store_factor(db, owner->user_id, owner->arena, &row, err) != 0)
+    if (store_factor(db, user_id, &arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.user_id) || !row.active)
         return 0;
@@ -216,18 +196,8 @@ static int check_in(const struct factor_owner *owner, struct db *db, struct str 
         return 0;
     ret->verdict = FACTOR_WRONG;
     if (code.len == TOTP_DIGITS)
-        return match_code(owner->vault, db, &row, code, ret, err);
-    return match_recovery(owner->vault, db, owner->user_id, code, ret, err);
-}
-
-static int factor_check(const struct engine *e, struct db *db, struct str user_id, struct str code,
-                        struct factor_check *ret, struct error *err)
-{
-    struct factor_owner owner = { .vault = vault_of(e), .user_id = user_id };
-    ARENA_SCOPED(arena);
-
-    owner.arena = &arena;
-    return check_in(&owner, db, code, ret, err);
+        return match_code(vault_of(e), db, &row, code, ret, err);
+    return match_recovery(vault_of(e), db, user_id, code, ret, err);
 }
 
 static int factor_use(struct db *db, struct str user_id, const struct factor_check *check,
@@ -268,34 +238,35 @@ static struct str make_recovery_code(struct arena *arena)
 }
 
 /* New codes in place of all others. */
-static int make_recovery_codes(struct db *db, const struct factor_owner *owner,
-                               struct factor_recovery *ret, struct error *err)
+static int make_recovery_codes(struct api_call *call, struct db *db, struct error *err)
 {
-    struct str *codes = ARENA_ARRAY(owner->arena, struct str, RECOVERY_CODES);
+    struct str *codes = ARENA_ARRAY(call->arena, struct str, RECOVERY_CODES);
+    struct vault *vault = vault_of(call->api->engine);
+    struct factor_recovery *answer = call->answer;
     char room[FACTOR_CODE_MAX];
     struct sha256 digest;
 
-    if (store_recovery_clear(db, owner->user_id, err) != 0)
+    if (store_recovery_clear(db, call->user->user_id, err) != 0)
         return -1;
     for (size_t i = 0; i < RECOVERY_CODES; i++) {
-        codes[i] = make_recovery_code(owner->arena);
-        if (vault_digest(owner->vault, db, normal_code(codes[i], room), &digest, err) != 0 ||
-            store_recovery_add(db, owner->user_id, &digest, err) != 0)
+        codes[i] = make_recovery_code(call->arena);
+        if (vault_digest(vault, db, normal_code(codes[i], room), &digest, err) != 0 ||
+            store_recovery_add(db, call->user->user_id, &digest, err) != 0)
             return -1;
     }
-    ret->recovery_codes = (struct list){ codes, RECOVERY_CODES };
+    answer->recovery_codes = (struct list){ codes, RECOVERY_CODES };
     return 0;
 }
 
-int factor_confirm(struct db *db, const struct factor_owner *owner, struct str code,
-                   struct factor_recovery *ret, struct error *err)
+int factor_confirm(struct api_call *call, struct db *db, struct error *err)
 {
+    const struct factor_code *body = call->body;
     struct factor_check check = { .verdict = FACTOR_WRONG };
     char room[FACTOR_CODE_MAX];
     struct factor_row row;
     const int64_t now = clock_wall_us();
 
-    if (store_factor(db, owner->user_id, owner->arena, &row, err) != 0)
+    if (store_factor(db, call->user->user_id, call->arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.user_id) || row.active)
         return err_set(err, ERR_CONFLICT,
@@ -303,23 +274,25 @@ int factor_confirm(struct db *db, const struct factor_owner *owner, struct str c
                                   : "No second factor was begun: ask for a key first");
     if (now - row.created_at > (int64_t)CONFIRM_S * USEC_PER_SEC)
         return err_set(err, ERR_CONFLICT, "That was begun more than 15 minutes ago: begin again");
-    if (match_code(owner->vault, db, &row, normal_code(code, room), &check, err) != 0)
+    if (match_code(vault_of(call->api->engine), db, &row, normal_code(body->code, room), &check,
+                   err) != 0)
         return -1;
     if (check.verdict != FACTOR_GOOD)
-        return err_set(err, ERR_INVALID, "the code is wrong");
-    if (store_factor_confirm(db, owner->user_id, check.step, now, err) != 0)
+        return call_refuse_body(call, err, "code", STR_NULL,
+                                "Should be the code that the app shows now: check the clocks of "
+                                "the device and the service");
+    if (store_factor_confirm(db, call->user->user_id, check.step, now, err) != 0)
         return -1;
-    return make_recovery_codes(db, owner, ret, err);
+    return make_recovery_codes(call, db, err);
 }
 
-int factor_renew(struct db *db, const struct factor_owner *owner, struct factor_recovery *ret,
-                 struct error *err)
+int factor_renew(struct api_call *call, struct db *db, struct error *err)
 {
     struct factor_row row;
 
-    if (store_factor(db, owner->user_id, owner->arena, &row, err) != 0)
+    if (store_factor(db, call->user->user_id, call->arena, &row, err) != 0)
         return -1;
     if (!row.active)
         return err_set(err, ERR_CONFLICT, "You have no second factor");
-    return make_recovery_codes(db, owner, ret, err);
+    return make_recovery_codes(call, db, err);
 }

@@ -8,36 +8,27 @@
  * answers are in the arena.
  */
 #pragma once
+#include "api/route.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "features/access/users/second_factor.h"
 #include "features/second_factor/shapes.h"
 
 struct db;
-struct vault;
-
-/* A user whose second factor is meant. */
-struct factor_owner {
-    struct vault *vault;
-    struct str user_id, email;
-    struct arena *arena;
-};
 
 int factor_show(struct db *db, struct str user_id, struct arena *arena, struct factor_state *ret,
                 struct error *err) MUST_CHECK;
 
-/* A new key, which factor_confirm() makes active. ERR_CONFLICT when one is active. */
-int factor_begin(struct db *db, const struct factor_owner *owner, struct factor_begun *ret,
-                 struct error *err) MUST_CHECK;
+/* The next three are of the call's user. A new key, which factor_confirm() makes active.
+ * ERR_CONFLICT when one is active. */
+call_work_fn factor_begin;
 
-/* With a code of the new key; answers recovery codes. ERR_CONFLICT when none was begun; ERR_INVALID
- * when the code is wrong. */
-int factor_confirm(struct db *db, const struct factor_owner *owner, struct str code,
-                   struct factor_recovery *ret, struct error *err) MUST_CHECK;
+/* With a code of the new key; answers recovery codes. ERR_CONFLICT when none was begun; 422 when
+ * the code is wrong. */
+call_work_fn factor_confirm;
 
 /* Replaces all recovery codes. ERR_CONFLICT when no factor is active. */
-int factor_renew(struct db *db, const struct factor_owner *owner, struct factor_recovery *ret,
-                 struct error *err) MUST_CHECK;
+call_work_fn factor_renew;
 
 /* For sign-in (struct second_factor). */
 extern const struct second_factor factor_hooks;

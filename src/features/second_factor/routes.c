@@ -16,15 +16,6 @@
 #include "features/second_factor/factor.h"
 #include "features/second_factor/shapes.h"
 #include "features/second_factor/store.h"
-#include "features/vault/vault.h"
-
-static struct factor_owner owner_of(const struct api_call *call)
-{
-    return (struct factor_owner){ .vault = vault_of(call->api->engine),
-                                  .user_id = call->user->user_id,
-                                  .email = call->user->email,
-                                  .arena = call->arena };
-}
 
 static int enter_audit(struct api_call *call, struct db *db, const char *action, struct error *err)
 {
@@ -37,27 +28,9 @@ static int show_factor(struct api_call *call, struct db *db, struct error *err)
     return factor_show(db, call->user->user_id, call->arena, call->answer, err);
 }
 
-static int begin_factor(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct factor_owner owner = owner_of(call);
-
-    return factor_begin(db, &owner, call->answer, err);
-}
-
 static int confirm_factor(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct factor_code *body = call->body;
-    const struct factor_owner owner = owner_of(call);
-    struct error problem = { 0 };
-
-    if (factor_confirm(db, &owner, body->code, call->answer, &problem) == 0)
-        return enter_audit(call, db, "factor.add", err);
-    if (problem.code == ERR_INVALID)
-        return call_refuse_body(call, err, "code", STR_NULL,
-                                "Should be the code that the app shows now: check the clocks of "
-                                "the device and the service");
-    *err = problem;
-    return -1;
+    return factor_confirm(call, db, err) != 0 ? -1 : enter_audit(call, db, "factor.add", err);
 }
 
 static int remove_factor(struct api_call *call, struct db *db, struct error *err)
@@ -72,11 +45,7 @@ static int remove_factor(struct api_call *call, struct db *db, struct error *err
 
 static int renew_codes(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct factor_owner owner = owner_of(call);
-
-    if (factor_renew(db, &owner, call->answer, err) != 0)
-        return -1;
-    return enter_audit(call, db, "factor.renew", err);
+    return factor_renew(call, db, err) != 0 ? -1 : enter_audit(call, db, "factor.renew", err);
 }
 
 static int after_password(struct api_call *call, call_work_fn *work, struct error *err)
@@ -89,7 +58,7 @@ static int after_password(struct api_call *call, call_work_fn *work, struct erro
 
 static int ask_begin(struct api_call *call, struct error *err)
 {
-    return after_password(call, begin_factor, err);
+    return after_password(call, factor_begin, err);
 }
 
 static int ask_remove(struct api_call *call, struct error *err)

@@ -1,8 +1,6 @@
 /* notice.c - reads a message's data, and adds what its type means. */
 #include "features/webhooks/notice.h"
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "features/webhooks/deliveries_store.h"
 #include "shape/problems.h"
@@ -109,36 +107,17 @@ static struct str error_of(const struct data_detail *detail, struct arena *arena
     return utf8_cut(text, NOTICE_TEXT_MAX);
 }
 
-static void add_encoded(struct buf *out, struct str s)
-{
-    static const char hex[] = "0123456789ABCDEF";
-
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.data[i];
-        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                     (c != '\0' && strchr("-._~", c) != NULL);
-
-        if (plain) {
-            buf_add_char(out, (char)c);
-        } else {
-            buf_add_char(out, '%');
-            buf_add_char(out, hex[c >> 4]);
-            buf_add_char(out, hex[c & 15]);
-        }
-    }
-}
-
 /* The page of the portal that shows it. */
 static void add_page(struct buf *out, const struct notice *n)
 {
     if (!str_is_null(n->run_id)) {
         buf_add_c(out, "runs/");
-        add_encoded(out, n->run_id);
+        buf_add_percent(out, n->run_id);
     } else if (str_eq_c(n->name, "BudgetExceeded")) {
         buf_add_c(out, "cost");
     } else if (!str_is_null(n->agent_name)) {
         buf_add_c(out, "agents/");
-        add_encoded(out, n->agent_name);
+        buf_add_percent(out, n->agent_name);
     } else {
         buf_add_c(out, "alerts");
     }

@@ -2,8 +2,8 @@
 #include "features/oidc/flow.h"
 
 #include "base/arena.h"
-#include "features/oidc/base64url.h"
 #include "features/oidc/fetch.h"
+#include "features/oidc/jwks.h"
 #include "features/oidc/provider.h"
 #include "test.h"
 
@@ -138,6 +138,6 @@ TEST(what_is_not_base64url_is_not_decoded)
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         CHECK(!base64url_decode(str_of(bad[i]), &arena, &bytes));
     CHECK(base64url_decode(STR_LIT("bXVzdGVy_-8"), &arena, &bytes) && bytes.len == 8);
-    CHECK_STR(percent_encode(STR_LIT("a b&c=d/ü~"), &arena), "a%20b%26c%3Dd%2F%C3%BC~");
+    CHECK_STR(buf_percent(STR_LIT("a b&c=d/ü~"), &arena), "a%20b%26c%3Dd%2F%C3%BC~");
     arena_done(&arena);
 }
