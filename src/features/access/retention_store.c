@@ -9,8 +9,9 @@
     "SELECT events_days, business_days, llm_days, keep_failed_runs FROM retention"                 \
     " WHERE tenant_id = $1"
 
-DB_QUERY(select_limits, SELECT_LIMITS);
+DB_ROWS_QUERY(select_limits, retention_shape, SELECT_LIMITS);
 static const struct db_query take_limits = {
+    .row = &retention_shape,
     .sqlite = SELECT_LIMITS,
     .postgres = SELECT_LIMITS " FOR UPDATE SKIP LOCKED",
 };
@@ -34,47 +35,33 @@ DB_QUERY(mark_llm,
     " WHERE tenant_id = $1 AND (llm_until IS NULL OR llm_until < $2)");
 /* clang-format on */
 
-struct limits_reader {
-    struct retention_limits *limits;
-    bool there;
-};
-
-static bool read_limits(void *ctx, const struct db_row *row)
+/* *ret_there: does the tenant have a row that no other process holds? */
+static int read_limits(struct db *db, const struct db_query *query, int64_t tenant_id,
+                       struct retention_limits *ret, bool *ret_there, struct error *err)
 {
-    struct limits_reader *reader = ctx;
+    ARENA_SCOPED(arena);
+    struct list rows;
 
-    reader->there = true;
-    *reader->limits = (struct retention_limits){ .events_days = rows_opt_int(row, 0),
-                                                 .business_days = rows_opt_int(row, 1),
-                                                 .llm_days = rows_opt_int(row, 2),
-                                                 .keep_failed_runs = db_get_int(row, 3) };
-    return false;
-}
-
-static int read_row(struct db *db, const struct db_query *query, int64_t tenant_id,
-                    struct limits_reader *reader, struct error *err)
-{
-    *reader->limits = (struct retention_limits){ 0 };
-    return db_exec(db, query, DB_ARGS(db_int(tenant_id)), read_limits, reader, err);
+    if (rows_list(db, query, DB_ARGS(db_int(tenant_id)), &arena, &rows, err) != 0)
+        return -1;
+    *ret_there = rows.n > 0;
+    *ret =
+        rows.n > 0 ? *(const struct retention_limits *)rows.items : (struct retention_limits){ 0 };
+    return 0;
 }
 
 int store_retention(struct db *db, int64_t tenant_id, struct retention_limits *ret,
                     struct error *err)
 {
-    struct limits_reader reader = { .limits = ret };
+    bool there;
 
-    return read_row(db, &select_limits, tenant_id, &reader, err);
+    return read_limits(db, &select_limits, tenant_id, ret, &there, err);
 }
 
 int store_retention_take(struct db *db, int64_t tenant_id, struct retention_limits *ret,
                          bool *ret_there, struct error *err)
 {
-    struct limits_reader reader = { .limits = ret };
-
-    if (read_row(db, &take_limits, tenant_id, &reader, err) != 0)
-        return -1;
-    *ret_there = reader.there;
-    return 0;
+    return read_limits(db, &take_limits, tenant_id, ret, ret_there, err);
 }
 
 int store_retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,

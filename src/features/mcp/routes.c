@@ -41,19 +41,6 @@ struct mcp_exchange {
     const struct route *tool; /* the read of a tool */
 };
 
-/* {"jsonrpc":"2.0","id":…,"result": up to the result, which rpc_end() follows. */
-static void rpc_begin(struct buf *out, struct str id)
-{
-    buf_add_c(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-    buf_add(out, id);
-    buf_add_c(out, ",\"result\":");
-}
-
-static void rpc_end(struct buf *out)
-{
-    buf_add_char(out, '}');
-}
-
 /* `id` STR_NULL: null. */
 static void rpc_add_error(struct buf *out, struct str id, enum rpc_code code, struct str message)
 {
@@ -210,17 +197,19 @@ static int read_message(struct api_call *call, struct error *err)
     return 0;
 }
 
-/* Sends what a step has written after rpc_begin(). */
+/* Sends what a step has written after begin_result(). */
 static void send_result(struct api_call *call, struct buf *out)
 {
-    rpc_end(out);
+    buf_add_char(out, '}');
     call_reply_text(call, "application/json", out);
 }
 
 static void begin_result(const struct api_call *call, struct buf *out)
 {
     buf_init(out, API_REPLY_MAX);
-    rpc_begin(out, exchange_of(call)->message.id);
+    buf_add_c(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_add(out, exchange_of(call)->message.id);
+    buf_add_c(out, ",\"result\":");
 }
 
 static int send_error(struct api_call *call, enum rpc_code code, struct str message)

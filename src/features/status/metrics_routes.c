@@ -100,50 +100,50 @@ static void print_process(struct api *api, struct buf *out)
                  (double)api->started_at / (double)USEC_PER_SEC);
 }
 
-static void print_engine(struct api *api, struct buf *out)
+static void print_engine(struct engine *e, struct buf *out)
 {
     struct engine_stats s;
     struct space_stats space;
 
-    engine_stats(api->engine, &s);
-    engine_space(api->engine, &space);
-    print_number(out, "muster_healthy", "gauge", "1 while reports can be stored", s.healthy);
-    print_number(out, "muster_nodes", "gauge", "Processes that share the database and its limits",
-                 (double)rate_share_nodes(access_rates(api->engine)));
-    print_number(out, "muster_other_nodes_writing", "gauge",
-                 "1 while other nodes often write to the database", s.crowded);
-    print_number(out, "muster_tenants_over_quota", "gauge",
-                 "Tenants whose plan has no room for further reports",
-                 (double)registry_over_quota(access_registry(api->engine)));
-    print_number(out, "muster_queue_events", "gauge", "Events waiting to be stored",
-                 (double)s.queue.events);
-    print_number(out, "muster_queue_bytes", "gauge", "Bytes waiting to be stored",
-                 (double)s.queue.bytes);
-    print_number(out, "muster_queue_tenants", "gauge", "Tenants with events waiting to be stored",
-                 (double)s.queue.tenants);
-    print_number(out, "muster_queue_tenant_events_max", "gauge",
-                 "Most events of one tenant waiting to be stored", (double)s.queue.tenant_largest);
-    print_number(out, "muster_reads_waiting", "gauge", "Reads waiting for a thread",
-                 (double)s.reads_waiting);
-    print_number(out, "muster_exports_running", "gauge", "Running exports",
-                 exports_running(export_exports(api->engine)));
-    print_number(out, "muster_store_bytes", "gauge", "Size of the database",
-                 (double)retention_store_bytes(api->engine));
-    print_number(out, "muster_disk_free_bytes", "gauge",
-                 "Free bytes of the embedded database's file system; 0 with PostgreSQL",
-                 (double)space.free_bytes);
-    print_number(out, "muster_disk_floor_bytes", "gauge",
-                 "Free bytes below which reports are refused; 0 with PostgreSQL",
-                 (double)space.floor_bytes);
-    print_number(out, "muster_disk_low", "gauge",
-                 "1 while reports are refused for lack of disk space", space.low);
-    print_number(out, "muster_wal_bytes", "gauge", "Size of SQLite's write-ahead log",
-                 (double)db_log_bytes(engine_database(api->engine)));
-    print_number(out, "muster_alerts_open", "gauge", "Open alerts of all tenants",
-                 (double)alerts_count_open(api->engine));
-    print_number(out, "muster_registry_number", "gauge",
-                 "Change number of the tenants, keys and settings that this process has loaded",
-                 (double)registry_number(access_registry(api->engine)));
+    engine_stats(e, &s);
+    engine_space(e, &space);
+    const struct {
+        const char *name, *help;
+        double value;
+    } gauges[] = {
+        { "muster_healthy", "1 while reports can be stored", s.healthy },
+        { "muster_nodes", "Processes that share the database and its limits",
+          (double)rate_share_nodes(access_rates(e)) },
+        { "muster_other_nodes_writing", "1 while other nodes often write to the database",
+          s.crowded },
+        { "muster_tenants_over_quota", "Tenants whose plan has no room for further reports",
+          (double)registry_over_quota(access_registry(e)) },
+        { "muster_queue_events", "Events waiting to be stored", (double)s.queue.events },
+        { "muster_queue_bytes", "Bytes waiting to be stored", (double)s.queue.bytes },
+        { "muster_queue_tenants", "Tenants with events waiting to be stored",
+          (double)s.queue.tenants },
+        { "muster_queue_tenant_events_max", "Most events of one tenant waiting to be stored",
+          (double)s.queue.tenant_largest },
+        { "muster_reads_waiting", "Reads waiting for a thread", (double)s.reads_waiting },
+        { "muster_exports_running", "Running exports", exports_running(export_exports(e)) },
+        { "muster_store_bytes", "Size of the database", (double)retention_store_bytes(e) },
+        { "muster_disk_free_bytes",
+          "Free bytes of the embedded database's file system; 0 with PostgreSQL",
+          (double)space.free_bytes },
+        { "muster_disk_floor_bytes",
+          "Free bytes below which reports are refused; 0 with PostgreSQL",
+          (double)space.floor_bytes },
+        { "muster_disk_low", "1 while reports are refused for lack of disk space", space.low },
+        { "muster_wal_bytes", "Size of SQLite's write-ahead log",
+          (double)db_log_bytes(engine_database(e)) },
+        { "muster_alerts_open", "Open alerts of all tenants", (double)alerts_count_open(e) },
+        { "muster_registry_number",
+          "Change number of the tenants, keys and settings that this process has loaded",
+          (double)registry_number(access_registry(e)) },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(gauges); i++)
+        print_number(out, gauges[i].name, "gauge", gauges[i].help, gauges[i].value);
 }
 
 static void print_by_level(struct buf *out, const char *name, const struct budget_level *level,
@@ -169,31 +169,22 @@ static void print_used(struct api *api, struct budgets *b, struct buf *out)
     }
 }
 
-static void print_limits(struct budgets *b, struct buf *out)
+/* Limits, and what was refused beyond them. */
+static void print_bounds(struct budgets *b, const char *name, bool refused, struct buf *out)
 {
     const struct budget_level *level;
 
-    metric_print_head(out, "muster_budget_max", "gauge",
-                      "What one caller of a level may hold, by kind; absent: no limit");
     for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)
-        for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
-            if (level->max[kind] != 0)
-                print_by_level(out, "muster_budget_max", level, kind,
-                               level->max[kind] < 0 ? 0 : level->max[kind]);
-}
+        for (unsigned kind = 0; kind < BUDGET_KINDS; kind++) {
+            const int64_t max = level->max[kind];
 
-static void print_refused(struct budgets *b, struct buf *out)
-{
-    const struct budget_level *level;
-
-    metric_print_head(out, "muster_budget_refused_total", "counter",
-                      "Requests for more than a caller of this level may hold, by kind");
-    for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)
-        for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
-            if (level->max[kind] != 0)
-                print_by_level(
-                    out, "muster_budget_refused_total", level, kind,
-                    (int64_t)atomic_load_explicit(&level->refused[kind], memory_order_relaxed));
+            if (max != 0)
+                print_by_level(out, name, level, kind,
+                               refused   ? (int64_t)atomic_load_explicit(&level->refused[kind],
+                                                                         memory_order_relaxed)
+                               : max < 0 ? 0
+                                         : max);
+        }
 }
 
 /* What callers hold, by level and kind. */
@@ -202,8 +193,12 @@ static void print_budgets(struct api *api, struct buf *out)
     struct budgets *b = engine_budgets(api->engine);
 
     print_used(api, b, out);
-    print_limits(b, out);
-    print_refused(b, out);
+    metric_print_head(out, "muster_budget_max", "gauge",
+                      "What one caller of a level may hold, by kind; absent: no limit");
+    print_bounds(b, "muster_budget_max", false, out);
+    metric_print_head(out, "muster_budget_refused_total", "counter",
+                      "Requests for more than a caller of this level may hold, by kind");
+    print_bounds(b, "muster_budget_refused_total", true, out);
 }
 
 void metrics_write(struct api *api, struct buf *out)
@@ -212,7 +207,7 @@ void metrics_write(struct api *api, struct buf *out)
     buf_printf(out, "muster_build_info{version=\"%s\"} 1\n", api->version);
     request_metrics_write(&api->routes, out);
     metric_print(out);
-    print_engine(api, out);
+    print_engine(api->engine, out);
     print_budgets(api, out);
     print_process(api, out);
 }
