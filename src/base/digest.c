@@ -111,6 +111,16 @@ struct str digest_random_id(const char *prefix, struct arena *arena)
     return arena_printf(arena, "%s%.*s", prefix, (int)sizeof(digits), digits);
 }
 
+struct str digest_time_id(const char *prefix, int64_t at, struct arena *arena)
+{
+    enum { TIME_DIGITS = 11, RANDOM_DIGITS = 10 };
+    char digits[TIME_DIGITS + RANDOM_DIGITS];
+
+    digest_base62((uint64_t)at, digits, TIME_DIGITS);
+    digest_random_base62(digits + TIME_DIGITS, RANDOM_DIGITS);
+    return arena_printf(arena, "%s%.*s", prefix, (int)sizeof(digits), digits);
+}
+
 uint32_t digest_random_below(uint32_t below)
 {
     return randombytes_uniform(below);

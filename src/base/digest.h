@@ -57,6 +57,9 @@ void digest_random(void *ret, size_t n);
  * arena. */
 struct str digest_random_id(const char *prefix, struct arena *arena);
 
+/* The same with digits of a time and ten random ones: such ids sort by time. */
+struct str digest_time_id(const char *prefix, int64_t at, struct arena *arena);
+
 /* 32 bytes as 43 letters, digits, '-' and '_', NUL-terminated. */
 enum { BASE64URL_LEN = 43 };
 void digest_base64url(const uint8_t bytes[SHA256_BYTES], char ret[BASE64URL_LEN + 1]);

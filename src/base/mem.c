@@ -53,6 +53,14 @@ void *mem_resize(void *memory, size_t size)
     return check(resized, size);
 }
 
+void *mem_grow(void *items, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity)
+        return items;
+    *capacity = *capacity == 0 ? 16 : *capacity * 2;
+    return mem_resize(items, *capacity * size);
+}
+
 char *mem_strdup(const char *text)
 {
     size_t size = strlen(text) + 1;

@@ -21,6 +21,10 @@ void *mem_alloc(size_t size) MUST_CHECK __attribute__((malloc));
 /* Like realloc(). */
 void *mem_resize(void *memory, size_t size) MUST_CHECK;
 
+/* For an array of `n` elements of `size` bytes that gets one more: the array itself, or when
+ * *capacity of them are used, a larger one in its place. */
+void *mem_grow(void *items, size_t n, size_t *capacity, size_t size) MUST_CHECK;
+
 /* A copy of a C string; free() it. */
 char *mem_strdup(const char *text) MUST_CHECK;
 

@@ -76,10 +76,7 @@ static struct change *change_of(struct stored_bytes *s, int64_t tenant_id)
 {
     if (s->n > 0 && s->changes[s->n - 1].tenant_id == tenant_id)
         return &s->changes[s->n - 1];
-    if (s->n == s->capacity) {
-        s->capacity = s->capacity == 0 ? 16 : s->capacity * 2;
-        s->changes = mem_resize(s->changes, s->capacity * sizeof(*s->changes));
-    }
+    s->changes = mem_grow(s->changes, s->n, &s->capacity, sizeof(*s->changes));
     s->changes[s->n] = (struct change){ .tenant_id = tenant_id };
     return &s->changes[s->n++];
 }

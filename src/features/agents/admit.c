@@ -143,10 +143,7 @@ void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
         look_up(a, agent->tenant_id, agent->agent_name) != NULL ||
         map_get(&a->expected_keys, buf_str(&a->key)) != NULL)
         return;
-    if (a->n_expected == a->capacity) {
-        a->capacity = a->capacity == 0 ? 64 : a->capacity * 2;
-        a->expected = mem_resize(a->expected, a->capacity * sizeof(*a->expected));
-    }
+    a->expected = mem_grow(a->expected, a->n_expected, &a->capacity, sizeof(*a->expected));
     key = arena_copy(&a->arena, buf_str(&a->key));
     (void)map_put(&a->expected_keys, key, a);
     a->expected[a->n_expected++] = (struct agent_seek){ .tenant_id = agent->tenant_id,
@@ -208,10 +205,7 @@ static bool is_full(const struct admit *a, int64_t tenant_id)
 
 static void note_full(struct admit *a, int64_t tenant_id)
 {
-    if (a->n_full == a->full_capacity) {
-        a->full_capacity = a->full_capacity == 0 ? 8 : a->full_capacity * 2;
-        a->full = mem_resize(a->full, a->full_capacity * sizeof(*a->full));
-    }
+    a->full = mem_grow(a->full, a->n_full, &a->full_capacity, sizeof(*a->full));
     a->full[a->n_full++] = tenant_id;
 }
 

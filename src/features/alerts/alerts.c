@@ -16,22 +16,10 @@
 #include "shape/utf8.h"
 
 enum {
-    TIME_DIGITS = 11,
-    RANDOM_DIGITS = 10,
     NAME_MAX_BYTES = 1024, /* of an agent's name in a message */
     SCAN_MAX = 10000,      /* alerts scanned per page */
     SCAN_STEP = 200        /* alerts read per query */
 };
-
-/* Ids sort by time, so that a page is read newest first by id. */
-struct str alerts_make_id(struct arena *arena, const char *prefix, int64_t at)
-{
-    char digits[TIME_DIGITS + RANDOM_DIGITS];
-
-    digest_base62((uint64_t)at, digits, TIME_DIGITS);
-    digest_random_base62(digits + TIME_DIGITS, RANDOM_DIGITS);
-    return arena_printf(arena, "%s%.*s", prefix, (int)sizeof(digits), digits);
-}
 
 static void add_member(struct buf *out, const char *name, struct str value)
 {
@@ -118,7 +106,7 @@ int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_open
     int r;
 
     set_state(row, ALERT_OPEN);
-    row->alert_id = alerts_make_id(&arena, "alt_", row->opened_at);
+    row->alert_id = digest_time_id("alt_", row->opened_at, &arena);
     row->closed_at = row->acknowledged_at = row->reminded_at = TIME_NULL;
     r = store_alert_open(db, row, ret_opened, err);
     if (r == 0 && *ret_opened && row->notified)
@@ -181,7 +169,7 @@ static int count_room(struct db *db, const struct alert_row *row, size_t n, stru
     const int64_t since = row->opened_at - (int64_t)3600 * USEC_PER_SEC;
     int64_t known;
 
-    if (store_alerts_closed_after(db, row->tenant_id, alerts_make_id(arena, "alt_", since),
+    if (store_alerts_closed_after(db, row->tenant_id, digest_time_id("alt_", since, arena),
                                   ALERTS_FAILED_MAX, &known, err) != 0)
         return -1;
     *ret = (int64_t)n < ALERTS_FAILED_MAX - known ? n : (size_t)(ALERTS_FAILED_MAX - known);
@@ -200,7 +188,7 @@ int alerts_failed(struct db *db, const struct alert_notice *notices, size_t n, s
     if (n == 0)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        notices[i].row->alert_id = alerts_make_id(arena, "alt_", notices[i].row->opened_at);
+        notices[i].row->alert_id = digest_time_id("alt_", notices[i].row->opened_at, arena);
         rows[i] = *notices[i].row;
     }
     if (store_alerts_failed(db, rows, n, arena, &stored, err) != 0)

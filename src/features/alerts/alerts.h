@@ -52,9 +52,6 @@ int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int6
 int alerts_remind(struct db *db, const struct alert_notice *notice, int64_t at,
                   struct error *err) MUST_CHECK;
 
-/* An id that sorts by time, with this prefix; in the arena. */
-struct str alerts_make_id(struct arena *arena, const char *prefix, int64_t at);
-
 /* How long the agent was silent, when it is seen again at `seen_at`. */
 struct opt_int alerts_away(const struct alert_row *row, int64_t seen_at);
 

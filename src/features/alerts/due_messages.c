@@ -6,6 +6,7 @@
 #include "base/busy.h"
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -44,7 +45,7 @@ static int send_reminder(struct txn *txn, const struct alert_notice *notice, int
     struct alert_row *row = notice->row;
     const struct alert_entry_row entry = { row->tenant_id,
                                            row->alert_id,
-                                           { .entry_id = alerts_make_id(arena, "ale_", now_us),
+                                           { .entry_id = digest_time_id("ale_", now_us, arena),
                                              .at = now_us,
                                              .what = STR_LIT("reminded") } };
     const int64_t before = row->reminded_at == TIME_NULL ? row->opened_at : row->reminded_at;

@@ -257,10 +257,7 @@ static int take_turn(struct threshold_watch *b, struct db *db, const struct aler
 
 static void set_aside(struct unfinished_list *list, const struct unfinished *one)
 {
-    if (list->n == list->capacity) {
-        list->capacity = list->capacity == 0 ? 16 : list->capacity * 2;
-        list->items = mem_resize(list->items, list->capacity * sizeof(*list->items));
-    }
+    list->items = mem_grow(list->items, list->n, &list->capacity, sizeof(*list->items));
     list->items[list->n++] = *one;
 }
 

@@ -62,10 +62,7 @@ bool fleet_name_matches(const struct agents_query *query, struct str agent_name)
 
 static void add_to_rank(struct rank *rank, const struct ranked *agent)
 {
-    if (rank->n == rank->room) {
-        rank->room = rank->room == 0 ? 64 : rank->room * 2;
-        rank->agents = mem_resize(rank->agents, rank->room * sizeof(*rank->agents));
-    }
+    rank->agents = mem_grow(rank->agents, rank->n, &rank->room, sizeof(*rank->agents));
     rank->agents[rank->n++] = *agent;
 }
 

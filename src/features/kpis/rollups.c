@@ -74,11 +74,8 @@ static struct rollup_series *add_series(struct rollups *r, const struct rollup_o
                                                arena_copy(&r->arena, owner->key.full) },
                                       .id = arena_copy(&r->arena, id) };
     (void)map_put(&r->series_by_id, series->id, series);
-    if (r->n_series == r->series_capacity) {
-        r->series_capacity = r->series_capacity == 0 ? 64 : r->series_capacity * 2;
-        r->series = (struct rollup_series **)mem_resize((void *)r->series,
-                                                        r->series_capacity * sizeof(*r->series));
-    }
+    r->series = (struct rollup_series **)mem_grow((void *)r->series, r->n_series,
+                                                  &r->series_capacity, sizeof(*r->series));
     r->series[r->n_series++] = series;
     return series;
 }
@@ -98,11 +95,8 @@ static struct rollup_series *find_series(struct rollups *r, const struct rollup_
 
 static void list_add(struct rollup_list *list, struct rollup_bucket *bucket)
 {
-    if (list->n == list->capacity) {
-        list->capacity = list->capacity == 0 ? 64 : list->capacity * 2;
-        list->items = (struct rollup_bucket **)mem_resize((void *)list->items,
-                                                          list->capacity * sizeof(*list->items));
-    }
+    list->items = (struct rollup_bucket **)mem_grow((void *)list->items, list->n, &list->capacity,
+                                                    sizeof(*list->items));
     list->items[list->n++] = bucket;
 }
 

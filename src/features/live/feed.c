@@ -388,11 +388,8 @@ static struct topic *ensure_topic(struct feed *f, int64_t tenant_id) REQUIRES(f-
 
     if (t != NULL || f->n_topics == TOPICS_MAX)
         return t;
-    if (f->n_topics == f->capacity) {
-        f->capacity = f->capacity == 0 ? 16 : f->capacity * 2;
-        f->topics =
-            (struct topic **)mem_resize((void *)f->topics, f->capacity * sizeof(struct topic *));
-    }
+    f->topics = (struct topic **)mem_grow((void *)f->topics, f->n_topics, &f->capacity,
+                                          sizeof(struct topic *));
     t = topic_new(tenant_id, f->next_epoch++);
     f->topics[f->n_topics++] = t;
     (void)map_put(&f->by_tenant, key_of(&t->tenant_id), t);

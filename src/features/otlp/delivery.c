@@ -39,10 +39,7 @@ void otlp_notes_free(struct otlp_notes *notes)
 
 static void add_note(struct otlp_notes *notes, const struct note *note)
 {
-    if (notes->n == notes->capacity) {
-        notes->capacity = notes->capacity == 0 ? 64 : notes->capacity * 2;
-        notes->items = mem_resize(notes->items, notes->capacity * sizeof(*notes->items));
-    }
+    notes->items = mem_grow(notes->items, notes->n, &notes->capacity, sizeof(*notes->items));
     notes->items[notes->n++] = *note;
 }
 

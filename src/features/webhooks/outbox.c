@@ -12,8 +12,6 @@
 
 enum {
     MESSAGE_DIGITS = 24,
-    TIME_DIGITS = 11,
-    DELIVERY_DIGITS = 10,
     STEP_DELIVERIES = 200, /* per step: about 5 ms of the writer */
 };
 
@@ -23,16 +21,6 @@ static struct str make_message_id(struct arena *arena)
 
     digest_random_base62(digits, sizeof(digits));
     return arena_printf(arena, "msg_%.*s", MESSAGE_DIGITS, digits);
-}
-
-/* Ids sort by time, so that the newest deliveries are found by id. */
-static struct str make_delivery_id(struct arena *arena, int64_t now)
-{
-    char digits[TIME_DIGITS + DELIVERY_DIGITS];
-
-    digest_base62((uint64_t)now, digits, TIME_DIGITS);
-    digest_random_base62(digits + TIME_DIGITS, DELIVERY_DIGITS);
-    return arena_printf(arena, "dlv_%.*s", TIME_DIGITS + DELIVERY_DIGITS, digits);
 }
 
 /* Is the type in the comma-separated list? An empty list means all types but those of failing
@@ -106,7 +94,7 @@ static void add_deliveries(const struct message_row *message, struct fan *fan, s
         }
         *(struct delivery_row *)rows_add(&fan->delivered) =
             (struct delivery_row){ .tenant_id = message->tenant_id,
-                                   .delivery_id = make_delivery_id(arena, now),
+                                   .delivery_id = digest_time_id("dlv_", now, arena),
                                    .webhook_id = rows[i].webhook_id,
                                    .message = *message,
                                    .created_at = now,

@@ -14,7 +14,7 @@
 #include "features/webhooks/store.h"
 #include "features/webhooks/webhooks.h"
 
-enum { WEBHOOKS_MAX = 100, ID_DIGITS = 16, OLD_SECRET_S = 86400, SEALED_MAX = 4096 };
+enum { WEBHOOKS_MAX = 100, OLD_SECRET_S = 86400, SEALED_MAX = 4096 };
 
 /* The API's list as the text that is stored. */
 static struct str join_types(const struct list *types, struct arena *arena)
@@ -120,7 +120,6 @@ static int add_webhook(struct api_call *call, struct db *db, struct error *err)
                                .created_at = clock_wall_us(),
                                .old_until = TIME_NULL };
     struct str secret = STR_NULL;
-    char digits[ID_DIGITS];
     struct list others;
 
     if (store_webhooks(db, call->tenant_id, call->arena, &others, err) != 0)
@@ -128,8 +127,7 @@ static int add_webhook(struct api_call *call, struct db *db, struct error *err)
     if (others.n >= WEBHOOKS_MAX)
         return err_set(err, ERR_CONFLICT, "There are %zu webhooks already, which is the limit",
                        others.n);
-    digest_random_base62(digits, sizeof(digits));
-    row.webhook_id = arena_printf(call->arena, "whk_%.*s", ID_DIGITS, digits);
+    row.webhook_id = digest_random_id("whk_", call->arena);
     row.types = join_types(&create->types, call->arena);
     if (make_secret(call, db, &row, &secret, err) != 0 || store_webhook_add(db, &row, err) != 0 ||
         store_webhook_answer(db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)

@@ -12,7 +12,7 @@
 #include "features/agents/store.h"
 #include "shape/rows.h"
 
-enum { WINDOWS_MAX = 100, TIME_DIGITS = 11, RANDOM_DIGITS = 10, WEEK = 7 };
+enum { WINDOWS_MAX = 100, WEEK = 7 };
 
 static const int64_t keep_us = 31LL * 86400 * USEC_PER_SEC; /* listed after they are over */
 
@@ -147,15 +147,6 @@ static int make_room(struct api_call *call, struct db *db, int64_t now_us, struc
     return 0;
 }
 
-static struct str make_id(struct arena *arena, int64_t at)
-{
-    char digits[TIME_DIGITS + RANDOM_DIGITS];
-
-    digest_base62((uint64_t)at, digits, TIME_DIGITS);
-    digest_random_base62(digits + TIME_DIGITS, RANDOM_DIGITS);
-    return arena_printf(arena, "mwn_%.*s", (int)sizeof(digits), digits);
-}
-
 static int add_window(struct api_call *call, struct db *db, struct error *err)
 {
     const int64_t now_us = clock_wall_us();
@@ -164,7 +155,7 @@ static int add_window(struct api_call *call, struct db *db, struct error *err)
     const bool is_weekly = body->weekdays.n > 0;
     struct agent_row agent = { 0 };
     struct window_row row = { .tenant_id = call->tenant_id,
-                              .window_id = make_id(call->arena, now_us),
+                              .window_id = digest_time_id("mwn_", now_us, call->arena),
                               .agent_name = body->agent_name,
                               .note = body->note,
                               .from_at = body->from,

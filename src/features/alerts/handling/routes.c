@@ -6,6 +6,7 @@
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
@@ -59,7 +60,7 @@ static struct alert_entry_row entry_of(const struct handling *by, struct str ale
 {
     return (struct alert_entry_row){ by->tenant_id,
                                      alert_id,
-                                     { alerts_make_id(by->arena, "ale_", by->at), by->at, what,
+                                     { digest_time_id("ale_", by->at, by->arena), by->at, what,
                                        by->actor, by->note } };
 }
 

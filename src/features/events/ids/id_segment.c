@@ -58,11 +58,8 @@ void id_segment_free(struct id_segment *s)
 
 void id_segments_add(struct id_segments *list, struct id_segment *s)
 {
-    if (list->n == list->capacity) {
-        list->capacity = list->capacity == 0 ? 32 : list->capacity * 2;
-        list->items = (struct id_segment **)mem_resize(
-            (void *)list->items, list->capacity * sizeof(struct id_segment *));
-    }
+    list->items = (struct id_segment **)mem_grow((void *)list->items, list->n, &list->capacity,
+                                                 sizeof(struct id_segment *));
     assert(s != NULL && list->n < list->capacity);
     list->items[list->n++] = s;
 }
