@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "shape/json.h"
+#include "shape/rule.h"
 
 static check_fn *const checks[] = {
     [T_STR] = check_str,           [T_UUID] = check_uuid,         [T_ENUM] = check_enum,
@@ -94,6 +95,20 @@ static bool takes_null(const struct field *field)
     return (field->flags & F_NULL) != 0 || field->type == T_OPT_INT || field->type == T_OPT_BOOL;
 }
 
+static void run_row_rules(const struct reader *r, const struct shape *shape, void *value)
+{
+    for (size_t i = 0; i < shape->n_fields; i++) {
+        const struct field *field = &shape->fields[i];
+        void *at = (char *)value + field->offset;
+        struct str *text = at;
+        const char *sentence =
+            field->rule == NULL || str_is_null(*text) ? NULL : field->rule(text, r->arena);
+
+        if (sentence != NULL)
+            rule_refuse_text(r->problems, r->arena, field->name, *text, sentence);
+    }
+}
+
 static bool run_rules(const struct reader *r, const struct step *at, const struct shape *shape,
                       void *value)
 {
@@ -102,7 +117,10 @@ static bool run_rules(const struct reader *r, const struct step *at, const struc
 
     problems_set_path(r->problems, at);
     problems_set_strict(r->problems, false); /* what a rule reads is a file inside the body */
-    shape->rules(value, r->arena, r->problems);
+    if (shape->row_rules)
+        run_row_rules(r, shape, value);
+    if (shape->rules != NULL)
+        shape->rules(value, r->arena, r->problems);
     problems_set_strict(r->problems, strict);
     problems_set_path(r->problems, NULL);
     return problems_seen(r->problems) == before;
@@ -132,7 +150,7 @@ bool check_fields(const struct reader *r, const struct step *at, const struct sh
             good &= checks[field->type](r, &here, field, slots[i], to);
         }
     }
-    return good && (shape->rules == NULL || run_rules(r, at, shape, ret));
+    return good && ((shape->rules == NULL && !shape->row_rules) || run_rules(r, at, shape, ret));
 }
 
 static bool is_named(const struct field *field, struct str name)

@@ -10,9 +10,9 @@
 void rule_refuse_text(struct problems *problems, struct arena *arena, const char *name,
                       struct str value, const char *sentence);
 
-/* Refuses a member `time_range` that timerange_parse() does not accept. Its meaning depends on
- * "now", so it stays text until a handler parses it. */
-void rule_check_range(struct problems *problems, struct arena *arena, struct str text);
+/* A row's rule: what timerange_parse() accepts. Its meaning depends on "now", so it stays text
+ * until a handler parses it. */
+const char *rule_time_range(struct str *text, struct arena *arena);
 
 /* Patterns say what a regular expression can: not that a span has at most 100 years, or how many
  * days a month has. */

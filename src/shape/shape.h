@@ -95,9 +95,12 @@ struct field {
     const char *absent;         /* JSON text of the default, without escapes; NULL: null */
     const char *const *choices; /* T_ENUM, and T_STR with fixed values: ends in NULL. Of a
                                  * T_LIST_STR: of its items, which the shape's rules check */
-    const char *pattern;        /* T_STR: what the shape's rules check, as a regular expression */
+    const char *pattern;        /* T_STR: what a rule checks, as a regular expression */
     const struct shape *nested; /* T_SHAPE, T_LIST */
     const char *doc;
+    /* T_STR, of a shape with row_rules: checks a text beyond the table and may replace it. What is
+     * wrong with it, or NULL. Not called for null. */
+    const char *(*rule)(struct str *text, struct arena *arena);
 };
 
 struct shape {
@@ -108,7 +111,8 @@ struct shape {
     const char *doc;
     const char *example; /* EXAMPLE() in table.h; what it leaves out is derived: example.c */
     bool secret;         /* holds a password or another secret: problems do not echo input */
-    /* Rules beyond the table, run after it has accepted the value; may be NULL. `problems` knows
+    bool row_rules;      /* rows have rules of their own, run after the table has accepted all */
+    /* Rules beyond the table and the rows, run after both; may be NULL. `problems` knows
      * the path to the value (problems_add_rule adds below it). */
     void (*rules)(void *value, struct arena *arena, struct problems *problems);
 };

@@ -1,7 +1,6 @@
 /* shapes.c - the shapes of tenants and keys. */
 #include "features/access/shapes.h"
 
-#include "shape/rule.h"
 #include "shape/table.h"
 
 static const char *const key_kinds[] = { "workspace", "agent", "read_only", NULL };
@@ -25,20 +24,19 @@ bool admin_is_slug(struct str s)
     return in_word;
 }
 
-static void check_tenant_create(void *value, struct arena *arena, struct problems *problems)
+static const char *tenant_rule_slug(struct str *slug, struct arena *arena)
 {
-    const struct tenant_create *t = value;
-
-    if (!admin_is_slug(t->slug))
-        rule_refuse_text(problems, arena, "slug", t->slug,
-                         "Should be lowercase letters and digits in words joined by single "
-                         "hyphens, at most 63 characters");
+    (void)arena;
+    return admin_is_slug(*slug)
+               ? NULL
+               : "Should be lowercase letters and digits in words joined by single "
+                 "hyphens, at most 63 characters";
 }
 
 /* clang-format off */
-SHAPE(tenant_create, "TenantCreate", (.doc = "A tenant to create.", .rules = check_tenant_create,
+SHAPE(tenant_create, "TenantCreate", (.doc = "A tenant to create.", .row_rules = true,
       .example = EXAMPLE({"slug": "acme", "name": "Acme Corp", "max_agents": 100, "rate_limit": 600, "max_bytes": 5000000000})),
-    STR(slug,       .max = SLUG_MAX, .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", .flags = F_REQUIRED, .doc = "Lowercase words joined by hyphens, at most 63 characters."),
+    STR(slug,       .rule = tenant_rule_slug, .max = SLUG_MAX, .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", .flags = F_REQUIRED, .doc = "Lowercase words joined by hyphens, at most 63 characters."),
     STR(name,       .max = 256, .absent = "\"\"", .doc = "Display name."),
     INT(max_agents, .absent = "100", .least = 1, .most = 1000000000, .doc = "How many agents the tenant may have."),
     INT(rate_limit, .absent = "100", .least = 1, .most = 1000000000, .doc = "Requests per minute per key."),

@@ -4,16 +4,18 @@
 #include "shape/rule.h"
 #include "shape/table.h"
 
+static const char *usage_rule_group_by(struct str *text, struct arena *arena)
+{
+    unsigned groups;
+
+    (void)arena;
+    return timerange_parse_groups(*text, &groups);
+}
+
 static void check_usage(void *value, struct arena *arena, struct problems *problems)
 {
     const struct usage_query *q = value;
-    unsigned groups;
-    const char *sentence;
 
-    rule_check_range(problems, arena, q->time_range);
-    sentence = timerange_parse_groups(q->group_by, &groups);
-    if (sentence != NULL)
-        rule_refuse_text(problems, arena, "group_by", q->group_by, sentence);
     if (!str_is_null(q->run_id) && !str_is_null(q->kpi))
         rule_refuse_text(problems, arena, "kpi", q->kpi,
                          "Should not be combined with run_id: a KPI is totalled over all runs");
@@ -55,9 +57,9 @@ SHAPE(usage_answer, "Usage", (.doc = "LLM usage and cost over a time range.",
     LIST_STR(unpriced,                              .flags = F_REQUIRED, .doc = "Used models that have no price."),
     BOOL(truncated,                                 .flags = F_REQUIRED, .doc = "There are more groups (these cost the most), or more models without a price."));
 
-SHAPE(usage_query, "UsageQuery", (.rules = check_usage),
-    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
-    STR(group_by,   .pattern = "^(model|agent|version|run|day)(,(model|agent|version|run|day))*$", .absent = "\"model\"", .doc = "model, agent, version, run or day, or several separated by commas. By run or version every report is read: choose a short time_range."),
+SHAPE(usage_query, "UsageQuery", (.row_rules = true, .rules = check_usage),
+    STR(time_range, .rule = rule_time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
+    STR(group_by,   .rule = usage_rule_group_by, .pattern = "^(model|agent|version|run|day)(,(model|agent|version|run|day))*$", .absent = "\"model\"", .doc = "model, agent, version, run or day, or several separated by commas. By run or version every report is read: choose a short time_range."),
     STR(agent_name, .flags = F_NULL, .doc = "Only this agent."),
     UUID(run_id,    .flags = F_NULL, .doc = "Only this run."),
     STR(kpi,        .flags = F_NULL, .doc = "Key of a KPI aggregated by sum: adds kpi_value and cost_per_unit."));

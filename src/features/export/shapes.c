@@ -8,14 +8,6 @@ static const char *const export_formats[] = { "ndjson", "csv", NULL };
 static const char *const damaged_rows[] = { "fail", "skip", NULL };
 static const char *const kinds[] = { "value", "breakdown", NULL };
 
-static void check_export(void *value, struct arena *arena, struct problems *problems)
-{
-    const struct export_query *q = value;
-
-    if (!str_is_null(q->time_range))
-        rule_check_range(problems, arena, q->time_range);
-}
-
 /* clang-format off */
 SHAPE(business_line, "BusinessLine", (.doc = "One line of a business KPI export.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "key": "invoices", "value": 42})),
@@ -45,14 +37,14 @@ SHAPE(llm_line, "LLMLine", (.doc = "One line of an LLM usage export.",
     INT(cache_write_tokens, .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache."),
     INT(calls,              .flags = F_REQUIRED, .doc = "Calls of the model."));
 
-SHAPE(export_query, "ExportQuery", (.rules = check_export),
+SHAPE(export_query, "ExportQuery", (.row_rules = true),
     ENUM(format,    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line."),
-    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
+    STR(time_range, .rule = rule_time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
     ENUM(damaged,   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out."));
 
-SHAPE_TABLE(, events_export_query_shape, struct export_query, "EventsExportQuery", (.rules = check_export),
+SHAPE_TABLE(, events_export_query_shape, struct export_query, "EventsExportQuery", (.row_rules = true),
     ENUM(format,    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line."),
-    STR(time_range, .pattern = TIME_RANGE_PATTERN, .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all."),
+    STR(time_range, .rule = rule_time_range, .pattern = TIME_RANGE_PATTERN, .flags = F_NULL, .doc = TIME_RANGE_DOC " Left out: 30d, or with run_id all."),
     UUID(run_id,    .flags = F_NULL, .doc = "Only the events of this run."),
     ENUM(damaged,   .absent = "\"fail\"", .choices = damaged_rows, .doc = "What to do at a row that does not match its checksum: end there, without the last chunk, or leave it out."));
 /* clang-format on */

@@ -5,47 +5,26 @@
 #include "shape/rule.h"
 #include "shape/table.h"
 
-static void check_summary(void *value, struct arena *arena, struct problems *problems)
+static const char *series_rule_bucket(struct str *text, struct arena *arena)
 {
-    const struct summary_query *q = value;
-
-    rule_check_range(problems, arena, q->time_range);
-}
-
-static void check_series(void *value, struct arena *arena, struct problems *problems)
-{
-    const struct series_query *q = value;
     enum bucket bucket;
-    const char *sentence;
 
-    rule_check_range(problems, arena, q->time_range);
-    sentence = str_is_null(q->bucket) ? NULL : timerange_parse_bucket(q->bucket, &bucket);
-    if (sentence != NULL)
-        rule_refuse_text(problems, arena, "bucket", q->bucket, sentence);
+    (void)arena;
+    return timerange_parse_bucket(*text, &bucket);
 }
 
-static void check_reports(void *value, struct arena *arena, struct problems *problems)
+static const char *breakdown_rule_by(struct str *text, struct arena *arena)
 {
-    const struct kpi_reports_query *q = value;
-
-    rule_check_range(problems, arena, q->time_range);
-}
-
-static void check_breakdown(void *value, struct arena *arena, struct problems *problems)
-{
-    const struct breakdown_query *q = value;
-    struct str rest = q->by;
+    struct str rest = *text;
     bool empty = false;
     int n = 0;
 
+    (void)arena;
     for (; !str_is_null(rest); n++)
         empty |= str_split(&rest, ',').len == 0;
     if (empty)
-        rule_refuse_text(problems, arena, "by", q->by,
-                         "Should be one dimension name, or several separated by commas");
-    else if (n > BREAKDOWN_BY_MAX)
-        rule_refuse_text(problems, arena, "by", q->by, "Should be at most 32 dimension names");
-    rule_check_range(problems, arena, q->time_range);
+        return "Should be one dimension name, or several separated by commas";
+    return n > BREAKDOWN_BY_MAX ? "Should be at most 32 dimension names" : NULL;
 }
 
 /* clang-format off */
@@ -103,22 +82,22 @@ SHAPE(kpi_breakdown, "KpiBreakdown", (.doc = "One KPI split by dimensions.",
     LIST(rows, breakdown_row_shape, .flags = F_REQUIRED, .doc = "Largest value first."),
     BOOL(truncated,                 .flags = F_REQUIRED, .doc = "There are more rows than listed."));
 
-SHAPE(summary_query, "SummaryQuery", (.rules = check_summary),
-    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC));
+SHAPE(summary_query, "SummaryQuery", (.row_rules = true),
+    STR(time_range, .rule = rule_time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC));
 
-SHAPE(series_query, "SeriesQuery", (.rules = check_series,
+SHAPE(series_query, "SeriesQuery", (.row_rules = true,
       .example = EXAMPLE({"key": "invoices", "time_range": "7d"})),
     STR(agent_name, .flags = F_NULL, .doc = "If omitted: all agents that report the key."),
     STR(key,        .flags = F_REQUIRED, .doc = "Key of the KPI."),
-    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
-    STR(bucket,     .pattern = "^(minute|hour|day|week|month)$", .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC. If omitted, the finest that gives at most 200 points."));
+    STR(time_range, .rule = rule_time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
+    STR(bucket,     .rule = series_rule_bucket, .pattern = "^(minute|hour|day|week|month)$", .flags = F_NULL, .doc = "minute, hour, day, week (from Monday) or month, UTC. If omitted, the finest that gives at most 200 points."));
 
-SHAPE(breakdown_query, "BreakdownQuery", (.rules = check_breakdown,
+SHAPE(breakdown_query, "BreakdownQuery", (.row_rules = true,
       .example = EXAMPLE({"metric": "invoices", "by": "region"})),
     STR(metric,     .flags = F_REQUIRED, .doc = "Key of the KPI."),
-    STR(by,         .pattern = "^[^,]+(,[^,]+){0,31}$", .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows."),
+    STR(by,         .rule = breakdown_rule_by, .pattern = "^[^,]+(,[^,]+){0,31}$", .flags = F_NULL, .doc = "Dimension names separated by commas. If omitted, only the dimensions are listed, without rows."),
     STR(agent_name, .flags = F_NULL, .doc = "Only this agent. If omitted: all agents."),
-    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC));
+    STR(time_range, .rule = rule_time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC));
 
 STATIC_SHAPE(run_kpi, "RunKpi", (.doc = "A value that a run reported.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "label": "Invoices read", "unit": "count", "value": 42, "at": "2026-01-15T09:31:12Z"})),
@@ -142,11 +121,11 @@ SHAPE(kpi_reports, "KpiReports", (.doc = "The values of one KPI, with the runs t
     LIST(reports, kpi_report_shape, .flags = F_REQUIRED, .doc = "One per run, newest first."),
     BOOL(truncated,                 .flags = F_REQUIRED, .doc = "There are older ones in the range."));
 
-SHAPE(kpi_reports_query, "KpiReportsQuery", (.rules = check_reports,
+SHAPE(kpi_reports_query, "KpiReportsQuery", (.row_rules = true,
       .example = EXAMPLE({"agent_name": "invoice-reader", "key": "invoices", "time_range": "7d"})),
     STR(agent_name, .flags = F_REQUIRED, .doc = "Name of the agent."),
     STR(key,        .flags = F_REQUIRED, .doc = "Key of the KPI."),
-    STR(time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
+    STR(time_range, .rule = rule_time_range, .pattern = TIME_RANGE_PATTERN, .absent = "\"30d\"", .doc = TIME_RANGE_DOC),
     INT(limit,      .absent = "100", .least = 1, .most = 1000, .doc = "How many are listed at most."));
 
 SHAPE(run_kpis_path, "RunKpisPath", (.example = EXAMPLE({"slug": "acme", "run_id": "0b8f7a52-4c1e-4f0a-9d53-6a2e8c1f7b90"})),

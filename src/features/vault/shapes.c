@@ -1,7 +1,7 @@
 /* shapes.c - the shapes of secrets. */
 #include "features/vault/shapes.h"
 
-#include "shape/rule.h"
+#include "shape/problems.h"
 #include "shape/table.h"
 
 bool secret_is_name(struct str s)
@@ -29,14 +29,13 @@ static void check_secret(void *value, struct arena *arena, struct problems *prob
         problems_add_rule(problems, &step, 1, STR_NULL, "Should have at most 65536 bytes");
 }
 
-static void check_path(void *value, struct arena *arena, struct problems *problems)
+static const char *secret_rule_name(struct str *name, struct arena *arena)
 {
-    const struct secret_path *path = value;
-
-    if (!secret_is_name(path->name))
-        rule_refuse_text(problems, arena, "name", path->name,
-                         "Should be at most 128 letters, digits, '_', '.' and '-', beginning with "
-                         "a letter, a digit or '_'");
+    (void)arena;
+    return secret_is_name(*name) ? NULL
+                                 : "Should be at most 128 letters, digits, '_', '.' and '-', "
+                                   "beginning with a letter, "
+                                   "a digit or '_'";
 }
 
 /* clang-format off */
@@ -56,10 +55,10 @@ SHAPE(secret, "Secret", (.doc = "A secret without its value.",
 LIST_SHAPE(secret_list, "SecretList", (.doc = "The secrets of a tenant, without their values."),
     ITEMS("secrets", secret_shape, .flags = F_REQUIRED, .doc = "The secrets, by name."));
 
-SHAPE(secret_path, "SecretPath", (.rules = check_path,
+SHAPE(secret_path, "SecretPath", (.row_rules = true,
       .example = EXAMPLE({"slug": "acme", "name": "mail-password"})),
     STR(slug, .flags = F_REQUIRED, .doc = "Slug of the tenant."),
-    STR(name, .pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", .flags = F_REQUIRED, .doc = "Name by which values refer to it."));
+    STR(name, .rule = secret_rule_name, .pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", .flags = F_REQUIRED, .doc = "Name by which values refer to it."));
 
 SHAPE(vault_rotated, "VaultRotated", (.doc = "Result of rotating the master key.",
       .example = EXAMPLE({"data_keys": 3, "old_key_removed": true})),

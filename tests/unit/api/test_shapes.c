@@ -65,6 +65,26 @@ TEST(no_two_members_of_a_shape_have_one_name_or_place)
     }
 }
 
+/* A rule that no shape runs would check nothing. */
+TEST(a_row_with_a_rule_is_a_text_of_a_shape_that_runs_it)
+{
+    struct schema_set all = { 0 };
+    size_t shapes = 0;
+
+    all_shapes(ANY_USE, &all);
+    for (size_t s = 0; s < all.n; s++) {
+        size_t rules = 0;
+
+        for (size_t i = 0; i < all.items[s]->n_fields; i++) {
+            rules += all.items[s]->fields[i].rule != NULL;
+            CHECK(all.items[s]->fields[i].rule == NULL || all.items[s]->fields[i].type == T_STR);
+        }
+        CHECK((rules > 0) == all.items[s]->row_rules);
+        shapes += rules > 0;
+    }
+    CHECK(shapes > 15);
+}
+
 /* A choice of a patch may only be left out, where null would be taken for one of the choices. */
 static bool may_be_left_out(const struct shape *shape, const struct field *field)
 {

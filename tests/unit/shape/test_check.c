@@ -3,6 +3,7 @@
 #include "features/kpis/report_shapes.h"
 #include "shape/json.h"
 #include "shape/problems.h"
+#include "shape/table.h"
 #include "test.h"
 
 #define BASE                                                                                       \
@@ -470,4 +471,52 @@ TEST(a_rule_speaks_at_the_path_of_its_value)
                   "{\"type\":\"value_error\",\"loc\":[\"body\",\"many\",1,\"key\",7],"
                   "\"msg\":\"Value error, Not \\\"x\\\"\",\"input\":\"x\","
                   "\"ctx\":{\"error\":\"Not \\\"x\\\"\"}}");
+}
+
+struct ruled {
+    struct str name, note;
+    int64_t n;
+};
+
+/* Without its first letter; not "x". */
+static const char *cut_and_refuse_x(struct str *text, struct arena *arena)
+{
+    (void)arena;
+    *text = str_from(text->data + 1, text->len - 1);
+    return str_eq_c(*text, "x") ? "Not x" : NULL;
+}
+
+/* clang-format off */
+STATIC_SHAPE(ruled, "Ruled", (.row_rules = true),
+    STR(name, .rule = cut_and_refuse_x, .flags = F_REQUIRED),
+    STR(note, .rule = cut_and_refuse_x, .flags = F_NULL),
+    INT(n,    .absent = "0"));
+/* clang-format on */
+
+TEST(the_rule_of_a_row_replaces_its_text_and_leaves_null)
+{
+    struct ruled ruled;
+    struct reading r;
+
+    read_into(&r, &ruled_shape, STR_LIT("{\"name\":\"abc\"}"), &ruled);
+    CHECK_INT(r.result, 0);
+    CHECK_STR(ruled.name, "bc");
+    CHECK(str_is_null(ruled.note));
+    done(&r);
+}
+
+TEST(the_rule_of_a_row_speaks_at_its_member_after_the_table)
+{
+    struct ruled ruled;
+
+    check_refused(&ruled_shape, &ruled, "{\"name\":\"yx\",\"note\":\"zx\"}",
+                  "{\"type\":\"value_error\",\"loc\":[\"body\",\"name\"],"
+                  "\"msg\":\"Value error, Not x\",\"input\":\"x\",\"ctx\":{\"error\":\"Not x\"}},"
+                  "{\"type\":\"value_error\",\"loc\":[\"body\",\"note\"],"
+                  "\"msg\":\"Value error, Not x\",\"input\":\"x\",\"ctx\":{\"error\":\"Not x\"}}");
+    check_refused(
+        &ruled_shape, &ruled, "{\"name\":\"yx\",\"n\":\"no\"}",
+        "{\"type\":\"int_parsing\",\"loc\":[\"body\",\"n\"],"
+        "\"msg\":\"Input should be a valid integer, unable to parse string as an integer\","
+        "\"input\":\"no\"}");
 }

@@ -9,21 +9,6 @@ const char *const link_kind_names[] = { "invitation", "reset", NULL };
 
 static const char *const platform_roles_shown[] = { "platform_admin", NULL };
 
-static void check_platform_invite(void *value, struct arena *arena, struct problems *problems)
-{
-    user_check_email(&((struct platform_invite *)value)->email, arena, problems);
-}
-
-static void check_tenant_invite(void *value, struct arena *arena, struct problems *problems)
-{
-    user_check_email(&((struct tenant_invite *)value)->email, arena, problems);
-}
-
-static void check_forgot_request(void *value, struct arena *arena, struct problems *problems)
-{
-    user_check_email(&((struct forgot_request *)value)->email, arena, problems);
-}
-
 #define EMAIL_PATTERN "^ *[^@ :]+@[^@ ]+ *$"
 #define ROLE_DOC      "An admin changes settings and keys, a member reads."
 #define SHOW_DOC      "True: answer the link instead of sending it by e-mail."
@@ -35,16 +20,16 @@ STATIC_SHAPE(invited_role, "InvitedRole", (.doc = "A role that an invitation giv
     STR(slug,  .max = 63, .flags = F_REQUIRED, .doc = "Slug of the tenant."),
     ENUM(role, .flags = F_REQUIRED, .choices = tenant_role_names, .doc = ROLE_DOC));
 
-SHAPE(platform_invite, "PlatformInvite", (.doc = "A person to invite.", .rules = check_platform_invite,
+SHAPE(platform_invite, "PlatformInvite", (.doc = "A person to invite.", .row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com", "role": "none", "tenants": [{"slug": "acme", "role": "admin"}]})),
-    STR(email,      .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address of the person, which no user has yet."),
+    STR(email,      .rule = user_rule_email, .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address of the person, which no user has yet."),
     ENUM(role,      .absent = "\"none\"", .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants."),
     LIST(tenants, invited_role_shape, .max = LINK_TENANTS_MAX, .absent = "[]", .doc = "Roles in tenants."),
     BOOL(show_link, .absent = "false", .doc = SHOW_DOC));
 
-SHAPE(tenant_invite, "TenantInvite", (.doc = "A person to invite to a tenant.", .rules = check_tenant_invite,
+SHAPE(tenant_invite, "TenantInvite", (.doc = "A person to invite to a tenant.", .row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com", "role": "member"})),
-    STR(email,      .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address of the person, which no user has yet."),
+    STR(email,      .rule = user_rule_email, .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address of the person, which no user has yet."),
     ENUM(role,      .flags = F_REQUIRED, .choices = tenant_role_names, .doc = ROLE_DOC),
     BOOL(show_link, .absent = "false", .doc = SHOW_DOC));
 
@@ -52,9 +37,9 @@ SHAPE(reset_request, "ResetRequest", (.doc = "A link to reset a password.",
       .example = EXAMPLE({"show_link": false})),
     BOOL(show_link, .absent = "false", .doc = SHOW_DOC));
 
-SHAPE(forgot_request, "ForgotRequest", (.doc = "A user who forgot the password.", .rules = check_forgot_request,
+SHAPE(forgot_request, "ForgotRequest", (.doc = "A user who forgot the password.", .row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com"})),
-    STR(email, .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address that the user signs in with."));
+    STR(email, .rule = user_rule_email, .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address that the user signs in with."));
 
 SHAPE(forgot_answer, "ForgotAnswer", (.doc = "The request was taken.",
       .example = EXAMPLE({"status": "ok"})),

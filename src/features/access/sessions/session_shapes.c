@@ -18,14 +18,6 @@ struct str session_public_id(const struct sha256 *digest, struct arena *arena)
     return arena_printf(arena, "ses_%.*s", ID_DIGITS, encoded);
 }
 
-static void check_session_user_path(void *value, struct arena *arena, struct problems *problems)
-{
-    struct session_user_path *path = value;
-
-    (void)problems;
-    path->email = user_email_normal(path->email, arena);
-}
-
 /* clang-format off */
 STATIC_SHAPE(listed_session, "ListedSession", (.doc = "A session of a user.",
       .example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb", "address": "192.0.2.7", "user_agent": "Mozilla/5.0 (X11; Linux x86_64)", "current": true})),
@@ -43,8 +35,8 @@ LIST_SHAPE(session_list, "SessionList", (.doc = "The sessions of a user."),
 SHAPE(session_path, "SessionPath", (.example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb"})),
     STR(session_id, .flags = F_REQUIRED, .doc = "Identifies the session."));
 
-SHAPE(session_user_path, "SessionUserPath", (.rules = check_session_user_path,
+SHAPE(session_user_path, "SessionUserPath", (.row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com", "session_id": "ses_8sYt0KcPq2mWx4Zb"})),
-    STR(email,      .flags = F_REQUIRED, .doc = "E-mail address of the user."),
+    STR(email,      .rule = user_rule_normal_email, .flags = F_REQUIRED, .doc = "E-mail address of the user."),
     STR(session_id, .flags = F_REQUIRED, .doc = "Identifies the session."));
 /* clang-format on */

@@ -6,14 +6,6 @@
 
 const char *const token_role_names[] = { "platform_admin", "admin", "member", NULL };
 
-static void check_personal_user_path(void *value, struct arena *arena, struct problems *problems)
-{
-    struct personal_user_path *path = value;
-
-    (void)problems;
-    path->email = user_email_normal(path->email, arena);
-}
-
 #define ROLE_DOC                                                                                   \
     "What the token allows at most, in every workspace of the user: admin changes settings and "   \
     "keys, member reads; platform_admin allows all that the user may do."
@@ -50,8 +42,8 @@ LIST_SHAPE(personal_list, "PersonalTokenList", (.doc = "The personal access toke
 SHAPE(personal_path, "PersonalTokenPath", (.example = EXAMPLE({"token_id": "pat_8sYt0KcPq2mWx4Zb"})),
     STR(token_id, .flags = F_REQUIRED, .doc = "Identifies the token."));
 
-SHAPE(personal_user_path, "PersonalTokenUserPath", (.rules = check_personal_user_path,
+SHAPE(personal_user_path, "PersonalTokenUserPath", (.row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com", "token_id": "pat_8sYt0KcPq2mWx4Zb"})),
-    STR(email,    .flags = F_REQUIRED, .doc = "E-mail address of the user."),
+    STR(email,    .rule = user_rule_normal_email, .flags = F_REQUIRED, .doc = "E-mail address of the user."),
     STR(token_id, .flags = F_REQUIRED, .doc = "Identifies the token."));
 /* clang-format on */

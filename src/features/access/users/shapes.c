@@ -57,31 +57,16 @@ bool user_is_email(struct str email)
     return true;
 }
 
-void user_check_email(struct str *email, struct arena *arena, struct problems *problems)
+const char *user_rule_email(struct str *email, struct arena *arena)
 {
     *email = user_email_normal(*email, arena);
-    if (!user_is_email(*email))
-        rule_refuse_text(problems, arena, "email", *email,
-                         "Should be an e-mail address of at most 254 characters");
+    return user_is_email(*email) ? NULL : "Should be an e-mail address of at most 254 characters";
 }
 
-/* Sign-in gives the same answer for an address that is malformed and one that is unknown. */
-static void check_sign_in(void *value, struct arena *arena, struct problems *problems)
+const char *user_rule_normal_email(struct str *email, struct arena *arena)
 {
-    struct sign_in *sign_in = value;
-
-    (void)problems;
-    sign_in->email = user_email_normal(sign_in->email, arena);
-}
-
-static void check_set_up(void *value, struct arena *arena, struct problems *problems)
-{
-    user_check_email(&((struct set_up *)value)->email, arena, problems);
-}
-
-static void check_user_create(void *value, struct arena *arena, struct problems *problems)
-{
-    user_check_email(&((struct user_create *)value)->email, arena, problems);
+    *email = user_email_normal(*email, arena);
+    return NULL;
 }
 
 /* Who owned an account once still does: a new password or the end of the user is what helps against
@@ -98,27 +83,6 @@ static void check_user_patch(void *value, struct arena *arena, struct problems *
                           "person out, set another password or delete the user");
 }
 
-static void check_tenant_user_create(void *value, struct arena *arena, struct problems *problems)
-{
-    user_check_email(&((struct tenant_user_create *)value)->email, arena, problems);
-}
-
-static void check_user_path(void *value, struct arena *arena, struct problems *problems)
-{
-    struct user_path *path = value;
-
-    (void)problems;
-    path->email = user_email_normal(path->email, arena);
-}
-
-static void check_tenant_user_path(void *value, struct arena *arena, struct problems *problems)
-{
-    struct tenant_user_path *path = value;
-
-    (void)problems;
-    path->email = user_email_normal(path->email, arena);
-}
-
 #define PASSWORD_DOC "At least 12 characters, and not a commonly used password."
 
 #define CONFIRMED_DOC                                                                              \
@@ -130,16 +94,16 @@ static void check_tenant_user_path(void *value, struct arena *arena, struct prob
 #define EMAIL_PATTERN "^ *[^@ :]+@[^@ ]+ *$"
 
 /* clang-format off */
-SHAPE(sign_in, "LogIn", (.doc = "Credentials to sign in with.", .secret = true, .rules = check_sign_in,
+SHAPE(sign_in, "LogIn", (.doc = "Credentials to sign in with.", .secret = true, .row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com", "password": "seven green teapots"})),
-    STR(email,    .max = 1024,         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(email,    .rule = user_rule_normal_email, .max = 1024,         .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
     STR(password, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The password of the user."),
     STR(code,     .max = 64,           .flags = F_NULL, .doc = "Of a user with a second factor: the six digits that the app shows, or a recovery code."));
 
-SHAPE(set_up, "SetUp", (.doc = "The first platform admin to create.", .secret = true, .rules = check_set_up,
+SHAPE(set_up, "SetUp", (.doc = "The first platform admin to create.", .secret = true, .row_rules = true,
       .example = EXAMPLE({"code": "5k2v-9d7q", "email": "ada@example.com", "password": "seven green teapots"})),
     STR(code,     .max = 256,          .flags = F_REQUIRED, .doc = "The code in the setup link that the service prints at startup."),
-    STR(email,                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(email,                         .rule = user_rule_email, .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
     STR(password, .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC));
 
 SHAPE(set_up_state, "SetUpState", (.doc = "Whether the first platform admin still has to be created, and what a sign-in page can offer.",
@@ -171,9 +135,9 @@ SHAPE(session_answer, "Session", (.doc = "The signed-in user.",
 SHAPE(logged_out, "LoggedOut", (.doc = "The session has ended."),
     STR(status, .flags = F_REQUIRED, .choices = sign_out_states, .doc = "Always ok."));
 
-SHAPE(user_create, "UserCreate", (.doc = "A user to create.", .secret = true, .rules = check_user_create,
+SHAPE(user_create, "UserCreate", (.doc = "A user to create.", .secret = true, .row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com", "password": "seven green teapots", "role": "none"})),
-    STR(email,                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(email,                         .rule = user_rule_email, .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
     STR(password, .min = PASSWORD_LEAST, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = PASSWORD_DOC),
     ENUM(role,                         .absent = "\"none\"", .choices = platform_role_names, .doc = "Platform role; none: only the roles in tenants."));
 
@@ -196,9 +160,9 @@ SHAPE(user, "User", (.doc = "A user.",
 LIST_SHAPE(user_list, "UserList", (.doc = "All users."),
     ITEMS("users", user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
 
-SHAPE(tenant_user_create, "TenantUserCreate", (.doc = "A user to add to a tenant.", .secret = true, .rules = check_tenant_user_create,
+SHAPE(tenant_user_create, "TenantUserCreate", (.doc = "A user to add to a tenant.", .secret = true, .row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com", "role": "member", "password": "seven green teapots"})),
-    STR(email,                         .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
+    STR(email,                         .rule = user_rule_email, .pattern = EMAIL_PATTERN, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."),
     ENUM(role,                         .flags = F_REQUIRED, .choices = tenant_role_names, .doc = "An admin changes settings and keys, a member reads."),
     STR(password, .max = PASSWORD_MAX, .flags = F_NULL, .doc = "Password of a new user, at least 12 characters. Ignored when a user with this e-mail exists."));
 
@@ -223,12 +187,12 @@ SHAPE(tenant_user_added, "TenantUserAdded", (.doc = "A user who was added to a t
 LIST_SHAPE(tenant_user_list, "TenantUserList", (.doc = "The users of a tenant."),
     ITEMS("users", tenant_user_shape, .flags = F_REQUIRED, .doc = "The users, by e-mail address."));
 
-SHAPE(user_path, "UserPath", (.rules = check_user_path,
+SHAPE(user_path, "UserPath", (.row_rules = true,
       .example = EXAMPLE({"email": "ada@example.com"})),
-    STR(email, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."));
+    STR(email, .rule = user_rule_normal_email, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."));
 
-SHAPE(tenant_user_path, "TenantUserPath", (.rules = check_tenant_user_path,
+SHAPE(tenant_user_path, "TenantUserPath", (.row_rules = true,
       .example = EXAMPLE({"slug": "acme", "email": "ada@example.com"})),
     STR(slug,  .flags = F_REQUIRED, .doc = "Slug of the tenant."),
-    STR(email, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."));
+    STR(email, .rule = user_rule_normal_email, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."));
 /* clang-format on */

@@ -25,8 +25,10 @@ struct str user_email_normal(struct str text, struct arena *arena);
 /* Looks like an address: local@domain, without characters that cannot occur in one. */
 bool user_is_email(struct str email);
 
-/* Normalises an address of a body, or refuses it as the member `email`. */
-void user_check_email(struct str *email, struct arena *arena, struct problems *problems);
+/* Rules of rows. The first is for a new address; the second, for sign-in and paths, accepts
+ * anything: the answer is the same for an address that is malformed and one that is unknown. */
+const char *user_rule_email(struct str *email, struct arena *arena);
+const char *user_rule_normal_email(struct str *email, struct arena *arena);
 
 struct sign_in {
     struct str email, password;

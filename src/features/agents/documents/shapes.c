@@ -1,24 +1,20 @@
 /* shapes.c - the shapes of documents and their versions. */
 #include "features/agents/documents/shapes.h"
 
-#include "shape/rule.h"
 #include "shape/table.h"
 
 const char *const document_format_names[] = { "text", "markdown", "json", "yaml", NULL };
 
-static void check_document(void *value, struct arena *arena, struct problems *problems)
+static const char *document_rule(struct str *document, struct arena *arena)
 {
-    const struct document_set *set = value;
-
-    if (set->document.len > DOCUMENT_MAX_BYTES)
-        rule_refuse_text(problems, arena, "document", set->document,
-                         "Should have at most 1048576 bytes");
+    (void)arena;
+    return document->len > DOCUMENT_MAX_BYTES ? "Should have at most 1048576 bytes" : NULL;
 }
 
 /* clang-format off */
-SHAPE(document_set, "DocumentSet", (.doc = "A new version of the document.", .rules = check_document,
+SHAPE(document_set, "DocumentSet", (.doc = "A new version of the document.", .row_rules = true,
       .example = EXAMPLE({"document": "# Suppliers\nAsk before paying new ones.", "format": "markdown", "base_version": 6})),
-    STR(document,         .flags = F_REQUIRED, .doc = "At most 1 MiB."),
+    STR(document,         .rule = document_rule, .flags = F_REQUIRED, .doc = "At most 1 MiB."),
     ENUM(format,          .absent = "\"text\"", .choices = document_format_names, .doc = "Format."),
     OPT_INT(base_version, .flags = F_NULL, .doc = "Version that was edited (0: no document yet); 409 if it is no longer the latest. Null: not checked."));
 
