@@ -2,6 +2,8 @@
 #include "db/db.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "db/driver.h"
@@ -358,6 +360,34 @@ int db_exec_bool(struct db *db, const struct db_query *q, struct db_args args, b
         return -1;
     *ret = truth != 0;
     return 0;
+}
+
+int db_run_or(struct db *db, const struct db_query *q, struct db_args args, struct error *err,
+              enum err_code code, const char *fmt, ...)
+{
+    char text[ERR_TEXT_MAX];
+    va_list values;
+
+    if (db_run(db, q, args, err) != 0)
+        return -1;
+    if (db_changes(db) > 0)
+        return 0;
+    va_start(values, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, values);
+    va_end(values);
+    return err_set(err, code, "%s", text);
+}
+
+int db_check_room(struct db *db, const struct db_query *count, struct db_args args, int64_t max,
+                  const char *what, struct error *err)
+{
+    int64_t n;
+
+    if (db_exec_int(db, count, args, &n, err) != 0)
+        return -1;
+    return n < max ? 0
+                   : err_set(err, ERR_CONFLICT, "There are %lld %s already, which is the limit",
+                             (long long)n, what);
 }
 
 int db_run_changed(struct db *db, const struct db_query *q, struct db_args args, bool *ret,

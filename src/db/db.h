@@ -177,6 +177,16 @@ int db_exec_bool(struct db *db, const struct db_query *q, struct db_args args, b
 int db_run_changed(struct db *db, const struct db_query *q, struct db_args args, bool *ret,
                    struct error *err) MUST_CHECK;
 
+/* The same as db_run() for a statement that must change a row: if it changes none, it fails with
+ * this code and text. */
+int db_run_or(struct db *db, const struct db_query *q, struct db_args args, struct error *err,
+              enum err_code code, const char *fmt, ...) PRINTF(6, 7) MUST_CHECK;
+
+/* Fails with ERR_CONFLICT if the one number of the query has reached `max`: there are that many
+ * `what`, a plural. */
+int db_check_room(struct db *db, const struct db_query *count, struct db_args args, int64_t max,
+                  const char *what, struct error *err) MUST_CHECK;
+
 /* The same as db_run(), in a transaction, for a statement of which nothing must be known before the
  * next one or the commit: PostgreSQL is sent it with that, which fails in its place. */
 int db_run_later(struct db *db, const struct db_query *q, struct db_args args,

@@ -226,6 +226,19 @@ bool auth_is_admin(const struct api_call *call)
            user_role(user, call->tenant_id) == ROLE_ADMIN;
 }
 
+bool auth_may_go_on(const struct api_call *call, int64_t *checked_us, int period_s)
+{
+    const int64_t now_us = clock_mono_us();
+
+    if (call->key != NULL)
+        return key_is_good(call->key, clock_wall_us());
+    if (call->user == NULL || now_us - *checked_us < (int64_t)period_s * USEC_PER_SEC)
+        return true;
+    *checked_us = now_us;
+    return sessions_may_look_up(access_sessions(call->api->engine), &call->user->session,
+                                call->tenant_id, clock_wall_us());
+}
+
 struct str auth_actor(const struct api_call *call)
 {
     if (call->user != NULL && call->personal)

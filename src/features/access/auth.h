@@ -33,6 +33,11 @@ int auth_refuse_quota(struct api_call *call, struct error *err) MUST_CHECK;
 /* Is the caller an admin of the path's tenant? The operator is. */
 bool auth_is_admin(const struct api_call *call);
 
+/* May the caller of a stream have the rest of it? Not once the key was revoked, has expired or is
+ * past its grace, the session ended, or the user lost their role. A session is looked up every
+ * `period_s`, of which *checked_us (monotonic) keeps count; that does not keep it alive. */
+bool auth_may_go_on(const struct api_call *call, int64_t *checked_us, int period_s);
+
 /* The caller's name for the audit log; in the arena. */
 struct str auth_actor(const struct api_call *call);
 

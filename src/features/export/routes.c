@@ -6,9 +6,9 @@
 #include "base/datetime.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
+#include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
-#include "features/access/users/sessions.h"
 #include "features/events/shapes.h"
 #include "features/export/exports.h"
 #include "features/export/shapes.h"
@@ -62,24 +62,13 @@ static bool export_write(struct export_job *job, struct buf *part)
     return http_stream_write(export->call->exchange, part);
 }
 
-/* Not once the key was revoked, has expired or is past its grace, the session ended, the user lost
- * their role, or the tenant was deleted. An export does not keep a session alive. */
 static bool export_may_go_on(struct export_job *job)
 {
     struct export_call *export = CONTAINER_OF(job, struct export_call, job);
-    const struct api_call *call = export->call;
-    struct engine *engine = call->api->engine;
-    int64_t now_us = clock_mono_us();
+    struct registry *registry = access_registry(export->call->api->engine);
 
-    if (registry_tenant(access_registry(engine), job->tenant->slug) != job->tenant)
-        return false;
-    if (call->key != NULL)
-        return key_is_good(call->key, clock_wall_us());
-    if (call->user == NULL || now_us - export->checked_us < (int64_t)SESSION_CHECK_S * USEC_PER_SEC)
-        return true;
-    export->checked_us = now_us;
-    return sessions_may_look_up(access_sessions(engine), &call->user->session, call->tenant_id,
-                                clock_wall_us());
+    return registry_tenant(registry, job->tenant->slug) == job->tenant && /* not deleted */
+           auth_may_go_on(export->call, &export->checked_us, SESSION_CHECK_S);
 }
 
 static void export_interrupt(struct export_job *job)

@@ -3,10 +3,9 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "features/access/access.h"
+#include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
-#include "features/access/users/sessions.h"
 #include "features/live/feed.h"
 #include "http/stream.h"
 
@@ -29,23 +28,6 @@ static void begin(struct live_call *live)
     call_stream_begin(live->call, "text/event-stream", &unbuffered, 1, STREAM_ENDLESS);
 }
 
-/* A stream ends within seconds once its caller may not listen: the key was
- * revoked, has expired or is past its grace, the session ended, the user lost their role. An open
- * stream does not keep a session alive. */
-static bool may_listen(struct live_call *live)
-{
-    const struct api_call *call = live->call;
-    int64_t now_us = clock_mono_us();
-
-    if (call->key != NULL)
-        return key_is_good(call->key, clock_wall_us());
-    if (call->user == NULL || now_us - live->checked_us < (int64_t)SESSION_CHECK_S * USEC_PER_SEC)
-        return true;
-    live->checked_us = now_us;
-    return sessions_may_look_up(access_sessions(call->api->engine), &call->user->session,
-                                call->tenant_id, clock_wall_us());
-}
-
 static bool live_push(struct feed_listener *listener, struct str text)
 {
     struct live_call *live = CONTAINER_OF(listener, struct live_call, listener);
@@ -53,7 +35,7 @@ static bool live_push(struct feed_listener *listener, struct str text)
 
     if (!live->begun)
         begin(live);
-    if (!may_listen(live))
+    if (!auth_may_go_on(live->call, &live->checked_us, SESSION_CHECK_S))
         return false;
     if (text.len == 0)
         return true;

@@ -17,26 +17,13 @@
 #include "features/oidc/shapes.h"
 #include "features/oidc/store.h"
 
-enum { GROUP_ROWS_MAX = 1000, IDENTITIES_MAX = 10 };
+enum { IDENTITIES_MAX = 10 };
 
 static int list_groups(struct api_call *call, struct db *db, struct error *err)
 {
     struct listing *answer = call->answer;
 
     return store_groups(db, call->arena, &answer->list, err);
-}
-
-/* They are all read at each sign-in. */
-static int check_room(struct db *db, struct error *err)
-{
-    int64_t n;
-
-    if (store_groups_count(db, &n, err) != 0)
-        return -1;
-    return n < GROUP_ROWS_MAX
-               ? 0
-               : err_set(err, ERR_CONFLICT, "There are %lld groups already, which is the limit",
-                         (long long)n);
 }
 
 static int add_group(struct api_call *call, struct db *db, struct error *err)
@@ -59,7 +46,7 @@ static int add_group(struct api_call *call, struct db *db, struct error *err)
         row->tenant_id = tenant->id;
     }
     call->audit_target = create->group;
-    return check_room(db, err) != 0 ? -1 : store_group_add(db, row, err);
+    return store_groups_check_room(db, err) != 0 ? -1 : store_group_add(db, row, err);
 }
 
 static int remove_group(struct api_call *call, struct db *db, struct error *err)

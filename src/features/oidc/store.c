@@ -28,9 +28,9 @@ int store_groups(struct db *db, struct arena *arena, struct list *ret, struct er
     return rows_list(db, &select_groups, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_groups_count(struct db *db, int64_t *ret, struct error *err)
+int store_groups_check_room(struct db *db, struct error *err)
 {
-    return db_exec_int(db, &count_groups, DB_NO_ARGS, ret, err);
+    return db_check_room(db, &count_groups, DB_NO_ARGS, GROUP_ROWS_MAX, "groups", err);
 }
 
 int store_group_add(struct db *db, const struct oidc_group *row, struct error *err)
@@ -39,20 +39,13 @@ int store_group_add(struct db *db, const struct oidc_group *row, struct error *e
         DB_ARGS(db_int(row->tenant_id), db_text(row->group), db_text(row->group_id),
                 db_int(row->role), db_int(row->created_at));
 
-    if (db_run(db, &insert_group, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_CONFLICT,
-                       "Group '%.*s' has a role there already; delete that first",
-                       STR_ARG(row->group));
-    return 0;
+    return db_run_or(db, &insert_group, args, err, ERR_CONFLICT,
+                     "Group '%.*s' has a role there already; delete that first",
+                     STR_ARG(row->group));
 }
 
 int store_group_remove(struct db *db, struct str group_id, struct error *err)
 {
-    if (db_run(db, &delete_group, DB_ARGS(db_text(group_id)), err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "There is no group '%.*s'", STR_ARG(group_id));
-    return 0;
+    return db_run_or(db, &delete_group, DB_ARGS(db_text(group_id)), err, ERR_NOT_FOUND,
+                     "There is no group '%.*s'", STR_ARG(group_id));
 }

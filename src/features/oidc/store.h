@@ -11,7 +11,9 @@ struct db;
 int store_groups(struct db *db, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
 
-int store_groups_count(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+/* ERR_CONFLICT when there are GROUP_ROWS_MAX: they are all read at each sign-in. */
+enum { GROUP_ROWS_MAX = 1000 };
+int store_groups_check_room(struct db *db, struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when the group has a role there already. */
 int store_group_add(struct db *db, const struct oidc_group *row, struct error *err) MUST_CHECK;

@@ -41,11 +41,8 @@ int store_factor_begin(struct db *db, const struct factor_row *row, struct error
     const struct db_args args =
         DB_ARGS(db_text(row->user_id), db_blob(row->sealed), db_int(row->created_at));
 
-    if (db_run(db, &begin_factor, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_CONFLICT, "You have a second factor already; remove it first");
-    return 0;
+    return db_run_or(db, &begin_factor, args, err, ERR_CONFLICT,
+                     "You have a second factor already; remove it first");
 }
 
 int store_factor_confirm(struct db *db, struct str user_id, int64_t step, int64_t now,

@@ -20,19 +20,6 @@ static struct vault_label label_of(const struct secrets *s, const struct secret_
     };
 }
 
-/* Lists and pulls of configuration read all of them. */
-static int check_room(const struct secrets *s, struct db *db, struct error *err)
-{
-    int64_t n = 0;
-
-    if (store_secrets_count(db, s->tenant_id, &n, err) != 0)
-        return -1;
-    return n < SECRETS_MAX
-               ? 0
-               : err_set(err, ERR_CONFLICT, "There are %lld secrets already, which is the limit",
-                         (long long)n);
-}
-
 int secrets_set(const struct secrets *s, struct db *db, struct str name,
                 const struct secret_set *set, struct secret *ret, struct error *err)
 {
@@ -44,7 +31,7 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
 
     r = store_secret(db, s->tenant_id, name, &arena, &row, err);
     if (r == 0 && row.version == 0)
-        r = check_room(s, db, err);
+        r = store_secrets_check_room(db, s->tenant_id, err);
     if (r == 0) {
         row.name = name;
         row.updated_at = clock_wall_us();

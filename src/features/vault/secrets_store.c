@@ -48,9 +48,10 @@ int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct 
     return rows_list(db, &select_secrets, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int store_secrets_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int store_secrets_check_room(struct db *db, int64_t tenant_id, struct error *err)
 {
-    return db_exec(db, &count_secrets, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
+    return db_check_room(db, &count_secrets, DB_ARGS(db_int(tenant_id)), SECRETS_MAX, "secrets",
+                         err);
 }
 
 int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
@@ -60,22 +61,15 @@ int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *
         DB_ARGS(db_int(tenant_id), db_text(row->name), db_int(row->shared), db_int(row->version),
                 db_blob(row->sealed), db_int(row->created_at), db_int(row->updated_at));
 
-    if (db_run(db, &put_secret, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_CONFLICT,
-                       "another user set secret '%.*s' at the same time; set it again",
-                       STR_ARG(row->name));
-    return 0;
+    return db_run_or(db, &put_secret, args, err, ERR_CONFLICT,
+                     "another user set secret '%.*s' at the same time; set it again",
+                     STR_ARG(row->name));
 }
 
 int store_secret_remove(struct db *db, int64_t tenant_id, struct str name, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name));
 
-    if (db_run(db, &delete_secret, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no secret '%.*s'", STR_ARG(name));
-    return 0;
+    return db_run_or(db, &delete_secret, args, err, ERR_NOT_FOUND, "there is no secret '%.*s'",
+                     STR_ARG(name));
 }

@@ -29,8 +29,8 @@ int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena
 int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
 
-int store_secrets_count(struct db *db, int64_t tenant_id, int64_t *ret,
-                        struct error *err) MUST_CHECK;
+/* ERR_CONFLICT when there are SECRETS_MAX: lists and pulls of configuration read all of them. */
+int store_secrets_check_room(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
 
 /* Adds the secret, or replaces its previous version; ERR_CONFLICT when another process replaced it
  * first. */

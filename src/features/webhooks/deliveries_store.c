@@ -291,11 +291,8 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
     const struct db_args args = DB_ARGS(db_int(which->tenant_id), db_text(which->webhook_id),
                                         db_text(delivery_id), db_int(now));
 
-    if (db_run(db, &retry, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no delivery '%.*s'", STR_ARG(delivery_id));
-    return 0;
+    return db_run_or(db, &retry, args, err, ERR_NOT_FOUND, "there is no delivery '%.*s'",
+                     STR_ARG(delivery_id));
 }
 
 int store_deliveries(struct db *db, const struct delivery_filter *filter, struct arena *arena,

@@ -172,11 +172,8 @@ int store_webhook_mark_removed(struct db *db, int64_t tenant_id, struct str webh
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
-    if (db_run(db, &mark_removed, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
-    return 0;
+    return db_run_or(db, &mark_removed, args, err, ERR_NOT_FOUND, "there is no webhook '%.*s'",
+                     STR_ARG(webhook_id));
 }
 
 int store_webhook_delete(struct db *db, int64_t tenant_id, struct str webhook_id, struct error *err)

@@ -42,11 +42,8 @@ int store_identity_add(struct db *db, const struct identity_row *row, struct err
         DB_ARGS(db_text(row->issuer), db_text(row->subject), db_text(row->user_id),
                 db_int(row->created_at), rows_time_value(row->last_login_at));
 
-    if (db_run(db, &insert_identity, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_CONFLICT, "This person is linked to a user already");
-    return 0;
+    return db_run_or(db, &insert_identity, args, err, ERR_CONFLICT,
+                     "This person is linked to a user already");
 }
 
 int store_identity_used(struct db *db, const struct identity_row *row, struct error *err)

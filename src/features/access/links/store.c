@@ -135,11 +135,8 @@ int store_link_roles(struct db *db, struct str link_id, struct arena *arena, str
 
 int store_invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id, struct error *err)
 {
-    if (db_run(db, &revoke_invitation, DB_ARGS(db_int(tenant_id), db_text(link_id)), err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "There is no open invitation '%.*s'", STR_ARG(link_id));
-    return 0;
+    return db_run_or(db, &revoke_invitation, DB_ARGS(db_int(tenant_id), db_text(link_id)), err,
+                     ERR_NOT_FOUND, "There is no open invitation '%.*s'", STR_ARG(link_id));
 }
 
 int store_invitations_replace(struct db *db, int64_t tenant_id, struct str email, struct error *err)

@@ -44,7 +44,7 @@ static int list_sessions(struct api_call *call, struct db *db, struct str user_i
     struct list rows;
     size_t n = 0;
 
-    if (store_sessions_of(db, user_id, call->arena, &rows, err) != 0)
+    if (store_sessions(db, user_id, call->arena, &rows, err) != 0)
         return -1;
     row = rows.items;
     items = ARENA_ARRAY(call->arena, struct listed_session, rows.n);
@@ -64,7 +64,7 @@ static int end_one(struct api_call *call, struct db *db, struct str user_id, str
     const struct session_row *row;
     struct list rows;
 
-    if (store_sessions_of(db, user_id, call->arena, &rows, err) != 0)
+    if (store_sessions(db, user_id, call->arena, &rows, err) != 0)
         return -1;
     row = rows.items;
     for (size_t i = 0; i < rows.n; i++)

@@ -41,11 +41,8 @@ int store_personal_add(struct db *db, const struct personal_row *row, struct err
 
 int store_personal_remove(struct db *db, struct str user_id, struct str token_id, struct error *err)
 {
-    if (db_run(db, &delete_token, DB_ARGS(db_text(user_id), db_text(token_id)), err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "There is no token '%.*s'", STR_ARG(token_id));
-    return 0;
+    return db_run_or(db, &delete_token, DB_ARGS(db_text(user_id), db_text(token_id)), err,
+                     ERR_NOT_FOUND, "There is no token '%.*s'", STR_ARG(token_id));
 }
 
 int store_personal_end(struct db *db, struct str user_id, int64_t before, struct error *err)
@@ -64,13 +61,9 @@ int store_personal_of(struct db *db, struct str user_id, struct arena *arena, st
     return rows_list(db, &select_of_user, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
-int store_personal_all(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_personal_rows(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                        struct error *err)
 {
-    return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
-}
-
-int store_personal_rows_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                           struct error *err)
-{
-    return rows_list(db, &select_rows_of, DB_ARGS(db_text(user_id)), arena, ret, err);
+    return rows_list(db, str_is_null(user_id) ? &select_all : &select_rows_of,
+                     DB_ARGS(db_text(user_id)), arena, ret, err);
 }

@@ -32,8 +32,6 @@ int store_personal_count(struct db *db, struct str user_id, int64_t *ret,
 int store_personal_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                       struct error *err) MUST_CHECK;
 
-/* A user's, and everyone's: a list of struct personal_row; in the arena. */
-int store_personal_rows_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                           struct error *err) MUST_CHECK;
-int store_personal_all(struct db *db, struct arena *arena, struct list *ret,
-                       struct error *err) MUST_CHECK;
+/* A user's, or everyone's (user_id STR_NULL): a list of struct personal_row; in the arena. */
+int store_personal_rows(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                        struct error *err) MUST_CHECK;

@@ -75,22 +75,14 @@ struct loaded {
     struct list tokens;                 /* of struct personal_row */
 };
 
-static int load_all(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+/* Of ret->about. */
+static int load_rows(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
 {
-    if (store_users(db, arena, &ret->users, err) != 0 ||
-        store_roles(db, arena, &ret->roles, err) != 0 ||
-        store_sessions(db, arena, &ret->sessions, err) != 0)
+    if (store_users(db, ret->about, arena, &ret->users, err) != 0 ||
+        store_roles(db, ret->about, arena, &ret->roles, err) != 0 ||
+        store_sessions(db, ret->about, arena, &ret->sessions, err) != 0)
         return -1;
-    return store_personal_all(db, arena, &ret->tokens, err);
-}
-
-static int load_one(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
-{
-    if (store_one_user(db, ret->about, arena, &ret->users, err) != 0 ||
-        store_roles_of(db, ret->about, arena, &ret->roles, err) != 0 ||
-        store_sessions_of(db, ret->about, arena, &ret->sessions, err) != 0)
-        return -1;
-    return store_personal_rows_of(db, ret->about, arena, &ret->tokens, err);
+    return store_personal_rows(db, ret->about, arena, &ret->tokens, err);
 }
 
 /* Reads in one snapshot: the user of the change after `known`, if that is the only one since and is
@@ -107,7 +99,7 @@ static int load_users(struct db *db, int64_t known, struct arena *arena, struct 
     if (r == 0) {
         ret->number = change.number;
         ret->about = known >= 0 && change.number == known + 1 ? change.about : STR_NULL;
-        r = str_is_null(ret->about) ? load_all(db, arena, ret, err) : load_one(db, arena, ret, err);
+        r = load_rows(db, arena, ret, err);
     }
     db_rollback(db);
     return r;

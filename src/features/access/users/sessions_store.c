@@ -93,13 +93,9 @@ int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_bef
     return db_run(db, &prune_sessions, DB_ARGS(db_int(created_before), db_int(used_before)), err);
 }
 
-int store_sessions_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                      struct error *err)
+int store_sessions(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                   struct error *err)
 {
-    return rows_list(db, &select_of_user, DB_ARGS(db_text(user_id)), arena, ret, err);
-}
-
-int store_sessions(struct db *db, struct arena *arena, struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_sessions, DB_NO_ARGS, arena, ret, err);
+    return rows_list(db, str_is_null(user_id) ? &select_sessions : &select_of_user,
+                     DB_ARGS(db_text(user_id)), arena, ret, err);
 }

@@ -12,7 +12,7 @@ struct session_row {
     struct sha256 digest;
     struct str user_id;
     int64_t created_at, last_used_at;
-    struct str address, user_agent; /* of store_sessions_of(); not set by store_sessions() */
+    struct str address, user_agent; /* of one user's; not of all */
     struct str voucher;             /* STR_NULL; of store_session_voucher() alone */
 };
 
@@ -45,10 +45,6 @@ int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n,
 int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
                          struct error *err) MUST_CHECK;
 
-/* A user's, newest first: a list of struct session_row; in the arena. */
-int store_sessions_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                      struct error *err) MUST_CHECK;
-
-/* All sessions: a list of struct session_row; in the arena. */
-int store_sessions(struct db *db, struct arena *arena, struct list *ret,
+/* A user's, newest first, or all (user_id STR_NULL): a list of struct session_row; in the arena. */
+int store_sessions(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;

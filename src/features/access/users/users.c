@@ -195,7 +195,7 @@ int users_list(struct db *db, struct arena *arena, struct listing *ret, struct e
     struct user *users;
 
     if (store_user_answers(db, arena, &ret->list, err) != 0 ||
-        store_roles(db, arena, &roles, err) != 0)
+        store_roles(db, STR_NULL, arena, &roles, err) != 0)
         return -1;
     users = ret->list.items;
     for (size_t i = 0; i < ret->list.n; i++)
@@ -236,19 +236,6 @@ static int find_or_make(struct db *db, int64_t tenant_id, const struct tenant_us
     return add_row(db, ret, err);
 }
 
-/* Users of all tenants are in memory, and their lists are answered as a whole. */
-static int check_room(struct db *db, int64_t tenant_id, struct error *err)
-{
-    int64_t n;
-
-    if (store_roles_count(db, tenant_id, &n, err) != 0)
-        return -1;
-    return n < TENANT_USERS_MAX
-               ? 0
-               : err_set(err, ERR_CONFLICT, "There are %lld users already, which is the limit",
-                         (long long)n);
-}
-
 int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
                    struct arena *arena, struct tenant_user_added *ret, struct error *err)
 {
@@ -264,7 +251,8 @@ int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_cr
         return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
                        STR_ARG(create->email));
     assert(tenant_id > 0 && wanted != ROLE_NONE);
-    if (users_check_confirmed(&row, tenant_id, err) != 0 || check_room(db, tenant_id, err) != 0 ||
+    if (users_check_confirmed(&row, tenant_id, err) != 0 ||
+        store_roles_check_room(db, tenant_id, err) != 0 ||
         store_role_set(db, tenant_id, row.user_id, wanted, err) != 0 ||
         store_users_about(db, row.user_id, err) != 0)
         return -1;

@@ -56,7 +56,6 @@ int users_is_new(struct db *db, struct str email, bool *ret, struct error *err) 
 /* Adds a role in a tenant, and the user if there is no such user. ERR_CONFLICT when the user has a
  * role already, is new and has no password, exists and is not confirmed, or TENANT_USERS_MAX have a
  * role there. */
-enum { TENANT_USERS_MAX = 1000 };
 int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
                    struct arena *arena, struct tenant_user_added *ret,
                    struct error *err) MUST_CHECK;

@@ -70,9 +70,10 @@ DB_QUERY(set_about,
 DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'");
 /* clang-format on */
 
-int store_roles_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int store_roles_check_room(struct db *db, int64_t tenant_id, struct error *err)
 {
-    return db_exec_int(db, &count_roles, DB_ARGS(db_int(tenant_id)), ret, err);
+    return db_check_room(db, &count_roles, DB_ARGS(db_int(tenant_id)), TENANT_USERS_MAX, "users",
+                         err);
 }
 
 int store_user_add(struct db *db, const struct user_row *row, struct error *err)
@@ -83,11 +84,8 @@ int store_user_add(struct db *db, const struct user_row *row, struct error *err)
                 db_int(row->confirmed), db_int(row->made_in));
 
     assert(!str_is_null(row->user_id) && row->email.len > 0);
-    if (db_run(db, &insert_user, args, err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_CONFLICT, "user '%.*s' exists already", STR_ARG(row->email));
-    return 0;
+    return db_run_or(db, &insert_user, args, err, ERR_CONFLICT, "user '%.*s' exists already",
+                     STR_ARG(row->email));
 }
 
 int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
@@ -139,9 +137,11 @@ int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct e
     return 0;
 }
 
-int store_users(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_users(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                struct error *err)
 {
-    return rows_list(db, &select_users, DB_NO_ARGS, arena, ret, err);
+    return rows_list(db, str_is_null(user_id) ? &select_users : &select_one_user,
+                     DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
 int store_user_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
@@ -179,21 +179,11 @@ int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant
     return 0;
 }
 
-int store_roles(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_roles(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                struct error *err)
 {
-    return rows_list(db, &select_roles, DB_NO_ARGS, arena, ret, err);
-}
-
-int store_one_user(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                   struct error *err)
-{
-    return rows_list(db, &select_one_user, DB_ARGS(db_text(user_id)), arena, ret, err);
-}
-
-int store_roles_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                   struct error *err)
-{
-    return rows_list(db, &select_roles_of, DB_ARGS(db_text(user_id)), arena, ret, err);
+    return rows_list(db, str_is_null(user_id) ? &select_roles : &select_roles_of,
+                     DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
 int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,

@@ -27,8 +27,10 @@ struct role_row {
 /* ERR_CONFLICT when the e-mail is taken. */
 int store_user_add(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
 
-/* How many users have a role in the tenant. */
-int store_roles_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
+/* ERR_CONFLICT when TENANT_USERS_MAX have a role in the tenant: users of all tenants are in memory,
+ * and their lists are answered as a whole. */
+enum { TENANT_USERS_MAX = 1000 };
+int store_roles_check_room(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
 
 /* The user with this e-mail, in the arena; its user_id is STR_NULL when there is no such user. */
 int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
@@ -44,9 +46,12 @@ int store_user_remove(struct db *db, struct str user_id, struct error *err) MUST
 int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins,
                       struct error *err) MUST_CHECK;
 
-/* All users, oldest first, in the arena: a list of struct user_row, and one of struct user without
- * their tenants. */
-int store_users(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+/* All users, oldest first, or one (user_id STR_NULL: all): a list of struct user_row; in the arena.
+ */
+int store_users(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                struct error *err) MUST_CHECK;
+
+/* All users, oldest first: a list of struct user without their tenants; in the arena. */
 int store_user_answers(struct db *db, struct arena *arena, struct list *ret,
                        struct error *err) MUST_CHECK;
 
@@ -65,14 +70,10 @@ int store_role_remove(struct db *db, int64_t tenant_id, struct str user_id,
 int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
                struct error *err) MUST_CHECK;
 
-/* All roles by user and the tenant's slug: a list of struct role_row; in the arena. */
-int store_roles(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
-
-/* One user as store_users() and store_roles() have all. */
-int store_one_user(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                   struct error *err) MUST_CHECK;
-int store_roles_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                   struct error *err) MUST_CHECK;
+/* Roles by user and the tenant's slug, of all users or of one: a list of struct role_row; in the
+ * arena. */
+int store_roles(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                struct error *err) MUST_CHECK;
 
 /* A user's roles by the tenant's slug: a list of struct tenant_membership; in the arena. */
 int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,

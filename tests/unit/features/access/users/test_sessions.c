@@ -275,7 +275,7 @@ static int64_t stored_use(struct world *w)
     const struct session_row *row;
     struct list rows = { 0 };
 
-    CHECK(store_sessions_of(w->db, STR_LIT("ann"), &w->arena, &rows, NULL) == 0);
+    CHECK(store_sessions(w->db, STR_LIT("ann"), &w->arena, &rows, NULL) == 0);
     CHECK_INT(rows.n, 1);
     row = rows.items;
     return row->last_used_at;
