@@ -68,7 +68,7 @@ LIFTS = {
     "A8": [  # neither a floor of free space nor a quota; old alerts, empty totals and repeated entries stay
         ("engine/space.c", "set_low(s, free_bytes <",
          'set_low(s, !bound_is_lifted("A8") && free_bytes <'),
-        ("features/agents/over_quota.c", "return tenant_is_over_quota(",
+        ("features/agents/report.c", "return tenant_is_over_quota(",
          'return !bound_is_lifted("A8") && tenant_is_over_quota('),
         ("features/alerts/closed/closed.c", "c->options = *options;",
          "c->options = *options;\n"
@@ -83,8 +83,8 @@ LIFTS = {
          '(bound_is_lifted("A8") || list->items[i]->stored.n > 0) ?'),
     ],
     "A9": [  # a key rotates as often as it likes
-        ("features/access/key_routes.c", ".per_hour_max = settings->key_rotations_per_hour",
-         f'.per_hour_max = {lifted("A9", "1000000")}settings->key_rotations_per_hour)'),
+        ("features/access/key_routes.c", "if (rotations.n < max)",
+         'if (bound_is_lifted("A9") || rotations.n < max)'),
     ],
     "A10": [  # a revoked key leaves its exports and its successors
         ("features/export/routes.c", "return key_is_good(",
