@@ -17,7 +17,7 @@
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/stuck_store.h"
-#include "features/events/recent_runs_store.h"
+#include "features/events/runs_store.h"
 #include "shape/utf8.h"
 
 enum {

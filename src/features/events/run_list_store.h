@@ -18,7 +18,7 @@ enum run_order {
     ORDER_AGENT,
     ORDER_VERSION,
     ORDER_ERROR,
-    ORDER_TOKENS, /* the last two: run_ranking.h */
+    ORDER_TOKENS, /* the last two: runs.c */
     ORDER_COST,
 };
 

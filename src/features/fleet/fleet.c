@@ -17,7 +17,7 @@
 #include "features/agents/liveness.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
-#include "features/events/recent_runs_store.h"
+#include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/ranking.h"
 #include "features/fleet/routes.h"

@@ -19,7 +19,7 @@ call_work_fn fleet_agent;
 call_work_fn workflow_list_read;
 
 /* The earliest 1,000 runs of a workflow (its status is that of the newest 1,000, too), and the
- * links between them (workflow_links.h): every required input of a run's agent must be an output of
+ * links between them: every required input of a run's agent must be an output of
  * the agent of a run that had ended before it began, with the same type or `any` on either side.
  * ERR_NOT_FOUND. */
 call_work_fn workflow_read;

@@ -1,13 +1,274 @@
-/* workflows.c - reads the runs of a workflow, and checks inputs against earlier outputs. */
-#include "features/fleet/routes.h"
-
+/* workflows.c - reads the runs of a workflow, and makes a graph of them, by declared inputs and
+ * outputs and by time. */
 #include "api/call.h"
+#include "base/map.h"
 #include "db/db.h"
 #include "features/access/registry.h"
+#include "features/agents/shapes.h"
 #include "features/events/shapes.h"
+#include "features/fleet/routes.h"
 #include "features/fleet/shapes.h"
-#include "features/fleet/workflow_links.h"
+#include "features/fleet/store.h"
 #include "features/fleet/workflows_store.h"
+#include "shape/rows.h"
+
+/* Where the declarations of agents are read. */
+struct workflow_source {
+    struct db *db;
+    int64_t tenant_id;
+    struct arena *arena;
+};
+
+enum {
+    LOOKUPS_MAX = 1000000, /* agents may declare very many inputs: a tenth of a second */
+    LINKS_MAX = 5000,
+};
+
+/* An agent of the workflow, and what it declared. */
+struct step_agent {
+    int64_t agent_id;
+    struct agent_register declared;
+    struct map outputs; /* key -> struct io_field */
+};
+
+struct step {
+    const struct workflow_run *run;
+    struct step_agent *agent;
+    int64_t start, end; /* of an open run: its latest event */
+    bool failed;
+    const struct step_agent *taken_by; /* the agent whose run took an output of it last */
+    size_t link;                       /* that leads from here to the run being linked ... */
+    const struct step *link_to;        /* ... which is this one */
+};
+
+struct making {
+    const struct workflow_source *source;
+    struct map agents; /* agent_id -> struct step_agent */
+    struct step *steps;
+    struct rows links;  /* of struct workflow_link; while a run is linked, one more than the most */
+    struct rows *given; /* for each link: of struct str, what it provides */
+    size_t n_lookups;
+    bool cut; /* a run has more links than there is room for */
+};
+
+static int find_agent(struct making *m, int64_t agent_id, struct step_agent **ret,
+                      struct error *err)
+{
+    const struct workflow_source *source = m->source;
+    struct step_agent *agent =
+        map_get(&m->agents, str_from((const char *)&agent_id, sizeof(agent_id)));
+    struct io_field *fields;
+
+    if (agent == NULL) {
+        agent = ARENA_NEW(source->arena, struct step_agent);
+        agent->agent_id = agent_id;
+        map_init(&agent->outputs);
+        if (store_fleet_declared(source->db, source->tenant_id, agent_id, source->arena,
+                                 &agent->declared, err) != 0)
+            return -1;
+        fields = agent->declared.outputs.items;
+        for (size_t i = 0; i < agent->declared.outputs.n; i++)
+            (void)map_put(&agent->outputs, fields[i].key, &fields[i]);
+        (void)map_put(&m->agents, str_from((const char *)&agent->agent_id, sizeof(agent_id)),
+                      agent);
+    }
+    *ret = agent;
+    return 0;
+}
+
+static bool types_match(const struct io_field *output, const struct io_field *input)
+{
+    return str_eq_c(input->type, "any") || str_eq_c(output->type, "any") ||
+           str_eq(output->type, input->type);
+}
+
+/* How well a step suits as the source of an input; 0: it does not output it. */
+static int rank(const struct step *from, const struct step *to, const struct io_field *input)
+{
+    const struct io_field *output = map_get(&from->agent->outputs, input->key);
+
+    if (output == NULL)
+        return 0;
+    return 1 + 4 * types_match(output, input) + 2 * !from->failed + (from->taken_by != to->agent);
+}
+
+/* The step that an input comes from; NULL: no step that had ended outputs it. */
+static struct step *find_source(struct making *m, size_t to, const struct io_field *input)
+{
+    struct step *steps = m->steps, *best = NULL;
+    int high = 0, r;
+
+    for (size_t i = to; i-- > 0;) {
+        if (steps[i].end > steps[to].start)
+            continue;
+        m->n_lookups++;
+        r = rank(&steps[i], &steps[to], input);
+        if (r > high) {
+            high = r;
+            best = &steps[i];
+        }
+    }
+    return best;
+}
+
+static struct workflow_step *step_of(const struct step *step, struct arena *arena)
+{
+    struct workflow_step *made = ARENA_NEW(arena, struct workflow_step);
+
+    *made = (struct workflow_step){ step->run->run_id, step->run->run.agent_name };
+    return made;
+}
+
+/* The link between two steps, a new one if need be; its index. */
+static size_t link_steps(struct making *m, struct step *from, const struct step *to)
+{
+    struct arena *arena = m->source->arena;
+    struct workflow_link *link;
+
+    if (from->link_to == to)
+        return from->link;
+    link = rows_add(&m->links);
+    link->from = step_of(from, arena);
+    link->to = step_of(to, arena);
+    from->link_to = to;
+    from->link = m->links.n - 1;
+    m->given[from->link] = (struct rows){ .arena = arena, .size = sizeof(struct str) };
+    return from->link;
+}
+
+/* The runs that ended before this one began, and after which no other of them began. */
+static void link_by_time(struct making *m, size_t to)
+{
+    struct step *steps = m->steps;
+    int64_t latest = INT64_MIN;
+
+    for (size_t i = 0; i < to; i++)
+        if (steps[i].end <= steps[to].start && steps[i].start > latest)
+            latest = steps[i].start;
+    for (size_t i = 0; i < to && m->links.n <= LINKS_MAX; i++)
+        if (steps[i].end <= steps[to].start && (steps[i].end > latest || steps[i].start == latest))
+            (void)link_steps(m, &steps[i], &steps[to]);
+}
+
+/* Did any step that had ended before this one declare outputs? */
+static bool anything_given(const struct making *m, size_t to)
+{
+    for (size_t i = 0; i < to; i++)
+        if (m->steps[i].end <= m->steps[to].start && m->steps[i].agent->declared.outputs.n > 0)
+            return true;
+    return false;
+}
+
+/* Links the step with the sources of its inputs; the problems of all inputs are in *ret. */
+static void link_by_inputs(struct making *m, size_t to, struct workflow_link *ret)
+{
+    const struct list *inputs = &m->steps[to].agent->declared.inputs;
+    const struct io_field *fields = inputs->items;
+    struct arena *arena = m->source->arena;
+    struct str *missing = ARENA_ARRAY(arena, struct str, inputs->n + 1);
+    struct type_mismatch *mismatched = ARENA_ARRAY(arena, struct type_mismatch, inputs->n + 1);
+    size_t n_missing = 0, n_mismatched = 0;
+
+    for (size_t i = 0; i < inputs->n && m->links.n <= LINKS_MAX; i++) {
+        struct step *from = find_source(m, to, &fields[i]);
+        const struct io_field *output =
+            from == NULL ? NULL : map_get(&from->agent->outputs, fields[i].key);
+
+        if (from != NULL && types_match(output, &fields[i]))
+            *(struct str *)rows_add(&m->given[link_steps(m, from, &m->steps[to])]) = fields[i].key;
+        else if (from != NULL && fields[i].required) {
+            (void)link_steps(m, from, &m->steps[to]);
+            mismatched[n_mismatched++] =
+                (struct type_mismatch){ fields[i].key, output->type, fields[i].type };
+        } else if (fields[i].required)
+            missing[n_missing++] = fields[i].key;
+    }
+    ret->missing = (struct list){ missing, n_missing };
+    ret->mismatched = (struct list){ mismatched, n_mismatched };
+    ret->compatible = (struct opt_bool){ true, n_missing + n_mismatched == 0 };
+}
+
+/* All links to the step, or none: some of them would tell too little of its inputs. */
+static void link_step(struct making *m, size_t to)
+{
+    const size_t before = m->links.n;
+    struct workflow_link check = { .missing = { .items = m->steps }, /* an empty list is not NULL */
+                                   .mismatched = { .items = m->steps } };
+    struct workflow_link *links;
+
+    if (m->steps[to].agent->declared.inputs.n > 0 && anything_given(m, to))
+        link_by_inputs(m, to, &check);
+    if (m->links.n == before)
+        link_by_time(m, to);
+    if (m->links.n > LINKS_MAX) {
+        m->links.n = before;
+        m->cut = true;
+        return;
+    }
+    links = m->links.items;
+    for (size_t i = before; i < m->links.n; i++) {
+        links[i].compatible = check.compatible;
+        links[i].missing = check.missing;
+        links[i].mismatched = check.mismatched;
+        links[i].provides = (struct list){ m->given[i].items, m->given[i].n };
+        if (links[i].provides.items == NULL)
+            links[i].provides.items = m->steps;
+    }
+    for (size_t i = 0; i < to; i++)
+        if (m->steps[i].link_to == &m->steps[to])
+            m->steps[i].taken_by = m->steps[to].agent;
+}
+
+static int prepare(struct making *m, const struct list *list, struct error *err)
+{
+    const struct workflow_run *runs = list->items;
+
+    for (size_t i = 0; i < list->n; i++) {
+        struct run_summary summary = { .run_id = runs[i].run_id };
+
+        run_state_summary(&runs[i].run.state, &summary);
+        m->steps[i] = (struct step){
+            .run = &runs[i],
+            .start = summary.started_at,
+            .end = summary.ended_at == TIME_NULL ? summary.last_event_at : summary.ended_at,
+            .failed = str_eq_c(summary.status, run_status_names[RUN_FAILED]),
+        };
+        if (find_agent(m, runs[i].agent_id, &m->steps[i].agent, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The links between runs (of struct workflow_run, by start) as struct workflow_link, in the order
+ * of the runs that they lead to. *ret_cut: those to the latest runs are left out; of a run, all are
+ * listed or none.
+ *
+ * A run follows the runs whose agents output what its own agent requires: for each input the latest
+ * that had ended when it began, rather one that no run of the same agent took yet. A run that gets
+ * nothing that way follows those that ended before it began and after which no other of them began:
+ * runs that overlap are parallel. */
+static int workflow_link_runs(const struct workflow_source *source, const struct list *runs,
+                              struct list *ret, bool *ret_cut, struct error *err)
+{
+    struct making m = { .source = source,
+                        .links = { .arena = source->arena, .size = sizeof(struct workflow_link) } };
+    struct step_agent *agent;
+    size_t linked = 1, at = 0;
+    int status;
+
+    m.steps = ARENA_ARRAY(source->arena, struct step, runs->n + 1);
+    m.given = ARENA_ARRAY(source->arena, struct rows, LINKS_MAX + 1);
+    map_init(&m.agents);
+    status = prepare(&m, runs, err);
+    while (status == 0 && linked < runs->n && m.n_lookups < LOOKUPS_MAX && !m.cut)
+        link_step(&m, linked++);
+    *ret_cut = m.cut || linked < runs->n;
+    *ret = (struct list){ m.links.items != NULL ? m.links.items : m.steps, m.links.n };
+    while ((agent = map_next(&m.agents, &at)) != NULL)
+        map_done(&agent->outputs);
+    map_done(&m.agents);
+    return status;
+}
 
 /* One failed run makes the workflow failed, even while others are running. */
 static void summarize(const struct list *list, struct arena *arena, struct workflow *ret)

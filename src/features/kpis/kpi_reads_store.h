@@ -10,6 +10,7 @@
 #include "shape/timerange.h"
 
 struct db;
+struct kpi_reports;
 
 /* The tenant's KPIs to read. */
 struct kpi_source {
@@ -66,3 +67,18 @@ int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *s
 /* The text that a run reported for the source's key, in the arena; STR_NULL: deleted. */
 int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_stamp *place,
                    struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;
+
+/* At most RUN_KPIS_MAX, by agent and key: a list of struct run_kpi (shapes.h), in the arena. */
+int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,
+                   struct list *ret, struct error *err) MUST_CHECK;
+
+struct kpi_reports_span {
+    int64_t tenant_id, agent_id;
+    struct str key; /* as stored: db/name_key.h */
+    struct time_range range;
+    int64_t limit;
+};
+
+/* The newest values of a key in the range, each with its run; in the arena. */
+int store_kpi_reports(struct db *db, const struct kpi_reports_span *span, struct arena *arena,
+                      struct kpi_reports *ret, struct error *err) MUST_CHECK;

@@ -2,9 +2,9 @@
 #include "api/call.h"
 #include "db/db.h"
 #include "db/name_key.h"
+#include "features/kpis/kpi_reads_store.h"
 #include "features/kpis/kpi_totals.h"
 #include "features/kpis/routes.h"
-#include "features/kpis/run_kpis_store.h"
 #include "features/kpis/shapes.h"
 
 int kpis_reports(struct api_call *call, struct db *db, struct error *err)

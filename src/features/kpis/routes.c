@@ -2,7 +2,7 @@
 #include "features/kpis/routes.h"
 #include "api/call.h"
 #include "features/access/shapes.h"
-#include "features/kpis/run_kpis_store.h"
+#include "features/kpis/kpi_reads_store.h"
 #include "features/kpis/shapes.h"
 
 static int read_run_kpis(struct api_call *call, struct db *db, struct error *err)

@@ -10,7 +10,7 @@
 #include "features/agents/liveness.h"
 #include "features/cost/usage.h"
 #include "features/cost/usage_shapes.h"
-#include "features/events/run_counts_store.h"
+#include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/shapes.h"
 #include "features/kpis/kpis.h"
