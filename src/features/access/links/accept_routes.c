@@ -25,8 +25,18 @@ struct accept_step {
     struct str hash;
 };
 
+/* An unknown or ended link is a failure; anything else that goes wrong decides nothing. */
+static void end_attempt(struct api_call *call, const struct error *err)
+{
+    const struct accept_step *step = call->own;
+    const bool wrong = err != NULL && err->code == ERR_NOT_FOUND;
+
+    accounts_end_attempt(call, &step->attempt, wrong, false);
+}
+
 /* Failures count for the address; the token is its own account, so that they lock out no other. */
-static int begin(struct api_call *call, struct str token, struct error *err)
+static int begin(struct api_call *call, struct str token, call_work_fn *work, call_then_fn *then,
+                 struct error *err)
 {
     struct accept_step *step = ARENA_NEW(call->arena, struct accept_step);
     const struct sha256 digest = digest_sha256(token);
@@ -37,16 +47,12 @@ static int begin(struct api_call *call, struct str token, struct error *err)
         return -1;
     digest_base64url(digest.bytes, text);
     step->attempt.account = arena_printf(call->arena, "link:%s", text);
-    return accounts_begin_attempt(call, &step->attempt, err);
-}
-
-/* An unknown or ended link is a failure; anything else that goes wrong decides nothing. */
-static void end_attempt(struct api_call *call, const struct error *err)
-{
-    const struct accept_step *step = call->own;
-    const bool wrong = err != NULL && err->code == ERR_NOT_FOUND;
-
-    accounts_end_attempt(call, &step->attempt, wrong, false);
+    if (accounts_begin_attempt(call, &step->attempt, err) != 0)
+        return -1;
+    if (call_read(call, work, then, err) == 0)
+        return 0;
+    end_attempt(call, NULL);
+    return -1;
 }
 
 /* What the link is for */
@@ -74,15 +80,9 @@ static void link_shown(struct api_call *call, const struct error *err)
 
 static int begin_show(struct api_call *call, struct error *err)
 {
-    struct error busy = { 0 };
+    const struct link_token *body = call->body;
 
-    if (begin(call, ((const struct link_token *)call->body)->token, err) != 0)
-        return -1;
-    if (call_read(call, show_link, link_shown, &busy) == 0)
-        return 0;
-    end_attempt(call, NULL);
-    *err = busy;
-    return -1;
+    return begin(call, body->token, show_link, link_shown, err);
 }
 
 /* Choosing the password */
@@ -164,15 +164,9 @@ static void link_found(struct api_call *call, const struct error *err)
 
 static int begin_accept(struct api_call *call, struct error *err)
 {
-    struct error busy = { 0 };
+    const struct link_accept *body = call->body;
 
-    if (begin(call, ((const struct link_accept *)call->body)->token, err) != 0)
-        return -1;
-    if (call_read(call, find_link, link_found, &busy) == 0)
-        return 0;
-    end_attempt(call, NULL);
-    *err = busy;
-    return -1;
+    return begin(call, body->token, find_link, link_found, err);
 }
 
 /* clang-format off */

@@ -29,10 +29,7 @@ static int enter_request(struct api_call *call, struct db *db, struct error *err
 {
     const struct forgot_step *step = call->own;
     const bool known = !str_is_null(step->user.user_id);
-    const struct session_user claimed = { .user_id = step->user.user_id,
-                                          .is_platform_admin = step->user.role == PLATFORM_ADMIN };
 
-    call->audit_target = known ? step->user.email : STR_LIT("unknown user");
     if (!str_is_null(step->made.mailed))
         call->audit_detail =
             arena_printf(call->arena, "{\"link_id\":\"%.*s\"}", STR_ARG(step->made.row.link_id));
@@ -40,7 +37,7 @@ static int enter_request(struct api_call *call, struct db *db, struct error *err
         call->audit_detail = STR_LIT("{\"reason\":\"no password\"}");
     else if (known)
         call->audit_detail = STR_LIT("{\"reason\":\"limit\"}");
-    return accounts_audit(call, db, known ? &claimed : NULL, "reset.ask", err);
+    return accounts_audit_row(call, db, &step->user, "reset.ask", err);
 }
 
 /* On the writer. */

@@ -36,19 +36,6 @@ static struct str maker(const struct api_call *call)
     return call->user == NULL ? STR_LIT(LINK_OPERATOR) : call->user->email;
 }
 
-static int begin_step(struct api_call *call, const struct link_wish *wish, bool show)
-{
-    struct link_step *step = ARENA_NEW(call->arena, struct link_step);
-
-    step->wish = *wish;
-    step->wish.made_by = maker(call);
-    step->wish.by_mail = !show && forgot_is_possible(call->api->engine);
-    step->show = show;
-    step->call = call;
-    call->own = step;
-    return 0;
-}
-
 /* Where people open the portal, as far as it is known. */
 static int find_base(const struct api_call *call, struct str *ret, struct error *err)
 {
@@ -173,6 +160,20 @@ static void link_made(struct api_call *call, const struct error *err)
         mail_link(call, step, send);
 }
 
+static int begin_link(struct api_call *call, const struct link_wish *wish, bool show)
+{
+    struct link_step *step = ARENA_NEW(call->arena, struct link_step);
+
+    step->wish = *wish;
+    step->wish.made_by = maker(call);
+    step->wish.by_mail = !show && forgot_is_possible(call->api->engine);
+    step->show = show;
+    step->call = call;
+    call->own = step;
+    call_change(call, CHANGE_USERS, make_link, link_made);
+    return 0;
+}
+
 static int begin_tenant_invite(struct api_call *call, struct error *err)
 {
     const struct tenant_invite *invite = call->body;
@@ -185,9 +186,7 @@ static int begin_tenant_invite(struct api_call *call, struct error *err)
 
     (void)err;
     *role = (struct link_role){ call->tenant_id, invite->role };
-    begin_step(call, &wish, invite->show_link);
-    call_change(call, CHANGE_USERS, make_link, link_made);
-    return 0;
+    return begin_link(call, &wish, invite->show_link);
 }
 
 static int begin_platform_invite(struct api_call *call, struct error *err)
@@ -209,9 +208,7 @@ static int begin_platform_invite(struct api_call *call, struct error *err)
                                STR_ARG(wanted[i].slug));
         roles[i] = (struct link_role){ tenant->id, wanted[i].role };
     }
-    begin_step(call, &wish, invite->show_link);
-    call_change(call, CHANGE_USERS, make_link, link_made);
-    return 0;
+    return begin_link(call, &wish, invite->show_link);
 }
 
 static int begin_reset_link(struct api_call *call, struct error *err)
@@ -224,9 +221,7 @@ static int begin_reset_link(struct api_call *call, struct error *err)
 
     if (accounts_check_helper(call, path->email, err) != 0)
         return -1;
-    begin_step(call, &wish, request->show_link);
-    call_change(call, CHANGE_USERS, make_link, link_made);
-    return 0;
+    return begin_link(call, &wish, request->show_link);
 }
 
 static int list_invitations(struct api_call *call, struct db *db, struct error *err)

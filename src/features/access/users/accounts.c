@@ -262,6 +262,17 @@ int accounts_audit(struct api_call *call, struct db *db, const struct session_us
     return call_audit(call, db, action, err);
 }
 
+int accounts_audit_row(struct api_call *call, struct db *db, const struct user_row *row,
+                       const char *action, struct error *err)
+{
+    const struct session_user claimed = { .user_id = row->user_id,
+                                          .is_platform_admin = row->role == PLATFORM_ADMIN };
+    const bool known = !str_is_null(row->user_id);
+
+    call->audit_target = known ? row->email : STR_LIT("unknown user");
+    return accounts_audit(call, db, known ? &claimed : NULL, action, err);
+}
+
 int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
 {
     const struct session_user *user = call->user;

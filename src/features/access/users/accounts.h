@@ -14,6 +14,7 @@ struct sign_in_check;
 struct sign_in_session;
 struct throttle_attempt;
 struct user_patch;
+struct user_row;
 
 /* Is the password acceptable for this e-mail? Fails with 422 at the body's member `name`. */
 int accounts_check_password(struct api_call *call, const char *name, struct str password,
@@ -65,6 +66,10 @@ int accounts_forget_factor(struct api_call *call, struct db *db, struct str emai
  * platform's: otherwise a tenant's admin could watch them by assigning them a role. */
 int accounts_audit(struct api_call *call, struct db *db, const struct session_user *user,
                    const char *action, struct error *err) MUST_CHECK;
+
+/* The same of a row; user_id STR_NULL: an unknown user. Sets the entry's target. */
+int accounts_audit_row(struct api_call *call, struct db *db, const struct user_row *row,
+                       const char *action, struct error *err) MUST_CHECK;
 
 /* The user of the call as an answer, with the session's token. */
 int accounts_answer_me(struct api_call *call, struct db *db, struct error *err) MUST_CHECK;

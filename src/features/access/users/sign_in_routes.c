@@ -51,27 +51,18 @@ static int check_password(struct api_call *call, struct db *db, struct error *er
 static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct error *err)
 {
     const struct session_opening *o = call->own;
-    const struct user_row *user = &o->check.user;
-    const struct session_user claimed = { .user_id = user->user_id,
-                                          .is_platform_admin = user->role == PLATFORM_ADMIN };
-    bool known = !str_is_null(user->user_id);
 
-    call->audit_target = known ? user->email : STR_LIT("unknown user");
     if (o->check.good)
         call->audit_detail = STR_LIT("{\"reason\":\"second factor\"}");
-    return accounts_audit(call, db, known ? &claimed : NULL, "session.refuse", err);
+    return accounts_audit_row(call, db, &o->check.user, "session.refuse", err);
 }
 
 /* The password was right: its owner, or a thief of it, got this far. */
 static int enter_question(struct api_call *call, struct db *db, struct error *err)
 {
     const struct session_opening *o = call->own;
-    const struct session_user claimed = { .user_id = o->check.user.user_id,
-                                          .is_platform_admin =
-                                              o->check.user.role == PLATFORM_ADMIN };
 
-    call->audit_target = o->check.user.email;
-    return accounts_audit(call, db, &claimed, "session.code", err);
+    return accounts_audit_row(call, db, &o->check.user, "session.code", err);
 }
 
 static int refuse_sign_in(struct api_call *call, struct error *err)
