@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
-#include "features/live/told.h"
 #include "features/live/topic.h"
 
 enum {

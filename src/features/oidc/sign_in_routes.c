@@ -1,6 +1,6 @@
 /* sign_in_routes.c - sign-in by the identity provider, in two requests of the portal, and sign-out.
  *
- * The first one sets a cookie (flow.h) and answers the provider's address, to which
+ * The first one sets a cookie (struct flow) and answers the provider's address, to which
  * the portal sends the browser. The provider sends it back to a page of the portal,
  * which hands code and state to the second request. That one goes from the loop to a
  * worker, which asks the provider, and on to the writer, which opens the session.
@@ -21,7 +21,6 @@
 #include "features/access/users/sign_in.h"
 #include "features/access/users/throttle.h"
 #include "features/access/users/vouched.h"
-#include "features/oidc/flow.h"
 #include "features/oidc/oidc.h"
 #include "features/oidc/person.h"
 #include "features/oidc/provider.h"

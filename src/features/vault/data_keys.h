@@ -5,15 +5,35 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/lock.h"
 #include "features/vault/data_keys_store.h"
-#include "features/vault/envelope.h"
 #include "features/vault/keyring.h"
 #include "features/vault/sealed_table.h"
+#include "features/vault/vault.h"
 
 struct db;
 struct signer;
+
+/* Envelopes: XChaCha20-Poly1305 with a random nonce and a label bound in. Pure functions. */
+enum {
+    ENVELOPE_KEY = 32,
+    ENVELOPE_NONCE = 24,
+    ENVELOPE_TAG = 16,
+    ENVELOPE_OVERHEAD = ENVELOPE_NONCE + ENVELOPE_TAG,
+};
+
+/* The label as bytes to authenticate with the text. In `out`, which is initialised here. */
+struct str envelope_label(const struct vault_label *label, int64_t key_version, struct buf *out);
+
+/* Nonce, ciphertext and tag, ENVELOPE_OVERHEAD bytes more than `plain`. */
+void envelope_seal(const uint8_t key[ENVELOPE_KEY], struct str bound, struct str plain,
+                   uint8_t *ret);
+
+/* False when the bytes were not sealed with this key and these bound bytes. */
+bool envelope_open(const uint8_t key[ENVELOPE_KEY], struct str bound, struct str bytes,
+                   uint8_t *ret);
 
 /* Wipes the keys. NULL is fine. */
 void signer_free(struct signer *s);
