@@ -32,10 +32,10 @@ static void check_secret(void *value, struct arena *arena, struct problems *prob
 static const char *secret_rule_name(struct str *name, struct arena *arena)
 {
     (void)arena;
-    return secret_is_name(*name) ? NULL
-                                 : "Should be at most 128 letters, digits, '_', '.' and '-', "
-                                   "beginning with a letter, "
-                                   "a digit or '_'";
+    if (secret_is_name(*name))
+        return NULL;
+    return "Should be at most 128 letters, digits, '_', '.' and '-', beginning with a letter, a "
+           "digit or '_'";
 }
 
 /* clang-format off */
