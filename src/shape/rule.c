@@ -8,16 +8,14 @@ void rule_refuse_text(struct problems *problems, struct arena *arena, const char
 {
     const struct problem_step step = { .name = str_of(name) };
     struct str input = STR_NULL;
-    struct buf text;
+    BUF_SCOPED(text, PROBLEM_INPUT_MAX);
 
-    buf_init(&text, PROBLEM_INPUT_MAX);
     if (str_is_null(value))
         buf_add_c(&text, "null");
     else
         buf_add_json(&text, value);
     if (!text.overflown)
         input = arena_copy(arena, buf_str(&text));
-    buf_done(&text);
     problems_add_rule(problems, &step, 1, input, sentence);
 }
 

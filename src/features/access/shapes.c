@@ -27,10 +27,10 @@ bool admin_is_slug(struct str s)
 static const char *tenant_rule_slug(struct str *slug, struct arena *arena)
 {
     (void)arena;
-    return admin_is_slug(*slug)
-               ? NULL
-               : "Should be lowercase letters and digits in words joined by single "
-                 "hyphens, at most 63 characters";
+    if (admin_is_slug(*slug))
+        return NULL;
+    return "Should be lowercase letters and digits in words joined by single hyphens, at most 63 "
+           "characters";
 }
 
 /* clang-format off */
