@@ -100,11 +100,6 @@ static void agents_txn_close(struct txn *txn)
     admit_free(txn->admit);
 }
 
-static int agents_txn_announced(struct txn *txn, struct error *err)
-{
-    return admit_expected(txn, err);
-}
-
 static void agents_txn_committed(struct txn *txn)
 {
     admit_expect_none(txn->admit);
@@ -130,7 +125,7 @@ const struct feature agents_feature = {
     .close = agents_close,
     .txn = { .open = agents_txn_open,
              .close = agents_txn_close,
-             .announced = agents_txn_announced,
+             .announced = admit_expected,
              .committed = agents_txn_committed,
              .rolled_back = agents_txn_forget,
              .changed = agents_txn_forget },

@@ -11,7 +11,6 @@
 #include "features/agents/admit.h"
 #include "features/agents/registrations_store.h"
 
-struct agent_register;
 struct tenant_entry;
 
 /* Filled in by the caller, in memory that lives until done(). */

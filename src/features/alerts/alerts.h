@@ -13,9 +13,7 @@
 #include "features/alerts/store.h"
 
 struct alert_notes;
-struct db;
 struct engine;
-struct sighting;
 struct txn;
 
 /* An alert that opens or closes, and the message about it. */

@@ -180,7 +180,8 @@ int failing_note(struct txn *txn, const struct event_item *item, size_t nth, str
 }
 
 struct failing_watch {
-    struct failing_options options;
+    struct db *db;
+    struct writer *writer;
     int64_t checked_us; /* raw */
 
     struct writer_job job; /* belongs to the writer while `busy`, as do the rest */
@@ -191,11 +192,12 @@ struct failing_watch {
     struct busy busy;
 };
 
-struct failing_watch *failing_watch_new(const struct failing_options *options)
+struct failing_watch *failing_watch_new(struct db *db, struct writer *writer)
 {
     struct failing_watch *f = NEW(struct failing_watch);
 
-    f->options = *options;
+    f->db = db;
+    f->writer = writer;
     arena_init(&f->arena);
     return f;
 }
@@ -299,7 +301,7 @@ static int find_changed(struct failing_watch *f, struct error *err)
 
     f->n_changed = 0;
     arena_reset(&f->arena);
-    if (store_failing(f->options.db, &f->after, AGENTS_MAX, &f->arena, &list, err) != 0)
+    if (store_failing(f->db, &f->after, AGENTS_MAX, &f->arena, &list, err) != 0)
         return -1;
     rows = list.items;
     f->changed = ARENA_ARRAY(&f->arena, struct failing_row, REVIEWED_MAX);
@@ -307,7 +309,7 @@ static int find_changed(struct failing_watch *f, struct error *err)
     for (size_t i = 0; i < list.n; i++) {
         struct failing_verdict v;
 
-        if (read_deep_verdict(f->options.db, &rows[i], &f->arena, &v, err) != 0)
+        if (read_deep_verdict(f->db, &rows[i], &f->arena, &v, err) != 0)
             return -1;
         if (is_over(&rows[i], &v) ||
             (!v.unknown && !str_eq(rows[i].detail, detail_of(&v, &f->arena))))
@@ -336,7 +338,7 @@ int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *er
                                       .exclusive = true,
                                       .keeps_caches = true,
                                       .unbounded = true };
-        r = writer_submit(f->options.writer, &f->job, err);
+        r = writer_submit(f->writer, &f->job, err);
         if (r == 0)
             return 0;
     }

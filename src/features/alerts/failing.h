@@ -24,12 +24,8 @@ struct writer;
 int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
                  struct error *err) MUST_CHECK;
 
-struct failing_options {
-    struct db *db;         /* a reader, borrowed for each tick only */
-    struct writer *writer; /* borrowed */
-};
-
-struct failing_watch *failing_watch_new(const struct failing_options *options);
+/* Borrows both: `db` is a reader, used by each tick only. */
+struct failing_watch *failing_watch_new(struct db *db, struct writer *writer);
 
 /* After the writer has stopped. NULL is fine. */
 void failing_watch_free(struct failing_watch *f);

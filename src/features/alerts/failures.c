@@ -149,7 +149,6 @@ int failures_alert(struct txn *txn, struct error *err)
     const struct event_item *items, **failures;
     ARENA_SCOPED(arena);
     size_t n, n_failures = 0;
-    int r = 0;
 
     if (!event_batch_is_watched(txn->events))
         return 0;
@@ -158,8 +157,7 @@ int failures_alert(struct txn *txn, struct error *err)
     for (size_t i = 0; i < n; i++)
         if (is_failure(&items[i]))
             failures[n_failures++] = &items[i];
-    if (open_alerts(txn, failures, n_failures, err) != 0 ||
-        note_agents(txn, failures, n_failures, err) != 0)
-        r = -1;
-    return r;
+    if (open_alerts(txn, failures, n_failures, err) != 0)
+        return -1;
+    return note_agents(txn, failures, n_failures, err);
 }

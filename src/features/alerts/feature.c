@@ -153,10 +153,8 @@ static int alerts_start(struct engine *e, struct error *err)
     const struct tick now = engine_now(e, true);
     const struct silence_options silence = { engine_watch_db(e), agents_last_seen(e),
                                              engine_writer(e), engine_is_shared(e) };
-    const struct stuck_options stuck = { engine_watch_db(e), engine_writer(e) };
     const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
                                                         cost_prices(e) };
-    const struct failing_options failing = { engine_watch_db(e), engine_writer(e) };
     const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),
                                                   CLOSED_ALERTS_MAX };
     const struct silence_now began = silence_now_of(e, &now);
@@ -166,10 +164,10 @@ static int alerts_start(struct engine *e, struct error *err)
     if (!engine_serves(e))
         return 0;
     alerts->silence = silence_new(&silence, &began);
-    alerts->stuck = stuck_new(&stuck, now.wall_us, now.mono_us);
+    alerts->stuck = stuck_new(engine_watch_db(e), engine_writer(e), now.wall_us, now.mono_us);
     alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
     alerts->mutes = due_messages_new(DUE_AFTER_MUTE, engine_watch_db(e), engine_writer(e));
-    alerts->failing = failing_watch_new(&failing);
+    alerts->failing = failing_watch_new(engine_watch_db(e), engine_writer(e));
     alerts->reminders = due_messages_new(DUE_REMINDER, engine_watch_db(e), engine_writer(e));
     alerts->closed = closed_alerts_new(&closed, now.mono_us);
     /* Before the first report arrives: reports must find the agents whose silence they end. A

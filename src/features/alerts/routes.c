@@ -52,12 +52,10 @@ static int list_alerts(struct api_call *call, struct db *db, struct error *err)
     bool room = true;
 
     ret->list.items = ARENA_ARRAY(call->arena, struct alert, (size_t)query->limit);
-    if (!str_is_null(query->agent_name)) {
-        if (store_agent_id(db, call->tenant_id, query->agent_name, &filter.agent_id, err) != 0)
-            return -1;
-        if (filter.agent_id == 0)
-            return 0;
-    }
+    if (store_agent_filter(db, call->tenant_id, query->agent_name, &filter.agent_id, err) != 0)
+        return -1;
+    if (filter.agent_id < 0)
+        return 0;
     for (size_t n = 0; room && rows.n == SCAN_STEP && n < SCAN_MAX; n += SCAN_STEP) {
         if (store_alerts(db, call->tenant_id, &filter, call->arena, &rows, err) != 0)
             return -1;

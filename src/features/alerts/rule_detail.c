@@ -8,13 +8,11 @@
 struct str rule_detail_with(const struct shape *shape, const void *rule, struct str members,
                             struct arena *arena)
 {
-    struct str detail;
     BUF_SCOPED(out, SIZE_MAX); /* bounded: rules have maximum lengths */
 
     shape_write_json(shape, rule, &out);
-    detail = arena_printf(arena, "%.*s,%.*s}", (int)(out.len - 1), out.data,
-                          STR_ARG(members)); /* without the closing brace */
-    return detail;
+    return arena_printf(arena, "%.*s,%.*s}", (int)(out.len - 1), out.data,
+                        STR_ARG(members)); /* without the closing brace */
 }
 
 struct str rule_detail(const struct shape *shape, const void *rule, const char *name,

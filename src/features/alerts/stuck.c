@@ -44,7 +44,8 @@ struct stuck_transition {
 };
 
 struct stuck {
-    struct stuck_options options;
+    struct db *db;
+    struct writer *writer;
     int64_t round_us;          /* monotonic: when the last round began */
     bool in_round;             /* tenants are left to scan */
     bool more;                 /* runs were left over: begin another round at once */
@@ -62,11 +63,12 @@ struct stuck {
     struct busy busy;
 };
 
-struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, int64_t mono_us)
+struct stuck *stuck_new(struct db *db, struct writer *writer, int64_t wall_us, int64_t mono_us)
 {
     struct stuck *s = NEW(struct stuck);
 
-    s->options = *options;
+    s->db = db;
+    s->writer = writer;
     s->wall_us = wall_us;
     s->began_us = s->round_us = mono_us;
     arena_init(&s->arena);
@@ -99,7 +101,7 @@ static int limit_of(struct stuck *s, const struct stuck_run *run, int64_t *ret, 
     struct list list;
     size_t n = 0;
 
-    if (store_recent_runs(s->options.db, &recent, &s->arena, &list, err) != 0)
+    if (store_recent_runs(s->db, &recent, &s->arena, &list, err) != 0)
         return -1;
     runs = list.items;
     for (size_t i = 0; i < list.n; i++)
@@ -146,7 +148,7 @@ static int scan_tenant(struct stuck *s, const struct stuck_tenant *tenant, struc
             (struct stuck_cursor){ until - (int64_t)FIRST_SCAN_S * USEC_PER_SEC, STR_LIT("") };
     if (until <= span.after.start_at)
         return 0;
-    if (store_stuck_runs(s->options.db, tenant->tenant_id, &span, &s->arena, &list, err) != 0 ||
+    if (store_stuck_runs(s->db, tenant->tenant_id, &span, &s->arena, &list, err) != 0 ||
         add_transitions(s, &list, err) != 0)
         return -1;
     runs = list.items;
@@ -164,7 +166,7 @@ static int scan_due(struct stuck *s, struct error *err)
 {
     struct list due;
 
-    if (store_stuck_due(s->options.db, s->now_us, RUNS_MAX, &s->arena, &due, err) != 0)
+    if (store_stuck_due(s->db, s->now_us, RUNS_MAX, &s->arena, &due, err) != 0)
         return -1;
     s->more = s->more || due.n == RUNS_MAX;
     return add_transitions(s, &due, err);
@@ -175,7 +177,7 @@ static int scan_recovered(struct stuck *s, struct error *err)
     const struct stuck_run *runs;
     struct list over;
 
-    if (store_stuck_over(s->options.db, RUNS_MAX, &s->arena, &over, err) != 0)
+    if (store_stuck_over(s->db, RUNS_MAX, &s->arena, &over, err) != 0)
         return -1;
     runs = over.items;
     for (size_t i = 0; i < over.n; i++)
@@ -193,7 +195,7 @@ static int scan_tenants(struct stuck *s, struct error *err)
     const struct stuck_tenant *tenants;
     struct list list;
 
-    if (store_stuck_tenants(s->options.db, s->reached, TENANTS_MAX, &s->arena, &list, err) != 0)
+    if (store_stuck_tenants(s->db, s->reached, TENANTS_MAX, &s->arena, &list, err) != 0)
         return -1;
     tenants = list.items;
     while (n < list.n && s->n_transitions + TENANT_RUNS <= room &&
@@ -366,7 +368,7 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
                                       .done = stuck_done,
                                       .events = 1 + s->n_transitions,
                                       .unbounded = true };
-        r = writer_submit(s->options.writer, &s->job, err);
+        r = writer_submit(s->writer, &s->job, err);
         if (r == 0)
             return 0;
     }

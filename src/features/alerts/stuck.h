@@ -15,12 +15,8 @@ struct db;
 struct stuck;
 struct writer;
 
-struct stuck_options {
-    struct db *db;         /* a reader, borrowed for each tick only */
-    struct writer *writer; /* borrowed */
-};
-
-struct stuck *stuck_new(const struct stuck_options *options, int64_t wall_us, int64_t mono_us);
+/* Borrows both: `db` is a reader, used by each tick only. */
+struct stuck *stuck_new(struct db *db, struct writer *writer, int64_t wall_us, int64_t mono_us);
 
 /* After the writer has stopped. NULL is fine. */
 void stuck_free(struct stuck *s);

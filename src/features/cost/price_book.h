@@ -10,7 +10,6 @@
 #include "base/str.h"
 #include "features/cost/prices_store.h"
 
-struct db;
 struct price_book;
 
 /* The prices of one model by valid_from, the earliest first. */

@@ -4,7 +4,6 @@
 #include "features/agents/report_key.h"
 #include "features/cost/llm_totals.h"
 
-struct db;
 struct db_query;
 struct list;
 struct llm_usage;

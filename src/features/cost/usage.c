@@ -387,12 +387,9 @@ static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct
 {
     int64_t tenant_id = r->request->tenant->id;
 
-    *ret_there = true;
-    if (!str_is_null(r->request->agent_name)) {
-        if (store_agent_id(db, tenant_id, r->request->agent_name, &r->filter.agent_id, err) != 0)
-            return -1;
-        *ret_there = r->filter.agent_id != 0;
-    }
+    if (store_agent_filter(db, tenant_id, r->request->agent_name, &r->filter.agent_id, err) != 0)
+        return -1;
+    *ret_there = r->filter.agent_id >= 0;
     if ((r->request->groups & GROUP_AGENT) != 0) {
         struct list agents;
 

@@ -67,6 +67,13 @@ static struct str name_of(const struct usage_groups *g, int64_t agent_id)
     return found == NULL ? STR_LIT("") : found->name;
 }
 
+static void copy_texts(struct usage_key *key, struct arena *arena)
+{
+    key->model = arena_copy(arena, key->model);
+    key->run_id = arena_copy(arena, key->run_id);
+    key->version = arena_copy(arena, key->version);
+}
+
 struct cost_sum *usage_groups_at(struct usage_groups *g, const struct usage_key *key)
 {
     struct str bytes = key_bytes(g, key);
@@ -80,9 +87,7 @@ struct cost_sum *usage_groups_at(struct usage_groups *g, const struct usage_key 
     }
     entry = ARENA_NEW(&g->open_arena, struct usage_entry);
     entry->key = *key;
-    entry->key.model = arena_copy(&g->open_arena, key->model);
-    entry->key.run_id = arena_copy(&g->open_arena, key->run_id);
-    entry->key.version = arena_copy(&g->open_arena, key->version);
+    copy_texts(&entry->key, &g->open_arena);
     entry->agent_name = name_of(g, key->agent_id);
     (void)map_put(&g->open, arena_copy(&g->open_arena, bytes), entry);
     return &entry->sum;
@@ -141,13 +146,8 @@ static void drop_cheapest(struct usage_groups *g)
     qsort(g->kept, g->n_kept, sizeof(*g->kept), highest_cost_first);
     g->n_kept = USAGE_GROUPS_MAX;
     g->truncated = true;
-    for (size_t i = 0; i < g->n_kept; i++) {
-        struct usage_key *key = &g->kept[i].key;
-
-        key->model = arena_copy(&g->arenas[1], key->model);
-        key->run_id = arena_copy(&g->arenas[1], key->run_id);
-        key->version = arena_copy(&g->arenas[1], key->version);
-    }
+    for (size_t i = 0; i < g->n_kept; i++)
+        copy_texts(&g->kept[i].key, &g->arenas[1]);
     arena_reset(&from);
     g->arenas[0] = g->arenas[1];
     g->arenas[1] = from;
@@ -165,9 +165,7 @@ void usage_groups_settle(struct usage_groups *g)
             drop_cheapest(g);
         kept = &g->kept[g->n_kept++];
         *kept = *entry;
-        kept->key.model = arena_copy(&g->arenas[0], entry->key.model);
-        kept->key.run_id = arena_copy(&g->arenas[0], entry->key.run_id);
-        kept->key.version = arena_copy(&g->arenas[0], entry->key.version);
+        copy_texts(&kept->key, &g->arenas[0]);
     }
     map_done(&g->open);
     map_init(&g->open);

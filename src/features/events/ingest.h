@@ -12,7 +12,6 @@
 
 struct telemetry_event;
 struct tenant_entry;
-struct txn;
 
 /* Filled in by the caller; must live until done(). */
 struct ingest_request {

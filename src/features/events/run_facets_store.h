@@ -4,8 +4,6 @@
 #include "base/str.h"
 #include "features/events/shapes.h"
 
-struct db;
-
 /* The newest `limit` runs that started from `since` on and before `until`. */
 struct run_facets_span {
     int64_t tenant_id, since, until, limit;

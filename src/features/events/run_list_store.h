@@ -6,8 +6,6 @@
 #include "features/events/runs_store.h"
 #include "shape/shape.h"
 
-struct db;
-
 /* As in run_order_names. */
 enum run_order {
     ORDER_STARTED,

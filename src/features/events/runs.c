@@ -185,18 +185,6 @@ static int add_steps(struct db *db, const struct tenant_entry *tenant, struct ru
     return 0;
 }
 
-/* The id of the requested agent; 0: any. *ret_there is false when there is no agent of that name.
- */
-static int find_agent(struct db *db, int64_t tenant_id, struct str agent_name, int64_t *ret,
-                      bool *ret_there, struct error *err)
-{
-    *ret = 0;
-    if (!str_is_null(agent_name) && store_agent_id(db, tenant_id, agent_name, ret, err) != 0)
-        return -1;
-    *ret_there = str_is_null(agent_name) || *ret != 0;
-    return 0;
-}
-
 static struct run_filter filter_of(const struct runs_query *query)
 {
     return (struct run_filter){ .after = query->after,
@@ -326,12 +314,11 @@ static int load_page(struct db *db, const struct run_list_request *request, stru
     const struct run_ranking ranking = { request->engine, tenant, &filter };
     struct run_listed *listed;
     struct run_page page;
-    bool there;
 
     *ret = (struct run_list){ .examined_since = TIME_NULL };
-    if (find_agent(db, tenant->id, query->agent_name, &filter.agent_id, &there, err) != 0)
+    if (store_agent_filter(db, tenant->id, query->agent_name, &filter.agent_id, err) != 0)
         return -1;
-    if (!there)
+    if (filter.agent_id < 0)
         return 0;
     if (find_runs(db, &ranking, query->include_cost, arena, &page, err) != 0)
         return -1;

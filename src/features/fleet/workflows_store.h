@@ -4,8 +4,6 @@
 #include "features/events/runs_store.h"
 #include "shape/shape.h"
 
-struct db;
-
 struct workflow_run {
     int64_t agent_id;
     struct str run_id;

@@ -6,7 +6,6 @@
 #include "shape/timerange.h"
 
 struct db;
-struct db_row;
 
 /* The breakdowns to read. */
 struct breakdown_filter {

@@ -7,8 +7,6 @@
 #include "features/kpis/report_store.h"
 #include "shape/shape.h"
 
-struct business_telemetry;
-
 struct business_report {
     struct report report;
     const struct business_telemetry *body;

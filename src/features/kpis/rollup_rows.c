@@ -284,7 +284,6 @@ static int load_span(struct db *db, struct rollups *r, struct loading *l, size_t
                      struct error *err)
 {
     struct db_value args[4];
-    int res;
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &r->arena);
 
     for (size_t i = l->at; i < end; i++) {
@@ -292,8 +291,7 @@ static int load_span(struct db *db, struct rollups *r, struct loading *l, size_t
         pg_arrays_add(&arrays, args);
     }
     take_args(db, &arrays, l->list->items[l->at]->series->tenant_id, args);
-    res = db_exec(db, &select_states, DB_ARGS_OF(args), rollup_read_state, l, err);
-    return res;
+    return db_exec(db, &select_states, DB_ARGS_OF(args), rollup_read_state, l, err);
 }
 
 static int load_all(struct db *db, struct rollups *r, struct loading *l, struct error *err)
@@ -340,7 +338,6 @@ static int save_span(struct db *db, struct rollups *r, const struct rollup_list 
                      size_t end, struct error *err)
 {
     struct db_value args[5];
-    int res;
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &r->arena);
 
     for (size_t i = begin; i < end; i++) {
@@ -352,8 +349,7 @@ static int save_span(struct db *db, struct rollups *r, const struct rollup_list 
         pg_arrays_add(&arrays, args);
     }
     take_args(db, &arrays, list->items[begin]->series->tenant_id, args);
-    res = db_run(db, &put_states, DB_ARGS_OF(args), err);
-    return res;
+    return db_run(db, &put_states, DB_ARGS_OF(args), err);
 }
 
 static int save_all(struct db *db, struct rollups *r, const struct rollup_list *list,
@@ -449,7 +445,6 @@ static int search_span(struct db *db, struct rollups *r, struct search *s, enum 
     db_row_fn *add = level == ROLLUP_HOUR ? rollup_add_candidate : rollup_add_hour;
     struct db_value args[SEARCH_ARGS_MAX];
     size_t n = search_args(s->list->items[s->at], args);
-    int res;
 
     if (!s->all)
         return db_exec(db, q, (struct db_args){ args, n }, add, s, err);
@@ -459,8 +454,7 @@ static int search_span(struct db *db, struct rollups *r, struct search *s, enum 
         pg_arrays_add(&arrays, args);
     }
     take_args(db, &arrays, s->list->items[s->at]->series->tenant_id, args);
-    res = db_exec(db, q, (struct db_args){ args, n }, add, s, err);
-    return res;
+    return db_exec(db, q, (struct db_args){ args, n }, add, s, err);
 }
 
 int rollup_rows_find(struct db *db, struct rollups *r, enum rollup_level level,

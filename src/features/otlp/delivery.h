@@ -10,7 +10,6 @@
 #include "features/otlp/intake.h"
 
 struct otlp_notes;
-struct txn;
 
 /* In memory that lives until the job's done(). */
 struct delivery {

@@ -71,11 +71,9 @@ struct str otlp_json_path(struct yyjson_val *root, const struct yyjson_val *valu
                           struct arena *arena)
 {
     yyjson_val *at = root;
-    struct str path;
     BUF_SCOPED(out, KIB(4));
 
     while (at != NULL && at != value)
         at = child_with(at, value, &out);
-    path = out.len == 0 ? STR_LIT("the body") : arena_copy(arena, buf_str(&out));
-    return path;
+    return out.len == 0 ? STR_LIT("the body") : arena_copy(arena, buf_str(&out));
 }

@@ -149,13 +149,11 @@ struct str webhook_body_mail(const struct notice *notice, struct str from, struc
                              .subject = notice->summary,
                              .message_id = notice->message->message_id,
                              .at = notice->message->created_at };
-    struct str mail;
     BUF_SCOPED(text, BODY_MAX);
 
     add_mail_text(&text, notice);
     letter.text = buf_str(&text);
-    mail = webhook_body_letter(&letter, from, arena);
-    return mail;
+    return webhook_body_letter(&letter, from, arena);
 }
 
 /* Decodes "whsec_…"; false when it is malformed. */

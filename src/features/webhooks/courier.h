@@ -10,8 +10,6 @@
 #include "features/webhooks/attempt.h"
 
 struct courier;
-struct db;
-struct vault;
 struct writer;
 
 struct courier_options {

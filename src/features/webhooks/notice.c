@@ -126,7 +126,7 @@ static void add_page(struct buf *out, const struct notice *n)
 static struct str link_of(const struct notice *n, const struct notice_place *place,
                           struct arena *arena)
 {
-    struct str base = place->public_url == NULL ? STR_NULL : str_of(place->public_url), link;
+    struct str base = place->public_url == NULL ? STR_NULL : str_of(place->public_url);
     BUF_SCOPED(out, NOTICE_LINK_MAX);
 
     while (base.len > 0 && base.data[base.len - 1] == '/')
@@ -135,8 +135,7 @@ static struct str link_of(const struct notice *n, const struct notice_place *pla
         return STR_NULL;
     buf_printf(&out, "%.*s/#/t/%.*s/", STR_ARG(base), STR_ARG(place->workspace));
     add_page(&out, n);
-    link = out.overflown ? STR_NULL : arena_copy(arena, buf_str(&out));
-    return link;
+    return out.overflown ? STR_NULL : arena_copy(arena, buf_str(&out));
 }
 
 struct notice notice_of(const struct message_row *message, const struct notice_place *place,

@@ -4,8 +4,6 @@
 #include "features/vault/sealed_table.h"
 #include "shape/shape.h"
 
-struct db;
-struct db_query;
 struct webhook;
 
 /* Both secrets of a webhook. */

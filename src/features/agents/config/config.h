@@ -10,8 +10,6 @@
 #include "features/vault/secrets.h"
 #include "shape/shape.h"
 
-struct db;
-
 struct config_part;
 
 /* A secret that the answer contains. */

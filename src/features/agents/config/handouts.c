@@ -50,7 +50,6 @@ static void add_text(struct buf *out, struct str s)
 
 static struct mark mark_of(const struct handout *handout)
 {
-    struct mark mark;
     BUF_SCOPED(out, SIZE_MAX); /* names and an address: short */
 
     buf_printf(&out, "%lld:", (long long)handout->tenant_id);
@@ -59,8 +58,7 @@ static struct mark mark_of(const struct handout *handout)
     add_text(&out, handout->agent_name);
     add_text(&out, handout->name);
     add_text(&out, handout->seal);
-    mark = digest_mark(buf_str(&out));
-    return mark;
+    return digest_mark(buf_str(&out));
 }
 
 static struct noted *set_of(struct handouts *h, const struct mark *mark) REQUIRES(h->lock)

@@ -4,8 +4,6 @@
 #include "base/err.h"
 #include "features/agents/directives/store.h"
 
-struct db;
-
 struct value_row {
     int scope; /* SCOPE_WORKSPACE, SCOPE_AGENT */
     struct str agent_name;

@@ -11,7 +11,6 @@
 
 struct agent_model;
 struct command_policy;
-struct db;
 struct directives_cache;
 
 /* "platform", "workspace", "agent". */

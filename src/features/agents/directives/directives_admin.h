@@ -9,8 +9,6 @@
 #include "base/err.h"
 #include "features/agents/directives/store.h"
 
-struct db;
-
 int directives_show_model(struct db *db, const struct directive_key *target, struct arena *arena,
                           struct model_setting *ret, struct error *err) MUST_CHECK;
 

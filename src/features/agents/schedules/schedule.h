@@ -12,7 +12,6 @@
 #include "shape/shape.h"
 
 struct windows;
-struct zone;
 
 /* What a person set, as stored; all without a value when nothing was. */
 struct schedule_row {

@@ -11,8 +11,6 @@
 #include "base/cron.h"
 #include "shape/shape.h"
 
-struct zone;
-
 /* As stored. */
 struct window_row {
     int64_t tenant_id;

@@ -10,7 +10,6 @@
 #include "features/agents/schedules/windows.h"
 #include "features/alerts/silence/silence_store.h"
 
-struct db;
 struct last_seen;
 struct last_seen_entry;
 

@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "features/events/run_state.h"
 
-struct arena;
 struct db;
 struct error;
 

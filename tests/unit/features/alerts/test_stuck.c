@@ -54,7 +54,6 @@ static void world_init(struct world *w, int64_t wall_us)
     struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
-    struct stuck_options options;
 
     *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
                          .wall_us = wall_us,
@@ -75,8 +74,7 @@ static void world_init(struct world *w, int64_t wall_us)
     w->txn.db = w->db;
     writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
-    options = (struct stuck_options){ w->reader, w->writer };
-    w->stuck = stuck_new(&options, w->wall_us, w->mono_us);
+    w->stuck = stuck_new(w->reader, w->writer, w->wall_us, w->mono_us);
 }
 
 static void world_done(struct world *w)
