@@ -192,6 +192,34 @@ int db_check_room(struct db *db, const struct db_query *count, struct db_args ar
 int db_run_later(struct db *db, const struct db_query *q, struct db_args args,
                  struct error *err) MUST_CHECK;
 
+/* A function of a store that is one statement; its prototype is in the store's header:
+ *
+ *     DB_RUN_FN(store_role_remove, (int64_t tenant_id, struct str user_id),
+ *         (db_int(tenant_id), db_text(user_id)),
+ *         "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
+ *
+ * is store_role_remove(db, tenant_id, user_id, err) with these arguments of db_run(). DB_INT_FN is
+ * the same of db_exec_int(), with `ret` before `err`; ROWS_LIST_FN (shape/rows.h) of rows_list().
+ */
+#define DB_RUN_FN(id, params, args, text)                                                          \
+    DB_QUERY(id##_query, text);                                                                    \
+    int id(struct db *db, DB_ONLY params, struct error *err)                                       \
+    {                                                                                              \
+        return db_run(db, &id##_query, DB_ARGS args, err);                                         \
+    }                                                                                              \
+    DB_FN_END(id)
+#define DB_INT_FN(id, params, args, text)                                                          \
+    DB_QUERY(id##_query, text);                                                                    \
+    int id(struct db *db, DB_ONLY params, int64_t *ret, struct error *err)                         \
+    {                                                                                              \
+        return db_exec_int(db, &id##_query, DB_ARGS args, ret, err);                               \
+    }                                                                                              \
+    DB_FN_END(id)
+
+/* What is between the parentheses; and what the semicolon after such a function ends. */
+#define DB_ONLY(...)  __VA_ARGS__
+#define DB_FN_END(id) _Static_assert(sizeof(#id) > 1, "a function has a name")
+
 /* Did the last call that failed meet a deadlock or another transaction's change? Then the same
  * transaction may succeed when it is tried again. */
 bool db_was_contended(const struct db *db);

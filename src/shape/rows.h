@@ -18,6 +18,17 @@
 int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
               struct list *ret, struct error *err) MUST_CHECK;
 
+/* A function of a store that is one such statement (DB_RUN_FN, db/db.h), with the shape of a row:
+ * takes `arena` and `ret` before `err`. */
+#define ROWS_LIST_FN(id, shape, params, args, text)                                                \
+    DB_ROWS_QUERY(id##_query, shape, text);                                                        \
+    int id(struct db *db, DB_ONLY params, struct arena *arena, struct list *ret,                   \
+           struct error *err)                                                                      \
+    {                                                                                              \
+        return rows_list(db, &id##_query, DB_ARGS args, arena, ret, err);                          \
+    }                                                                                              \
+    DB_FN_END(id)
+
 /* Rows and how much memory they may take. */
 struct rows_page {
     size_t bytes;

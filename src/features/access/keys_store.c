@@ -41,7 +41,8 @@ DB_ROWS_QUERY(select_live_keys, key_row,
     SELECT_KEYS " WHERE revoked_at IS NULL"
     " AND (expires_at IS NULL OR expires_at >= $1)"
     " AND (rotated_at IS NULL OR rotated_at >= $1)");
-DB_ROWS_QUERY(select_changed_keys, key_row,
+ROWS_LIST_FN(store_changed_keys, key_row, (struct change_span span),
+    (db_int(span.after), db_int(span.until)),
     SELECT_KEYS " WHERE changed > $1 AND changed <= $2");
 #define ONE_KEY SELECT_KEYS " WHERE tenant_id = $1 AND key_id = $2"
 static const struct db_query lock_key = {
@@ -130,13 +131,6 @@ int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct li
                     struct error *err)
 {
     return rows_list(db, &select_live_keys, DB_ARGS(db_int(since)), arena, ret, err);
-}
-
-int store_changed_keys(struct db *db, struct change_span span, struct arena *arena,
-                       struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_changed_keys, DB_ARGS(db_int(span.after), db_int(span.until)),
-                     arena, ret, err);
 }
 
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,

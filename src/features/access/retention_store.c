@@ -15,7 +15,11 @@ static const struct db_query take_limits = {
     .sqlite = SELECT_LIMITS,
     .postgres = SELECT_LIMITS " FOR UPDATE SKIP LOCKED",
 };
-DB_QUERY(set_limits,
+DB_RUN_FN(store_retention_set,
+    (int64_t tenant_id, const struct retention_limits *limits, int64_t now_us),
+    (db_int(tenant_id), rows_opt_int_value(limits->events_days),
+     rows_opt_int_value(limits->business_days), rows_opt_int_value(limits->llm_days),
+     db_int(limits->keep_failed_runs), db_int(now_us)),
     "INSERT INTO retention (tenant_id, events_days, business_days, llm_days,"
     " keep_failed_runs, updated_at) VALUES ($1, $2, $3, $4, $5, $6)"
     " ON CONFLICT (tenant_id) DO UPDATE SET events_days = excluded.events_days,"
@@ -23,14 +27,15 @@ DB_QUERY(set_limits,
     " keep_failed_runs = excluded.keep_failed_runs, updated_at = excluded.updated_at");
 DB_QUERY(select_marks, "SELECT business_until, llm_until FROM retention WHERE tenant_id = $1");
 /* Also tenants without a limit that still have events of deleted runs. */
-DB_QUERY(select_next,
+DB_INT_FN(store_retention_next, (int64_t after), (db_int(after)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"
     " AND (events_days IS NOT NULL OR business_days IS NOT NULL OR llm_days IS NOT NULL"
     " OR EXISTS (SELECT 1 FROM gone_runs g WHERE g.tenant_id = r.tenant_id))");
 DB_QUERY(mark_business,
     "UPDATE retention SET business_until = $2"
     " WHERE tenant_id = $1 AND (business_until IS NULL OR business_until < $2)");
-DB_QUERY(mark_llm,
+DB_RUN_FN(store_retention_mark_llm, (int64_t tenant_id, int64_t until),
+    (db_int(tenant_id), db_int(until)),
     "UPDATE retention SET llm_until = $2"
     " WHERE tenant_id = $1 AND (llm_until IS NULL OR llm_until < $2)");
 /* clang-format on */
@@ -64,17 +69,6 @@ int store_retention_take(struct db *db, int64_t tenant_id, struct retention_limi
     return read_limits(db, &take_limits, tenant_id, ret, ret_there, err);
 }
 
-int store_retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
-                        int64_t now_us, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), rows_opt_int_value(limits->events_days),
-                rows_opt_int_value(limits->business_days), rows_opt_int_value(limits->llm_days),
-                db_int(limits->keep_failed_runs), db_int(now_us));
-
-    return db_run(db, &set_limits, args, err);
-}
-
 static bool read_marks(void *ctx, const struct db_row *row)
 {
     *(struct retention_marks *)ctx =
@@ -89,18 +83,8 @@ int store_retention_marks(struct db *db, int64_t tenant_id, struct retention_mar
     return db_exec(db, &select_marks, DB_ARGS(db_int(tenant_id)), read_marks, ret, err);
 }
 
-int store_retention_next(struct db *db, int64_t after, int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &select_next, DB_ARGS(db_int(after)), ret, err);
-}
-
 int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
                                   struct error *err)
 {
     return db_run(db, &mark_business, DB_ARGS(db_int(tenant_id), db_int(until)), err);
-}
-
-int store_retention_mark_llm(struct db *db, int64_t tenant_id, int64_t until, struct error *err)
-{
-    return db_run(db, &mark_llm, DB_ARGS(db_int(tenant_id), db_int(until)), err);
 }

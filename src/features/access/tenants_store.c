@@ -29,7 +29,9 @@ static const struct db_query insert_tenant = {
     .citus = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, max_bytes,"
              " changed) VALUES ($1, $2, $3, $4, $5, $6, $7)" INSERT_END,
 };
-DB_QUERY(update_tenant,
+DB_RUN_FN(store_tenant_set, (const struct tenant_row *row),
+    (db_text(row->slug), db_text(row->name), db_int(row->max_agents), db_int(row->rate_limit),
+     db_int(row->max_bytes)),
     "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, max_bytes = $5, changed = "
     CHANGE_NUMBER " WHERE slug = $1");
 DB_ROWS_QUERY(select_tenant, tenant_row,
@@ -50,7 +52,8 @@ static const struct db_query select_tenants = {
 };
 DB_ROWS_QUERY(select_plan, tenant_plan_shape,
     "SELECT " ANSWER_COLUMNS " FROM tenants WHERE slug = $1");
-DB_ROWS_QUERY(select_answers, tenant_shape,
+ROWS_LIST_FN(store_tenant_answers, tenant_shape, (struct str after, int64_t limit),
+    (db_text(after), db_int(limit)),
     "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
     " ORDER BY slug LIMIT $2");
 /* A slug has no '~', so the old one is free and the new one finds no tenant. */
@@ -91,26 +94,11 @@ int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
     return 0;
 }
 
-int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_text(row->slug), db_text(row->name), db_int(row->max_agents),
-                db_int(row->rate_limit), db_int(row->max_bytes));
-
-    return db_run(db, &update_tenant, args, err);
-}
-
 int store_tenants(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
                   struct error *err)
 {
     return rows_list(db, &select_tenants, DB_ARGS(db_int(span.after), db_int(span.until)), arena,
                      ret, err);
-}
-
-int store_tenant_answers(struct db *db, struct str after, int64_t limit, struct arena *arena,
-                         struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_answers, DB_ARGS(db_text(after), db_int(limit)), arena, ret, err);
 }
 
 static int check_found(struct str found, struct str slug, struct error *err)

@@ -65,7 +65,8 @@ static const struct db_query tables[] = {
 };
 const size_t erasure_tables_n = COUNT_OF(tables);
 
-DB_QUERY(select_next, "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
+DB_INT_FN(store_erasure_next, (int64_t before), (db_int(before)),
+    "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
 static const struct db_query keep_agent_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number,"
               " COALESCE((SELECT MAX(agent_id) FROM agents), 0)) WHERE topic = 'agent_id'",
@@ -79,11 +80,6 @@ DB_QUERY(delete_tenant, "DELETE FROM tenants WHERE tenant_id = $1 AND deleted_at
 static bool is_sqlite(const struct db *db)
 {
     return strcmp(db_dialect(db), "sqlite") == 0;
-}
-
-int store_erasure_next(struct db *db, int64_t before, int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &select_next, DB_ARGS(db_int(before)), ret, err);
 }
 
 int store_erase_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max, int64_t *ret,

@@ -25,7 +25,8 @@ DB_QUERY(use_factor,
 DB_QUERY(delete_factor, "DELETE FROM user_factors WHERE user_id = $1");
 DB_QUERY(delete_codes, "DELETE FROM recovery_codes WHERE user_id = $1");
 DB_QUERY(insert_code, "INSERT INTO recovery_codes (user_id, digest) VALUES ($1, $2)");
-DB_QUERY(count_codes, "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1");
+DB_INT_FN(store_recovery_count, (struct str user_id), (db_text(user_id)),
+    "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1");
 DB_QUERY(find_code, "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND digest = $2");
 DB_QUERY(use_code, "DELETE FROM recovery_codes WHERE user_id = $1 AND digest = $2");
 /* clang-format on */
@@ -81,11 +82,6 @@ int store_recovery_add(struct db *db, struct str user_id, const struct sha256 *c
                        struct error *err)
 {
     return db_run(db, &insert_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), err);
-}
-
-int store_recovery_count(struct db *db, struct str user_id, int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &count_codes, DB_ARGS(db_text(user_id)), ret, err);
 }
 
 int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,

@@ -28,15 +28,19 @@ DB_ROWS_QUERY(select_all, data_key_row, SELECT_KEYS " ORDER BY tenant_id, versio
 DB_QUERY(insert_key,
     "INSERT INTO data_keys (tenant_id, version, wrapped, created_at)"
     " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, version) DO NOTHING");
-DB_QUERY(update_key, "UPDATE data_keys SET wrapped = $3 WHERE tenant_id = $1 AND version = $2");
+DB_RUN_FN(store_data_key_set, (const struct data_key_row *row),
+    (db_int(row->tenant_id), db_int(row->version), db_blob(row->wrapped)),
+    "UPDATE data_keys SET wrapped = $3 WHERE tenant_id = $1 AND version = $2");
 #define SELECT_TENANTS "SELECT tenant_id, MAX(version) AS version FROM data_keys WHERE tenant_id > "
 #define BY_TENANT      " GROUP BY tenant_id"
-DB_ROWS_QUERY(select_after, data_key_row,
+ROWS_LIST_FN(store_data_keys_after, data_key_row, (int64_t after, int64_t limit),
+    (db_int(after), db_int(limit)),
     SELECT_TENANTS "$1" BY_TENANT " ORDER BY tenant_id LIMIT $2");
 DB_ROWS_QUERY(select_superseded, data_key_row,
     SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at IS NULL THEN 1 ELSE 0 END) > 1"
     " ORDER BY tenant_id LIMIT $1");
-DB_ROWS_QUERY(select_retired, data_key_row,
+ROWS_LIST_FN(store_data_keys_retired, data_key_row, (const struct data_keys_span *span),
+    (db_int(span->until_us), db_int(span->now_us), db_int(span->limit)),
     SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at <= $1 OR retired_at > $2"
     " THEN 1 ELSE 0 END) > 0 ORDER BY tenant_id LIMIT $3");
 DB_QUERY(any_retired, "SELECT COUNT(*) FROM data_keys WHERE retired_at IS NOT NULL");
@@ -78,39 +82,16 @@ int store_data_key_add(struct db *db, const struct data_key_row *row, int64_t no
     return db_run(db, &insert_key, args, err);
 }
 
-int store_data_key_set(struct db *db, const struct data_key_row *row, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(row->tenant_id), db_int(row->version), db_blob(row->wrapped));
-
-    return db_run(db, &update_key, args, err);
-}
-
 int store_data_key_use(struct db *db, int64_t tenant_id, struct arena *arena,
                        struct data_key_row *ret, struct error *err)
 {
     return rows_one(db, &use_newest, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int store_data_keys_after(struct db *db, int64_t after, int64_t limit, struct arena *arena,
-                          struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_after, DB_ARGS(db_int(after), db_int(limit)), arena, ret, err);
-}
-
 int store_data_keys_superseded(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
                                struct error *err)
 {
     return rows_list(db, &select_superseded, DB_ARGS(db_int(limit)), arena, ret, err);
-}
-
-int store_data_keys_retired(struct db *db, const struct data_keys_span *span, struct arena *arena,
-                            struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(span->until_us), db_int(span->now_us), db_int(span->limit));
-
-    return rows_list(db, &select_retired, args, arena, ret, err);
 }
 
 int store_data_keys_any_retired(struct db *db, bool *ret, struct error *err)

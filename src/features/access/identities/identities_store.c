@@ -17,14 +17,16 @@ DB_ROWS_QUERY(select_identity, identity_row,
     SELECT_IDENTITY " WHERE i.issuer = $1 AND i.subject = $2");
 DB_ROWS_QUERY(select_identities, identity_row,
     SELECT_IDENTITY " WHERE i.user_id = $1 ORDER BY i.created_at, i.issuer, i.subject");
-DB_ROWS_QUERY(select_idle, identity_row,
+ROWS_LIST_FN(store_identities_idle, identity_row, (int64_t before, int64_t most),
+    (db_int(before), db_int(most)),
     "SELECT DISTINCT i.user_id, u.email FROM user_identities i"
     " JOIN users u ON u.user_id = i.user_id JOIN personal_tokens t ON t.user_id = i.user_id"
     " WHERE COALESCE(u.last_login_at, u.created_at) < $1 ORDER BY i.user_id LIMIT $2");
 DB_QUERY(insert_identity,
     "INSERT INTO user_identities (issuer, subject, user_id, created_at, last_login_at)"
     " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (issuer, subject) DO NOTHING");
-DB_QUERY(update_identity,
+DB_RUN_FN(store_identity_used, (const struct identity_row *row),
+    (db_text(row->issuer), db_text(row->subject), db_int(row->last_login_at)),
     "UPDATE user_identities SET last_login_at = $3 WHERE issuer = $1 AND subject = $2");
 DB_QUERY(delete_identities, "DELETE FROM user_identities WHERE user_id = $1");
 /* clang-format on */
@@ -46,23 +48,10 @@ int store_identity_add(struct db *db, const struct identity_row *row, struct err
                      "This person is linked to a user already");
 }
 
-int store_identity_used(struct db *db, const struct identity_row *row, struct error *err)
-{
-    return db_run(db, &update_identity,
-                  DB_ARGS(db_text(row->issuer), db_text(row->subject), db_int(row->last_login_at)),
-                  err);
-}
-
 int store_identities_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                         struct error *err)
 {
     return rows_list(db, &select_identities, DB_ARGS(db_text(user_id)), arena, ret, err);
-}
-
-int store_identities_idle(struct db *db, int64_t before, int64_t most, struct arena *arena,
-                          struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_idle, DB_ARGS(db_int(before), db_int(most)), arena, ret, err);
 }
 
 int store_identities_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err)

@@ -29,7 +29,8 @@ DB_ROWS_QUERY(find_link, link_row_shape,
     "SELECT " LINK_COLUMNS " FROM user_links WHERE digest = $1");
 DB_QUERY(use_link,
     "UPDATE user_links SET state = 1 WHERE link_id = $1 AND state = 0 AND expires_at > $2");
-DB_QUERY(count_open,
+DB_INT_FN(store_links_open, (int64_t tenant_id, enum link_kind kind, int64_t now),
+    (db_int(tenant_id), db_int(kind), db_int(now)),
     "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND kind = $2 AND state = 0"
     " AND expires_at > $3 AND made_by <> email");
 DB_QUERY(count_since,
@@ -40,7 +41,8 @@ DB_QUERY(count_asked,
     " AND made_by = email");
 DB_QUERY(count_all_asked,
     "SELECT COUNT(*) FROM user_links WHERE created_at > $1 AND kind = 1 AND made_by = email");
-DB_ROWS_QUERY(select_invitations, link_row_shape,
+ROWS_LIST_FN(store_invitations, link_row_shape, (int64_t tenant_id, int64_t now),
+    (db_int(tenant_id), db_int(now)),
     "SELECT " LINK_COLUMNS " FROM user_links WHERE tenant_id = $1 AND kind = 0"
     " AND state = 0 AND expires_at > $2 ORDER BY created_at DESC, link_id");
 DB_ROWS_QUERY(select_roles, tenant_membership_shape,
@@ -50,13 +52,16 @@ DB_ROWS_QUERY(select_roles, tenant_membership_shape,
 DB_QUERY(revoke_invitation,
     "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND link_id = $2 AND kind = 0"
     " AND state = 0");
-DB_QUERY(replace_invitations,
+DB_RUN_FN(store_invitations_replace, (int64_t tenant_id, struct str email),
+    (db_int(tenant_id), db_text(email)),
     "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND email = $2 AND kind = 0"
     " AND state = 0");
-DB_QUERY(end_resets, "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0");
-DB_QUERY(end_invitations,
+DB_RUN_FN(store_resets_end, (struct str email), (db_text(email)),
+    "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0");
+DB_RUN_FN(store_invitations_end, (struct str email), (db_text(email)),
     "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 0 AND state = 0");
-DB_QUERY(end_of_maker,
+DB_RUN_FN(store_links_end_of, (struct str made_by, int64_t tenant_id),
+    (db_text(made_by), db_int(tenant_id)),
     "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
     " AND (tenant_id = $2 OR $2 = 0)");
 DB_QUERY(delete_roles_of_tenant, "DELETE FROM user_link_roles WHERE tenant_id = $1");
@@ -98,13 +103,6 @@ int store_link_use(struct db *db, struct str link_id, int64_t now, bool *ret, st
     return db_run_changed(db, &use_link, DB_ARGS(db_text(link_id), db_int(now)), ret, err);
 }
 
-int store_links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int64_t now,
-                     int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &count_open, DB_ARGS(db_int(tenant_id), db_int(kind), db_int(now)), ret,
-                       err);
-}
-
 int store_links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
                       struct error *err)
 {
@@ -120,13 +118,6 @@ int store_resets_asked(struct db *db, struct str email, int64_t since, int64_t *
     return db_exec(db, &count_asked, DB_ARGS(db_text(email), db_int(since)), db_read_int, ret, err);
 }
 
-int store_invitations(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
-                      struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_invitations, DB_ARGS(db_int(tenant_id), db_int(now)), arena, ret,
-                     err);
-}
-
 int store_link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
                      struct error *err)
 {
@@ -137,26 +128,6 @@ int store_invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id
 {
     return db_run_or(db, &revoke_invitation, DB_ARGS(db_int(tenant_id), db_text(link_id)), err,
                      ERR_NOT_FOUND, "There is no open invitation '%.*s'", STR_ARG(link_id));
-}
-
-int store_invitations_replace(struct db *db, int64_t tenant_id, struct str email, struct error *err)
-{
-    return db_run(db, &replace_invitations, DB_ARGS(db_int(tenant_id), db_text(email)), err);
-}
-
-int store_resets_end(struct db *db, struct str email, struct error *err)
-{
-    return db_run(db, &end_resets, DB_ARGS(db_text(email)), err);
-}
-
-int store_invitations_end(struct db *db, struct str email, struct error *err)
-{
-    return db_run(db, &end_invitations, DB_ARGS(db_text(email)), err);
-}
-
-int store_links_end_of(struct db *db, struct str made_by, int64_t tenant_id, struct error *err)
-{
-    return db_run(db, &end_of_maker, DB_ARGS(db_text(made_by), db_int(tenant_id)), err);
 }
 
 int store_links_delete(struct db *db, int64_t tenant_id, struct error *err)

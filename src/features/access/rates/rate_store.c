@@ -42,7 +42,8 @@ DB_QUERY(save_node,
     "INSERT INTO nodes (node, seen_at, knows) VALUES ($1, $2, $3)"
     " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at, knows = excluded.knows");
 DB_QUERY(count_nodes, "SELECT COUNT(*) FROM nodes WHERE seen_at > $1 AND seen_at < $2");
-DB_QUERY(delete_node, "DELETE FROM nodes WHERE node = $1");
+DB_RUN_FN(store_node_gone, (struct str node), (db_text(node)),
+    "DELETE FROM nodes WHERE node = $1");
 /* clang-format on */
 
 static bool read_row(void *ctx, const struct db_row *row)
@@ -133,9 +134,4 @@ int store_node_seen(struct db *db, struct str node, int64_t now, int64_t since, 
                err) != 0)
         return -1;
     return db_exec(db, &count_nodes, DB_ARGS(db_int(since), db_int(until)), db_read_int, ret, err);
-}
-
-int store_node_gone(struct db *db, struct str node, struct error *err)
-{
-    return db_run(db, &delete_node, DB_ARGS(db_text(node)), err);
 }

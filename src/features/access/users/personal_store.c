@@ -17,8 +17,11 @@ DB_QUERY(insert_token,
     "INSERT INTO personal_tokens (token_id, digest, user_id, name, role, created_at, expires_at)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)");
 DB_QUERY(delete_token, "DELETE FROM personal_tokens WHERE user_id = $1 AND token_id = $2");
-DB_QUERY(delete_before, "DELETE FROM personal_tokens WHERE user_id = $1 AND expires_at < $2");
-DB_QUERY(count_tokens, "SELECT COUNT(*) FROM personal_tokens WHERE user_id = $1");
+DB_RUN_FN(store_personal_end, (struct str user_id, int64_t before),
+    (db_text(user_id), db_int(before)),
+    "DELETE FROM personal_tokens WHERE user_id = $1 AND expires_at < $2");
+DB_INT_FN(store_personal_count, (struct str user_id), (db_text(user_id)),
+    "SELECT COUNT(*) FROM personal_tokens WHERE user_id = $1");
 DB_ROWS_QUERY(select_of_user, personal_token_shape,
     "SELECT token_id, name, role, created_at, expires_at FROM personal_tokens"
     " WHERE user_id = $1 ORDER BY created_at, token_id");
@@ -43,16 +46,6 @@ int store_personal_remove(struct db *db, struct str user_id, struct str token_id
 {
     return db_run_or(db, &delete_token, DB_ARGS(db_text(user_id), db_text(token_id)), err,
                      ERR_NOT_FOUND, "There is no token '%.*s'", STR_ARG(token_id));
-}
-
-int store_personal_end(struct db *db, struct str user_id, int64_t before, struct error *err)
-{
-    return db_run(db, &delete_before, DB_ARGS(db_text(user_id), db_int(before)), err);
-}
-
-int store_personal_count(struct db *db, struct str user_id, int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &count_tokens, DB_ARGS(db_text(user_id)), ret, err);
 }
 
 int store_personal_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,

@@ -14,9 +14,11 @@ ROW_TABLE(session_row,
 DB_QUERY(insert_session,
     "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
     " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)");
-DB_QUERY(use_session,
+DB_RUN_FN(store_session_used, (const struct sha256 *digest, int64_t at),
+    (db_blob(digest_str(digest)), db_int(at)),
     "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2");
-DB_QUERY(delete_session, "DELETE FROM sessions WHERE digest = $1");
+DB_RUN_FN(store_session_end, (const struct sha256 *digest), (db_blob(digest_str(digest))),
+    "DELETE FROM sessions WHERE digest = $1");
 DB_QUERY(select_owner, "SELECT user_id FROM sessions WHERE digest = $1");
 DB_QUERY(select_voucher, "SELECT voucher FROM sessions WHERE digest = $1 AND voucher <> ''");
 DB_QUERY(delete_others, "DELETE FROM sessions WHERE user_id = $1 AND digest <> $2");
@@ -48,11 +50,6 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
     return db_run(db, &insert_session, args, err);
 }
 
-int store_session_used(struct db *db, const struct sha256 *digest, int64_t at, struct error *err)
-{
-    return db_run(db, &use_session, DB_ARGS(db_blob(digest_str(digest)), db_int(at)), err);
-}
-
 int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,
                         struct str *ret, struct error *err)
 {
@@ -64,11 +61,6 @@ int store_session_voucher(struct db *db, const struct sha256 *digest, struct are
 {
     return rows_one_text(db, &select_voucher, DB_ARGS(db_blob(digest_str(digest))), arena, ret,
                          err);
-}
-
-int store_session_end(struct db *db, const struct sha256 *digest, struct error *err)
-{
-    return db_run(db, &delete_session, DB_ARGS(db_blob(digest_str(digest))), err);
 }
 
 int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,

@@ -27,7 +27,9 @@ DB_QUERY(insert_user,
     "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
     " ON CONFLICT (email) DO NOTHING");
 DB_ROWS_QUERY(find_user, user_row, "SELECT " USER_COLUMNS " FROM users WHERE email = $1");
-DB_QUERY(update_user,
+DB_RUN_FN(store_user_set, (const struct user_row *row),
+    (db_text(row->user_id), db_text(row->password), db_int(row->role),
+     rows_time_value(row->last_login_at), db_int(row->confirmed)),
     "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4,"
     " confirmed = $5"
     " WHERE user_id = $1");
@@ -49,7 +51,9 @@ DB_ROWS_QUERY(select_tenant_users, tenant_user_shape,
 DB_QUERY(set_role,
     "INSERT INTO user_roles (tenant_id, user_id, role) VALUES ($1, $2, $3)"
     " ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role");
-DB_QUERY(delete_role, "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
+DB_RUN_FN(store_role_remove, (int64_t tenant_id, struct str user_id),
+    (db_int(tenant_id), db_text(user_id)),
+    "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
 DB_QUERY(select_role, "SELECT role FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
 DB_ROWS_QUERY(select_roles, role_row,
     "SELECT r.user_id, r.tenant_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
@@ -63,7 +67,7 @@ DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'people
 DB_ROWS_QUERY(select_change, users_change,
     "SELECT number, CASE WHEN about_number = number AND about <> '' THEN about END AS about"
     " FROM change_numbers WHERE topic = 'people'");
-DB_QUERY(set_about,
+DB_RUN_FN(store_users_about, (struct str user_id), (db_text(user_id)),
     "UPDATE change_numbers SET about_number = number,"
     " about = CASE WHEN about_number < number OR about = $1 THEN $1 ELSE '' END"
     " WHERE topic = 'people'");
@@ -92,15 +96,6 @@ int store_user_find(struct db *db, struct str email, struct arena *arena, struct
                     struct error *err)
 {
     return rows_one(db, &find_user, DB_ARGS(db_text(email)), arena, ret, err);
-}
-
-int store_user_set(struct db *db, const struct user_row *row, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_text(row->user_id), db_text(row->password), db_int(row->role),
-                rows_time_value(row->last_login_at), db_int(row->confirmed));
-
-    return db_run(db, &update_user, args, err);
 }
 
 int store_user_remove(struct db *db, struct str user_id, struct error *err)
@@ -162,11 +157,6 @@ int store_role_set(struct db *db, int64_t tenant_id, struct str user_id, enum te
     return db_run(db, &set_role, DB_ARGS(db_int(tenant_id), db_text(user_id), db_int(role)), err);
 }
 
-int store_role_remove(struct db *db, int64_t tenant_id, struct str user_id, struct error *err)
-{
-    return db_run(db, &delete_role, DB_ARGS(db_int(tenant_id), db_text(user_id)), err);
-}
-
 int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
                struct error *err)
 {
@@ -201,11 +191,6 @@ int store_users_last_change(struct db *db, struct arena *arena, struct users_cha
                             struct error *err)
 {
     return rows_one(db, &select_change, DB_NO_ARGS, arena, ret, err);
-}
-
-int store_users_about(struct db *db, struct str user_id, struct error *err)
-{
-    return db_run(db, &set_about, DB_ARGS(db_text(user_id)), err);
 }
 
 int store_users_changed(struct db *db, struct error *err)
