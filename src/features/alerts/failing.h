@@ -32,3 +32,8 @@ void failing_watch_free(struct failing_watch *f);
 
 /* Once a second, while the database answers; `raw_us` is monotonic. */
 int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *err) MUST_CHECK;
+
+/* Stores one alert and one message for each run that the transaction's watched events mark as
+ * failed, at most one per run, and one open alert for its agent. Call after the events are stored.
+ */
+int failures_alert(struct txn *txn, struct error *err) MUST_CHECK;

@@ -1,13 +1,12 @@
 /* failures.c - an alert for each failed run, and one for its agent, stored with the event that says
  * so. */
-#include "features/alerts/failures.h"
+#include "features/alerts/failing.h"
 
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "engine/txn.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/failing.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"

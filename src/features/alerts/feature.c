@@ -19,7 +19,6 @@
 #include "features/alerts/closed/closed.h"
 #include "features/alerts/due_messages.h"
 #include "features/alerts/failing.h"
-#include "features/alerts/failures.h"
 #include "features/alerts/routes.h"
 #include "features/alerts/silence/silence.h"
 #include "features/alerts/stuck.h"

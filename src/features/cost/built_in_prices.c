@@ -3,7 +3,7 @@
  * A database that had tenants, users or prices when it learned of the list (migration 0035) is
  * never changed: costs that people have seen stay as they were.
  */
-#include "features/cost/built_in_prices.h"
+#include "features/cost/prices.h"
 
 #include <assert.h>
 

@@ -2,11 +2,10 @@
 #include "engine/feature.h"
 
 #include "engine/engine.h"
-#include "features/cost/built_in_prices.h"
 #include "features/cost/llm_totals.h"
 #include "features/cost/prices.h"
 #include "features/cost/routes.h"
-#include "features/cost/run_spending.h"
+#include "features/cost/usage.h"
 #include "features/events/run_spending.h"
 #include "features/features.h"
 

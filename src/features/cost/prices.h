@@ -26,3 +26,7 @@ struct engine;
 
 /* The engine's. Any thread. */
 struct prices *cost_prices(const struct engine *e);
+
+/* Adds share/prices.json as the program was built with it, dated and marked as built in, if the
+ * database is new; once, whichever process is the first to ask. In a transaction of its own. */
+int built_in_prices_add(struct db *db, struct error *err) MUST_CHECK;

@@ -9,6 +9,15 @@
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_sums.h"
 
+/* clang-format off */
+const struct row_sum llm_usage_sum = {
+    .table = "llm_usage",
+    .types = "iiittiiiiiitt",
+    .key = (const char *const[]){ "tenant_id", "timestamp", "agent_id", "run_id", "model", NULL },
+    .all = { .sql = "SELECT " USAGE_SUMMED("") ", 0 FROM llm_usage" },
+};
+/* clang-format on */
+
 #define OF_IDENTITY                                                                                \
     " WHERE tenant_id = $1 AND timestamp = $2 AND agent_id = $3 AND run_id = $4 AND model = $5"
 #define COUNTS "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls"

@@ -1,5 +1,5 @@
 /* run_spending.c - what the runs of a list spent: their reports, at the prices of their time. */
-#include "features/cost/run_spending.h"
+#include "features/cost/usage.h"
 
 #include "base/buf.h"
 #include "base/map.h"

@@ -11,7 +11,9 @@
 #include "shape/timerange.h"
 
 struct db;
+struct engine;
 struct prices;
+struct run_spending;
 struct tenant_entry;
 struct usage_answer;
 
@@ -28,3 +30,8 @@ struct usage_request {
 /* Reads one snapshot of the database; in the arena. ERR_CONFLICT: too many groups. */
 int usage_read(struct db *db, const struct usage_request *request, struct arena *arena,
                struct usage_answer *ret, struct error *err) MUST_CHECK;
+
+/* A run_spending_fn (features/events/run_spending.h). Its cost is that of reading the reports of
+ * these runs. */
+int cost_of_runs(const struct engine *e, struct db *db, struct run_spending *of,
+                 struct error *err) MUST_CHECK;

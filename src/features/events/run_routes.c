@@ -49,15 +49,8 @@ enum { REBUILD_STEP = 500 }; /* runs per transaction at most */
 static int rebuild_runs(struct api_call *call, struct db *db, struct error *err)
 {
     const struct rebuild_query *query = call->query;
-    struct runs_rebuild *answer = call->answer;
-    struct runs_rebuilt step;
 
-    if (store_runs_rebuild(db, call->tenant_id, query->after, REBUILD_STEP, &step, err) != 0)
-        return -1;
-    *answer = (struct runs_rebuild){
-        step.runs, step.changed, step.damaged, { step.last_run_no != 0, step.last_run_no }
-    };
-    return 0;
+    return store_runs_rebuild(db, call->tenant_id, query->after, REBUILD_STEP, call->answer, err);
 }
 
 /* clang-format off */

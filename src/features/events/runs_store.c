@@ -63,7 +63,7 @@ static bool same_value(const struct db_value *a, const struct db_value *b)
 
 /* Compares the run's state with its events, and writes it when they differ. */
 static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
-                   struct runs_rebuilt *ret, struct error *err)
+                   struct runs_rebuild *ret, struct error *err)
 {
     struct db_value args[2 + RUN_STATE_N] = { db_int(tenant_id), db_int(run_no) };
     struct db_value before[RUN_STATE_N];
@@ -73,7 +73,7 @@ static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct aren
     int64_t found = 0;
     bool same = true;
 
-    ret->last_run_no = run_no;
+    ret->next = (struct opt_int){ true, run_no };
     if (db_exec(db, &lock_run, DB_ARGS_OF(args), db_read_int, &found, err) != 0)
         return -1;
     if (found == 0) /* a sweep has deleted it meanwhile */
@@ -105,7 +105,7 @@ static bool add_run_no(void *ctx, const struct db_row *row)
 }
 
 int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t limit,
-                       struct runs_rebuilt *ret, struct error *err)
+                       struct runs_rebuild *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(after), db_int(limit));
     struct arena arena, of_run;
@@ -113,7 +113,7 @@ int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t 
     const int64_t until_us = clock_raw_us() + REBUILD_US;
     int r;
 
-    *ret = (struct runs_rebuilt){ 0 };
+    *ret = (struct runs_rebuild){ 0 };
     arena_init(&arena);
     arena_init(&of_run);
     r = db_exec(db, &select_run_nos, args, add_run_no, &rows, err);

@@ -7,6 +7,7 @@
 #include "shape/timerange.h"
 
 struct db;
+struct runs_rebuild;
 
 struct run_row {
     struct str agent_name; /* of its first event */
@@ -17,16 +18,11 @@ struct run_row {
 int store_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
               struct run_row *ret, struct error *err) MUST_CHECK;
 
-struct runs_rebuilt {
-    int64_t runs, changed; /* checked, and different from their events */
-    int64_t damaged;       /* with a damaged event: left as they are */
-    int64_t last_run_no;   /* 0: none is left */
-};
-
 /* Rebuilds the states of up to `limit` runs after number `after` from their events, in order of
- * number, and of fewer when these take long; at least of one. In a transaction of the writer. */
+ * number, and of fewer when these take long; at least of one. Runs with a damaged event are left as
+ * they are. In a transaction of the writer. */
 int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t limit,
-                       struct runs_rebuilt *ret, struct error *err) MUST_CHECK;
+                       struct runs_rebuild *ret, struct error *err) MUST_CHECK;
 
 struct recent_run {
     struct str run_id, agent_version;
