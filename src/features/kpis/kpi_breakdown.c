@@ -148,6 +148,7 @@ static void add_candidate(struct split *s, struct str key, const struct list *na
     struct candidate *candidate = &s->candidates[s->n_candidates];
     size_t indexes[BREAKDOWN_BY_MAX];
 
+    ASSERT_ALWAYS(s->n_by <= COUNT_OF(indexes)); /* the query's rule */
     if (!find_indexes(s, names, indexes))
         return;
     *candidate = (struct candidate){ .key = key, .n = names->n };

@@ -99,9 +99,11 @@ static struct shape arguments_of(const struct mcp_tool *tool, const struct route
     add_fields(fields, &n, query, ret->query_at);
     for (size_t i = 0; i < n; i++)
         set_page(tool, &fields[i]);
-    return (struct shape){
-        .name = tool->title, .fields = fields + 1, .n_fields = n - 1, .size = ret->size
-    };
+    return (struct shape){ .name = tool->title,
+                           .fields = fields + 1,
+                           .n_fields = n - 1,
+                           .size = ret->size,
+                           .row_rules = true };
 }
 
 /* Arguments may be left out or null; the schema says only the former, which every model knows. */
