@@ -143,6 +143,7 @@ static int keys_list(struct api_call *call, struct db *db, struct error *err)
                    : call_refuse_query(call, err, "cursor", query->cursor,
                                        "Is not the `next` of an earlier page");
     keys = answer->list.items;
+    answer->next = STR_NULL;
     if (answer->list.n > (size_t)query->limit) {
         answer->list.n = (size_t)query->limit;
         answer->next = keys[answer->list.n - 1].key_id;

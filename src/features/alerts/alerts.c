@@ -15,11 +15,7 @@
 #include "features/webhooks/outbox.h"
 #include "shape/utf8.h"
 
-enum {
-    NAME_MAX_BYTES = 1024, /* of an agent's name in a message */
-    SCAN_MAX = 10000,      /* alerts scanned per page */
-    SCAN_STEP = 200        /* alerts read per query */
-};
+enum { NAME_MAX_BYTES = 1024 }; /* of an agent's name in a message */
 
 static void add_member(struct buf *out, const char *name, struct str value)
 {

@@ -51,7 +51,7 @@ static int list_alerts(struct api_call *call, struct db *db, struct error *err)
     struct list rows = { NULL, SCAN_STEP };
     bool room = true;
 
-    ret->list.items = ARENA_ARRAY(call->arena, struct alert, (size_t)query->limit);
+    ret->list = (struct list){ ARENA_ARRAY(call->arena, struct alert, (size_t)query->limit), 0 };
     if (store_agent_filter(db, call->tenant_id, query->agent_name, &filter.agent_id, err) != 0)
         return -1;
     if (filter.agent_id < 0)

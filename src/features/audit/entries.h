@@ -8,10 +8,6 @@
 struct audit_head_answer;
 struct audit_verdict;
 struct db;
-struct listing;
-
-/* `tenant_id` as in features/audit/store.h: AUDIT_PLATFORM is the platform. */
-
 struct kept_head;
 struct signer;
 
@@ -25,7 +21,7 @@ struct audit_proof {
  * between them a log of any length leaves the reader to others. */
 struct audit_walk;
 
-/* In the arena; borrows the proof. */
+/* In the arena; borrows the proof. `tenant_id` as in store.h: AUDIT_PLATFORM is the platform. */
 struct audit_walk *audit_walk_new(struct arena *arena, int64_t tenant_id,
                                   const struct audit_proof *proof);
 

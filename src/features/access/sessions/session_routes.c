@@ -3,6 +3,7 @@
  * What a user ends here is in effect before the answer, on other nodes within a second.
  */
 #include "api/api.h"
+
 #include "api/call.h"
 #include "base/clock.h"
 #include "features/access/access.h"
@@ -15,6 +16,7 @@
 #include "features/access/users/shapes.h"
 #include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
+#include <assert.h>
 
 /* A row as an answer. The last use is newer in memory than in the database. */
 static struct listed_session listed(const struct api_call *call, const struct session_row *row)
@@ -44,6 +46,7 @@ static int list_sessions(struct api_call *call, struct db *db, struct str user_i
     struct list rows;
     size_t n = 0;
 
+    assert(!str_is_null(user_id)); /* null: all users' */
     if (store_sessions(db, user_id, call->arena, &rows, err) != 0)
         return -1;
     row = rows.items;
@@ -64,6 +67,7 @@ static int end_one(struct api_call *call, struct db *db, struct str user_id, str
     const struct session_row *row;
     struct list rows;
 
+    ASSERT_ALWAYS(!str_is_null(user_id)); /* null: all users' */
     if (store_sessions(db, user_id, call->arena, &rows, err) != 0)
         return -1;
     row = rows.items;
