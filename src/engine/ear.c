@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -22,17 +23,20 @@
 enum {
     HEAR_MS = 200,
     LOST_S = 1,
-    TEXT_MAX = 7900, /* PostgreSQL takes less than 8,000 bytes */
-    WRITES_MS = 200, /* how often a process that writes much says so */
-    WRITES_MIN = 20, /* transactions within that time */
+    TEXT_MAX = 7900,      /* PostgreSQL takes less than 8,000 bytes */
+    WRITES_MS = 200,      /* how often a process that writes much says so */
+    WRITES_MIN = 20,      /* transactions within that time */
+    WRITES_STILL_MIN = 5, /* the same beside others, when groups are larger and fewer */
+    NAME_LEN = 16,
 };
 
 struct ear {
     struct ear_options options;
     pthread_t thread;
     struct buf text;
-    uint64_t commits;   /* of the writer, at `counted_us` */
-    int64_t counted_us; /* raw clock */
+    char writes[sizeof(EAR_WRITES) + NAME_LEN]; /* and a name of this process, chosen at random */
+    uint64_t commits;                           /* of the writer, at `counted_us` */
+    int64_t counted_us;                         /* raw clock */
     atomic_bool hears;
 
     struct lock lock;
@@ -65,14 +69,16 @@ static void wait_lost(struct ear *ear)
 
 static void heard(void *ctx, struct str text)
 {
-    const struct ear_options *o = &((struct ear *)ctx)->options;
+    const struct ear *ear = ctx;
+    const struct ear_options *o = &ear->options;
 
     if (str_eq(text, STR_LIT(ENGINE_CHANGED))) {
         watcher_wake(o->watcher);
         return;
     }
-    if (str_eq(text, STR_LIT(EAR_WRITES))) {
-        writer_note_crowd(o->writer);
+    if (str_starts(text, STR_LIT(EAR_WRITES))) {
+        if (!str_eq(text, str_of(ear->writes))) /* behind a pooler it hears itself */
+            writer_note_crowd(o->writer);
         return;
     }
     for (size_t f = 0; o->features[f] != NULL; f++) {
@@ -99,18 +105,21 @@ static int begin(struct ear *ear, struct error *err)
     return 0;
 }
 
-/* Others then form groups that cost the database little. */
+/* Others then form groups that cost the database little. A distributed one gets none of that: each
+ * group is for one of its servers, and must not wait for that of another. */
 static int tell_writes(struct ear *ear, struct error *err)
 {
-    const uint64_t commits = writer_commits(ear->options.writer);
-    const uint64_t fresh = commits - ear->commits;
+    const struct ear_options *o = &ear->options;
+    const uint64_t commits = writer_commits(o->writer), fresh = commits - ear->commits;
     const int64_t now_us = clock_raw_us();
 
-    if (now_us - ear->counted_us < (int64_t)WRITES_MS * USEC_PER_MSEC)
+    if (now_us - ear->counted_us < (int64_t)WRITES_MS * USEC_PER_MSEC || db_is_distributed(o->db))
         return 0;
     ear->commits = commits;
     ear->counted_us = now_us;
-    return fresh < WRITES_MIN ? 0 : db_notify(ear->options.db, STR_LIT(EAR_WRITES), err);
+    if (fresh < (writer_is_crowded(o->writer) ? WRITES_STILL_MIN : WRITES_MIN))
+        return 0;
+    return db_notify(o->db, str_of(ear->writes), err);
 }
 
 static int tell(struct ear *ear, struct error *err)
@@ -159,6 +168,8 @@ int ear_new(const struct ear_options *options, struct ear **ret, struct error *e
 
     ear->options = *options;
     buf_init(&ear->text, TEXT_MAX);
+    memcpy(ear->writes, EAR_WRITES, sizeof(EAR_WRITES));
+    digest_random_base62(ear->writes + strlen(EAR_WRITES), NAME_LEN);
     atomic_init(&ear->hears, false);
     lock_init(&ear->lock);
     cond_init(&ear->wake);

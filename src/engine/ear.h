@@ -1,8 +1,8 @@
 /* ear.h - the thread that hears what other processes on the same PostgreSQL tell, and tells them.
  *
- * A text is ENGINE_CHANGED, after which the watcher refreshes the caches at once, EAR_WRITES,
- * which a process tells while it commits many transactions a second, or a feature's name, a blank
- * and what that feature tells its like. It is a hint: nothing is lost for good when
+ * A text is ENGINE_CHANGED, after which the watcher refreshes the caches at once; EAR_WRITES and
+ * who says so, which a process tells while it commits many transactions a second; or a feature's
+ * name, a blank and what that feature tells its like. It is a hint: nothing is lost for good when
  * one does not arrive, because everyone also looks by themselves from time to time.
  */
 #pragma once
@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 
-#define EAR_WRITES "writes"
+#define EAR_WRITES "writes "
 
 struct db;
 struct ear;

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 import pytest
-from muster import Postgres, Server, Trouble, running
+from muster import WATCHES, Postgres, Server, Trouble, running
 from nodes import in_threads, more_servers
 from pooler import Pooler
 from stored import stored
@@ -69,11 +69,19 @@ def test_a_pooler_that_shares_sessions_is_refused_as_the_way_to_write(tmp_path, 
 
 def test_a_pooler_that_keeps_sessions_apart_is_a_way_to_write(tmp_path, database):
     with Pooler(os.environ["MUSTER_TEST_POSTGRES"], mode="session", size=30) as pooler:
-        server = Server(tmp_path / "data", by(pooler, database)).start()
+        token = {"MUSTER_METRICS_TOKEN": WATCHES}
+        server = Server(tmp_path / "data", by(pooler, database), environment=token).start()
         try:
             tenant = server.add_tenant()
-            for _ in range(20):
-                assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+
+            def report():
+                client = server.client(tenant.token)
+                for _ in range(400):
+                    assert client.post("/api/v1/telemetry", tenant.event()).status == 202
+                    # the pooler makes up the number of the session by which a node knows its own words
+                    assert b"\nmuster_other_nodes_writing 0\n" in server.metrics(), "it hears itself"
+
+            in_threads([report] * 4)
         finally:
             server.stop()
 

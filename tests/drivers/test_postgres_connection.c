@@ -369,6 +369,7 @@ TEST(another_server_that_was_lost_in_a_transaction_is_away_and_other_errors_are_
     } rows[] = {
         { "failure on connection marked as essential: localhost:9", true, ERR_UNAVAILABLE },
         { "server closed the connection unexpectedly\n\tThis probably", true, ERR_UNAVAILABLE },
+        { "SSL SYSCALL error: EOF detected", true, ERR_UNAVAILABLE },
         { "cannot connect to localhost:9 to fetch intermediate results", true, ERR_UNAVAILABLE },
         { "the planner is confused", true, ERR_INTERNAL },
         { "failure on connection marked as essential: localhost:9", false, ERR_INTERNAL },

@@ -90,8 +90,10 @@ static bool is_loss(const PGresult *result, const char *state)
     static const struct str lost[] = {
         STR_INIT("failure on connection marked as essential"),
         STR_INIT("server closed the connection unexpectedly"),
+        STR_INIT("SSL "), /* SYSCALL error: EOF detected, and others */
         STR_INIT("could not receive data from server"),
         STR_INIT("could not send data to server"),
+        STR_INIT("no connection to the server"),
         STR_INIT("connection not open"),
         STR_INIT("cannot connect to "),
     };

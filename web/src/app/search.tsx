@@ -160,6 +160,7 @@ export function Search({ me, tenants, slug, onClose }: Props) {
         } else if (event.key === "Escape" && !event.isComposing) {
             // not left to the dialog: its close event may come after the next key, which opens another
             event.preventDefault();
+            box.current?.close(); // gives the focus back
             onClose();
         }
     };
