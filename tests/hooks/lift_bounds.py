@@ -87,7 +87,7 @@ LIFTS = {
          'if (bound_is_lifted("A9") || rotations.n < max)'),
     ],
     "A10": [  # a revoked key leaves its exports and its successors
-        ("features/export/routes.c", "return key_is_good(",
+        ("features/access/auth.c", "return key_is_good(",
          'return bound_is_lifted("A10") || key_is_good('),
         ("features/access/keys_store.c", "if (revocation->descent ?",
          'if (revocation->descent && !bound_is_lifted("A10") ?'),
@@ -127,8 +127,8 @@ LIFTS = {
          '.replaced = !bound_is_lifted("A17") && llm->replaced,'),
     ],
     "A18": [  # a deleted tenant is only hidden
-        ("features/retention/erasure_store.c", "    return db_exec_int(db, &select_next,",
-         '    *ret = 0;\n    return bound_is_lifted("A18") ? 0 : db_exec_int(db, &select_next,'),
+        ("features/retention/erasure_store.c", "(int64_t before), (db_int(before)),",
+         '(int64_t before), (db_int(bound_is_lifted("A18") ? INT64_MIN : before)),'),
     ],
 }  # fmt: skip
 
