@@ -75,7 +75,7 @@ DB_QUERY(select_muted,
 DB_QUERY(enable_agent,
     "UPDATE agents SET enabled = $3"
     " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL");
-DB_ROWS_QUERY(select_names, agent_name_row,
+ROWS_LIST_FN(store_agent_names, agent_name_row, (int64_t tenant_id), (db_int(tenant_id)),
     "SELECT agent_id, COALESCE(full_name, agent_name) AS name FROM agents WHERE tenant_id = $1"
     " ORDER BY agent_id");
 /* clang-format on */
@@ -249,12 +249,6 @@ static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
     return 0;
-}
-
-int store_agent_names(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                      struct error *err)
-{
-    return rows_list(db, &select_names, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,

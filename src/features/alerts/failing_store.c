@@ -37,7 +37,8 @@ ROW_TABLE(failing_row,
     " LEFT JOIN alert_rules r ON r.tenant_id = l.tenant_id"                                        \
     " WHERE l.open = 1 AND l.type = 'agent.failing' AND l.subject = ''"
 
-DB_ROWS_QUERY(open_failing, failing_row,
+ROWS_LIST_FN(store_failing, failing_row, (const struct failing_row *after, int64_t limit),
+    (db_int(after->tenant_id), db_int(after->agent_id), db_int(limit)),
     FAILING " AND (l.tenant_id > $1 OR (l.tenant_id = $1 AND l.agent_id > $2))"
     " ORDER BY l.tenant_id, l.agent_id LIMIT $3");
 DB_ROWS_QUERY(failing_of_agent, failing_row, FAILING " AND l.tenant_id = $1 AND l.agent_id = $2");
@@ -90,15 +91,6 @@ int store_finished_runs(struct db *db, const struct finished_runs *of, struct ar
     *ret = (struct list){ rows->items, rows->n };
     *ret_more = !of->deep && finding.looked_at == max;
     return 0;
-}
-
-int store_failing(struct db *db, const struct failing_row *after, int64_t limit,
-                  struct arena *arena, struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(after->tenant_id), db_int(after->agent_id), db_int(limit));
-
-    return rows_list(db, &open_failing, args, arena, ret, err);
 }
 
 int store_failing_of(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,

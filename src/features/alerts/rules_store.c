@@ -33,7 +33,8 @@ static const struct db_query hold_rules = {
     .sqlite = "SELECT version FROM alert_rules WHERE tenant_id = $1",
     .postgres = "SELECT version FROM alert_rules WHERE tenant_id = $1 FOR SHARE",
 };
-DB_ROWS_QUERY(select_thresholds, alert_rules_row,
+ROWS_LIST_FN(store_alert_rules_thresholds, alert_rules_row, (int64_t after, int64_t limit),
+    (db_int(after), db_int(limit)),
     "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id > $1 AND bounds > 0"
     " ORDER BY tenant_id LIMIT $2");
 /* From the tenants with hard budgets, of which there are few, to their alerts: SQLite keeps the order
@@ -72,14 +73,6 @@ int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
 int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec_int(db, &hold_rules, DB_ARGS(db_int(tenant_id)), ret, err);
-}
-
-int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
-                                 struct list *ret, struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(after), db_int(limit));
-
-    return rows_list(db, &select_thresholds, args, arena, ret, err);
 }
 
 int store_budget_alerts(struct db *db, struct arena *arena, struct list *ret, struct error *err)

@@ -61,18 +61,21 @@ static const struct db_query failed_alerts = {
 DB_QUERY(close_alert,
     "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
     " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1");
-DB_QUERY(set_detail,
+DB_RUN_FN(store_alert_detail, (const struct alert_row *row),
+    (db_int(row->tenant_id), db_text(row->alert_id), db_text(row->detail)),
     "UPDATE alerts SET detail = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1");
 DB_QUERY(mark_notified,
     "UPDATE alerts SET told = 1"
     " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0");
-DB_ROWS_QUERY(unnotified_alerts, alert_row,
+ROWS_LIST_FN(store_alerts_unnotified, alert_row, (int64_t now, int64_t limit),
+    (db_int(now), db_int(limit)),
     "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
     " AND a.enabled = 1 AND a.deleted_at IS NULL"
     " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
     " ORDER BY l.tenant_id, l.alert_id LIMIT $2");
 /* Not acknowledged, and its message was sent or repeated as long ago as the tenant's rules say. */
-DB_ROWS_QUERY(alerts_to_remind, alert_row,
+ROWS_LIST_FN(store_alerts_to_remind, alert_row, (int64_t now, int64_t limit),
+    (db_int(now), db_int(limit)),
     "SELECT " ALERT_COLUMNS " FROM alert_rules r JOIN alerts l ON l.tenant_id = r.tenant_id"
     " AND l.open = 1" WITH_AGENT " WHERE r.remind_hours > 0 AND l.told = 1"
     " AND l.acknowledged_at IS NULL AND COALESCE(l.reminded_at, l.opened_at)"
@@ -83,14 +86,15 @@ static const struct db_query select_alert = { .row = &alert_row, .sql = ALERTS "
 static const struct db_query all_alerts = { .row = &alert_row, .sql = ALERTS NEWEST_FIRST };
 DB_ROWS_QUERY(alerts_by_state, alert_row, ALERTS " AND l.open = $4" NEWEST_FIRST);
 DB_ROWS_QUERY(alerts_by_agent, alert_row, ALERTS " AND l.agent_id = $4" NEWEST_FIRST);
-DB_QUERY(count_closed_after,
+DB_INT_FN(store_alerts_closed_after, (int64_t tenant_id, struct str alert_id, int64_t limit),
+    (db_int(tenant_id), db_text(alert_id), db_int(limit)),
     "SELECT COUNT(*) FROM (SELECT 1 FROM alerts WHERE tenant_id = $1 AND open = 0"
     " AND alert_id > $2 LIMIT $3) AS counted");
 DB_QUERY(count_open, "SELECT COUNT(*) FROM alerts WHERE open = 1");
-DB_ROWS_QUERY(alerts_of_thresholds, alert_row,
+ROWS_LIST_FN(store_alerts_of_thresholds, alert_row, (int64_t tenant_id), (db_int(tenant_id)),
     ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded',"
     " 'budget.forecast', 'failure_rate.exceeded', 'duration.exceeded')");
-DB_ROWS_QUERY(alerts_of_failing, alert_row,
+ROWS_LIST_FN(store_alerts_of_failing, alert_row, (int64_t tenant_id), (db_int(tenant_id)),
     ALERTS " AND l.open = 1 AND l.type = 'agent.failing' ORDER BY l.agent_id");
 DB_QUERY(select_over,
     "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
@@ -123,13 +127,6 @@ int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opene
                 db_text(row->detail), rows_opt_int_value(row->limit_seconds));
 
     return db_run_changed(db, &open_alert, args, ret_opened, err);
-}
-
-int store_alerts_closed_after(struct db *db, int64_t tenant_id, struct str alert_id, int64_t limit,
-                              int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &count_closed_after,
-                       DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(limit)), ret, err);
 }
 
 static int failed_one_by_one(struct db *db, const struct alert_row *rows, size_t n,
@@ -183,13 +180,6 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
     return db_run_changed(db, &close_alert, args, ret_closed, err);
 }
 
-int store_alert_detail(struct db *db, const struct alert_row *row, struct error *err)
-{
-    return db_run(db, &set_detail,
-                  DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id), db_text(row->detail)),
-                  err);
-}
-
 int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
                          struct error *err)
 {
@@ -215,33 +205,9 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
         arena, ret, err);
 }
 
-int store_alerts_unnotified(struct db *db, int64_t now, int64_t limit, struct arena *arena,
-                            struct list *ret, struct error *err)
-{
-    return rows_list(db, &unnotified_alerts, DB_ARGS(db_int(now), db_int(limit)), arena, ret, err);
-}
-
-int store_alerts_to_remind(struct db *db, int64_t now, int64_t limit, struct arena *arena,
-                           struct list *ret, struct error *err)
-{
-    return rows_list(db, &alerts_to_remind, DB_ARGS(db_int(now), db_int(limit)), arena, ret, err);
-}
-
 int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec_int(db, &count_open, DB_NO_ARGS, ret, err);
-}
-
-int store_alerts_of_thresholds(struct db *db, int64_t tenant_id, struct arena *arena,
-                               struct list *ret, struct error *err)
-{
-    return rows_list(db, &alerts_of_thresholds, DB_ARGS(db_int(tenant_id)), arena, ret, err);
-}
-
-int store_alerts_of_failing(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                            struct error *err)
-{
-    return rows_list(db, &alerts_of_failing, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,

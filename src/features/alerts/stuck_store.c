@@ -25,30 +25,38 @@ ROW_TABLE(stuck_run,
     INT(tenant_id), INT(run_no), INT(agent_id), STR(run_id), STR(agent_name),
     TIME(start_at), TIME(muted_until), BOOL(open), BOOL(expected), BOOL(wanted));
 
-DB_ROWS_QUERY(select_tenants, stuck_tenant,
+ROWS_LIST_FN(store_stuck_tenants, stuck_tenant, (int64_t after, int64_t limit),
+    (db_int(after), db_int(limit)),
     "SELECT t.tenant_id, m.start_at, m.run_id FROM tenants t"
     " LEFT JOIN stuck_marks m ON m.tenant_id = t.tenant_id"
     " WHERE t.tenant_id > $1 ORDER BY t.tenant_id LIMIT $2");
-DB_QUERY(set_mark,
+DB_RUN_FN(store_stuck_mark, (const struct stuck_tenant *tenant),
+    (db_int(tenant->tenant_id), db_int(tenant->mark.start_at), db_text(tenant->mark.run_id)),
     "INSERT INTO stuck_marks (tenant_id, start_at, run_id) VALUES ($1, $2, $3)"
     " ON CONFLICT (tenant_id) DO UPDATE SET start_at = excluded.start_at,"
     " run_id = excluded.run_id WHERE (excluded.start_at, excluded.run_id)"
     " > (stuck_marks.start_at, stuck_marks.run_id)");
-DB_ROWS_QUERY(select_runs, stuck_run,
+ROWS_LIST_FN(store_stuck_runs, stuck_run, (int64_t tenant_id, const struct stuck_span *span),
+    (db_int(tenant_id), db_int(span->after.start_at), db_text(span->after.run_id),
+     db_int(span->until), db_int(span->limit)),
     RUN_COLUMNS " FROM runs r" WITH_AGENT
     " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) > ($2, $3) AND r.start_at <= $4"
     " AND r.closing_at IS NULL AND NOT EXISTS (SELECT 1 FROM alerts l WHERE" ALERT_OF_RUN ")"
     " ORDER BY r.start_at, r.run_id LIMIT $5");
 DB_ROWS_QUERY(select_run, stuck_run,
     RUN_COLUMNS " FROM runs r" WITH_AGENT " WHERE r.tenant_id = $1 AND r.run_no = $2");
-DB_QUERY(put_later,
+DB_RUN_FN(store_stuck_later, (const struct stuck_run *run, int64_t due_at),
+    (db_int(run->tenant_id), db_int(due_at), db_int(run->run_no)),
     "INSERT INTO stuck_later (tenant_id, due_at, run_no) VALUES ($1, $2, $3)"
     " ON CONFLICT DO NOTHING");
-DB_QUERY(forget_later, "DELETE FROM stuck_later WHERE tenant_id = $1 AND run_no = $2");
-DB_ROWS_QUERY(select_due, stuck_run,
+DB_RUN_FN(store_stuck_forget, (const struct stuck_run *run),
+    (db_int(run->tenant_id), db_int(run->run_no)),
+    "DELETE FROM stuck_later WHERE tenant_id = $1 AND run_no = $2");
+ROWS_LIST_FN(store_stuck_due, stuck_run, (int64_t until, int64_t limit),
+    (db_int(until), db_int(limit)),
     RUN_COLUMNS " FROM stuck_later s JOIN runs r ON r.tenant_id = s.tenant_id"
     " AND r.run_no = s.run_no" WITH_AGENT " WHERE s.due_at <= $1 ORDER BY s.due_at LIMIT $2");
-DB_ROWS_QUERY(select_over, stuck_run,
+ROWS_LIST_FN(store_stuck_over, stuck_run, (int64_t limit), (db_int(limit)),
     RUN_COLUMNS " FROM alerts l JOIN runs r ON r.tenant_id = l.tenant_id"
     " AND r.run_no = l.run_no" WITH_AGENT " WHERE l.open = 1 AND l.type = 'run.stuck'"
     " AND (r.closing_at IS NOT NULL OR a.enabled = 0 OR a.deleted_at IS NOT NULL OR EXISTS"
@@ -62,59 +70,10 @@ DB_QUERY(select_alert,
     " AND agent_id = $2 AND subject = $3 AND open = 1");
 /* clang-format on */
 
-int store_stuck_tenants(struct db *db, int64_t after, int64_t limit, struct arena *arena,
-                        struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_tenants, DB_ARGS(db_int(after), db_int(limit)), arena, ret, err);
-}
-
-int store_stuck_mark(struct db *db, const struct stuck_tenant *tenant, struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(tenant->tenant_id), db_int(tenant->mark.start_at),
-                                        db_text(tenant->mark.run_id));
-
-    return db_run(db, &set_mark, args, err);
-}
-
-int store_stuck_runs(struct db *db, int64_t tenant_id, const struct stuck_span *span,
-                     struct arena *arena, struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_int(span->after.start_at), db_text(span->after.run_id),
-                db_int(span->until), db_int(span->limit));
-
-    return rows_list(db, &select_runs, args, arena, ret, err);
-}
-
 int store_stuck_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
                     struct stuck_run *ret, struct error *err)
 {
     return rows_one(db, &select_run, DB_ARGS(db_int(tenant_id), db_int(run_no)), arena, ret, err);
-}
-
-int store_stuck_later(struct db *db, const struct stuck_run *run, int64_t due_at, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(run->tenant_id), db_int(due_at), db_int(run->run_no));
-
-    return db_run(db, &put_later, args, err);
-}
-
-int store_stuck_forget(struct db *db, const struct stuck_run *run, struct error *err)
-{
-    return db_run(db, &forget_later, DB_ARGS(db_int(run->tenant_id), db_int(run->run_no)), err);
-}
-
-int store_stuck_due(struct db *db, int64_t until, int64_t limit, struct arena *arena,
-                    struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_due, DB_ARGS(db_int(until), db_int(limit)), arena, ret, err);
-}
-
-int store_stuck_over(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
-                     struct error *err)
-{
-    return rows_list(db, &select_over, DB_ARGS(db_int(limit)), arena, ret, err);
 }
 
 int store_stuck_count(struct db *db, const struct stuck_run *run, int64_t *ret, struct error *err)

@@ -16,7 +16,9 @@
 ROW_TABLE(run_total,
     INT(period), INT(event), INT(runs));
 
-DB_ROWS_QUERY(count_runs, run_total,
+ROWS_LIST_FN(store_run_totals, run_total, (const struct run_totals_span *span),
+    (db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(span->limit),
+     db_int(span->width_us), db_int(span->first)),
     "SELECT period, event, COUNT(*) AS runs FROM (SELECT (start_at - $6) / $5 AS period,"
     " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event" NEWEST ") newest"
     " GROUP BY period, event");
@@ -27,7 +29,9 @@ ROW_TABLE_OF(error_row, struct error_total,
 ROW_TABLE(agent_run_total,
     INT(period), INT(event), OPT_INT(duration_ms));
 
-DB_ROWS_QUERY(agent_runs, agent_run_total,
+ROWS_LIST_FN(store_agent_runs, agent_run_total, (const struct run_totals_span *span),
+    (db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(span->limit),
+     db_int(span->agent_id), db_int(span->width_us), db_int(span->first)),
     "SELECT (start_at - $7) / $6 AS period,"
     " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS event,"
     " CASE WHEN closing_at IS NULL THEN NULL ELSE"
@@ -50,26 +54,6 @@ static const struct db_query count_agent_errors = {
     .postgres = ERRORS(NEWEST_OF_AGENT, " COLLATE \"C\"", "$6"),
 };
 /* clang-format on */
-
-int store_run_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
-                     struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until),
-                db_int(span->limit), db_int(span->width_us), db_int(span->first));
-
-    return rows_list(db, &count_runs, args, arena, ret, err);
-}
-
-int store_agent_runs(struct db *db, const struct run_totals_span *span, struct arena *arena,
-                     struct list *ret, struct error *err)
-{
-    const struct db_args args = DB_ARGS(
-        db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(span->limit),
-        db_int(span->agent_id), db_int(span->width_us), db_int(span->first));
-
-    return rows_list(db, &agent_runs, args, arena, ret, err);
-}
 
 int store_error_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
                        struct list *ret, struct error *err)

@@ -33,7 +33,8 @@ ROW_TABLE(workflow_agent,
     STR(agent_name), INT(runs), INT(failed), INT(open), TIME(first_at),
     TIME(last_at, .flags = F_NULL));
 
-DB_ROWS_QUERY(select_agents, workflow_agent,
+ROWS_LIST_FN(store_workflow_agents, workflow_agent, (int64_t tenant_id, struct str workflow_run_id),
+    (db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX)),
     "SELECT a.agent_name, g.runs, g.failed, g.open, g.first_at, g.last_at FROM"
     " (SELECT agent_id, COUNT(*) AS runs,"
     " SUM(CASE WHEN closing_at IS NOT NULL AND closing_event = 2 THEN 1 ELSE 0 END) AS failed,"
@@ -65,15 +66,6 @@ int store_workflows(struct db *db, const struct workflow_span *span, struct aren
     ret->more = ret->workflows.n > (size_t)span->limit;
     ret->workflows.n -= ret->more;
     return 0;
-}
-
-int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_run_id,
-                          struct arena *arena, struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX));
-
-    return rows_list(db, &select_agents, args, arena, ret, err);
 }
 
 int store_workflow_start(struct db *db, int64_t tenant_id, struct str workflow_run_id, int64_t *ret,

@@ -15,6 +15,14 @@
     " FROM deliveries d JOIN messages m ON m.tenant_id = d.tenant_id AND m.message_id = "          \
     "d.message_id"
 
+static const int64_t LEASE_US = (int64_t)DELIVERY_LEASE_S * USEC_PER_SEC;
+
+/* Further ahead than any attempt is scheduled. */
+static const int64_t TOO_FAR_US = 2LL * 86400 * USEC_PER_SEC;
+
+/* Greater than every id: the cursor of the first page. */
+static const struct str above_all = STR_INIT("~");
+
 /* clang-format off */
 ROW_TABLE(delivery_row,
     INT(tenant_id), STR(delivery_id), STR(webhook_id), TIME(created_at),
@@ -42,7 +50,7 @@ static const struct db_query insert_messages = {
                 " $5::text[]) AS x(id, type, at, data)",
     .citus = "SELECT 1", /* one by one there */
 };
-DB_QUERY(next_pending_tenant,
+DB_INT_FN(store_messages_next_tenant, (int64_t after), (db_int(after)),
     "SELECT tenant_id FROM messages WHERE pending = 1 AND tenant_id > $1"
     " ORDER BY tenant_id, created_at, message_id LIMIT 1");
 #define OLDEST_PENDING                                                                             \
@@ -53,7 +61,9 @@ static const struct db_query select_pending = {
     .sqlite = OLDEST_PENDING,
     .postgres = OLDEST_PENDING " FOR UPDATE SKIP LOCKED",
 };
-DB_QUERY(end_pending, "UPDATE messages SET pending = 0 WHERE tenant_id = $1 AND message_id = $2");
+DB_RUN_FN(store_message_end_pending, (const struct message_row *row),
+    (db_int(row->tenant_id), db_text(row->message_id)),
+    "UPDATE messages SET pending = 0 WHERE tenant_id = $1 AND message_id = $2");
 DB_QUERY(insert_delivery,
     "INSERT INTO deliveries (tenant_id, delivery_id, webhook_id, message_id, created_at,"
     " state, attempts, next_at) VALUES ($1, $2, $3, $4, $5, 0, 0, $6)");
@@ -64,7 +74,8 @@ static const struct db_query insert_deliveries = {
                 " AS x(id, webhook, message, at, next)",
     .citus = "SELECT 1", /* one by one there */
 };
-DB_QUERY(count_waiting,
+DB_INT_FN(store_deliveries_waiting, (int64_t tenant_id, int64_t most),
+    (db_int(tenant_id), db_int(most)),
     "SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE tenant_id = $1"
     " AND next_at IS NOT NULL LIMIT $2) w");
 /* Reads at most $2 rows by the index on next_at: later deliveries are not read. */
@@ -79,7 +90,8 @@ DB_ROWS_QUERY(select_due_of_all, due_webhook,
     " (SELECT MIN(d.next_at) FROM deliveries d WHERE d.tenant_id = w.tenant_id"
     " AND d.webhook_id = w.webhook_id AND d.next_at IS NOT NULL) AS first_at"
     " FROM webhooks w) q WHERE first_at <= $1 ORDER BY first_at LIMIT $2");
-DB_QUERY(release_planned,
+DB_RUN_FN(store_deliveries_release, (int64_t now),
+    (db_int(now), db_int(now + LEASE_US), db_int(now + TOO_FAR_US)),
     "UPDATE deliveries SET next_at = $1 WHERE next_at IS NOT NULL"
     " AND ((COALESCE(last_at, created_at) > $2 AND next_at >= COALESCE(last_at, created_at))"
     " OR next_at > $3)");
@@ -96,14 +108,21 @@ DB_ROWS_QUERY(select_delivery, delivery_row,
     "SELECT d.tenant_id, d.webhook_id, m.tenant_id AS message_tenant_id,"
     " m.created_at AS message_created_at, m.data, " ANSWER_COLUMNS WITH_MESSAGE
     " WHERE d.tenant_id = $1 AND d.delivery_id = $2");
-DB_QUERY(update_delivery,
+DB_RUN_FN(store_delivery_set, (const struct delivery_row *row, int64_t again_at),
+    (db_int(row->tenant_id), db_text(row->delivery_id), db_int(row->state),
+     rows_time_value(row->next_at), rows_time_value(row->last_at),
+     rows_opt_int_value(row->last_status), rows_opt_int_value(row->last_ms),
+     db_text(row->last_error), db_int(again_at), db_int(row->state == DELIVERY_DELIVERED)),
     "UPDATE deliveries SET state = $3, next_at = $4, last_at = $5, last_status = $6,"
     " last_ms = $7, last_error = $8 WHERE tenant_id = $1 AND delivery_id = $2"
     " AND (next_at = $9 OR CAST($10 AS BIGINT) = 1)");
 DB_QUERY(retry,
     "UPDATE deliveries SET state = 0, attempts = 0, next_at = $4"
     " WHERE tenant_id = $1 AND webhook_id = $2 AND delivery_id = $3");
-DB_ROWS_QUERY(select_log, delivery_shape,
+ROWS_LIST_FN(store_deliveries, delivery_shape, (const struct delivery_filter *filter),
+    (db_int(filter->tenant_id), db_text(filter->webhook_id),
+     db_text(str_is_null(filter->before) ? above_all : filter->before), db_int(filter->state),
+     db_int(filter->limit)),
     "SELECT m.data AS message, " ANSWER_COLUMNS WITH_MESSAGE
     " WHERE d.tenant_id = $1 AND d.webhook_id = $2 AND d.delivery_id < $3"
     " AND (CAST($4 AS BIGINT) < 0 OR d.state = $4) ORDER BY d.delivery_id DESC LIMIT $5");
@@ -118,7 +137,8 @@ const struct db_query forget_messages_query = {
            " FROM messages m WHERE m.created_at < $1 AND m.pending = 0 AND NOT EXISTS (SELECT 1 FROM deliveries d"
            " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
 };
-DB_ROWS_QUERY(select_webhooks_after, due_webhook,
+ROWS_LIST_FN(store_webhooks_after, due_webhook, (const struct due_webhook *after, int64_t limit),
+    (db_int(after->tenant_id), db_text(after->webhook_id), db_int(limit)),
     "SELECT tenant_id, webhook_id, removed FROM webhooks WHERE (tenant_id, webhook_id) > ($1, $2)"
     " ORDER BY tenant_id, webhook_id LIMIT $3");
 DB_QUERY(select_oldest_kept,
@@ -148,14 +168,6 @@ static const struct db_query delete_messages = {
 };
 /* clang-format on */
 
-static const int64_t LEASE_US = (int64_t)DELIVERY_LEASE_S * USEC_PER_SEC;
-
-/* Further ahead than any attempt is scheduled. */
-static const int64_t TOO_FAR_US = 2LL * 86400 * USEC_PER_SEC;
-
-/* Greater than every id: the cursor of the first page. */
-static const struct str above_all = STR_INIT("~");
-
 int store_messages_add(struct db *db, const struct message_row *rows, size_t n, struct arena *arena,
                        struct error *err)
 {
@@ -181,22 +193,12 @@ int store_messages_add(struct db *db, const struct message_row *rows, size_t n, 
     return r;
 }
 
-int store_messages_next_tenant(struct db *db, int64_t after, int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &next_pending_tenant, DB_ARGS(db_int(after)), ret, err);
-}
-
 int store_messages_pending(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
                            struct list *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(limit));
 
     return rows_list(db, &select_pending, args, arena, ret, err);
-}
-
-int store_message_end_pending(struct db *db, const struct message_row *row, struct error *err)
-{
-    return db_run(db, &end_pending, DB_ARGS(db_int(row->tenant_id), db_text(row->message_id)), err);
 }
 
 int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t n,
@@ -225,12 +227,6 @@ int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t 
     return r;
 }
 
-int store_deliveries_waiting(struct db *db, int64_t tenant_id, int64_t most, int64_t *ret,
-                             struct error *err)
-{
-    return db_exec_int(db, &count_waiting, DB_ARGS(db_int(tenant_id), db_int(most)), ret, err);
-}
-
 int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,
                          struct error *err)
 {
@@ -249,14 +245,6 @@ int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct
                      err);
 }
 
-int store_deliveries_release(struct db *db, int64_t now, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(now), db_int(now + LEASE_US), db_int(now + TOO_FAR_US));
-
-    return db_run(db, &release_planned, args, err);
-}
-
 int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
                          struct arena *arena, struct delivery_row *ret, struct error *err)
 {
@@ -273,18 +261,6 @@ int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64
                     arena, ret, err);
 }
 
-int store_delivery_set(struct db *db, const struct delivery_row *row, int64_t again_at,
-                       struct error *err)
-{
-    const struct db_args args = DB_ARGS(
-        db_int(row->tenant_id), db_text(row->delivery_id), db_int(row->state),
-        rows_time_value(row->next_at), rows_time_value(row->last_at),
-        rows_opt_int_value(row->last_status), rows_opt_int_value(row->last_ms),
-        db_text(row->last_error), db_int(again_at), db_int(row->state == DELIVERY_DELIVERED));
-
-    return db_run(db, &update_delivery, args, err);
-}
-
 int store_delivery_retry(struct db *db, const struct delivery_filter *which, struct str delivery_id,
                          int64_t now, struct error *err)
 {
@@ -293,17 +269,6 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
 
     return db_run_or(db, &retry, args, err, ERR_NOT_FOUND, "there is no delivery '%.*s'",
                      STR_ARG(delivery_id));
-}
-
-int store_deliveries(struct db *db, const struct delivery_filter *filter, struct arena *arena,
-                     struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(filter->tenant_id), db_text(filter->webhook_id),
-                db_text(str_is_null(filter->before) ? above_all : filter->before),
-                db_int(filter->state), db_int(filter->limit));
-
-    return rows_list(db, &select_log, args, arena, ret, err);
 }
 
 int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struct error *err)
@@ -318,15 +283,6 @@ int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struc
         return -1;
     *ret_more = *ret_more || db_changes(db) == FORGET_MAX;
     return 0;
-}
-
-int store_webhooks_after(struct db *db, const struct due_webhook *after, int64_t limit,
-                         struct arena *arena, struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(after->tenant_id), db_text(after->webhook_id), db_int(limit));
-
-    return rows_list(db, &select_webhooks_after, args, arena, ret, err);
 }
 
 int store_deliveries_oldest_kept(struct db *db, const struct due_webhook *webhook,

@@ -21,7 +21,10 @@ ROW_TABLE(webhook_row,
     " ELSE '[\"' || replace(types, ',', '\",\"') || '\"]' END AS types, label, enabled,"           \
     " created_at FROM webhooks WHERE tenant_id = $1 AND removed = 0"
 
-DB_QUERY(add_webhook,
+DB_RUN_FN(store_webhook_add, (const struct webhook_row *row),
+    (db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url), db_int(row->format),
+     db_text(row->types), db_text(row->label), db_int(row->enabled), db_int(row->created_at),
+     db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until)),
     "INSERT INTO webhooks (" WEBHOOK_COLUMNS ")"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
 DB_QUERY(set_webhook,
@@ -32,7 +35,7 @@ DB_ROWS_QUERY(select_webhook, webhook_row,
     " AS workspace FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0");
 DB_ROWS_QUERY(select_answer, webhook_shape, SELECT_ANSWERS " AND webhook_id = $2");
 DB_ROWS_QUERY(select_answers, webhook_shape, SELECT_ANSWERS " ORDER BY created_at, webhook_id");
-DB_ROWS_QUERY(select_webhooks, webhook_row,
+ROWS_LIST_FN(store_webhooks, webhook_row, (int64_t tenant_id), (db_int(tenant_id)),
     "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
     " AND removed = 0 ORDER BY created_at, webhook_id");
 #define SEALED_COLUMN(column)                                                                      \
@@ -58,7 +61,9 @@ const struct db_query webhook_use_query = {
     .sqlite = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries INDEXED BY deliveries_log" USE_OF_WEBHOOK,
     .postgres = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries" USE_OF_WEBHOOK,
 };
-DB_QUERY(delete_webhook, "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2");
+DB_RUN_FN(store_webhook_delete, (int64_t tenant_id, struct str webhook_id),
+    (db_int(tenant_id), db_text(webhook_id)),
+    "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2");
 DB_QUERY(mark_removed,
     "UPDATE webhooks SET enabled = 0, removed = 1 WHERE tenant_id = $1 AND webhook_id = $2"
     " AND removed = 0");
@@ -68,16 +73,6 @@ DB_QUERY(give_up_waiting,
     "UPDATE deliveries SET state = 2, next_at = NULL, last_error = 'the webhook was switched off'"
     " WHERE tenant_id = $1 AND webhook_id = $2 AND next_at IS NOT NULL");
 /* clang-format on */
-
-int store_webhook_add(struct db *db, const struct webhook_row *row, struct error *err)
-{
-    const struct db_args args = DB_ARGS(
-        db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url), db_int(row->format),
-        db_text(row->types), db_text(row->label), db_int(row->enabled), db_int(row->created_at),
-        db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until));
-
-    return db_run(db, &add_webhook, args, err);
-}
 
 static int no_webhook(struct str webhook_id, struct error *err)
 {
@@ -104,12 +99,6 @@ int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struc
     if (rows_one(db, &select_webhook, args, arena, ret, err) != 0)
         return -1;
     return ret->tenant_id != 0 ? 0 : no_webhook(webhook_id, err);
-}
-
-int store_webhooks(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                   struct error *err)
-{
-    return rows_list(db, &select_webhooks, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int store_webhooks_subscribed(struct db *db, int64_t tenant_id, struct str type, bool *ret,
@@ -174,11 +163,6 @@ int store_webhook_mark_removed(struct db *db, int64_t tenant_id, struct str webh
 
     return db_run_or(db, &mark_removed, args, err, ERR_NOT_FOUND, "there is no webhook '%.*s'",
                      STR_ARG(webhook_id));
-}
-
-int store_webhook_delete(struct db *db, int64_t tenant_id, struct str webhook_id, struct error *err)
-{
-    return db_run(db, &delete_webhook, DB_ARGS(db_int(tenant_id), db_text(webhook_id)), err);
 }
 
 int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,

@@ -34,7 +34,9 @@ static const struct db_query measure_others = {
     .sqlite = "SELECT COUNT(*) AS n, COALESCE(SUM(LENGTH(CAST(value AS BLOB))), 0) AS bytes" OTHERS,
     .postgres = "SELECT COUNT(*) AS n, COALESCE(SUM(octet_length(value)), 0) AS bytes" OTHERS,
 };
-DB_ROWS_QUERY(select_of_key, value_row, SELECT_VALUES " AND config_values.key = $2 LIMIT 1000");
+ROWS_LIST_FN(store_values_of_key, value_row, (int64_t tenant_id, struct str key),
+    (db_int(tenant_id), db_text(store_name_key(key, arena).key)),
+    SELECT_VALUES " AND config_values.key = $2 LIMIT 1000");
 DB_QUERY(set_value,
     "INSERT INTO config_values (tenant_id, scope, agent_name, full_name, key, full_key,"
     " value, updated_at, author) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
@@ -72,14 +74,6 @@ int store_values_size(struct db *db, const struct directive_key *target, struct 
                                         db_text(store_name_key(but_key, arena).key));
 
     return rows_one(db, &measure_others, args, arena, ret, err);
-}
-
-int store_values_of_key(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
-                        struct list *ret, struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(store_name_key(key, arena).key));
-
-    return rows_list(db, &select_of_key, args, arena, ret, err);
 }
 
 int store_value_set(struct db *db, const struct directive_key *target, const struct value_row *row,

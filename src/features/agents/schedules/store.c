@@ -21,7 +21,10 @@ ROW_TABLE(window_row,
 DB_ROWS_QUERY(select_schedule, scheduled_agent,
     "SELECT a.agent_id, a.interval_seconds," SCHEDULE_COLUMNS " FROM agents a" SCHEDULE_JOIN
     " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL");
-DB_QUERY(set_schedule,
+DB_RUN_FN(store_schedule_set, (int64_t tenant_id, int64_t agent_id, const struct schedule_row *row),
+    (db_int(tenant_id), db_int(agent_id), rows_opt_int_value(row->every_seconds),
+     db_text(row->cron), db_text(row->time_zone), rows_opt_int_value(row->grace_seconds),
+     db_int(row->paused), db_int(row->scheduled_at)),
     "INSERT INTO agent_schedules (tenant_id, agent_id, every_seconds, cron, time_zone,"
     " grace_seconds, paused, scheduled_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
     " ON CONFLICT (tenant_id, agent_id) DO UPDATE SET every_seconds = excluded.every_seconds,"
@@ -31,19 +34,27 @@ DB_QUERY(set_schedule,
 #define WINDOW_COLUMNS                                                                             \
     "w.tenant_id, w.window_id, w.agent_id, w.note, w.from_at, w.until_at, w.weekdays,"             \
     " w.start_minute, w.minutes, w.time_zone, w.created_at, w.created_by, w.ended"
-DB_ROWS_QUERY(select_windows, window_row,
+ROWS_LIST_FN(store_windows, window_row, (int64_t tenant_id), (db_int(tenant_id)),
     "SELECT " WINDOW_COLUMNS ", COALESCE(a.full_name, a.agent_name) AS agent_name"
     " FROM maintenance_windows w LEFT JOIN agents a"
     " ON a.tenant_id = w.tenant_id AND a.agent_id = w.agent_id"
     " WHERE w.tenant_id = $1 ORDER BY w.window_id");
 DB_ROWS_QUERY(select_all_windows, window_row,
     "SELECT " WINDOW_COLUMNS " FROM maintenance_windows w ORDER BY w.tenant_id, w.window_id");
-DB_QUERY(insert_window,
+DB_RUN_FN(store_window_add, (const struct window_row *row),
+    (db_int(row->tenant_id), db_text(row->window_id), rows_opt_int_value(row->agent_id),
+     db_text(row->note), rows_time_value(row->from_at), rows_time_value(row->until_at),
+     db_int(row->weekdays), db_int(row->start_minute), db_int(row->minutes),
+     db_text(row->time_zone), db_int(row->created_at), db_text(row->created_by)),
     "INSERT INTO maintenance_windows (tenant_id, window_id, agent_id, note, from_at,"
     " until_at, weekdays, start_minute, minutes, time_zone, created_at, created_by, ended)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)");
-DB_QUERY(delete_window, "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND window_id = $2");
-DB_QUERY(end_window,
+DB_RUN_FN(store_window_delete, (int64_t tenant_id, struct str window_id),
+    (db_int(tenant_id), db_text(window_id)),
+    "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND window_id = $2");
+DB_RUN_FN(store_window_end, (const struct window_row *row),
+    (db_int(row->tenant_id), db_text(row->window_id), db_int(row->from_at),
+     db_int(row->until_at)),
     "UPDATE maintenance_windows SET from_at = $3, until_at = $4, weekdays = 0, ended = 1"
     " WHERE tenant_id = $1 AND window_id = $2");
 DB_QUERY(prune_past,
@@ -65,50 +76,9 @@ int store_schedule(struct db *db, int64_t tenant_id, struct str agent_name, stru
     return rows_one(db, &select_schedule, args, arena, ret, err);
 }
 
-int store_schedule_set(struct db *db, int64_t tenant_id, int64_t agent_id,
-                       const struct schedule_row *row, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_int(agent_id), rows_opt_int_value(row->every_seconds),
-                db_text(row->cron), db_text(row->time_zone), rows_opt_int_value(row->grace_seconds),
-                db_int(row->paused), db_int(row->scheduled_at));
-
-    return db_run(db, &set_schedule, args, err);
-}
-
-int store_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                  struct error *err)
-{
-    return rows_list(db, &select_windows, DB_ARGS(db_int(tenant_id)), arena, ret, err);
-}
-
 int store_windows_all(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_all_windows, DB_NO_ARGS, arena, ret, err);
-}
-
-int store_window_add(struct db *db, const struct window_row *row, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(row->tenant_id), db_text(row->window_id), rows_opt_int_value(row->agent_id),
-                db_text(row->note), rows_time_value(row->from_at), rows_time_value(row->until_at),
-                db_int(row->weekdays), db_int(row->start_minute), db_int(row->minutes),
-                db_text(row->time_zone), db_int(row->created_at), db_text(row->created_by));
-
-    return db_run(db, &insert_window, args, err);
-}
-
-int store_window_delete(struct db *db, int64_t tenant_id, struct str window_id, struct error *err)
-{
-    return db_run(db, &delete_window, DB_ARGS(db_int(tenant_id), db_text(window_id)), err);
-}
-
-int store_window_end(struct db *db, const struct window_row *row, struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->window_id),
-                                        db_int(row->from_at), db_int(row->until_at));
-
-    return db_run(db, &end_window, args, err);
 }
 
 int store_windows_prune(struct db *db, int64_t tenant_id, int64_t before, struct error *err)

@@ -7,7 +7,8 @@
 #include "shape/rows.h"
 
 /* clang-format off */
-DB_QUERY(next_tenant, "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE tenant_id > $1");
+DB_INT_FN(store_closed_next_tenant, (int64_t after), (db_int(after)),
+    "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE tenant_id > $1");
 DB_QUERY(select_beyond,
     "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND open = 0"
     " ORDER BY alert_id DESC LIMIT 1 OFFSET $2");
@@ -26,11 +27,6 @@ static const struct db_query delete_history = {
     .postgres = DELETE_HISTORY ALERT_NOTE_BYTES(STORED_TEXT_POSTGRES),
 };
 /* clang-format on */
-
-int store_closed_next_tenant(struct db *db, int64_t after, int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &next_tenant, DB_ARGS(db_int(after)), ret, err);
-}
 
 int store_closed_beyond(struct db *db, int64_t tenant_id, int64_t keep, struct arena *arena,
                         struct str *ret, struct error *err)

@@ -18,7 +18,8 @@ DB_QUERY(remind,
 DB_QUERY(add_entry,
     "INSERT INTO alert_history (tenant_id, alert_id, entry_id, at, what, actor, note)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)");
-DB_ROWS_QUERY(select_entries, alert_entry_shape,
+ROWS_LIST_FN(store_alert_history, alert_entry_shape, (int64_t tenant_id, struct str alert_id),
+    (db_int(tenant_id), db_text(alert_id), db_int(2 * ALERT_HISTORY_MAX + 1)),
     "SELECT entry_id, at, what, actor, note FROM alert_history"
     " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3");
 /* Of people: reminders are one between two of them at most. */
@@ -29,7 +30,8 @@ DB_QUERY(delete_reminders,
     "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 AND what = 'reminded'"
     " AND entry_id > COALESCE((SELECT MAX(h.entry_id) FROM alert_history h"
     " WHERE h.tenant_id = $1 AND h.alert_id = $2 AND h.what <> 'reminded'), '')");
-DB_ROWS_QUERY(count_by_type, alert_count_shape,
+ROWS_LIST_FN(store_alert_counts, alert_count_shape, (int64_t tenant_id, int64_t limit),
+    (db_int(tenant_id), db_int(limit)),
     "SELECT type, COUNT(*) AS open,"
     " CAST(SUM(CASE WHEN acknowledged_at IS NULL THEN 1 ELSE 0 END) AS BIGINT)"
     " AS unacknowledged FROM (SELECT type, acknowledged_at FROM alerts"
@@ -99,20 +101,4 @@ int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str ale
         return -1;
     *ret = n >= ALERT_HISTORY_MAX;
     return 0;
-}
-
-int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
-                        struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(2 * ALERT_HISTORY_MAX + 1));
-
-    return rows_list(db, &select_entries, args, arena, ret, err);
-}
-
-int store_alert_counts(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
-                       struct list *ret, struct error *err)
-{
-    return rows_list(db, &count_by_type, DB_ARGS(db_int(tenant_id), db_int(limit)), arena, ret,
-                     err);
 }
