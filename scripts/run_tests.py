@@ -205,8 +205,10 @@ class BrowserJob(Job):
         browsers.add(1)
 
     def work(self, number):
-        super().work(number)
-        browsers.add(-1)
+        try:
+            super().work(number)
+        finally:
+            browsers.add(-1)
 
 
 class Pool:

@@ -100,14 +100,16 @@
 #define EMBEDDED_PARTS(embedded, ...)       EMBEDDED_OF(embedded, __VA_ARGS__)
 #define EMBEDDED_OF(embedded, text, m, ...) (text, embedded.m, __VA_ARGS__)
 
-/* f(x, row) for each of at most 32 rows; an empty row is passed on as one. */
+/* f(x, row) for each of at most 32 rows; an empty row, as EMBEDDED() leaves one, is passed on as
+ * one. */
 #define EACH_ROW(f, x, ...)                                                                        \
-    EACH_ROW_OF(f, x, __VA_ARGS__, , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , )
+    EACH_ROW_OF(f, x, __VA_ARGS__, , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , \
+                , , , , )
 #define EACH_ROW_OF(f, x, r1, r2, r3, r4, r5, r6, r7, r8, r9, r10, r11, r12, r13, r14, r15, r16,   \
                     r17, r18, r19, r20, r21, r22, r23, r24, r25, r26, r27, r28, r29, r30, r31,     \
-                    r32, beyond, ...)                                                              \
+                    r32, b1, b2, b3, b4, ...)                                                      \
     f(x, r1) f(x, r2) f(x, r3) f(x, r4) f(x, r5) f(x, r6) f(x, r7) f(x, r8) f(x, r9) f(x, r10)     \
         f(x, r11) f(x, r12) f(x, r13) f(x, r14) f(x, r15) f(x, r16) f(x, r17) f(x, r18) f(x, r19)  \
             f(x, r20) f(x, r21) f(x, r22) f(x, r23) f(x, r24) f(x, r25) f(x, r26) f(x, r27)        \
-                f(x, r28) f(x, r29) f(x, r30) f(x, r31) f(x, r32) NONE_BEYOND(beyond)
+                f(x, r28) f(x, r29) f(x, r30) f(x, r31) f(x, r32) NONE_BEYOND(b1 b2 b3 b4)
 #define NONE_BEYOND(...) __VA_OPT__(EACH_ROW_has_too_few_rows)
