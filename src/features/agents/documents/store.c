@@ -12,7 +12,10 @@ DB_ROWS_QUERY(select_newest, document_shape,
     "SELECT " COLUMNS ", document" OF_NAME " ORDER BY version DESC LIMIT 1");
 DB_ROWS_QUERY(select_version, document_shape,
     "SELECT " COLUMNS ", document" OF_NAME " AND version = $3");
-DB_ROWS_QUERY(select_versions, document_version_shape,
+ROWS_LIST_FN(store_document_versions, document_version_shape,
+    (const struct document_key *key, const struct history_query *query),
+    (db_int(key->tenant_id), db_text(store_name_key(key->agent_name, arena).key),
+     db_int(query->before.has ? query->before.value : INT64_MAX), db_int(query->limit)),
     "SELECT " COLUMNS ", bytes" OF_NAME " AND version < $3 ORDER BY version DESC LIMIT $4");
 DB_QUERY(insert_version,
     "INSERT INTO agent_documents (tenant_id, agent_name, full_name, version, format,"
@@ -31,17 +34,6 @@ int store_document(struct db *db, const struct document_key *key, int64_t versio
         return -1;
     ret->agent_name = key->agent_name;
     return 0;
-}
-
-int store_document_versions(struct db *db, const struct document_key *key,
-                            const struct history_query *query, struct arena *arena,
-                            struct list *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(key->tenant_id), db_text(store_name_key(key->agent_name, arena).key),
-                db_int(query->before.has ? query->before.value : INT64_MAX), db_int(query->limit));
-
-    return rows_list(db, &select_versions, args, arena, ret, err);
 }
 
 static int64_t format_number(struct str name)
