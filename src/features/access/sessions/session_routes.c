@@ -2,8 +2,9 @@
  *
  * What a user ends here is in effect before the answer, on other nodes within a second.
  */
-#include "api/api.h"
+#include <assert.h>
 
+#include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
 #include "features/access/access.h"
@@ -16,7 +17,6 @@
 #include "features/access/users/shapes.h"
 #include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
-#include <assert.h>
 
 /* A row as an answer. The last use is newer in memory than in the database. */
 static struct listed_session listed(const struct api_call *call, const struct session_row *row)
