@@ -409,7 +409,7 @@ def run_citus():
     if failed:
         return
     work = stored("black-box tests on Citus, of the release", "citus", WITH_CITUS)
-    Slots([work]).run()
+    Slots([work], most=2 * CORES).run()  # each has three servers of PostgreSQL
     print(f"\n{work.costs()}")
 
 

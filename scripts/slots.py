@@ -37,8 +37,8 @@ class Slots:
     """What is in `work` has urgency(), begin() and work(), which gets what begin() said: the most urgent
     comes first, and what has an urgency of 0 needs no further slot."""
 
-    def __init__(self, work, counters=rested):
-        self.work, self.counters = work, counters
+    def __init__(self, work, counters=rested, most=None):
+        self.work, self.counters, self.most = work, counters, most or MOST_SLOTS
         self.deciding = threading.Lock()
         self.threads = []
 
@@ -60,7 +60,7 @@ class Slots:
 
     def is_wanted(self):
         with self.deciding:
-            return len(self.threads) < MOST_SLOTS and any(one.urgency() > 0 for one in self.work)
+            return len(self.threads) < self.most and any(one.urgency() > 0 for one in self.work)
 
     def look(self):
         """Adds a slot if processors are idle for the next LOOK_S seconds."""

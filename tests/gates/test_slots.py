@@ -53,9 +53,9 @@ def quick(monkeypatch):
         monkeypatch.setattr(slots, name, value)
 
 
-def slots_used(idle, tasks, at_once):
+def slots_used(idle, tasks, at_once, most=None):
     machine, together = Machine(idle), threading.Barrier(at_once)
-    used_slots = slots.Slots([Task(together, machine) for _ in range(tasks)], machine.counters)
+    used_slots = slots.Slots([Task(together, machine) for _ in range(tasks)], machine.counters, most)
     used_slots.run()
     assert not together.broken
     return len(used_slots.threads)
@@ -63,6 +63,10 @@ def slots_used(idle, tasks, at_once):
 
 def test_an_idle_machine_gets_more_slots_and_not_more_than_the_most():
     assert slots_used(idle=30, tasks=8, at_once=4) == 4
+
+
+def test_work_that_needs_much_has_fewer_slots_than_the_most():
+    assert slots_used(idle=30, tasks=6, at_once=3, most=3) == 3
 
 
 def test_a_busy_machine_does_not():
