@@ -8,7 +8,9 @@ import subprocess
 from dataclasses import dataclass
 
 SRC = pathlib.Path(__file__).parents[2] / "src"
-DEFINED = re.compile(r"const struct db_query|^DB_(?:ROWS_)?QUERY\(", re.MULTILINE)
+DEFINED = re.compile(
+    r"const struct db_query|^DB_(?:ROWS_)?QUERY\(|^(?:DB_RUN|DB_INT|ROWS_LIST)_FN\(", re.MULTILINE
+)
 BEGIN = re.compile(r"const struct (?:db_query|sealed_table) (\w+)(\[[^\]]*\])*\s*=\s*\{")
 MEMBER = re.compile(r'\.(sql|postgres|sqlite|citus)\s*=\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 KEEPS = re.compile(r"\.keeps_plan\s*=\s*(?:1|true)\b")

@@ -2,8 +2,6 @@
  *
  * What a user ends here is in effect before the answer, on other nodes within a second.
  */
-#include <assert.h>
-
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
@@ -46,7 +44,7 @@ static int list_sessions(struct api_call *call, struct db *db, struct str user_i
     struct list rows;
     size_t n = 0;
 
-    assert(!str_is_null(user_id)); /* null: all users' */
+    ASSERT_ALWAYS(!str_is_null(user_id)); /* null: all users' */
     if (store_sessions(db, user_id, call->arena, &rows, err) != 0)
         return -1;
     row = rows.items;
