@@ -44,7 +44,7 @@ ACROSS_TENANTS = {
     "features/vault/data_keys_store.c:select_superseded": "as above",
     "features/webhooks/deliveries_store.c:forget_deliveries_query": "a sweep; bounded by its LIMIT",
     "features/webhooks/deliveries_store.c:forget_messages_query": "a sweep; bounded by its LIMIT",
-    "features/webhooks/deliveries_store.c:store_deliveries_release_query": "what waits, after a step of the clock",
+    "features/webhooks/deliveries_store.c:store_deliveries_release_query": "what waits, after a clock step",
     "features/webhooks/deliveries_store.c:select_due_of_all": "at the start: all webhooks",
 }
 
