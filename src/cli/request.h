@@ -1,4 +1,5 @@
-/* request.h - from a command's row and what was given to a request, and back to a struct. */
+/* request.h - from a command's row and what was given to a request, and back to a struct
+ * (reply.c). */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"

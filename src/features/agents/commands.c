@@ -1,4 +1,4 @@
-/* commands.c - agents on the command line; `agent list` is the fleet's. */
+/* commands.c - agents on the command line; `agent list` and `agent show` are the fleet's. */
 #include "features/agents/routes.h"
 
 #include "features/agents/shapes.h"

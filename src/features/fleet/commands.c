@@ -1,4 +1,4 @@
-/* commands.c - the list of agents on the command line. */
+/* commands.c - `agent list` and `agent show`; the other commands of agents are in agents/. */
 #include "features/fleet/routes.h"
 
 #include "features/fleet/shapes.h"
