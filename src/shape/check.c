@@ -126,6 +126,20 @@ static bool run_rules(const struct reader *r, const struct step *at, const struc
     return problems_seen(r->problems) == before;
 }
 
+/* Is a required member that is missing a problem? A nested object always: those who print it take
+ * for granted that there is one. */
+static bool is_needed(const struct reader *r, const struct shape *shape, const struct field *field,
+                      yyjson_val *const *slots)
+{
+    size_t i = 0;
+
+    if (!problems_may_miss(r->problems) || field->type == T_SHAPE)
+        return true;
+    while (i < shape->n_fields && slots[i] == NULL)
+        i++;
+    return i == shape->n_fields; /* it is another object */
+}
+
 bool check_fields(const struct reader *r, const struct step *at, const struct shape *shape,
                   yyjson_val *const *slots, yyjson_val *around, void *ret)
 {
@@ -138,7 +152,7 @@ bool check_fields(const struct reader *r, const struct step *at, const struct sh
         void *to = (char *)ret + field->offset;
 
         if (slots[i] == NULL) {
-            if ((field->flags & F_REQUIRED) != 0)
+            if ((field->flags & F_REQUIRED) != 0 && is_needed(r, shape, field, slots))
                 good = problems_report(r, &here, &missing, around);
             else if (field->absent == NULL)
                 set_null(field, to);

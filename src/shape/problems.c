@@ -16,7 +16,7 @@ struct problems {
     struct item *first, **last;
     size_t n, seen, bytes;
     size_t list_max, list_len;
-    bool strict;
+    bool strict, may_miss;
     bool hides_input;
 };
 
@@ -58,6 +58,16 @@ void problems_set_strict(struct problems *p, bool strict)
 bool problems_forbid_extra(const struct problems *p)
 {
     return p->strict;
+}
+
+void problems_allow_missing(struct problems *p)
+{
+    p->may_miss = true;
+}
+
+bool problems_may_miss(const struct problems *p)
+{
+    return p->may_miss;
 }
 
 void problems_set_list_max(struct problems *p, size_t max)

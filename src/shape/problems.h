@@ -40,6 +40,11 @@ void problems_hide_input(struct problems *p);
 void problems_set_strict(struct problems *p, bool strict);
 bool problems_forbid_extra(const struct problems *p);
 
+/* A required member may be missing where another one of its object is there: what an older server
+ * answers lacks the members that are newer. */
+void problems_allow_missing(struct problems *p);
+bool problems_may_miss(const struct problems *p);
+
 /* Lists of nested shapes directly in the body may hold `max` items (0: any number). With more,
  * reading fails without a problem and problems_list_len() returns their number, for the 413 that
  * precedes any 422 about the items; it is 0 otherwise. */

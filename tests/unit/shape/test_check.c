@@ -520,3 +520,54 @@ TEST(the_rule_of_a_row_speaks_at_its_member_after_the_table)
         "\"msg\":\"Input should be a valid integer, unable to parse string as an integer\","
         "\"input\":\"no\"}");
 }
+
+struct part {
+    struct str name;
+};
+
+struct answer {
+    struct str slug;
+    int64_t agents, seen_at;
+    struct part *part;
+};
+
+/* clang-format off */
+STATIC_SHAPE(part, "Part", (),
+    STR(name, .flags = F_REQUIRED));
+
+STATIC_SHAPE(answer, "Answer", (),
+    STR(slug,     .flags = F_REQUIRED),
+    INT(agents,   .flags = F_REQUIRED),
+    TIME(seen_at, .flags = F_REQUIRED | F_NULL),
+    NESTED(part, struct part, part_shape, .flags = F_REQUIRED));
+/* clang-format on */
+
+static int read_answer(const char *body, struct answer *ret)
+{
+    struct arena arena;
+    struct problems *problems;
+    int result;
+
+    arena_init(&arena);
+    problems = problems_new(&arena, "body");
+    problems_allow_missing(problems);
+    result = shape_read_json(&answer_shape, str_of(body), &arena, ret, problems);
+    arena_done(&arena);
+    return result;
+}
+
+/* The answer of a server that is older than the command which asks it. */
+TEST(newer_members_may_be_missing_but_not_all_and_no_nested_object)
+{
+    struct answer answer;
+
+    CHECK_INT(read_answer("{\"agents\":3,\"part\":{\"name\":\"a\"}}", &answer), 0);
+    CHECK_INT(answer.agents, 3);
+    CHECK(str_is_null(answer.slug));
+    CHECK(answer.seen_at == TIME_NULL);
+    CHECK_INT(read_answer("{}", &answer), -1);
+    CHECK_INT(read_answer("{\"error\":\"of a proxy\"}", &answer), -1);
+    CHECK_INT(read_answer("{\"agents\":3}", &answer), -1);
+    CHECK_INT(read_answer("{\"agents\":3,\"part\":{}}", &answer), -1);
+    CHECK_INT(read_answer("{\"agents\":\"x\",\"part\":{\"name\":\"a\"}}", &answer), -1);
+}
