@@ -13,7 +13,7 @@ import time
 from machine import rested
 
 CORES = os.cpu_count()
-SLOTS, MOST_SLOTS = CORES + 1, 4 * CORES
+SLOTS, MOST_SLOTS = CORES + 1, 3 * CORES
 LOOK_S = 3.0
 IDLE = 0.15  # of all processors between two looks: one more slot has work for them
 APART_S = 0.5  # so that a slot has taken its first file when the next one looks

@@ -1,7 +1,7 @@
 // A field with its label and hint, and an error of the form beside the field that it is about.
 
 import { type ComponentChildren, createContext, type JSX } from "preact";
-import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { ApiError, pathOfProblem, sentenceOf } from "../lib/api";
 import { ErrorNote } from "./feedback";
@@ -35,7 +35,8 @@ export function WithErrors({ error, children }: { error: ApiError | null; childr
     const [, setKnown] = useState(0);
     // a field that appears with its error claims it only now
     useLayoutEffect(() => setKnown(names.current.size));
-    useEffect(() => {
+    // at once: what is typed next belongs to that field
+    useLayoutEffect(() => {
         if (error) box.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
     }, [error]);
     return (
