@@ -13,6 +13,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
 #include "engine/engine.h"
@@ -110,7 +111,7 @@ static int begin(struct ear *ear, struct error *err)
 static int tell_writes(struct ear *ear, struct error *err)
 {
     const struct ear_options *o = &ear->options;
-    const uint64_t commits = writer_commits(o->writer), fresh = commits - ear->commits;
+    const uint64_t commits = metric_sum(METRIC_COMMITS), fresh = commits - ear->commits;
     const int64_t now_us = clock_raw_us();
 
     if (now_us - ear->counted_us < (int64_t)WRITES_MS * USEC_PER_MSEC || db_is_distributed(o->db))

@@ -136,7 +136,6 @@ void writer_become_fatal(struct writer *w, const struct error *err)
 void writer_finish_durable(struct writer *w, struct job_list *group, const struct sync_times *times)
 {
     metric_add(METRIC_COMMITS, 1);
-    atomic_fetch_add_explicit(&w->commits, 1, memory_order_relaxed);
     metric_observe(HISTOGRAM_COMMIT, (uint64_t)(times->ended_us - times->group_us));
     metric_observe(HISTOGRAM_GROUP, group->events);
     lock_acquire(&w->lock);
@@ -219,11 +218,6 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     }
     *ret = w;
     return 0;
-}
-
-uint64_t writer_commits(const struct writer *w)
-{
-    return atomic_load_explicit(&w->commits, memory_order_relaxed);
 }
 
 void writer_note_crowd(struct writer *w)

@@ -109,9 +109,6 @@ int writer_new(const struct writer_options *options, struct writer **ret,
  * job, nor for its share. ERR_IO: see invariant 3. */
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err) MUST_CHECK;
 
-/* Transactions since the start. Any thread. */
-uint64_t writer_commits(const struct writer *w);
-
 /* Another node writes to the same database, many transactions a second: for a second and a half,
  * groups are formed so that they cost the database little. Any thread. */
 void writer_note_crowd(struct writer *w);

@@ -41,7 +41,6 @@ struct writer {
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
     atomic_uint n_lost;         /* threads without a connection */
-    _Atomic uint64_t commits;   /* since the start */
     _Atomic int64_t crowded_us; /* raw clock: other nodes write to the database until then */
     _Atomic int64_t hung_us;    /* raw clock: when a server of the database last hung; 0: never */
     _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */

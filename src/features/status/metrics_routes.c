@@ -176,14 +176,15 @@ static void print_bounds(struct budgets *b, const char *name, bool refused, stru
 
     for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)
         for (unsigned kind = 0; kind < BUDGET_KINDS; kind++) {
-            const int64_t max = level->max[kind];
+            int64_t n = level->max[kind];
 
-            if (max != 0)
-                print_by_level(out, name, level, kind,
-                               refused   ? (int64_t)atomic_load_explicit(&level->refused[kind],
-                                                                         memory_order_relaxed)
-                               : max < 0 ? 0
-                                         : max);
+            if (n == 0)
+                continue; /* no limit */
+            if (n < 0)
+                n = 0; /* nothing is allowed */
+            if (refused)
+                n = (int64_t)atomic_load_explicit(&level->refused[kind], memory_order_relaxed);
+            print_by_level(out, name, level, kind, n);
         }
 }
 
