@@ -273,6 +273,7 @@ static int disk_errno(sqlite3_vfs *vfs, int n, char *text)
 static void disk_begin(void)
 {
     (void)sqlite3_vfs_unregister(&disk.vfs); /* a failed test has not */
+    db_sqlite_place_index();                 /* the program's own is below */
     disk.real = sqlite3_vfs_find(NULL);
     disk.vfs = *disk.real;
     disk.vfs.zName = "faulty";

@@ -10,11 +10,12 @@ import subprocess
 import threading
 import time
 import uuid
+from collections import Counter
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
-from disk import small_disk
+from disk import RealDisk, small_disk
 from muster import BINARY, ROOT, START_S, Embedded, Server
 from otlp import Json, Protobuf, span
 from strace import attached, injected
@@ -372,10 +373,15 @@ class Load:
         with self.lock:
             return sum(1 for _, got in self.sent if got == status)
 
+    def tally(self):
+        with self.lock:
+            return Counter(status for _, status in self.sent)
+
     def wait_for(self, status, n, seconds=PATIENCE_S):
         deadline = time.monotonic() + seconds
         while self.count(status) < n:
-            assert time.monotonic() < deadline, f"{self.count(status)} answers of {status}"
+            assert self.server.process.poll() is None, f"it has ended:\n{self.server.log()}"
+            assert time.monotonic() < deadline, f"{self.tally()}\n{self.server.log()}"
             self.stopping.wait(0.01)
 
     def stop(self):
@@ -383,6 +389,12 @@ class Load:
         for thread in self.threads:
             thread.join(120)
             assert not thread.is_alive()
+
+
+def run_here(folder, *command):
+    """A command on the embedded store of a folder in which no server runs."""
+    line = [BINARY, *command, "--data", folder / "data"]
+    return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
 
 
 def check_load(load, tenant):
@@ -432,6 +444,23 @@ def test_a_disk_that_fills_up_is_a_503_until_there_is_room(store, tmp_path, free
         check_integrity(server)
         with capsys.disabled():
             print(f"\nfull disk: {disk.way}; {load.count(202)} acked, {load.count(503)} refused")
+
+
+# The index of the log is written as memory, and memory without a block ends a process by a signal.
+def test_a_command_on_a_disk_of_few_blocks_works_or_says_that_it_is_full(store, tmp_path):
+    if store != "sqlite":
+        pytest.skip("faults of the embedded database's own files")
+    ends = []
+    with small_disk(tmp_path, 1 << 20) as disk:
+        if not isinstance(disk, RealDisk):
+            pytest.skip("needs blocks that are smaller than a page")
+        Embedded().create_migrated(disk.folder / "data")
+        for kib in range(0, 32, 2):
+            disk.leave(kib << 10)
+            ends.append(run_here(disk.folder, "tenant", "add", f"t{kib}"))
+    assert {end.returncode for end in ends} == {0, 1}
+    refused = [end.stderr for end in ends if end.returncode == 1]
+    assert all("full" in text or "No space left" in text for text in refused)
 
 
 def test_a_database_that_crashes_is_503_and_health_says_so(cluster, on_cluster):

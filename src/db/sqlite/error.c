@@ -48,5 +48,7 @@ int db_sqlite_fail(struct sqlite *s, int code, struct error *err)
 
     if (ours == ERR_IO && s->mode == DB_WRITER)
         s->broken = true;
-    return err_set(err, ours, "SQLite: %s (%d)", sqlite3_errmsg(s->handle), code);
+    return err_set(err, ours, "SQLite: %s (%d)",
+                   ours == ERR_FULL ? sqlite3_errstr(SQLITE_FULL) : sqlite3_errmsg(s->handle),
+                   code);
 }

@@ -392,6 +392,7 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     int r = -1, code;
 
     (void)pthread_once(&once, count_no_memory);
+    db_sqlite_place_index();
     if (path[0] == '\0')
         return err_set(err, ERR_INVALID, "sqlite: needs a file path after the colon");
     /* So that neither "file:x?vfs=y" nor ":memory:" is special. */

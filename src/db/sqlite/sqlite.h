@@ -40,6 +40,9 @@ static inline bool db_sqlite_is_late(const struct sqlite *s, int64_t now_us)
     return s->until_us != 0 && now_us > s->until_us;
 }
 
+/* For every connection that is opened after it: see log_index.c. */
+void db_sqlite_place_index(void);
+
 /* Turns SQLite's `code` and its message into an error. Returns -1. */
 int db_sqlite_fail(struct sqlite *s, int code, struct error *err);
 
