@@ -8,6 +8,7 @@ import base64
 import email
 import email.policy
 import json
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -266,6 +267,24 @@ def test_a_retry_by_hand_is_the_last_word(world, clock):
         clock.advance(6)
         assert receiver.next().id == first.id
         assert hook.until_told(2)["state"] == "delivered"
+
+
+def test_what_follows_a_retry_by_hand_does_not_wait_for_the_attempt_before_it(world, clock):
+    with receiving() as receiver:
+        hook = Hook(world, receiver.url)
+        receiver.answer = 500
+        held, receiver.hold = receiver.hold, threading.Event()
+        fall_silent(world, clock)
+        first = receiver.next()  # and is not answered
+        receiver.hold, held = held, receiver.hold
+        hook.do("retry", hook.deliveries()[0]["delivery_id"])
+        assert receiver.next().id == first.id
+        hook.until_told(1)
+        receiver.answer = 200
+        clock.advance(6)
+        assert receiver.next().id == first.id
+        assert hook.until_told(2)["state"] == "delivered"
+        held.set()
 
 
 def test_a_clock_that_is_set_back_delays_nothing(store, tmp_path):

@@ -200,12 +200,13 @@ static struct attempt *new_attempt(void)
 
 /* If the clock was set, the lease of a delivery may expire while its attempt is in progress: that
  * attempt then continues under the new lease. A manual retry resets the number of attempts and is
- * a new attempt. */
+ * a new attempt, and so is what follows it: its result was stored since. */
 static bool renew_lease(struct courier *c, const struct delivery_row *claimed)
 {
     struct attempt *f = attempts_find(&c->attempts, claimed);
 
-    if (f == NULL || claimed->attempts <= f->delivery.attempts)
+    if (f == NULL || claimed->attempts <= f->delivery.attempts ||
+        claimed->last_at != f->delivery.last_at)
         return false;
     f->delivery.attempts = claimed->attempts;
     f->delivery.next_at = claimed->next_at;
