@@ -274,7 +274,9 @@ class Agent:
     def rotate_key(self) -> bool:
         """Replaces the key by a new one, which is on disk before it is used. False: another
         process that shares the state folder did it."""
+        return self._rotate(only_unfinished=False)
 
+    def _rotate(self, only_unfinished: bool) -> bool:
         def refresh(old: str) -> str:
             path = "/api/v1/agents/refresh-key"
             token = checked(self.transport.exchange("POST", path, old)).record().get("token")
@@ -282,13 +284,14 @@ class Agent:
                 raise Unavailable("the answer to the rotation has no key")
             return token
 
-        rotated = self.keys.rotate(refresh)
+        rotated = self.keys.rotate(refresh, only_unfinished)
         self.transport.call("GET", "/api/v1/limits")  # a key that was used is not replaced
         return rotated
 
     def _tend_key(self) -> Optional[float]:
-        if self.keys.unfinished or time.monotonic() >= self._rotate_at:
-            self.rotate_key()
+        due = time.monotonic() >= self._rotate_at
+        if due or self.keys.unfinished:
+            self._rotate(only_unfinished=not due)
             self._rotate_at = time.monotonic() + self.rotate_every
         return KEY_EVERY_S
 

@@ -83,14 +83,17 @@ class KeyRing:
             self.unfinished = True
             return True
 
-    def rotate(self, refresh: Callable[[str], str]) -> bool:
-        """Replaces the key by what `refresh` (a call to the service, with the old key) returns.
-        Whether this process did it: another may be at it, or may have done it already."""
+    def rotate(self, refresh: Callable[[str], str], only_unfinished: bool = False) -> bool:
+        """Replaces the key by what `refresh` (a call to the service, with the old key) returns;
+        with `only_unfinished` only if a rotation was interrupted. Whether this process did it:
+        another may be at it, or may have done it already."""
         if self.path is None or not self.can_rotate:
             raise MusterError("a key can only be rotated when the state folder can be written to")
         with locked(self.path.with_name("key.lock")) as mine:
             if not mine or self._done_by_another():
                 return False
+            if only_unfinished and not self.unfinished:
+                return False  # another thread was at it when this one looked
             old = self.token
             self._write(old, None, rotating=True)
             room = reserve(self.path, FILE_BYTES)

@@ -63,6 +63,21 @@ def test_a_rotated_key_is_used_at_once_and_by_the_next_process(workspace, make_a
     assert agent.keys.token == again.keys.token
 
 
+def test_a_rotation_that_has_just_ended_is_not_done_again_in_the_background(workspace, make_agent):
+    keys = make_agent(rotator(workspace, make_agent), "rotator").keys
+    refreshed = []
+
+    def refresh(old):
+        refreshed.append(old)
+        return f"{old}-{len(refreshed)}"
+
+    assert keys.rotate(refresh) and len(refreshed) == 1
+    # the background had seen it unfinished, and has the lock only now
+    assert not keys.rotate(refresh, only_unfinished=True) and len(refreshed) == 1
+    keys.unfinished = True  # the answer was lost
+    assert keys.rotate(refresh, only_unfinished=True) and len(refreshed) == 2
+
+
 @pytest.mark.parametrize("point", ["before the request", "after the answer", "after the write"])
 def test_a_crash_at_any_point_leaves_a_key_that_works(workspace, make_agent, point):
     settings = rotator(workspace, make_agent)
