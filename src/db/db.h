@@ -308,5 +308,9 @@ bool db_is_distributed(const struct db *db);
  * greater than those made before it, on any node, as far as clocks agree. */
 int64_t db_number(struct db *db);
 
+/* When it was made, and the least number of a time: microseconds since 1970. */
+int64_t db_number_time(int64_t number);
+int64_t db_number_at(int64_t us);
+
 /* "sqlite" or "postgres": which of a pair of migrations applies. */
 const char *db_dialect(const struct db *db);

@@ -15,7 +15,8 @@ BATCH = "/api/v1/telemetry/batch"
 PACKED = "SELECT number AS n FROM change_numbers WHERE topic = 'packed_events'"
 LOOKED = "SELECT number AS n FROM change_numbers WHERE topic = 'events_looked'"
 SINCE = "SELECT number AS n FROM change_numbers WHERE topic = 'events_without_older'"
-OLDEST = "SELECT oldest AS n FROM schema_version WHERE number = 51"
+OLDEST = "SELECT oldest AS n FROM schema_version WHERE number = 53"
+DAYS = "SELECT number AS n FROM change_numbers WHERE topic = 'event_days'"
 ODD = [{"region": "eu-west-1", "customer": "c-17"}, {"50%": "100 %s", "a\"b": "\\"}, {"": ""}, {},
        {f"k{i}": str(i) for i in range(16)}, {f"k{i}": str(i) for i in range(17)},
        {"k" * 500: "too long a form"}, {"line\nbreak": "tab\t\u001f\u0001", "ä": "日本"}]  # fmt: skip
@@ -65,8 +66,9 @@ def start_again(tenant):
 def as_upgraded(tenant):
     """The database as it is just after a program from before was replaced by this one."""
     tenant.server.stop()
-    change(tenant.server, "UPDATE change_numbers SET number = 0 WHERE topic = 'packed_events'")
-    change(tenant.server, "UPDATE schema_version SET oldest = 42 WHERE number = 51")
+    change(tenant.server, "UPDATE change_numbers SET number = 0"
+                          " WHERE topic IN ('packed_events', 'event_days')")  # fmt: skip
+    change(tenant.server, "UPDATE schema_version SET oldest = 42 WHERE number = 53")
     start_again(tenant)
 
 
@@ -136,11 +138,13 @@ def test_an_id_is_known_whichever_way_it_is_stored(world, clock):
 
 def test_rows_are_packed_when_no_program_from_before_has_run_for_a_day(world, clock):
     server = world.server
-    assert (number(server, PACKED), number(server, OLDEST)) == (1, 51)  # a new database
+    assert (number(server, PACKED), number(server, OLDEST)) == (1, 53)  # a new database
+    assert number(server, DAYS) > 0
     as_upgraded(world)
     look(server, clock)
     began = number(server, SINCE)
     assert (number(server, PACKED), number(server, OLDEST)) == (0, 42) and began > 0
+    assert number(server, DAYS) == 0
     look(server, clock)
     assert number(server, SINCE) == began
     clock.advance(3700)  # nodes were stopped, or of the version before, for more than an hour
@@ -153,8 +157,8 @@ def test_rows_are_packed_when_no_program_from_before_has_run_for_a_day(world, cl
     assert number(server, PACKED) == 0
     run_sql(server.database, "DELETE FROM nodes WHERE node = 'before'")
     wait_for_a_day(server, clock)
-    assert number(server, OLDEST) == 51
-    assert "programs from before migration 51" in server.log()
+    assert number(server, OLDEST) == 53 and number(server, DAYS) > 0
+    assert "programs from before migration 53" in server.log()
 
 
 def test_a_kind_that_the_database_has_lost_is_added_again(world, clock):

@@ -9,6 +9,7 @@
 #include "engine/txn.h"
 #include "features/access/stored_bytes.h"
 #include "features/agents/admit.h"
+#include "features/events/event_days.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
 #include "features/events/shapes.h"
@@ -16,6 +17,7 @@
 
 struct event_batch {
     struct event_log *log;
+    struct event_days *days;
     struct arena arena; /* scratch of one transaction */
     struct event_item *items;
     enum verdict **verdicts; /* one per item, owned by the requests */
@@ -28,6 +30,7 @@ struct event_batch *event_batch_new(struct event_log *log)
     struct event_batch *batch = NEW(struct event_batch);
 
     batch->log = log;
+    batch->days = event_days_new();
     arena_init(&batch->arena);
     return batch;
 }
@@ -36,6 +39,7 @@ void event_batch_free(struct event_batch *batch)
 {
     if (batch == NULL)
         return;
+    event_days_free(batch->days);
     arena_done(&batch->arena);
     free(batch->items);
     free((void *)batch->verdicts);
@@ -81,7 +85,8 @@ int event_batch_prepare(struct txn *txn, struct error *err)
 
     if (batch->n == 0)
         return 0;
-    if (log->add(batch->log, txn->db, batch->items, batch->n, &batch->arena, err) != 0)
+    if (log->add(batch->log, txn->db, batch->items, batch->n, &batch->arena, err) != 0 ||
+        event_days_note(batch->days, txn->db, batch->items, batch->n, err) != 0)
         return -1;
     for (size_t i = 0; i < batch->n; i++) {
         const struct event_item *item = &batch->items[i];
@@ -131,6 +136,7 @@ void event_batch_rolled_back(struct txn *txn)
     struct event_batch *batch = txn->events;
 
     batch->log->methods->rolled_back(batch->log);
+    event_days_forget(batch->days);
     reset(batch);
 }
 

@@ -20,10 +20,10 @@ struct event_item {
     const struct telemetry_event *event;
     bool duplicate; /* set by add() */
     int run_status; /* set by add() if it is stored: the run's status after it, enum run_status */
-    int64_t run_no; /* set by add() if it is stored */
-    bool watched;   /* for the caller; not used here */
-    bool no_room;   /* the tenant has reached its quota: add() looks for a duplicate and stores
-                       nothing */
+    int64_t run_no, event_no; /* set by add() if it is stored */
+    bool watched;             /* for the caller; not used here */
+    bool no_room; /* the tenant has reached its quota: add() looks for a duplicate and stores
+                     nothing */
 };
 
 /* After add(). */

@@ -172,6 +172,7 @@ static bool event_log_mark_stored(void *ctx, const struct db_row *row)
 
     assert(found != NULL);
     found->item->duplicate = false;
+    found->item->event_no = event_no;
     return true;
 }
 

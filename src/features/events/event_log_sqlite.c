@@ -311,6 +311,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         run_state_add(&slot->state, item->event);
         a->items[i].run_status = run_state_status(&slot->state);
         a->items[i].run_no = slot->run_no;
+        a->items[i].event_no = event_no;
     }
     if (db_run(a->db, &insert_extent,
                DB_ARGS(db_int(slot->run_no), db_int(first), db_int(a->log->next_event_no - first)),

@@ -18,6 +18,14 @@ static const struct db_query last_number[] = {
         .postgres = "SELECT COALESCE(MAX(run_no), 0) FROM business_runs WHERE tenant_id = $1",
     },
 };
+/* The index by time finds the runs that have a report since then; not the order of numbers, in which
+ * those from before would be read too. */
+static const struct db_query first_since = {
+    .sqlite = "SELECT COALESCE(MIN(+run_no), 0) FROM business_runs"
+              " WHERE tenant_id = $1 AND timestamp >= $2",
+    .postgres = "SELECT COALESCE(MIN(run_no), 0) FROM (SELECT run_no FROM business_runs"
+                " WHERE tenant_id = $1 AND timestamp >= $2 ORDER BY timestamp OFFSET 0) AS since",
+};
 /* In SQLite all tenants share the numbers, and only deleted rows leave gaps: a step starts after a
  * gap. In PostgreSQL the primary key finds the tenant's own numbers. */
 #define NTH_NUMBER(number, table)                                                                  \
@@ -81,6 +89,14 @@ int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, 
     const struct db_args args = DB_ARGS(db_int(tenant_id));
 
     return db_exec_int(db, &last_number[of], args, ret, err);
+}
+
+int store_business_first(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
+                         struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(since));
+
+    return db_exec_int(db, &first_since, args, ret, err);
 }
 
 int store_numbers_step(struct db *db, enum store_numbers of, const struct store_step *all,

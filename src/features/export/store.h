@@ -23,6 +23,11 @@ enum store_numbers { NUMBERS_OF_EVENTS, NUMBERS_OF_BUSINESS };
 int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, int64_t *ret,
                        struct error *err) MUST_CHECK;
 
+/* The number of the first run whose newest report is not before `since`: none before it has any; 0
+ * without such runs. */
+int store_business_first(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
+                         struct error *err) MUST_CHECK;
+
 /* The last number of a step of about `n` rows after all->after, at most all->until. Some of these
  * rows may be other tenants'. */
 int store_numbers_step(struct db *db, enum store_numbers of, const struct store_step *all,

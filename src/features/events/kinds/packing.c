@@ -9,10 +9,11 @@
 #include "db/db.h"
 #include "engine/feature.h"
 #include "engine/sync_job.h"
+#include "features/events/event_days.h"
 #include "features/events/event_log.h"
 
 enum {
-    MIGRATION = 51,
+    MIGRATION = 53, /* with which rows are packed and have their days */
     WAIT_S = 86400, /* with no older node */
     GAP_S = 3600,   /* without a look: the wait begins again */
     ALIVE_S = 60,   /* a node that was seen since then runs */
@@ -34,8 +35,6 @@ DB_QUERY(select_oldest_node, "SELECT COALESCE(MIN(knows), -1) FROM nodes WHERE s
 DB_QUERY(select_any_plain,
     "SELECT COUNT(*) FROM (SELECT 1 FROM events WHERE event_id <> ''"
     " ORDER BY tenant_id, event_id LIMIT 1) AS x");
-DB_QUERY(refuse_older,
-    "UPDATE schema_version SET oldest = 51 WHERE number = 51 AND oldest <> 51");
 /* clang-format on */
 
 /* One look, in a transaction of the writer. */
@@ -60,7 +59,7 @@ static int decide(struct look *look, struct db *db, struct error *err)
     look->packed = look->decided = true;
     if (set(db, PACKED, 1, err) != 0)
         return -1;
-    return db_run(db, &refuse_older, DB_NO_ARGS, err);
+    return event_days_begin(db, err);
 }
 
 /* No older program runs. */
@@ -122,14 +121,14 @@ int packing_open(struct packing *p, struct event_log *log, struct db *db, struct
 
     *p = (struct packing){ 0 };
     if (strcmp(db_dialect(db), "postgres") != 0)
-        return 0;
+        return event_days_begin(db, err);
     p->log = log;
     if (number(db, PACKED, &packed, err) != 0)
         return -1;
     if (packed == 0)
         return 0;
     /* of a new database the migration could not say it */
-    if (db_run(db, &refuse_older, DB_NO_ARGS, err) != 0)
+    if (event_days_begin(db, err) != 0)
         return -1;
     return begin(p, db, err);
 }

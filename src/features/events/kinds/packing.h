@@ -1,11 +1,13 @@
-/* packing.h - from when on rows of events are packed in PostgreSQL (migrations/0051).
+/* packing.h - from when on rows of events are packed in PostgreSQL (migrations/0051), and have days
+ * that exports rely on (event_days.h).
  *
- * Programs from before the migration cannot read packed rows. So that they can
- * go on beside this one, and be started again if it has to be taken back, rows
- * are packed when only programs that know the migration have run for a day: each
+ * Programs from before migration 53 cannot read packed rows, and write no days. So that they can
+ * go on beside this one, and be started again if it has to be taken back, both
+ * begin when only programs that know the migration have run for a day: each
  * node says which program it is (table nodes), and nodes look every ten seconds. If
  * none has looked for an hour, the day begins again. From then on older
- * programs refuse the database. In a new database rows are packed at once.
+ * programs refuse the database. In a new database both begin at once, and on SQLite, where
+ * rows are packed by migration 49, days do.
  *
  * Watcher thread, but for packing_open().
  */

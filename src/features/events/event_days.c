@@ -1,0 +1,320 @@
+/* event_days.c - bits for days, the rows that have them, and what of them is in memory. */
+#include "features/events/event_days.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "features/events/event_log.h"
+#include "features/events/shapes.h"
+
+enum {
+    PLACES = 1024,  /* of tenants in memory */
+    SAME_DAY = 32,  /* the bit of no distance */
+    MIGRATION = 53, /* see event_days.h */
+};
+
+#define DAY_US ((int64_t)86400 * USEC_PER_SEC)
+
+/* As stored. */
+struct days_row {
+    int64_t tenant_id, first_no, day;
+    uint64_t lags;
+};
+
+/* Each tenant has its place; one that is forgotten for another in the same place is written again
+ * where that changes nothing. */
+struct event_days {
+    struct days_row rows[PLACES];
+    int64_t session; /* of the connection: a standby may have missed what was written */
+};
+
+/* Of one call of event_days_note(). */
+struct noting {
+    struct event_days *days;
+    struct db *db;
+    bool timed;               /* numbers have the time in them */
+    int64_t first_no;         /* the least of the call */
+    struct days_row *changes; /* not yet written, by tenant as they come */
+    size_t n;
+};
+
+/* clang-format off */
+DB_QUERY(select_last_row,
+    "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1"
+    " ORDER BY first_no DESC LIMIT 1");
+DB_QUERY(add_lags,
+    "INSERT INTO event_days (tenant_id, first_no, day, lags) VALUES ($1, $2, $3, $4)"
+    " ON CONFLICT (tenant_id, first_no) DO UPDATE SET lags = event_days.lags | excluded.lags");
+DB_QUERY(select_rows,
+    "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1 ORDER BY first_no");
+DB_QUERY(select_begun, "SELECT number FROM change_numbers WHERE topic = 'event_days'");
+DB_QUERY(set_begun,
+    "UPDATE change_numbers SET number = $1 WHERE topic = 'event_days' AND number = 0");
+static const struct db_query select_next_no = {
+    .sqlite = "SELECT 1 + COALESCE(MAX(event_no), 0) FROM events",
+};
+DB_QUERY(refuse_older,
+    "UPDATE schema_version SET oldest = $1 WHERE number = $1 AND oldest <> $1");
+/* clang-format on */
+
+static int64_t day_of(int64_t us)
+{
+    return us / DAY_US - (us % DAY_US < 0);
+}
+
+/* The bit of a timestamp that is `lag` days before the row's day; a greater lag has a bit that is
+ * no less. */
+static unsigned bit_of(int64_t lag)
+{
+    const uint64_t size = (uint64_t)(lag < 0 ? -lag : lag);
+    const unsigned doublings = size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
+
+    assert(doublings < SAME_DAY - 1); /* 64 bits of microseconds are fewer days */
+    return lag < 0 ? SAME_DAY - doublings : SAME_DAY + doublings;
+}
+
+/* Bits of all days from `first` to `last`, both included. */
+static uint64_t bits_of(int64_t day, int64_t first, int64_t last)
+{
+    return (UINT64_MAX << bit_of(day - last)) & (UINT64_MAX >> (63 - bit_of(day - first)));
+}
+
+struct event_days *event_days_new(void)
+{
+    return NEW(struct event_days);
+}
+
+void event_days_free(struct event_days *days)
+{
+    free(days);
+}
+
+void event_days_forget(struct event_days *days)
+{
+    memset(days->rows, 0, sizeof(days->rows));
+}
+
+static struct days_row *place_of(struct event_days *days, int64_t tenant_id)
+{
+    return &days->rows[(uint64_t)tenant_id % PLACES];
+}
+
+static bool read_row(void *ctx, const struct db_row *row)
+{
+    struct days_row *ret = ctx;
+
+    ret->first_no = db_get_int(row, 0);
+    ret->day = db_get_int(row, 1);
+    ret->lags = (uint64_t)db_get_int(row, 2);
+    return true;
+}
+
+/* A clock that was set back begins no row, unless it had been far ahead. */
+static bool is_of_today(const struct days_row *row, int64_t today)
+{
+    return row->first_no != 0 && row->day >= today && row->day <= today + 1;
+}
+
+/* SQLite: the row of the tenant that new events are in, with its bits in *ret. */
+static int find_row(const struct noting *n, const struct event_item *item, struct days_row *ret,
+                    struct error *err)
+{
+    const int64_t today = day_of(item->received_at);
+    struct days_row *known = place_of(n->days, item->tenant_id);
+
+    if (known->tenant_id != item->tenant_id) {
+        *known = (struct days_row){ .tenant_id = item->tenant_id };
+        if (db_exec(n->db, &select_last_row, DB_ARGS(db_int(item->tenant_id)), read_row, known,
+                    err) != 0)
+            return -1;
+    }
+    *ret = *known;
+    if (!is_of_today(known, today))
+        *ret = (struct days_row){ item->tenant_id, n->first_no, today, 0 };
+    return 0;
+}
+
+/* PostgreSQL: the row of the event's number. */
+static void compute_row(const struct noting *n, const struct event_item *item, struct days_row *ret)
+{
+    const struct days_row *known = place_of(n->days, item->tenant_id);
+    const int64_t day = day_of(db_number_time(item->event_no));
+
+    *ret = (struct days_row){ item->tenant_id, db_number_at(day * DAY_US), day, 0 };
+    if (known->tenant_id == ret->tenant_id && known->first_no == ret->first_no)
+        ret->lags = known->lags;
+}
+
+static bool is_same_row(const struct days_row *a, const struct days_row *b)
+{
+    return a->tenant_id == b->tenant_id && a->first_no == b->first_no;
+}
+
+static int note_item(struct noting *n, const struct event_item *item, struct error *err)
+{
+    struct days_row row, *last = n->n == 0 ? NULL : &n->changes[n->n - 1];
+    uint64_t bit;
+
+    if (!n->timed && find_row(n, item, &row, err) != 0)
+        return -1;
+    if (n->timed)
+        compute_row(n, item, &row);
+    bit = UINT64_C(1) << bit_of(row.day - day_of(item->event->timestamp));
+    if ((row.lags & bit) != 0)
+        return 0;
+    if (last == NULL || !is_same_row(last, &row)) {
+        last = &n->changes[n->n++];
+        *last = row;
+    }
+    last->lags |= bit;
+    return 0;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct days_row *x = a, *y = b;
+
+    if (x->tenant_id != y->tenant_id)
+        return x->tenant_id < y->tenant_id ? -1 : 1;
+    return (x->first_no > y->first_no) - (x->first_no < y->first_no);
+}
+
+static int write_row(const struct noting *n, const struct days_row *row, struct error *err)
+{
+    struct days_row *known = place_of(n->days, row->tenant_id);
+
+    assert(row->first_no > 0 && row->lags != 0);
+    if (db_run(n->db, &add_lags,
+               DB_ARGS(db_int(row->tenant_id), db_int(row->first_no), db_int(row->day),
+                       db_int((int64_t)row->lags)),
+               err) != 0)
+        return -1;
+    *known = *row;
+    return 0;
+}
+
+/* In the order of tenants, so that writers do not wait for each other in a circle. */
+static int write_changes(struct noting *n, struct error *err)
+{
+    qsort(n->changes, n->n, sizeof(*n->changes), compare_rows);
+    for (size_t i = 0; i < n->n; i++) {
+        if (i + 1 < n->n && is_same_row(&n->changes[i], &n->changes[i + 1]))
+            n->changes[i + 1].lags |= n->changes[i].lags;
+        else if (write_row(n, &n->changes[i], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* After the connection was lost the database may be another one. */
+static void look_at_session(struct event_days *days, const struct db *db)
+{
+    if (days->session != db_session(db))
+        event_days_forget(days);
+    days->session = db_session(db);
+}
+
+int event_days_note(struct event_days *days, struct db *db, const struct event_item *items,
+                    size_t n, struct error *err)
+{
+    struct noting noting = { .days = days,
+                             .db = db,
+                             .timed = strcmp(db_dialect(db), "postgres") == 0,
+                             .first_no = INT64_MAX };
+    ARENA_SCOPED(arena);
+
+    look_at_session(days, db);
+    noting.changes = ARENA_ARRAY(&arena, struct days_row, n);
+    for (size_t i = 0; i < n; i++)
+        if (event_item_is_stored(&items[i]) && items[i].event_no < noting.first_no)
+            noting.first_no = items[i].event_no;
+    for (size_t i = 0; i < n; i++)
+        if (event_item_is_stored(&items[i]) && note_item(&noting, &items[i], err) != 0)
+            return -1;
+    return write_changes(&noting, err);
+}
+
+int event_days_begin(struct db *db, struct error *err)
+{
+    int64_t next = db_number_at(clock_wall_us());
+
+    if (strcmp(db_dialect(db), "postgres") != 0 &&
+        db_exec_int(db, &select_next_no, DB_NO_ARGS, &next, err) != 0)
+        return -1;
+    if (db_run(db, &refuse_older, DB_ARGS(db_int(MIGRATION)), err) != 0)
+        return -1;
+    return db_run(db, &set_begun, DB_ARGS(db_int(next)), err);
+}
+
+/* Rows as they are read, and the ranges of those that have a day of the time range. */
+struct reading {
+    struct arena *arena;
+    struct number_ranges *ret;
+    size_t capacity;
+    int64_t first_day, last_day;
+    int64_t begun; /* the first number that rows cover: all before it are in the first range */
+    bool open;     /* the last range goes on */
+};
+
+static void open_range(struct reading *r, int64_t after)
+{
+    struct number_range *items = r->ret->items;
+
+    if (r->ret->n == r->capacity) {
+        r->capacity = r->capacity == 0 ? 16 : r->capacity * 2;
+        r->ret->items = ARENA_ARRAY(r->arena, struct number_range, r->capacity);
+        if (r->ret->n > 0)
+            memcpy(r->ret->items, items, r->ret->n * sizeof(*items));
+    }
+    r->ret->items[r->ret->n++] = (struct number_range){ after, INT64_MAX };
+    r->open = true;
+}
+
+static void close_range(struct reading *r, int64_t until)
+{
+    assert(r->open && r->ret->n > 0);
+    r->ret->items[r->ret->n - 1].until = until;
+    r->open = false;
+}
+
+static bool take_row(void *ctx, const struct db_row *db_row)
+{
+    struct reading *r = ctx;
+    struct days_row row;
+    int64_t before;
+    bool wanted;
+
+    (void)read_row(&row, db_row);
+    wanted = (row.lags & bits_of(row.day, r->first_day, r->last_day)) != 0;
+    before = (row.first_no > r->begun ? row.first_no : r->begun) - 1;
+    if (wanted && !r->open)
+        open_range(r, before);
+    if (!wanted && r->open)
+        close_range(r, before);
+    return true;
+}
+
+int event_days_ranges(struct db *db, const struct days_question *q, struct arena *arena,
+                      struct number_ranges *ret, struct error *err)
+{
+    struct reading r = { .arena = arena,
+                         .ret = ret,
+                         .first_day = day_of(q->range.since),
+                         .last_day = day_of(q->range.until - 1) };
+
+    *ret = (struct number_ranges){ 0 };
+    if (db_exec_int(db, &select_begun, DB_NO_ARGS, &r.begun, err) != 0)
+        return -1;
+    open_range(&r, 0);
+    if (r.begun != 0 &&
+        db_exec(db, &select_rows, DB_ARGS(db_int(q->tenant_id)), take_row, &r, err) != 0)
+        return -1;
+    for (size_t i = 0; i < ret->n; i++)
+        if (ret->items[i].until > q->last)
+            ret->items[i].until = q->last;
+    return 0;
+}
