@@ -36,9 +36,11 @@ struct event_days {
 struct noting {
     struct event_days *days;
     struct db *db;
-    bool timed;               /* numbers have the time in them */
-    int64_t first_no;         /* the least of the call */
-    struct days_row *changes; /* not yet written, by tenant as they come */
+    bool timed;       /* numbers have the time in them */
+    int64_t first_no; /* the least of the call */
+    size_t n_items;
+    struct arena *arena;
+    struct days_row *changes; /* not yet written, as they come; NULL: none */
     size_t n;
 };
 
@@ -166,6 +168,8 @@ static int note_item(struct noting *n, const struct event_item *item, struct err
     bit = UINT64_C(1) << bit_of(row.day - day_of(item->event->timestamp));
     if ((row.lags & bit) != 0)
         return 0;
+    if (n->changes == NULL)
+        n->changes = ARENA_ARRAY(n->arena, struct days_row, n->n_items);
     if (last == NULL || !is_same_row(last, &row)) {
         last = &n->changes[n->n++];
         *last = row;
@@ -200,7 +204,8 @@ static int write_row(const struct noting *n, const struct days_row *row, struct 
 /* In the order of tenants, so that writers do not wait for each other in a circle. */
 static int write_changes(struct noting *n, struct error *err)
 {
-    qsort(n->changes, n->n, sizeof(*n->changes), compare_rows);
+    if (n->n > 0)
+        qsort(n->changes, n->n, sizeof(*n->changes), compare_rows);
     for (size_t i = 0; i < n->n; i++) {
         if (i + 1 < n->n && is_same_row(&n->changes[i], &n->changes[i + 1]))
             n->changes[i + 1].lags |= n->changes[i].lags;
@@ -224,11 +229,12 @@ int event_days_note(struct event_days *days, struct db *db, const struct event_i
     struct noting noting = { .days = days,
                              .db = db,
                              .timed = strcmp(db_dialect(db), "postgres") == 0,
-                             .first_no = INT64_MAX };
+                             .first_no = INT64_MAX,
+                             .n_items = n };
     ARENA_SCOPED(arena);
 
+    noting.arena = &arena;
     look_at_session(days, db);
-    noting.changes = ARENA_ARRAY(&arena, struct days_row, n);
     for (size_t i = 0; i < n; i++)
         if (event_item_is_stored(&items[i]) && items[i].event_no < noting.first_no)
             noting.first_no = items[i].event_no;
