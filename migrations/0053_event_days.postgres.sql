@@ -9,6 +9,8 @@ CREATE TABLE event_days (
     PRIMARY KEY (tenant_id, first_no)
 );
 
--- The number of the first event from which on all are covered; 0: it is not known.
-INSERT INTO change_numbers (topic, number) VALUES ('event_days', 0)
+-- The number of an event from which on all are covered; 0: it is not known. In a new database, all are.
+INSERT INTO change_numbers (topic, number)
+SELECT 'event_days', CASE WHEN EXISTS (SELECT 1 FROM tenants) OR EXISTS (SELECT 1 FROM nodes)
+                     THEN 0 ELSE 1 END
 ON CONFLICT (topic) DO NOTHING;

@@ -10,5 +10,5 @@ CREATE TABLE event_days (
     PRIMARY KEY (tenant_id, first_no)
 ) STRICT, WITHOUT ROWID;
 
--- The number of the first event from which on all are covered; 0: it is not known.
+-- The number of an event from which on all are covered; 0: it is not known.
 INSERT INTO change_numbers (topic, number) VALUES ('event_days', 0);

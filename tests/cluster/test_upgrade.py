@@ -19,7 +19,7 @@ from waiting import until
 NEXT = BINARY.with_name("muster_next")
 NODES, SENDERS = 3, 6
 BUILDS = re.compile(r"which builds an index: for (\d+) s")
-PACKED_SINCE = 53  # programs that do not know this one cannot read packed rows
+PACKED_SINCE = 53  # programs that do not know this one are refused once rows are packed
 OLDEST_SINCE = 42  # programs that know this migration may start on what later ones made
 
 

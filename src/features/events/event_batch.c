@@ -85,8 +85,7 @@ int event_batch_prepare(struct txn *txn, struct error *err)
 
     if (batch->n == 0)
         return 0;
-    if (log->add(batch->log, txn->db, batch->items, batch->n, &batch->arena, err) != 0 ||
-        event_days_note(batch->days, txn->db, batch->items, batch->n, err) != 0)
+    if (log->add(batch->log, txn->db, batch->items, batch->n, &batch->arena, err) != 0)
         return -1;
     for (size_t i = 0; i < batch->n; i++) {
         const struct event_item *item = &batch->items[i];
@@ -99,6 +98,13 @@ int event_batch_prepare(struct txn *txn, struct error *err)
             stored_bytes_add(txn->bytes, item->tenant_id, event_stored_bytes(item->event));
     }
     return log->prepare(batch->log, txn->db, err);
+}
+
+int event_batch_settle(struct txn *txn, struct error *err)
+{
+    struct event_batch *batch = txn->events;
+
+    return batch->n == 0 ? 0 : event_days_note(batch->days, txn->db, batch->items, batch->n, err);
 }
 
 /* Notes the changed runs for live updates. */

@@ -32,6 +32,7 @@ bool event_batch_is_watched(const struct event_batch *batch);
 
 /* The steps of a transaction, as in engine/txn.h. */
 int event_batch_prepare(struct txn *txn, struct error *err);
+int event_batch_settle(struct txn *txn, struct error *err);
 void event_batch_committed(struct txn *txn);
 void event_batch_rolled_back(struct txn *txn);
 void event_batch_changed(struct txn *txn);

@@ -12,9 +12,9 @@
 #include "features/events/shapes.h"
 
 enum {
-    PLACES = 1024,  /* of tenants in memory */
+    PLACES = 8192,  /* of tenants in memory */
     SAME_DAY = 32,  /* the bit of no distance */
-    MIGRATION = 53, /* see event_days.h */
+    FORGET_S = 300, /* a server of Citus that has lost a row gets it again */
 };
 
 #define DAY_US ((int64_t)86400 * USEC_PER_SEC)
@@ -25,11 +25,12 @@ struct days_row {
     uint64_t lags;
 };
 
-/* Each tenant has its place; one that is forgotten for another in the same place is written again
- * where that changes nothing. */
+/* The last row of each tenant has its place; one that is forgotten for another in the same place is
+ * read again. */
 struct event_days {
     struct days_row rows[PLACES];
-    int64_t session; /* of the connection: a standby may have missed what was written */
+    int64_t session;  /* of the connection: a standby may have missed what was written */
+    int64_t since_us; /* what is there was read or written; monotonic */
 };
 
 /* Of one call of event_days_note(). */
@@ -38,6 +39,7 @@ struct noting {
     struct db *db;
     bool timed;       /* numbers have the time in them */
     int64_t first_no; /* the least of the call */
+    int64_t today;    /* of the last that was received: one for all, so that one row covers them */
     size_t n_items;
     struct arena *arena;
     struct days_row *changes; /* not yet written, as they come; NULL: none */
@@ -50,7 +52,8 @@ DB_QUERY(select_last_row,
     " ORDER BY first_no DESC LIMIT 1");
 DB_QUERY(add_lags,
     "INSERT INTO event_days (tenant_id, first_no, day, lags) VALUES ($1, $2, $3, $4)"
-    " ON CONFLICT (tenant_id, first_no) DO UPDATE SET lags = event_days.lags | excluded.lags");
+    " ON CONFLICT (tenant_id, first_no) DO UPDATE SET lags = event_days.lags | excluded.lags"
+    " WHERE event_days.lags | excluded.lags <> event_days.lags");
 DB_QUERY(select_rows,
     "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1 ORDER BY first_no");
 DB_QUERY(select_begun, "SELECT number FROM change_numbers WHERE topic = 'event_days'");
@@ -121,39 +124,46 @@ static bool is_of_today(const struct days_row *row, int64_t today)
     return row->first_no != 0 && row->day >= today && row->day <= today + 1;
 }
 
-/* SQLite: the row of the tenant that new events are in, with its bits in *ret. */
-static int find_row(const struct noting *n, const struct event_item *item, struct days_row *ret,
-                    struct error *err)
+/* The tenant's last row, as far as it is known; without one its first_no is 0. */
+static int find_known(const struct noting *n, int64_t tenant_id, struct days_row **ret,
+                      struct error *err)
 {
-    const int64_t today = day_of(item->received_at);
-    struct days_row *known = place_of(n->days, item->tenant_id);
+    struct days_row *known = *ret = place_of(n->days, tenant_id);
 
-    if (known->tenant_id != item->tenant_id) {
-        *known = (struct days_row){ .tenant_id = item->tenant_id };
-        if (db_exec(n->db, &select_last_row, DB_ARGS(db_int(item->tenant_id)), read_row, known,
-                    err) != 0)
-            return -1;
-    }
-    *ret = *known;
-    if (!is_of_today(known, today))
-        *ret = (struct days_row){ item->tenant_id, n->first_no, today, 0 };
-    return 0;
-}
-
-/* PostgreSQL: the row of the event's number. */
-static void compute_row(const struct noting *n, const struct event_item *item, struct days_row *ret)
-{
-    const struct days_row *known = place_of(n->days, item->tenant_id);
-    const int64_t day = day_of(db_number_time(item->event_no));
-
-    *ret = (struct days_row){ item->tenant_id, db_number_at(day * DAY_US), day, 0 };
-    if (known->tenant_id == ret->tenant_id && known->first_no == ret->first_no)
-        ret->lags = known->lags;
+    if (known->tenant_id == tenant_id)
+        return 0;
+    *known = (struct days_row){ .tenant_id = tenant_id };
+    return db_exec(n->db, &select_last_row, DB_ARGS(db_int(tenant_id)), read_row, known, err);
 }
 
 static bool is_same_row(const struct days_row *a, const struct days_row *b)
 {
-    return a->tenant_id == b->tenant_id && a->first_no == b->first_no;
+    const bool same = a->tenant_id == b->tenant_id && a->first_no == b->first_no;
+
+    assert(!same || a->day == b->day); /* or the bits of one would mean other days in the other */
+    return same;
+}
+
+/* The row that covers the item, with the bits that it is known to have. */
+static int find_row(const struct noting *n, const struct event_item *item, struct days_row *ret,
+                    struct error *err)
+{
+    struct days_row *known;
+
+    if (find_known(n, item->tenant_id, &known, err) != 0)
+        return -1;
+    if (n->timed) {
+        const int64_t day = day_of(db_number_time(item->event_no));
+
+        *ret = (struct days_row){ item->tenant_id, db_number_at(day * DAY_US), day, 0 };
+        if (is_same_row(known, ret))
+            ret->lags = known->lags;
+    } else if (is_of_today(known, n->today)) {
+        *ret = *known;
+    } else {
+        *ret = (struct days_row){ item->tenant_id, n->first_no, n->today, 0 };
+    }
+    return 0;
 }
 
 static int note_item(struct noting *n, const struct event_item *item, struct error *err)
@@ -161,10 +171,8 @@ static int note_item(struct noting *n, const struct event_item *item, struct err
     struct days_row row, *last = n->n == 0 ? NULL : &n->changes[n->n - 1];
     uint64_t bit;
 
-    if (!n->timed && find_row(n, item, &row, err) != 0)
+    if (find_row(n, item, &row, err) != 0)
         return -1;
-    if (n->timed)
-        compute_row(n, item, &row);
     bit = UINT64_C(1) << bit_of(row.day - day_of(item->event->timestamp));
     if ((row.lags & bit) != 0)
         return 0;
@@ -191,7 +199,7 @@ static int write_row(const struct noting *n, const struct days_row *row, struct 
 {
     struct days_row *known = place_of(n->days, row->tenant_id);
 
-    assert(row->first_no > 0 && row->lags != 0);
+    assert(row->first_no >= 0 && row->lags != 0);
     if (db_run(n->db, &add_lags,
                DB_ARGS(db_int(row->tenant_id), db_int(row->first_no), db_int(row->day),
                        db_int((int64_t)row->lags)),
@@ -216,11 +224,16 @@ static int write_changes(struct noting *n, struct error *err)
 }
 
 /* After the connection was lost the database may be another one. */
-static void look_at_session(struct event_days *days, const struct db *db)
+static void forget_in_time(struct event_days *days, const struct db *db)
 {
-    if (days->session != db_session(db))
-        event_days_forget(days);
+    const int64_t now_us = clock_mono_us();
+
+    if (days->session == db_session(db) &&
+        now_us - days->since_us < (int64_t)FORGET_S * USEC_PER_SEC)
+        return;
+    event_days_forget(days);
     days->session = db_session(db);
+    days->since_us = now_us;
 }
 
 int event_days_note(struct event_days *days, struct db *db, const struct event_item *items,
@@ -234,24 +247,29 @@ int event_days_note(struct event_days *days, struct db *db, const struct event_i
     ARENA_SCOPED(arena);
 
     noting.arena = &arena;
-    look_at_session(days, db);
-    for (size_t i = 0; i < n; i++)
+    forget_in_time(days, db);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t day = day_of(items[i].received_at);
+
         if (event_item_is_stored(&items[i]) && items[i].event_no < noting.first_no)
             noting.first_no = items[i].event_no;
+        noting.today = day > noting.today ? day : noting.today;
+    }
     for (size_t i = 0; i < n; i++)
         if (event_item_is_stored(&items[i]) && note_item(&noting, &items[i], err) != 0)
             return -1;
     return write_changes(&noting, err);
 }
 
+/* On PostgreSQL from tomorrow on: an older program may have had a clock that was ahead. */
 int event_days_begin(struct db *db, struct error *err)
 {
-    int64_t next = db_number_at(clock_wall_us());
+    int64_t next = db_number_at(clock_wall_us() + DAY_US);
 
     if (strcmp(db_dialect(db), "postgres") != 0 &&
         db_exec_int(db, &select_next_no, DB_NO_ARGS, &next, err) != 0)
         return -1;
-    if (db_run(db, &refuse_older, DB_ARGS(db_int(MIGRATION)), err) != 0)
+    if (db_run(db, &refuse_older, DB_ARGS(db_int(EVENT_DAYS_MIGRATION)), err) != 0)
         return -1;
     return db_run(db, &set_begun, DB_ARGS(db_int(next)), err);
 }

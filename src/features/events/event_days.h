@@ -1,19 +1,19 @@
-/* event_days.h - of which days the events are that arrived together.
+/* event_days.h - which days' events each range of numbers has.
  *
  * Events are numbered as they arrive, and an export of a time range reads them in that order. So
  * that it need not read all, a row of the table event_days covers the tenant's events from
  * `first_no` to the next row's, which arrived in about a day. Its `lags` has a bit for each
  * distance of a timestamp from `day`: none, one day, two or three, four to seven, and so on, before
- * and after. So a tenant has a row a day, which is written once, and again for each bit that is
- * new: 60 times at the most, whatever the timestamps are.
+ * and after. So a tenant has a row a day, with 60 bits at the most, whatever the timestamps are,
+ * and hardly any transaction has one to add.
  *
- *  1. A row has the bits of all events that it covers: their transaction writes it.
- *  2. Programs from before migration 53 write no rows. The change number "event_days" is that of an
- *     event from which on there are rows, and is set when no such program can write any more; 0:
- * not yet.
- *  3. On PostgreSQL a number has the time in it (db_number()), and a row covers the numbers of a
+ * 1. A row has the bits of all events that it covers: their transaction adds them.
+ * 2. Programs from before EVENT_DAYS_MIGRATION add none. The change number "event_days" is that of
+ *    an event from which on there are rows, and is set when no such program can write any more; 0:
+ *    not yet. All events before it are read.
+ * 3. On PostgreSQL a number has the time in it (db_number()), and a row covers the numbers of a
  * day: all writers write the same row. On SQLite numbers follow each other, and its writer begins a
- *     row with the first event of a day.
+ *    row with the first event of a day.
  */
 #pragma once
 #include "base/arena.h"
@@ -24,13 +24,16 @@ struct db;
 struct event_days;
 struct event_item;
 
-/* What a writer has written: the thread's own. */
+enum { EVENT_DAYS_MIGRATION = 53 };
+
+/* What a writer knows of the rows: the thread's own. */
 struct event_days *event_days_new(void);
 
 /* NULL is fine. */
 void event_days_free(struct event_days *days);
 
-/* Writes what the rows lack of the items that are stored, in their transaction. */
+/* Adds what the rows lack of the items that are stored, at the end of their transaction: others may
+ * wait for the row. */
 int event_days_note(struct event_days *days, struct db *db, const struct event_item *items,
                     size_t n, struct error *err) MUST_CHECK;
 

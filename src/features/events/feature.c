@@ -98,6 +98,7 @@ const struct feature events_feature = {
     .txn = { .open = events_txn_open,
              .close = events_txn_close,
              .prepare = event_batch_prepare,
+             .settle = event_batch_settle,
              .committed = event_batch_committed,
              .rolled_back = event_batch_rolled_back,
              .changed = event_batch_changed },

@@ -7,6 +7,8 @@
 #include "features/kpis/report_sums.h"
 #include "shape/json_write.h"
 
+enum { RUNS_MAX = 1000000 }; /* about a second of PostgreSQL's */
+
 /* clang-format off */
 static const struct db_query last_number[] = {
     [NUMBERS_OF_EVENTS] = {
@@ -19,12 +21,13 @@ static const struct db_query last_number[] = {
     },
 };
 /* The index by time finds the runs that have a report since then; not the order of numbers, in which
- * those from before would be read too. */
+ * those from before would be read too. If it finds more than $3, the first number of all. */
+#define FIRST_SINCE(number)                                                                        \
+    "SELECT CASE WHEN COUNT(*) > $3 THEN 1 ELSE COALESCE(MIN(run_no), 0) END FROM ("               \
+    "SELECT " number " AS run_no FROM business_runs WHERE tenant_id = $1 AND timestamp >= $2"      \
+    " ORDER BY timestamp LIMIT $3 + 1) AS since"
 static const struct db_query first_since = {
-    .sqlite = "SELECT COALESCE(MIN(+run_no), 0) FROM business_runs"
-              " WHERE tenant_id = $1 AND timestamp >= $2",
-    .postgres = "SELECT COALESCE(MIN(run_no), 0) FROM (SELECT run_no FROM business_runs"
-                " WHERE tenant_id = $1 AND timestamp >= $2 ORDER BY timestamp OFFSET 0) AS since",
+    .sqlite = FIRST_SINCE("+run_no"), .postgres = FIRST_SINCE("run_no"),
 };
 /* In SQLite all tenants share the numbers, and only deleted rows leave gaps: a step starts after a
  * gap. In PostgreSQL the primary key finds the tenant's own numbers. */
@@ -94,7 +97,7 @@ int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, 
 int store_business_first(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
                          struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(since));
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(since), db_int(RUNS_MAX));
 
     return db_exec_int(db, &first_since, args, ret, err);
 }

@@ -23,8 +23,8 @@ enum store_numbers { NUMBERS_OF_EVENTS, NUMBERS_OF_BUSINESS };
 int store_numbers_last(struct db *db, enum store_numbers of, int64_t tenant_id, int64_t *ret,
                        struct error *err) MUST_CHECK;
 
-/* The number of the first run whose newest report is not before `since`: none before it has any; 0
- * without such runs. */
+/* The number of a run before which none has a report since then, found by the time of each run's
+ * newest; 0: no run has any. */
 int store_business_first(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
                          struct error *err) MUST_CHECK;
 

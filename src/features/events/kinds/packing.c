@@ -13,7 +13,6 @@
 #include "features/events/event_log.h"
 
 enum {
-    MIGRATION = 53, /* with which rows are packed and have their days */
     WAIT_S = 86400, /* with no older node */
     GAP_S = 3600,   /* without a look: the wait begins again */
     ALIVE_S = 60,   /* a node that was seen since then runs */
@@ -98,7 +97,7 @@ static int store_look(void *ctx, struct db *db, struct error *err)
         return decide(look, db, err);
     if (oldest < 0) /* a crash has emptied the table: it will be known soon */
         return 0;
-    if (oldest >= MIGRATION)
+    if (oldest >= EVENT_DAYS_MIGRATION)
         return count_time(look, db, since, err);
     return since == 0 ? 0 : set(db, WITHOUT_OLDER, 0, err);
 }
@@ -149,6 +148,6 @@ int packing_step(struct packing *p, const struct tick *tick, struct db *db, stru
         log_write(LOG_INFO, "storage",
                   "events are stored in fewer bytes from now on: programs from before migration "
                   "%d can no longer use this database",
-                  MIGRATION);
+                  EVENT_DAYS_MIGRATION);
     return look.packed && !p->begun ? begin(p, db, err) : 0;
 }

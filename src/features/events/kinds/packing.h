@@ -1,7 +1,7 @@
 /* packing.h - from when on rows of events are packed in PostgreSQL (migrations/0051), and have days
  * that exports rely on (event_days.h).
  *
- * Programs from before migration 53 cannot read packed rows, and write no days. So that they can
+ * Programs from before cannot read packed rows, and note no days. So that they can
  * go on beside this one, and be started again if it has to be taken back, both
  * begin when only programs that know the migration have run for a day: each
  * node says which program it is (table nodes), and nodes look every ten seconds. If
