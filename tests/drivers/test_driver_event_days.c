@@ -9,6 +9,9 @@
 
 enum { TENANTS = 3, DAYS = 60, EVENTS_MAX = 8000 };
 
+/* The last one has the place of the first in a writer's memory. */
+static const int64_t tenant_ids[TENANTS] = { 1, 2, 1 + 8192 };
+
 #define DAY_US ((int64_t)86400 * 1000000)
 #define BEGAN  (20000 * DAY_US) /* in 2024 */
 
@@ -80,16 +83,17 @@ static void send(struct world *w, int64_t now, size_t n, bool commits)
     struct event_item items[16];
     struct error err = { 0 };
     int64_t no = w->timed ? db_number_at(now) + (int64_t)w->next_no : w->next_no;
+    const int64_t step = w->timed ? DAY_US / 50 * 4096 + 1 : 1; /* a group crosses midnight */
 
     CHECK(n <= COUNT_OF(items) && w->n + n <= EVENTS_MAX);
     for (size_t i = 0; i < n; i++) {
         events[i] = (struct telemetry_event){ .timestamp = some_timestamp(w, now) };
         items[i] =
-            (struct event_item){ .tenant_id = 1 + (int64_t)random_below(&w->random, TENANTS),
+            (struct event_item){ .tenant_id = tenant_ids[random_below(&w->random, TENANTS)],
                                  .received_at = now - (int64_t)random_below(&w->random, DAY_US / 4),
                                  .event = &events[i],
                                  .duplicate = random_percent(&w->random, 5),
-                                 .event_no = no + (int64_t)i };
+                                 .event_no = no + (int64_t)i * step };
     }
     must(db_begin(w->db, &err), &err);
     must(event_days_note(w->days, w->db, items, n, &err), &err);
@@ -106,6 +110,16 @@ static void send(struct world *w, int64_t now, size_t n, bool commits)
                 (struct noted){ items[i].tenant_id, items[i].event_no, events[i].timestamp };
 }
 
+/* A clock that is mostly right. */
+static int64_t some_leap(struct world *w)
+{
+    static const int64_t leaps[] = { -1, -1, -2, 1, 40, -40, 4000 };
+
+    if (random_percent(&w->random, 95))
+        return 0;
+    return leaps[random_below(&w->random, COUNT_OF(leaps))] * DAY_US;
+}
+
 /* Some sixty days, with rollbacks, restarts and a clock that is set back now and then. */
 static void live(struct world *w)
 {
@@ -114,8 +128,8 @@ static void live(struct world *w)
 
         for (int i = 0; i < 6; i++) {
             now += (int64_t)random_below(&w->random, DAY_US / 7);
-            send(w, random_percent(&w->random, 3) ? now - DAY_US : now,
-                 1 + random_below(&w->random, 16), random_percent(&w->random, 90));
+            send(w, now + some_leap(w), 1 + random_below(&w->random, 16),
+                 random_percent(&w->random, 90));
         }
         if (random_percent(&w->random, 20)) {
             event_days_free(w->days);
@@ -181,7 +195,7 @@ TEST(whatever_the_times_are_no_event_is_left_out)
                 (int64_t)random_below(&w.random, (random_percent(&w.random, 50) ? 2 : 90) * DAY_US);
             const struct time_range range = { since, since + 1 + length };
 
-            (void)count_read(&w, 1 + i % TENANTS, &range);
+            (void)count_read(&w, tenant_ids[i % TENANTS], &range);
         }
         CHECK_INT(count_read(&w, 1, &(struct time_range){ INT64_MIN, INT64_MAX }), count_of(&w, 1));
         world_done(&w);

@@ -78,8 +78,16 @@ def test_days_that_have_none_of_the_range_are_not_read(world, clock):
     assert len(rows(world)) == DAYS
     whole, recent = lines(world, "events"), f"{at(clock, 30 * DAY)}/{at(clock)}"
     assert 30 < len(lines(world, "events", time_range=recent)) < len(whole)
+    assert world.server.run("check").returncode == 0
     start_again(world, meanwhile="UPDATE event_days SET lags = 0")
     assert lines(world, "events", time_range=recent) == []
+    found = world.server.run("check")
+    assert found.returncode == 1
+    assert found.stderr.count("lacks: exports of a time range leave it out") == 2 * DAYS * 12
+    start_again(world, meanwhile="UPDATE event_days SET lags = -1")  # as docs/OPERATIONS.md says
+    assert lines(world, "events", time_range=recent) == of_range(whole, *recent.split("/"))
+    assert world.server.run("check").returncode == 0
+    start_again(world, meanwhile="UPDATE event_days SET lags = 0")
     # as after an upgrade: from before it there may be events without rows
     start_again(world, meanwhile="UPDATE change_numbers SET number = 0 WHERE topic = 'event_days'")
     assert lines(world, "events", time_range=recent) == of_range(whole, *recent.split("/"))

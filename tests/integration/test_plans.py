@@ -28,6 +28,8 @@ ACROSS_TENANTS = {
     "features/access/retention_store.c:store_retention_next_query": "a sweep looks for its next tenant",
     "features/access/stored_bytes.c:select_sums": "tenants with a quota, and all at the start",
     "features/access/users/users_store.c:select_roles": "when people change",
+    "features/events/event_days_check.c:select_all_events": "`muster check`",
+    "features/events/event_days_check.c:select_all_rows": "`muster check`",
     "features/events/kinds/packing.c:select_any_plain": "at the start: the first of an index",
     "features/agents/directives/store.c:all_models": "when directives change",
     "features/agents/directives/store.c:all_policies": "when directives change",

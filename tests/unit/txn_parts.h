@@ -36,7 +36,7 @@ static inline int txn_parts_announced(struct txn *txn, struct error *err)
 static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 {
     if (event_batch_prepare(txn, err) != 0 || stored_bytes_settle(txn->bytes, txn->db, err) != 0 ||
-        rollups_settle(txn->rollups, txn->db, err) != 0)
+        event_batch_settle(txn, err) != 0 || rollups_settle(txn->rollups, txn->db, err) != 0)
         return -1;
     return llm_totals_save(txn->totals, txn->db, err);
 }

@@ -19,12 +19,6 @@ enum {
 
 #define DAY_US ((int64_t)86400 * USEC_PER_SEC)
 
-/* As stored. */
-struct days_row {
-    int64_t tenant_id, first_no, day;
-    uint64_t lags;
-};
-
 /* The last row of each tenant has its place; one that is forgotten for another in the same place is
  * read again. */
 struct event_days {
@@ -47,18 +41,24 @@ struct noting {
 };
 
 /* clang-format off */
-DB_QUERY(select_last_row,
-    "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1"
-    " ORDER BY first_no DESC LIMIT 1");
-DB_QUERY(add_lags,
-    "INSERT INTO event_days (tenant_id, first_no, day, lags) VALUES ($1, $2, $3, $4)"
-    " ON CONFLICT (tenant_id, first_no) DO UPDATE SET lags = event_days.lags | excluded.lags"
-    " WHERE event_days.lags | excluded.lags <> event_days.lags");
+static const struct db_query select_last_row = {
+    .keeps_plan = true,
+    .sql = "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1"
+           " ORDER BY first_no DESC LIMIT 1",
+};
+static const struct db_query add_lags = {
+    .keeps_plan = true,
+    .sql = "INSERT INTO event_days (tenant_id, first_no, day, lags) VALUES ($1, $2, $3, $4)"
+           " ON CONFLICT (tenant_id, first_no) DO UPDATE SET lags = event_days.lags | excluded.lags"
+           " WHERE event_days.lags | excluded.lags <> event_days.lags",
+};
 DB_QUERY(select_rows,
     "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1 ORDER BY first_no");
 DB_QUERY(select_begun, "SELECT number FROM change_numbers WHERE topic = 'event_days'");
 DB_QUERY(set_begun,
     "UPDATE change_numbers SET number = $1 WHERE topic = 'event_days' AND number = 0");
+DB_QUERY(begin_later,
+    "UPDATE change_numbers SET number = $1 WHERE topic = 'event_days' AND number < $1");
 static const struct db_query select_next_no = {
     .sqlite = "SELECT 1 + COALESCE(MAX(event_no), 0) FROM events",
 };
@@ -80,6 +80,11 @@ static unsigned bit_of(int64_t lag)
 
     assert(doublings < SAME_DAY - 1); /* 64 bits of microseconds are fewer days */
     return lag < 0 ? SAME_DAY - doublings : SAME_DAY + doublings;
+}
+
+bool days_row_has(const struct days_row *row, int64_t timestamp)
+{
+    return (row->lags & UINT64_C(1) << bit_of(row->day - day_of(timestamp))) != 0;
 }
 
 /* Bits of all days from `first` to `last`, both included. */
@@ -140,7 +145,8 @@ static bool is_same_row(const struct days_row *a, const struct days_row *b)
 {
     const bool same = a->tenant_id == b->tenant_id && a->first_no == b->first_no;
 
-    assert(!same || a->day == b->day); /* or the bits of one would mean other days in the other */
+    assert(!same || a->first_no == 0 ||
+           a->day == b->day); /* or the bits of one would mean other days in the other */
     return same;
 }
 
@@ -200,10 +206,10 @@ static int write_row(const struct noting *n, const struct days_row *row, struct 
     struct days_row *known = place_of(n->days, row->tenant_id);
 
     assert(row->first_no >= 0 && row->lags != 0);
-    if (db_run(n->db, &add_lags,
-               DB_ARGS(db_int(row->tenant_id), db_int(row->first_no), db_int(row->day),
-                       db_int((int64_t)row->lags)),
-               err) != 0)
+    if (db_run_later(n->db, &add_lags,
+                     DB_ARGS(db_int(row->tenant_id), db_int(row->first_no), db_int(row->day),
+                             db_int((int64_t)row->lags)),
+                     err) != 0)
         return -1;
     *known = *row;
     return 0;
@@ -229,7 +235,7 @@ static void forget_in_time(struct event_days *days, const struct db *db)
     const int64_t now_us = clock_mono_us();
 
     if (days->session == db_session(db) &&
-        now_us - days->since_us < (int64_t)FORGET_S * USEC_PER_SEC)
+        (!db_is_distributed(db) || now_us - days->since_us < (int64_t)FORGET_S * USEC_PER_SEC))
         return;
     event_days_forget(days);
     days->session = db_session(db);
@@ -261,10 +267,20 @@ int event_days_note(struct event_days *days, struct db *db, const struct event_i
     return write_changes(&noting, err);
 }
 
-/* On PostgreSQL from tomorrow on: an older program may have had a clock that was ahead. */
+/* PostgreSQL: an older program may have had a clock that was ahead. */
+static int64_t number_of_tomorrow(void)
+{
+    return db_number_at(clock_wall_us() + DAY_US);
+}
+
+int event_days_postpone(struct db *db, struct error *err)
+{
+    return db_run(db, &begin_later, DB_ARGS(db_int(number_of_tomorrow())), err);
+}
+
 int event_days_begin(struct db *db, struct error *err)
 {
-    int64_t next = db_number_at(clock_wall_us() + DAY_US);
+    int64_t next = number_of_tomorrow();
 
     if (strcmp(db_dialect(db), "postgres") != 0 &&
         db_exec_int(db, &select_next_no, DB_NO_ARGS, &next, err) != 0)

@@ -16,6 +16,8 @@
  *    row with the first event of a day.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "shape/timerange.h"
@@ -25,6 +27,15 @@ struct event_days;
 struct event_item;
 
 enum { EVENT_DAYS_MIGRATION = 53 };
+
+/* As stored. */
+struct days_row {
+    int64_t tenant_id, first_no, day;
+    uint64_t lags;
+};
+
+/* Has it the bit of this time? */
+bool days_row_has(const struct days_row *row, int64_t timestamp);
 
 /* What a writer knows of the rows: the thread's own. */
 struct event_days *event_days_new(void);
@@ -42,6 +53,9 @@ void event_days_forget(struct event_days *days);
 
 /* All events from now on have rows, and programs from before cannot write. */
 int event_days_begin(struct db *db, struct error *err) MUST_CHECK;
+
+/* PostgreSQL: a program from before was there all the same, as on a machine that stood still. */
+int event_days_postpone(struct db *db, struct error *err) MUST_CHECK;
 
 /* Numbers of events: exclusive, inclusive. */
 struct number_range {
@@ -62,3 +76,9 @@ struct days_question {
 /* Where such events may be, and nowhere else, in order. */
 int event_days_ranges(struct db *db, const struct days_question *q, struct arena *arena,
                       struct number_ranges *ret, struct error *err) MUST_CHECK;
+
+/* An event that its row leaves out. False: this was the last that is wanted. */
+typedef bool days_lost_fn(void *ctx, int64_t tenant_id, int64_t event_no);
+
+/* Looks at all events for such as break 1. Others may write meanwhile. */
+int event_days_check(struct db *db, days_lost_fn *on_lost, void *ctx, struct error *err) MUST_CHECK;

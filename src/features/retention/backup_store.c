@@ -7,6 +7,7 @@
 #include "db/migrate.h"
 #include "db/row_sum.h"
 #include "features/cost/report_sums.h"
+#include "features/events/event_days.h"
 #include "features/events/event_rows.h"
 #include "features/kpis/report_sums.h"
 #include "shape/rows.h"
@@ -68,6 +69,16 @@ static bool add_damaged(void *ctx, const struct row_sum *sum, const char *name)
         arena_printf(rows->arena, "a row of %s does not match its checksum: %s", sum->table, name));
 }
 
+static bool add_left_out(void *ctx, int64_t tenant_id, int64_t event_no)
+{
+    struct rows *rows = ctx;
+
+    return add_sentence(rows, arena_printf(rows->arena,
+                                           "event %lld of tenant %lld is of a day that its row in "
+                                           "event_days lacks: exports of a time range leave it out",
+                                           (long long)event_no, (long long)tenant_id));
+}
+
 int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
@@ -79,6 +90,8 @@ int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struc
         if (rows.n < STORE_PROBLEMS_MAX &&
             row_sum_verify(db, sums[i], add_damaged, &rows, err) != 0)
             return -1;
+    if (rows.n < STORE_PROBLEMS_MAX && event_days_check(db, add_left_out, &rows, err) != 0)
+        return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;
 }

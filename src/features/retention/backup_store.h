@@ -17,7 +17,8 @@ enum { STORE_PROBLEMS_MAX = 10000 };
  * which checks its own pages, only the schema is checked. */
 int store_check(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
-/* The same for rows that do not match their checksums, each named by its sentence. In a database in
- * which store_check() found nothing. */
+/* The same for rows that do not match their checksums, and events that an export of their time
+ * would leave out, each named by its sentence. In a database in which store_check() found nothing.
+ */
 int store_check_sums(struct db *db, struct arena *arena, struct list *ret,
                      struct error *err) MUST_CHECK;

@@ -91,7 +91,7 @@ static int store_look(void *ctx, struct db *db, struct error *err)
         return -1;
     if (packed != 0) {
         look->packed = true;
-        return 0;
+        return oldest >= 0 && oldest < EVENT_DAYS_MIGRATION ? event_days_postpone(db, err) : 0;
     }
     if (look->begun) /* a standby has become the primary that did not know yet */
         return decide(look, db, err);
