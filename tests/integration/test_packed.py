@@ -159,6 +159,11 @@ def test_rows_are_packed_when_no_program_from_before_has_run_for_a_day(world, cl
     wait_for_a_day(server, clock)
     assert number(server, OLDEST) == 53 and number(server, DAYS) > 0
     assert "programs from before migration 53" in server.log()
+    since = number(server, DAYS)  # one that stood still on its machine all the time
+    run_sql(server.database, "INSERT INTO nodes (node, seen_at) VALUES"
+            f" ('before', {int((clock.now() + 3600) * 1e6)})")  # fmt: skip
+    passing(clock, lambda: number(server, DAYS) > since)
+    assert number(server, PACKED) == 1
 
 
 def test_a_kind_that_the_database_has_lost_is_added_again(world, clock):
