@@ -63,7 +63,8 @@ static const struct db_query select_next_no = {
     .sqlite = "SELECT 1 + COALESCE(MAX(event_no), 0) FROM events",
 };
 DB_QUERY(refuse_older,
-    "UPDATE schema_version SET oldest = $1 WHERE number = $1 AND oldest <> $1");
+    "UPDATE schema_version SET oldest = $1 WHERE number = $1 AND oldest <> $1"
+    " AND (SELECT number FROM change_numbers WHERE topic = 'event_days') <> 0");
 /* clang-format on */
 
 static int64_t day_of(int64_t us)
@@ -278,6 +279,16 @@ int event_days_postpone(struct db *db, struct error *err)
     return db_run(db, &begin_later, DB_ARGS(db_int(number_of_tomorrow())), err);
 }
 
+int event_days_since(struct db *db, int64_t *ret, struct error *err)
+{
+    return db_exec_int(db, &select_begun, DB_NO_ARGS, ret, err);
+}
+
+int event_days_refuse_older(struct db *db, struct error *err)
+{
+    return db_run(db, &refuse_older, DB_ARGS(db_int(EVENT_DAYS_MIGRATION)), err);
+}
+
 int event_days_begin(struct db *db, struct error *err)
 {
     int64_t next = number_of_tomorrow();
@@ -285,9 +296,9 @@ int event_days_begin(struct db *db, struct error *err)
     if (strcmp(db_dialect(db), "postgres") != 0 &&
         db_exec_int(db, &select_next_no, DB_NO_ARGS, &next, err) != 0)
         return -1;
-    if (db_run(db, &refuse_older, DB_ARGS(db_int(EVENT_DAYS_MIGRATION)), err) != 0)
+    if (db_run(db, &set_begun, DB_ARGS(db_int(next)), err) != 0)
         return -1;
-    return db_run(db, &set_begun, DB_ARGS(db_int(next)), err);
+    return event_days_refuse_older(db, err);
 }
 
 /* Rows as they are read, and the ranges of those that have a day of the time range. */
@@ -347,7 +358,7 @@ int event_days_ranges(struct db *db, const struct days_question *q, struct arena
                          .last_day = day_of(q->range.until - 1) };
 
     *ret = (struct number_ranges){ 0 };
-    if (db_exec_int(db, &select_begun, DB_NO_ARGS, &r.begun, err) != 0)
+    if (event_days_since(db, &r.begun, err) != 0)
         return -1;
     open_range(&r, 0);
     if (r.begun != 0 &&

@@ -51,8 +51,15 @@ int event_days_note(struct event_days *days, struct db *db, const struct event_i
 /* After a rollback. */
 void event_days_forget(struct event_days *days);
 
-/* All events from now on have rows, and programs from before cannot write. */
+/* The change number: see 2. */
+int event_days_since(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* All events from now on have rows: sets the number if it is 0, and refuses programs from before.
+ */
 int event_days_begin(struct db *db, struct error *err) MUST_CHECK;
+
+/* If it is not 0: programs from before cannot use the database. */
+int event_days_refuse_older(struct db *db, struct error *err) MUST_CHECK;
 
 /* PostgreSQL: a program from before was there all the same, as on a machine that stood still. */
 int event_days_postpone(struct db *db, struct error *err) MUST_CHECK;

@@ -19,7 +19,6 @@ struct checking {
 };
 
 /* clang-format off */
-DB_QUERY(select_begun, "SELECT number FROM change_numbers WHERE topic = 'event_days'");
 DB_QUERY(select_all_rows,
     "SELECT tenant_id, first_no, day, lags FROM event_days ORDER BY tenant_id, first_no");
 DB_QUERY(select_all_events, "SELECT tenant_id, event_no, timestamp FROM events WHERE event_no >= $1");
@@ -110,7 +109,7 @@ int event_days_check(struct db *db, days_lost_fn *on_lost, void *ctx, struct err
     int64_t begun = 0;
     int r = 0;
 
-    if (db_exec_int(db, &select_begun, DB_NO_ARGS, &begun, err) != 0)
+    if (event_days_since(db, &begun, err) != 0)
         return -1;
     if (begun == 0)
         return 0;

@@ -39,8 +39,10 @@ DB_QUERY(select_any_plain,
 /* One look, in a transaction of the writer. */
 struct look {
     int64_t now;
-    bool begun; /* this process packs */
-    bool packed, decided;
+    bool begun;   /* this process packs */
+    bool packed;  /* all do */
+    bool decided; /* now: also that exports rely on days */
+    bool settled; /* there is nothing left to decide */
 };
 
 static int number(struct db *db, struct str topic, int64_t *ret, struct error *err)
@@ -55,7 +57,7 @@ static int set(struct db *db, struct str topic, int64_t value, struct error *err
 
 static int decide(struct look *look, struct db *db, struct error *err)
 {
-    look->packed = look->decided = true;
+    look->packed = look->decided = look->settled = true;
     if (set(db, PACKED, 1, err) != 0)
         return -1;
     return event_days_begin(db, err);
@@ -79,25 +81,32 @@ static int count_time(struct look *look, struct db *db, int64_t since, struct er
     return look->now - since < (int64_t)WAIT_S * USEC_PER_SEC ? 0 : decide(look, db, err);
 }
 
+/* A node of a program from before is there all the same, as on a machine that stood still. */
+static bool is_older(int64_t oldest)
+{
+    return oldest >= 0 && oldest < EVENT_DAYS_MIGRATION;
+}
+
 static int store_look(void *ctx, struct db *db, struct error *err)
 {
     struct look *look = ctx;
     const int64_t alive = look->now - (int64_t)ALIVE_S * USEC_PER_SEC;
-    int64_t packed = 0, oldest = 0, since = 0;
+    int64_t packed = 0, days = 0, oldest = 0, since = 0;
 
-    look->packed = look->decided = false;
-    if (number(db, PACKED, &packed, err) != 0 || number(db, WITHOUT_OLDER, &since, err) != 0 ||
+    look->decided = false;
+    if (number(db, PACKED, &packed, err) != 0 || event_days_since(db, &days, err) != 0 ||
+        number(db, WITHOUT_OLDER, &since, err) != 0 ||
         db_exec_int(db, &select_oldest_node, DB_ARGS(db_int(alive)), &oldest, err) != 0)
         return -1;
-    if (packed != 0) {
-        look->packed = true;
-        return oldest >= 0 && oldest < EVENT_DAYS_MIGRATION ? event_days_postpone(db, err) : 0;
-    }
-    if (look->begun) /* a standby has become the primary that did not know yet */
+    look->packed = packed != 0;
+    look->settled = look->packed && days != 0;
+    if (look->settled)
+        return is_older(oldest) ? event_days_postpone(db, err) : 0;
+    if (look->begun && !look->packed) /* a standby has become the primary that did not know yet */
         return decide(look, db, err);
     if (oldest < 0) /* a crash has emptied the table: it will be known soon */
         return 0;
-    if (oldest >= EVENT_DAYS_MIGRATION)
+    if (!is_older(oldest))
         return count_time(look, db, since, err);
     return since == 0 ? 0 : set(db, WITHOUT_OLDER, 0, err);
 }
@@ -127,7 +136,7 @@ int packing_open(struct packing *p, struct event_log *log, struct db *db, struct
     if (packed == 0)
         return 0;
     /* of a new database the migration could not say it */
-    if (event_days_begin(db, err) != 0)
+    if (event_days_refuse_older(db, err) != 0)
         return -1;
     return begin(p, db, err);
 }
@@ -135,7 +144,7 @@ int packing_open(struct packing *p, struct event_log *log, struct db *db, struct
 int packing_step(struct packing *p, const struct tick *tick, struct db *db, struct writer *writer,
                  struct error *err)
 {
-    const int period_s = p->begun ? NOTE_S : PERIOD_S;
+    const int period_s = p->settled ? NOTE_S : PERIOD_S;
     struct look look = { .now = tick->wall_us, .begun = p->begun };
 
     if (p->log == NULL || tick->mono_us - p->looked_us < (int64_t)period_s * USEC_PER_SEC)
@@ -144,10 +153,13 @@ int packing_step(struct packing *p, const struct tick *tick, struct db *db, stru
     if (writer_run_sync(writer, store_look, &look, err) != 0)
         return -1;
     assert(look.packed || !look.decided);
+    p->settled = look.settled;
     if (look.decided)
-        log_write(LOG_INFO, "storage",
-                  "events are stored in fewer bytes from now on: programs from before migration "
-                  "%d can no longer use this database",
-                  EVENT_DAYS_MIGRATION);
+        log_write(
+            LOG_INFO, "storage",
+            "%s from now on: programs from before migration %d can no longer use this database",
+            p->begun ? "an export of a time range skips days that have no events of it"
+                     : "events are stored in fewer bytes",
+            EVENT_DAYS_MIGRATION);
     return look.packed && !p->begun ? begin(p, db, err) : 0;
 }

@@ -24,6 +24,7 @@ struct writer;
 struct packing {
     struct event_log *log; /* NULL: nothing to do */
     bool begun;            /* rows are packed; it is still looked whether the database says so */
+    bool settled;          /* exports rely on days, too */
     int64_t looked_us;     /* monotonic */
 };
 
