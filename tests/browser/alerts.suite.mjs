@@ -250,7 +250,8 @@ describe("alerts", () => {
 
     test("a failed delivery is in the log of its webhook, and is retried by hand", async (t) => {
         let status = 500;
-        const receiver = createServer((request, reply) => reply.writeHead(status).end());
+        const later = { "Retry-After": "3600" }; // one attempt is what the log has to show
+        const receiver = createServer((request, reply) => reply.writeHead(status, later).end());
         await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
         t.after(() => {
             receiver.closeAllConnections();

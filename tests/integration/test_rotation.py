@@ -129,13 +129,13 @@ def test_setting_the_wall_clock_neither_ends_nor_prolongs_the_grace(step, own_se
 @pytest.mark.same_threads
 def test_a_key_that_expires_within_the_grace_keeps_its_expiry(own_server, clock):
     tenant = own_server.add_tenant()
-    expires = datetime.utcfromtimestamp(int(clock.now()) + 100).isoformat() + "Z"
+    expires = datetime.utcfromtimestamp(int(clock.now()) + 130).isoformat() + "Z"
     token = tenant.add_key("collector", "--expires", expires)
     made = rotate(own_server, token)
     assert seconds(made["previous_key_valid_until"]) == seconds(expires)
     clock.advance(90)
     assert works(own_server, token)
-    clock.advance(11)
+    clock.advance(41)
     assert not works(own_server, token)
     assert not works(own_server, made["token"])  # it has the same
     tenant.client.close()
@@ -330,7 +330,7 @@ def test_the_last_use_is_told_at_once_and_stored_in_a_minute(own_server, clock):
     assert works(own_server, token)
     own_server.stop()  # and at a clean stop
     ((used,),) = [row.values() for row in stored(own_server, last)]
-    assert abs(used / 1_000_000 - clock.now()) < 10
+    assert abs(used / 1_000_000 - clock.now()) < 60
     own_server.start()
     tenant.client.close()
 

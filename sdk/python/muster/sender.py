@@ -201,6 +201,8 @@ class Sender:
             lane.queue.commit(lane.chunk)
         except Unavailable as error:
             self._failed(lane.backoff, error)
+            # of the lanes alone: what an errand is refused, such as too many rotations, is its own
+            self._pause_until = max(self._pause_until, time.monotonic() + error.retry_after)
         except Refused as error:
             self._refuse(error)
         except Exception as error:  # a status or an answer that this version does not know: slowly
@@ -217,9 +219,7 @@ class Sender:
 
     def _failed(self, backoff: Backoff, error: Unavailable) -> None:
         self.retries += 1
-        now = time.monotonic()
-        backoff.failed(now, error.retry_after)
-        self._pause_until = max(self._pause_until, now + error.retry_after)
+        backoff.failed(time.monotonic(), error.retry_after)
         if not self._away:
             self._away = True
             log.warning("muster: %s; reports are kept and sent later", error)

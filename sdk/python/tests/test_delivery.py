@@ -17,6 +17,15 @@ BATCH = "/api/v1/telemetry/batch"
 BUSINESS = "/api/v1/telemetry/business"
 LLM = "/api/v1/telemetry/llm"
 REGISTER = "/api/v1/agents/register"
+ROTATE = "/api/v1/agents/refresh-key"
+
+
+def end(agent):
+    """Closes it, and waits for its thread, which has the spool until then."""
+    thread = agent._sender._thread
+    agent.close(0.0)
+    thread.join(120)
+    assert not thread.is_alive()
 
 
 def messages(request):
@@ -142,6 +151,15 @@ def test_a_pause_that_the_service_asks_for_holds_everything_back(scripted, make_
     assert len(scripted.seen(BATCH)) == 1 and scripted.seen(BUSINESS) == scripted.seen(LLM) == []
 
 
+def test_a_rotation_that_is_put_off_holds_no_report_back(scripted, make_agent):
+    scripted.script[ROTATE] = [(429, {"Retry-After": "3000"}, {"detail": "too many rotations"})]
+    agent = make_agent(scripted.settings, rotate_every=0.01)
+    assert scripted.wait_for(ROTATE, 1)
+    with agent.run():
+        pass
+    assert agent.flush(120) and len(scripted.seen(ROTATE)) == 1
+
+
 @pytest.mark.parametrize(
     ("asked", "seconds"),
     [("inf", 3600), ("1e99", 3600), ("nan", 0), ("-3", 0), ("soon", 0), ("7", 7), (None, 0)],
@@ -178,7 +196,7 @@ def test_a_refusal_stops_the_sending_with_one_message_and_keeps_the_spool(
     for _ in range(3):
         run.step("kept too")
         assert not agent.flush(0.2)
-    agent.close(0.0)
+    end(agent)
     assert len(scripted.seen(BATCH)) == 1
     assert [problem.kind for problem in problems] == ["refused"]
     assert len([record for record in caplog.records if "refuses" in record.message]) == 1
@@ -248,7 +266,7 @@ def test_what_a_full_spool_lost_is_told_and_stands_in_the_closing_event(scripted
     lost = agent.stats["dropped"]
     assert not agent.flush(1) and 0 < lost < 200
     assert sum(problem.count for problem in problems if problem.kind == "dropped") == lost
-    agent.close(0.0)
+    end(agent)
     scripted.script.clear()
     assert make_agent(scripted.settings).flush(120)
     last = json.loads(scripted.seen(BATCH)[-1][3])["events"][-1]
