@@ -10,6 +10,7 @@
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
+#include "shape/rows.h"
 
 enum {
     PLACES = 8192,  /* of tenants in memory */
@@ -34,10 +35,7 @@ struct noting {
     bool timed;       /* numbers have the time in them */
     int64_t first_no; /* the least of the call */
     int64_t today;    /* of the last that was received: one for all, so that one row covers them */
-    size_t n_items;
-    struct arena *arena;
-    struct days_row *changes; /* not yet written, as they come; NULL: none */
-    size_t n;
+    struct rows changes; /* struct days_row, not yet written, as they come */
 };
 
 /* clang-format off */
@@ -83,9 +81,14 @@ static unsigned bit_of(int64_t lag)
     return lag < 0 ? SAME_DAY - doublings : SAME_DAY + doublings;
 }
 
+static uint64_t bit_in(const struct days_row *row, int64_t timestamp)
+{
+    return UINT64_C(1) << bit_of(row->day - day_of(timestamp));
+}
+
 bool days_row_has(const struct days_row *row, int64_t timestamp)
 {
-    return (row->lags & UINT64_C(1) << bit_of(row->day - day_of(timestamp))) != 0;
+    return (row->lags & bit_in(row, timestamp)) != 0;
 }
 
 /* Bits of all days from `first` to `last`, both included. */
@@ -175,21 +178,20 @@ static int find_row(const struct noting *n, const struct event_item *item, struc
 
 static int note_item(struct noting *n, const struct event_item *item, struct error *err)
 {
-    struct days_row row, *last = n->n == 0 ? NULL : &n->changes[n->n - 1];
-    uint64_t bit;
+    const int64_t timestamp = item->event->timestamp;
+    struct days_row *changes = n->changes.items, *last, row;
 
     if (find_row(n, item, &row, err) != 0)
         return -1;
-    bit = UINT64_C(1) << bit_of(row.day - day_of(item->event->timestamp));
-    if ((row.lags & bit) != 0)
+    if (days_row_has(&row, timestamp))
         return 0;
-    if (n->changes == NULL)
-        n->changes = ARENA_ARRAY(n->arena, struct days_row, n->n_items);
-    if (last == NULL || !is_same_row(last, &row)) {
-        last = &n->changes[n->n++];
+    if (n->changes.n > 0 && is_same_row(&changes[n->changes.n - 1], &row)) {
+        last = &changes[n->changes.n - 1];
+    } else {
+        last = rows_add(&n->changes);
         *last = row;
     }
-    last->lags |= bit;
+    last->lags |= bit_in(last, timestamp);
     return 0;
 }
 
@@ -219,12 +221,15 @@ static int write_row(const struct noting *n, const struct days_row *row, struct 
 /* In the order of tenants, so that writers do not wait for each other in a circle. */
 static int write_changes(struct noting *n, struct error *err)
 {
-    if (n->n > 0)
-        qsort(n->changes, n->n, sizeof(*n->changes), compare_rows);
-    for (size_t i = 0; i < n->n; i++) {
-        if (i + 1 < n->n && is_same_row(&n->changes[i], &n->changes[i + 1]))
-            n->changes[i + 1].lags |= n->changes[i].lags;
-        else if (write_row(n, &n->changes[i], err) != 0)
+    struct days_row *changes = n->changes.items;
+    const size_t count = n->changes.n;
+
+    if (count > 0)
+        qsort(changes, count, sizeof(*changes), compare_rows);
+    for (size_t i = 0; i < count; i++) {
+        if (i + 1 < count && is_same_row(&changes[i], &changes[i + 1]))
+            changes[i + 1].lags |= changes[i].lags;
+        else if (write_row(n, &changes[i], err) != 0)
             return -1;
     }
     return 0;
@@ -246,14 +251,13 @@ static void forget_in_time(struct event_days *days, const struct db *db)
 int event_days_note(struct event_days *days, struct db *db, const struct event_item *items,
                     size_t n, struct error *err)
 {
+    ARENA_SCOPED(arena);
     struct noting noting = { .days = days,
                              .db = db,
                              .timed = strcmp(db_dialect(db), "postgres") == 0,
                              .first_no = INT64_MAX,
-                             .n_items = n };
-    ARENA_SCOPED(arena);
+                             .changes = { .arena = &arena, .size = sizeof(struct days_row) } };
 
-    noting.arena = &arena;
     forget_in_time(days, db);
     for (size_t i = 0; i < n; i++) {
         const int64_t day = day_of(items[i].received_at);
@@ -303,9 +307,7 @@ int event_days_begin(struct db *db, struct error *err)
 
 /* Rows as they are read, and the ranges of those that have a day of the time range. */
 struct reading {
-    struct arena *arena;
-    struct number_ranges *ret;
-    size_t capacity;
+    struct rows ranges; /* struct number_range */
     int64_t first_day, last_day;
     int64_t begun; /* the first number that rows cover: all before it are in the first range */
     bool open;     /* the last range goes on */
@@ -313,22 +315,16 @@ struct reading {
 
 static void open_range(struct reading *r, int64_t after)
 {
-    struct number_range *items = r->ret->items;
-
-    if (r->ret->n == r->capacity) {
-        r->capacity = r->capacity == 0 ? 16 : r->capacity * 2;
-        r->ret->items = ARENA_ARRAY(r->arena, struct number_range, r->capacity);
-        if (r->ret->n > 0)
-            memcpy(r->ret->items, items, r->ret->n * sizeof(*items));
-    }
-    r->ret->items[r->ret->n++] = (struct number_range){ after, INT64_MAX };
+    *(struct number_range *)rows_add(&r->ranges) = (struct number_range){ after, INT64_MAX };
     r->open = true;
 }
 
 static void close_range(struct reading *r, int64_t until)
 {
-    assert(r->open && r->ret->n > 0);
-    r->ret->items[r->ret->n - 1].until = until;
+    struct number_range *ranges = r->ranges.items;
+
+    assert(r->open && r->ranges.n > 0);
+    ranges[r->ranges.n - 1].until = until;
     r->open = false;
 }
 
@@ -352,18 +348,17 @@ static bool take_row(void *ctx, const struct db_row *db_row)
 int event_days_ranges(struct db *db, const struct days_question *q, struct arena *arena,
                       struct number_ranges *ret, struct error *err)
 {
-    struct reading r = { .arena = arena,
-                         .ret = ret,
+    struct reading r = { .ranges = { .arena = arena, .size = sizeof(struct number_range) },
                          .first_day = day_of(q->range.since),
                          .last_day = day_of(q->range.until - 1) };
 
-    *ret = (struct number_ranges){ 0 };
     if (event_days_since(db, &r.begun, err) != 0)
         return -1;
     open_range(&r, 0);
     if (r.begun != 0 &&
         db_exec(db, &select_rows, DB_ARGS(db_int(q->tenant_id)), take_row, &r, err) != 0)
         return -1;
+    *ret = (struct number_ranges){ r.ranges.items, r.ranges.n };
     for (size_t i = 0; i < ret->n; i++)
         if (ret->items[i].until > q->last)
             ret->items[i].until = q->last;

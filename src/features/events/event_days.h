@@ -11,9 +11,9 @@
  * 2. Programs from before EVENT_DAYS_MIGRATION add none. The change number "event_days" is that of
  *    an event from which on there are rows, and is set when no such program can write any more; 0:
  *    not yet. All events before it are read.
- * 3. On PostgreSQL a number has the time in it (db_number()), and a row covers the numbers of a
- * day: all writers write the same row. On SQLite numbers follow each other, and its writer begins a
- *    row with the first event of a day.
+ * 3. On PostgreSQL a number has the time in it (db_number()), and a row covers those of a day: all
+ *    writers write the same row. On SQLite numbers follow each other, and its writer begins a row
+ *    with the first event of a day.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,9 +1,7 @@
 /* event_days_check.c - looks whether every event is where an export would look for it. */
-#include <stdlib.h>
-
-#include "base/mem.h"
 #include "db/db.h"
 #include "features/events/event_days.h"
+#include "shape/rows.h"
 
 enum { SUSPECTS_MAX = 10000 };
 
@@ -12,10 +10,8 @@ struct suspect {
 };
 
 struct checking {
-    struct days_row *rows; /* of all tenants, in order */
-    size_t n, capacity;
-    struct suspect *suspects;
-    size_t n_suspects;
+    struct rows rows;     /* struct days_row of all tenants, in order */
+    struct rows suspects; /* struct suspect */
 };
 
 /* clang-format off */
@@ -35,13 +31,7 @@ static void read_days_row(const struct db_row *row, struct days_row *ret)
 
 static bool keep_row(void *ctx, const struct db_row *row)
 {
-    struct checking *c = ctx;
-
-    if (c->n == c->capacity) {
-        c->capacity = c->capacity == 0 ? 1024 : c->capacity * 2;
-        c->rows = mem_resize(c->rows, c->capacity * sizeof(*c->rows));
-    }
-    read_days_row(row, &c->rows[c->n++]);
+    read_days_row(row, rows_add(ctx));
     return true;
 }
 
@@ -49,11 +39,12 @@ static bool keep_row(void *ctx, const struct db_row *row)
 static const struct days_row *covering(const struct checking *c, int64_t tenant_id,
                                        int64_t event_no)
 {
-    size_t low = 0, high = c->n;
+    const struct days_row *rows = c->rows.items;
+    size_t low = 0, high = c->rows.n;
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const struct days_row *row = &c->rows[middle];
+        const struct days_row *row = &rows[middle];
 
         if (row->tenant_id < tenant_id ||
             (row->tenant_id == tenant_id && row->first_no <= event_no))
@@ -61,9 +52,7 @@ static const struct days_row *covering(const struct checking *c, int64_t tenant_
         else
             high = middle;
     }
-    if (low == 0 || c->rows[low - 1].tenant_id != tenant_id)
-        return NULL;
-    return &c->rows[low - 1];
+    return low == 0 || rows[low - 1].tenant_id != tenant_id ? NULL : &rows[low - 1];
 }
 
 /* Before a tenant's first row an export reads all. */
@@ -75,8 +64,8 @@ static bool look_at_event(void *ctx, const struct db_row *row)
 
     if (found == NULL || days_row_has(found, one.timestamp))
         return true;
-    c->suspects[c->n_suspects++] = one;
-    return c->n_suspects < SUSPECTS_MAX;
+    *(struct suspect *)rows_add(&c->suspects) = one;
+    return c->suspects.n < SUSPECTS_MAX;
 }
 
 static bool read_one(void *ctx, const struct db_row *row)
@@ -89,8 +78,8 @@ static bool read_one(void *ctx, const struct db_row *row)
 static int look_again(const struct checking *c, struct db *db, days_lost_fn *on_lost, void *ctx,
                       struct error *err)
 {
-    for (size_t i = 0; i < c->n_suspects; i++) {
-        const struct suspect *one = &c->suspects[i];
+    for (size_t i = 0; i < c->suspects.n; i++) {
+        const struct suspect *one = &((const struct suspect *)c->suspects.items)[i];
         struct days_row row = { 0 };
 
         if (db_exec(db, &select_row, DB_ARGS(db_int(one->tenant_id), db_int(one->event_no)),
@@ -105,20 +94,17 @@ static int look_again(const struct checking *c, struct db *db, days_lost_fn *on_
 
 int event_days_check(struct db *db, days_lost_fn *on_lost, void *ctx, struct error *err)
 {
-    struct checking c = { 0 };
+    ARENA_SCOPED(arena);
+    struct checking c = { .rows = { .arena = &arena, .size = sizeof(struct days_row) },
+                          .suspects = { .arena = &arena, .size = sizeof(struct suspect) } };
     int64_t begun = 0;
-    int r = 0;
 
     if (event_days_since(db, &begun, err) != 0)
         return -1;
     if (begun == 0)
         return 0;
-    c.suspects = mem_alloc(SUSPECTS_MAX * sizeof(*c.suspects));
-    if (db_exec(db, &select_all_rows, DB_NO_ARGS, keep_row, &c, err) != 0 ||
-        db_exec(db, &select_all_events, DB_ARGS(db_int(begun)), look_at_event, &c, err) != 0 ||
-        look_again(&c, db, on_lost, ctx, err) != 0)
-        r = -1;
-    free(c.suspects);
-    free(c.rows);
-    return r;
+    if (db_exec(db, &select_all_rows, DB_NO_ARGS, keep_row, &c.rows, err) != 0 ||
+        db_exec(db, &select_all_events, DB_ARGS(db_int(begun)), look_at_event, &c, err) != 0)
+        return -1;
+    return look_again(&c, db, on_lost, ctx, err);
 }

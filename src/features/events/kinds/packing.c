@@ -81,7 +81,7 @@ static int count_time(struct look *look, struct db *db, int64_t since, struct er
     return look->now - since < (int64_t)WAIT_S * USEC_PER_SEC ? 0 : decide(look, db, err);
 }
 
-/* A node of a program from before is there all the same, as on a machine that stood still. */
+/* Is the oldest node that runs one of a program from before? */
 static bool is_older(int64_t oldest)
 {
     return oldest >= 0 && oldest < EVENT_DAYS_MIGRATION;
