@@ -4,7 +4,7 @@
 A node of the version before works on while a migration runs, and may start again afterwards. So from
 the one after 0042 on, a migration makes tables, indexes of tables that it makes, and columns that may
 be NULL or have a default; none of it holds a lock for long. A foreign key or NOT NULL may be dropped: what
-the version before stores, it stores without it as well. An index of a large table is built CONCURRENTLY
+the version before stores, it stores without it as well. How full pages are made may change. An index of a large table is built CONCURRENTLY
 in PostgreSQL, by a migration of its own that first drops what a broken attempt has left; SQLite has one
 process, which builds it at its start. Rows and indexes of small tables, which no
 report waits for, may change too. Any other statement needs a line
@@ -27,6 +27,7 @@ ROWS = re.compile(r"INSERT INTO (\w+)")
 SET = re.compile(r"UPDATE (\w+) SET")
 BESIDE = re.compile(r"(DROP|CREATE)(?: UNIQUE)? INDEX CONCURRENTLY (?:IF EXISTS )?(\w+)(?: ON |$)")
 REFERENCE = re.compile(r"ALTER TABLE \w+ DROP CONSTRAINT (?:IF EXISTS )?\w+_fkey$")
+ROOM = re.compile(r"ALTER TABLE \w+ SET \(fillfactor = \d+\)$")
 LOOSER = re.compile(r"ALTER TABLE \w+ ALTER COLUMN \w+ DROP NOT NULL$")
 
 
@@ -36,7 +37,7 @@ def statements(text):
 
 
 def only_adds(statement, made):
-    if REFERENCE.match(statement) or LOOSER.match(statement):
+    if any(harmless.match(statement) for harmless in (REFERENCE, LOOSER, ROOM)):
         return True
     if TABLE.match(statement):
         made.add(TABLE.match(statement).group(1))

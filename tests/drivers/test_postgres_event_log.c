@@ -1,4 +1,5 @@
-/* test_postgres_event_log.c - several writers at once store each event once. */
+/* test_postgres_event_log.c - several writers at once store each event once, and runs change where
+ * they are. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -217,4 +218,57 @@ TEST(an_event_that_is_neither_inserted_nor_known_is_stored_by_another_try)
 TEST(events_of_a_run_that_is_not_there_are_not_stored)
 {
     check_left_out("runs");
+}
+
+static void add_event(struct story *s, struct telemetry_event event, const char *id)
+{
+    struct event_item item = { .tenant_id = s->tenant_ids[0],
+                               .agent_id = s->agent_ids[0][0],
+                               .event = &event };
+    struct error err = { 0 };
+
+    event.event_id = str_of(id);
+    event.timestamp = 1000;
+    story_must(s->log->methods->add(s->log, s->db, &item, 1, &s->arena, &err), &err);
+    story_must(s->log->methods->prepare(s->log, s->db, &err), &err);
+    CHECK(!item.duplicate);
+}
+
+/* Of the states that this transaction stored: how many, and how many without new entries of
+ * indexes. */
+static const struct db_query updated = {
+    .postgres = "SELECT pg_stat_get_xact_tuples_updated('runs'::regclass)",
+};
+static const struct db_query in_place = {
+    .postgres = "SELECT pg_stat_get_xact_tuples_hot_updated('runs'::regclass)",
+};
+static const struct db_query room = {
+    .postgres = "SELECT COUNT(*) FROM pg_class WHERE relname = 'runs'"
+                " AND 'fillfactor=70' = ANY (reloptions)",
+};
+
+TEST(a_run_that_goes_on_or_completes_leaves_the_indexes_alone)
+{
+    static const int events[] = { EVENT_IN_PROGRESS, EVENT_IN_PROGRESS, EVENT_COMPLETED };
+    static const char *const ids[] = { "b", "c", "d" };
+    struct telemetry_event event = { 0 };
+    struct error err = { 0 };
+    struct story s;
+
+    story_init(&s, suite_open(suite_new_database(), DB_WRITER), 1);
+    event = story_event(&s).event;
+    event.event = EVENT_STARTED;
+    story_must(db_begin(s.db, &err), &err);
+    add_event(&s, event, "a");
+    story_must(db_commit(s.db, &err), &err);
+    for (size_t i = 0; i < COUNT_OF(events); i++) {
+        event.event = events[i];
+        story_must(db_begin(s.db, &err), &err);
+        add_event(&s, event, ids[i]);
+        CHECK(suite_int(s.db, &updated) > 0);
+        CHECK_INT(suite_int(s.db, &in_place), suite_int(s.db, &updated));
+        story_must(db_commit(s.db, &err), &err);
+    }
+    CHECK_INT(suite_int(s.db, &room), 1);
+    story_done(&s);
 }

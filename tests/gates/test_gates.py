@@ -134,6 +134,8 @@ PLANTED = [
     ("migrations", "migrations/0999_chatter.sql",
      "ALTER TABLE good ALTER COLUMN x SET NOT NULL;\n", "more than add"),
     ("migrations", "migrations/0999_chatter.sql",
+     "ALTER TABLE good SET (fillfactor = 70), DROP COLUMN x;\n", "more than add"),
+    ("migrations", "migrations/0999_chatter.sql",
      "CREATE INDEX CONCURRENTLY i ON good (x);\n", "more than add"),
     ("migrations", "migrations/0999_chatter.sql",
      "DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE INDEX CONCURRENTLY j ON good (x);\n", "more than add"),
@@ -193,7 +195,7 @@ HARMLESS = [
     ("migrations", "migrations/0999_chatter.sql",
      "CREATE TABLE new (x BIGINT);\nCREATE INDEX i ON new (x);\nINSERT INTO new VALUES (1);\n"
      "ALTER TABLE good ADD COLUMN y TEXT;\nALTER TABLE good DROP CONSTRAINT good_x_fkey;\n"
-     "ALTER TABLE good ALTER COLUMN x DROP NOT NULL;\n"
+     "ALTER TABLE good ALTER COLUMN x DROP NOT NULL;\nALTER TABLE good SET (fillfactor = 70);\n"
      "ALTER TABLE good\n ADD COLUMN z BIGINT NOT NULL DEFAULT 0;\n"),
     ("migrations", "migrations/0999_chatter.sql",
      "DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE UNIQUE INDEX CONCURRENTLY i ON good (x);\n"),

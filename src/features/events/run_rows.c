@@ -1,6 +1,7 @@
 /* run_rows.c - converts a run's state from and to the columns of its row. */
 #include "features/events/run_rows.h"
 
+#include "features/events/shapes.h"
 #include "shape/rows.h"
 
 void run_row_read(const struct db_row *row, unsigned first, struct arena *arena,
@@ -27,6 +28,13 @@ void run_row_read(const struct db_row *row, unsigned first, struct arena *arena,
     };
 }
 
+/* Most runs complete. An open run has that in its row from the start, so that the event that closes
+ * it changes no column that has an index (PostgreSQL then leaves all indexes of the row alone). */
+static int64_t closing_event(const struct run_state *s)
+{
+    return s->closing.at == TIME_NULL ? EVENT_COMPLETED : s->closing_event;
+}
+
 void run_row_values(const struct run_state *s, struct db_value *ret)
 {
     const struct db_value values[RUN_STATE_N] = {
@@ -38,7 +46,7 @@ void run_row_values(const struct run_state *s, struct db_value *ret)
         db_text(s->workflow_run_id),
         rows_time_value(s->closing.at),
         db_int(s->closing.seq),
-        db_int(s->closing_event),
+        db_int(closing_event(s)),
         rows_opt_int_value(s->duration_ms),
         rows_opt_int_value(s->records_processed),
         db_text(s->error_type),

@@ -1,0 +1,1 @@
+-- PostgreSQL alone: SQLite changes a row where it is.
