@@ -16,7 +16,7 @@ from waiting import PATIENCE_S, until
 CHANGES = 9
 SOON_S = 0.4  # a node that is not told of changes looks for them each second: its median is about 1
 ROUNDS = 3  # a busy machine is late now and then: the best of them counts
-TRIES = 9  # a busy machine is late now and then, and in time more often
+HEARD_S = 2  # a second between two ticks, and some for the machine
 ENOUGH = 5  # verdicts of each reporter, before and after the change
 
 
@@ -177,18 +177,17 @@ def test_a_cap_holds_on_every_node_from_the_answer_on(nodes):
         made.set_cap(n)
 
 
-def hears_of_three(node, tenant, page):
-    """Reports to the node and waits for the page's tick, three times: seconds from the first tick."""
-    heard = []
-    for _ in range(3):
-        event = tenant.event(agent_name="a")
-        assert node.client(tenant.token).post("/api/v1/telemetry", event).status == 202
-        until(lambda: b"tick" in page.readline())
-        heard.append(time.monotonic())
-    return heard[2] - heard[0]
+def seconds_until_heard(node, tenant, page):
+    """From the answer to a report to the node until the page's tick."""
+    event = tenant.event(agent_name="a")
+    assert node.client(tenant.token).post("/api/v1/telemetry", event).status == 202
+    answered = time.monotonic()
+    until(lambda: b"tick" in page.readline())
+    return time.monotonic() - answered
 
 
 def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes):
+    """A page that is not told of it gets the ticks that come every five seconds, each time."""
     tenant = nodes[0].add_tenant()
     assert nodes[1].client(tenant.token).get("/api/v1/limits").status == 200
     stream = nodes[1].client(tenant.token)
@@ -199,11 +198,10 @@ def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes)
     assert answer.status == 200
     while b"ready" not in answer.readline():
         pass
-    # A page that is not told of it gets the ticks that come every five seconds, each time.
-    seconds, most = [], TRIES // 2 + 1
-    while sum(s < 9 for s in seconds) < most:
-        seconds.append(hears_of_three(nodes[0], tenant, answer))
-        assert sum(s >= 9 for s in seconds) < most, f"late most of the time: {seconds}"
+    rounds = []
+    while not rounds or median(rounds[-1]) >= HEARD_S:
+        assert len(rounds) < ROUNDS, rounds
+        rounds.append([seconds_until_heard(nodes[0], tenant, answer) for _ in range(CHANGES)])
     stream.close()
 
 
