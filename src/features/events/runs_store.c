@@ -1,7 +1,10 @@
 /* runs_store.c - SQL that reads runs and rebuilds their states. */
 #include "features/events/runs_store.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
+#include "db/id_list.h"
 #include "features/events/event_rows.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
@@ -127,15 +130,27 @@ int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t 
 }
 
 /* clang-format off */
-DB_QUERY(select_recent,
-    "SELECT run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
-    " FROM runs WHERE tenant_id = $1 AND agent_id = $2 AND start_at IS NOT NULL"
-    " ORDER BY start_at DESC, run_id DESC LIMIT $3");
+#define RECENT_COLUMNS "run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
+#define RECENT(columns, agent)                                                                     \
+    "SELECT " columns " FROM runs WHERE tenant_id = $1 AND agent_id = " agent                      \
+    " AND start_at IS NOT NULL ORDER BY start_at DESC, run_id DESC LIMIT $3"
+DB_QUERY(select_recent, RECENT(RECENT_COLUMNS, "$2"));
+/* $2 has the agents' ids (db_id_list()). The index of an agent's runs is asked for one agent after
+ * the other, whatever is known about the table. */
+static const struct db_query select_recent_of = {
+    .sqlite = "SELECT " RECENT_COLUMNS ", j.key FROM json_each($2) j CROSS JOIN runs"
+              " ON run_no IN (" RECENT("run_no", "j.value") ")"
+              " ORDER BY j.key, start_at DESC, run_id DESC",
+    .postgres = "SELECT " RECENT_COLUMNS ", x.place - 1"
+                " FROM unnest($2::bigint[]) WITH ORDINALITY AS x(agent, place)"
+                " CROSS JOIN LATERAL (" RECENT(RECENT_COLUMNS, "x.agent") ") r"
+                " ORDER BY x.place, start_at DESC, run_id DESC",
+};
+enum { RECENT_PLACE = 6 };
 /* clang-format on */
 
-static bool recent_run_add(void *ctx, const struct db_row *row)
+static void recent_run_read(struct rows *rows, const struct db_row *row)
 {
-    struct rows *rows = ctx;
     struct recent_run *run = rows_add(rows);
 
     run->run_id = rows_text(rows->arena, row, 0);
@@ -145,11 +160,16 @@ static bool recent_run_add(void *ctx, const struct db_row *row)
     run->duration_ms = rows_opt_int(row, 5);
     run->status = RUN_IN_PROGRESS;
     if (run->ended_at == TIME_NULL)
-        return true;
+        return;
     run->status = db_get_int(row, 4) == EVENT_FAILED ? RUN_FAILED : RUN_COMPLETED;
     if (!run->duration_ms.has)
         run->duration_ms =
             (struct opt_int){ true, (run->ended_at - run->started_at) / USEC_PER_MSEC };
+}
+
+static bool recent_run_add(void *ctx, const struct db_row *row)
+{
+    recent_run_read(ctx, row);
     return true;
 }
 
@@ -163,6 +183,47 @@ int store_recent_runs(struct db *db, const struct recent_runs *of, struct arena 
     if (db_exec(db, &select_recent, args, recent_run_add, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
+    return 0;
+}
+
+/* The runs of all agents in turn, and how many each has. */
+struct recent_reader {
+    struct rows rows;
+    struct list *lists;
+    size_t n;
+};
+
+static bool recent_run_add_of(void *ctx, const struct db_row *row)
+{
+    struct recent_reader *reader = ctx;
+    const size_t place = (size_t)db_get_int(row, RECENT_PLACE);
+
+    assert(place < reader->n);
+    assert(place + 1 == reader->n || reader->lists[place + 1].n == 0); /* sorted */
+    reader->lists[place].n++;
+    recent_run_read(&reader->rows, row);
+    return true;
+}
+
+int store_recent_runs_of(struct db *db, const struct recent_runs_of *of, struct arena *arena,
+                         struct list *ret, struct error *err)
+{
+    struct recent_reader reader = { .rows = { .arena = arena, .size = sizeof(struct recent_run) },
+                                    .lists = ret,
+                                    .n = of->n };
+    const struct db_args args = DB_ARGS(
+        db_int(of->tenant_id), db_id_list(db, of->agent_ids, of->n, arena), db_int(of->limit));
+    struct recent_run *runs;
+
+    for (size_t i = 0; i < of->n; i++)
+        ret[i] = (struct list){ 0 };
+    if (of->n > 0 && db_exec(db, &select_recent_of, args, recent_run_add_of, &reader, err) != 0)
+        return -1;
+    runs = reader.rows.items;
+    for (size_t i = 0; i < of->n; i++) {
+        ret[i].items = runs;
+        runs += ret[i].n;
+    }
     return 0;
 }
 

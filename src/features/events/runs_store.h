@@ -41,6 +41,17 @@ struct recent_runs {
 int store_recent_runs(struct db *db, const struct recent_runs *of, struct arena *arena,
                       struct list *ret, struct error *err) MUST_CHECK;
 
+/* The same of several agents, each once, by one statement: a list for each, in `n` lists at ret. */
+struct recent_runs_of {
+    int64_t tenant_id;
+    const int64_t *agent_ids;
+    size_t n;
+    int64_t limit; /* of each */
+};
+
+int store_recent_runs_of(struct db *db, const struct recent_runs_of *of, struct arena *arena,
+                         struct list *ret, struct error *err) MUST_CHECK;
+
 enum { RUNS_COUNTED_MAX = 10000 };
 
 struct run_count {

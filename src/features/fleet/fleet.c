@@ -23,14 +23,26 @@
 #include "features/fleet/routes.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
+#include "shape/rows.h"
 
 enum {
     RECENT_RUNS = 20,
     COUNTED_RUNS = 1000,
-    SCAN_MAX = 10000,         /* agents scanned per page */
-    SCAN_STEP = 64,           /* agents per query: names may be long */
-    PAGE_BYTES_MAX = 16 << 20 /* of names and descriptions */
+    SCAN_STEP = 64,             /* agents per query, at least: most pages have fewer */
+    SCAN_STEP_MAX = 1024,       /* at most; a page of 1,000 has them in one */
+    SCAN_MAX = 157 * SCAN_STEP, /* agents scanned per page */
+    PAGE_BYTES_MAX = 16 << 20   /* of names and descriptions, and of the agents of a query */
 };
+
+/* Agents per query, of those that may still be scanned. */
+static size_t step_of(size_t wanted, size_t scanned)
+{
+    size_t step = SCAN_STEP;
+
+    while (step < wanted && step < SCAN_STEP_MAX)
+        step *= 2;
+    return step < SCAN_MAX - scanned ? step : SCAN_MAX - scanned;
+}
 
 /* A page being built. */
 struct page {
@@ -40,6 +52,13 @@ struct page {
     struct arena *arena; /* holds the answer */
     struct agent_listed *agents;
     size_t n, bytes;
+    size_t bytes_max; /* a page by rank has none: the next one begins by its number */
+};
+
+/* An agent of the page, before its runs are known; the row is in the step's arena. */
+struct match {
+    const struct fleet_agent *row;
+    struct agent_listed agent;
 };
 
 static struct agent_run run_answer(const struct recent_run *run)
@@ -121,68 +140,92 @@ static bool matches(const struct agents_query *query, const struct agent_listed 
 
 static bool is_full(const struct page *p)
 {
-    return p->n == (size_t)p->query->limit || p->bytes > PAGE_BYTES_MAX;
+    return p->n == (size_t)p->query->limit || p->bytes > p->bytes_max;
 }
 
-static int add_agent(struct page *p, const struct fleet_agent *row, struct agent_listed *agent,
-                     struct error *err)
+static void add_agent(struct page *p, const struct match *match, const struct list *runs)
 {
-    const struct recent_runs recent = { p->view->tenant->id, row->agent_id, RECENT_RUNS };
-    struct list runs;
+    struct agent_listed *agent = &p->agents[p->n++];
 
-    if (store_recent_runs(p->db, &recent, p->arena, &runs, err) != 0)
-        return -1;
-    add_runs(agent, row, &runs, p->arena);
+    *agent = match->agent;
+    add_runs(agent, match->row, runs, p->arena);
     if (!p->query->include_runs)
         agent->recent_runs = (struct list){ 0 };
-    agent->agent_name = arena_copy(p->arena, agent->agent_name); /* it was in the step's arena */
+    agent->agent_name = arena_copy(p->arena, agent->agent_name);
     agent->agent_version = arena_copy(p->arena, agent->agent_version);
     agent->description = arena_copy(p->arena, agent->description);
     p->bytes += agent->agent_name.len + agent->agent_version.len + agent->description.len;
-    p->agents[p->n++] = *agent;
+}
+
+/* Adds the agents with their runs until the page is full; *ret is how many. */
+static int add_agents(struct page *p, const struct match *found, size_t n, size_t *ret,
+                      struct error *err)
+{
+    ARENA_SCOPED(arena);
+    int64_t *ids = ARENA_ARRAY(&arena, int64_t, n);
+    struct list *runs = ARENA_ARRAY(&arena, struct list, n);
+    const struct recent_runs_of of = { p->view->tenant->id, ids, n, RECENT_RUNS };
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = found[i].row->agent_id;
+    if (store_recent_runs_of(p->db, &of, p->arena, runs, err) != 0)
+        return -1;
+    for (*ret = 0; *ret < n && !is_full(p); (*ret)++)
+        add_agent(p, &found[*ret], &runs[*ret]);
     return 0;
 }
 
 /* Adds the rows that match; *at is the number of rows scanned. */
 static int add_matching(struct page *p, const struct list *rows, size_t *at, struct error *err)
 {
+    const size_t room = (size_t)p->query->limit - p->n;
     const struct fleet_agent *agents = rows->items;
+    ARENA_SCOPED(arena);
+    struct match *found = ARENA_ARRAY(&arena, struct match, rows->n < room ? rows->n : room);
+    size_t n = 0, added;
 
-    for (*at = 0; *at < rows->n && !is_full(p); (*at)++) {
-        struct agent_listed agent;
-
-        set_liveness(p->view, &agents[*at], p->arena, &agent);
-        if (matches(p->query, &agent) && add_agent(p, &agents[*at], &agent, err) != 0)
-            return -1;
+    for (*at = 0; *at < rows->n && n < room; (*at)++) {
+        found[n].row = &agents[*at];
+        set_liveness(p->view, &agents[*at], p->arena, &found[n].agent);
+        n += matches(p->query, &found[n].agent);
     }
+    if (add_agents(p, found, n, &added, err) != 0)
+        return -1;
+    if (is_full(p)) /* the next page begins after the last one */
+        *at = (size_t)(found[added - 1].row - agents) + 1;
     return 0;
 }
 
-/* Reads one step of agents after *after, and advances it. *ret_more is false at the last agent. */
-static int load_step(struct page *p, struct str *after, bool *ret_more, struct error *err)
+/* Reads a step of agents after *after, and counts them. *ret_more is false at the last agent. */
+static int load_step(struct page *p, struct str *after, size_t *scanned, bool *ret_more,
+                     struct error *err)
 {
-    const struct fleet_span span = { *after, SCAN_STEP };
+    const size_t wanted = *scanned > (size_t)p->query->limit ? *scanned : (size_t)p->query->limit;
+    const size_t step = step_of(wanted, *scanned);
+    const struct fleet_span span = { *after, (int64_t)step, PAGE_BYTES_MAX };
     ARENA_SCOPED(arena);
-    struct list rows;
+    struct rows_page rows;
     size_t at = 0;
     int r;
 
     r = store_fleet_page(p->db, p->view->tenant->id, &span, &arena, &rows, err);
     if (r == 0)
-        r = add_matching(p, &rows, &at, err);
+        r = add_matching(p, &rows.list, &at, err);
     if (r == 0 && at > 0)
-        *after = arena_copy(p->arena, ((const struct fleet_agent *)rows.items)[at - 1].key);
-    *ret_more = r == 0 && (at < rows.n || rows.n == SCAN_STEP);
+        *after = arena_copy(p->arena, ((const struct fleet_agent *)rows.list.items)[at - 1].key);
+    *scanned += at;
+    *ret_more = r == 0 && (at < rows.list.n || rows.cut || rows.list.n == step);
     return r;
 }
 
 static int load_page(struct page *p, struct str *ret_next, struct error *err)
 {
     struct str after = p->query->cursor;
+    size_t scanned = 0;
     bool more = true;
 
-    for (size_t n = 0; more && !is_full(p) && n < SCAN_MAX; n += SCAN_STEP)
-        if (load_step(p, &after, &more, err) != 0)
+    while (more && !is_full(p) && scanned < SCAN_MAX)
+        if (load_step(p, &after, &scanned, &more, err) != 0)
             return -1;
     *ret_next = more ? after : STR_NULL;
     return 0;
@@ -192,25 +235,27 @@ static int load_page(struct page *p, struct str *ret_next, struct error *err)
 static int load_ranked(struct page *p, struct agent_list *ret, struct error *err)
 {
     struct fleet_ranking ranking;
+    const struct fleet_agent *rows;
+    struct match *found;
+    struct list list;
+    size_t added;
 
     if (fleet_rank(p->db, p->view, p->query, p->arena, &ranking, err) != 0)
         return -1;
     ret->counts = ARENA_NEW(p->arena, struct agent_counts);
     *ret->counts = ranking.counts;
-    for (size_t i = 0; i < ranking.n; i++) {
-        struct fleet_agent row;
-        struct agent_listed agent;
-
-        if (store_fleet_agent_by_id(p->db, p->view->tenant->id, ranking.agent_ids[i], p->arena,
-                                    &row, err) != 0)
-            return -1;
-        if (row.agent_id == 0)
-            continue;
-        set_liveness(p->view, &row, p->arena, &agent);
-        if (add_agent(p, &row, &agent, err) != 0)
-            return -1;
+    if (store_fleet_agents_by_id(p->db, p->view->tenant->id,
+                                 &(struct list){ ranking.agent_ids, ranking.n }, p->arena, &list,
+                                 err) != 0)
+        return -1;
+    rows = list.items;
+    found = ARENA_ARRAY(p->arena, struct match, list.n);
+    for (size_t i = 0; i < list.n; i++) {
+        found[i].row = &rows[i];
+        set_liveness(p->view, &rows[i], p->arena, &found[i].agent);
     }
-    return 0;
+    p->bytes_max = SIZE_MAX;
+    return add_agents(p, found, list.n, &added, err);
 }
 
 static struct fleet_view view_of(const struct api_call *call)
@@ -230,6 +275,7 @@ int fleet_list(struct api_call *call, struct db *db, struct error *err)
                       .query = query,
                       .db = db,
                       .arena = call->arena,
+                      .bytes_max = PAGE_BYTES_MAX,
                       .agents =
                           ARENA_ARRAY(call->arena, struct agent_listed, (size_t)query->limit) };
     int r;
@@ -251,27 +297,31 @@ struct walk {
     fleet_agent_fn *fn;
     void *ctx;
     struct str after;
+    size_t scanned;
     struct arena keys;
 };
 
 static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error *err)
 {
-    const struct fleet_span span = { w->after, SCAN_STEP };
+    const size_t step = step_of(SCAN_STEP_MAX, w->scanned);
+    const struct fleet_span span = { w->after, (int64_t)step, PAGE_BYTES_MAX };
     const struct fleet_agent *agents;
     struct agent_listed agent;
     ARENA_SCOPED(arena);
-    struct list rows;
+    struct rows_page rows;
     int r;
 
     r = store_fleet_page(db, w->view.tenant->id, &span, &arena, &rows, err);
-    agents = r == 0 ? rows.items : NULL;
-    for (size_t i = 0; r == 0 && i < rows.n; i++) {
+    agents = r == 0 ? rows.list.items : NULL;
+    for (size_t i = 0; r == 0 && i < rows.list.n; i++) {
         set_liveness(&w->view, &agents[i], &arena, &agent);
         w->fn(w->ctx, &agent);
     }
-    *ret_more = r == 0 && rows.n == SCAN_STEP;
-    if (*ret_more)
-        w->after = arena_copy(&w->keys, agents[rows.n - 1].key);
+    *ret_more = r == 0 && (rows.cut || rows.list.n == step);
+    if (*ret_more) {
+        w->after = arena_copy(&w->keys, agents[rows.list.n - 1].key);
+        w->scanned += rows.list.n;
+    }
     return r;
 }
 
@@ -286,7 +336,7 @@ int fleet_walk(struct db *db, const struct fleet_view *view, fleet_agent_fn *fn,
     arena_init(&w.keys);
     r = schedules_windows(db, view->tenant->id, &w.keys, &w.view.windows, err);
     *ret_more = true;
-    for (size_t n = 0; r == 0 && *ret_more && n < SCAN_MAX; n += SCAN_STEP)
+    while (r == 0 && *ret_more && w.scanned < SCAN_MAX)
         r = walk_step(db, &w, ret_more, err);
     arena_done(&w.keys);
     db_rollback(db);

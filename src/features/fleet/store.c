@@ -1,6 +1,7 @@
 /* store.c - SQL of agents as front ends read them. */
 #include "features/fleet/store.h"
 
+#include "db/id_list.h"
 #include "db/name_key.h"
 #include "features/agents/schedules/store.h"
 #include "features/agents/shapes.h"
@@ -8,12 +9,13 @@
 #include "shape/table.h"
 
 /* clang-format off */
-#define AGENTS                                                                                     \
+#define AGENTS AGENTS_BY("agents a")
+#define AGENTS_BY(source)                                                                          \
     "SELECT a.agent_id, a.agent_name AS key, COALESCE(a.full_name, a.agent_name) AS agent_name,"   \
     " a.registered_version, substr(a.description, 1, 1024) AS description, a.enabled,"             \
     " a.interval_seconds, a.first_seen_at,"                                                        \
     " s.last_seen_at, a.registered_at, a.muted_until," SCHEDULE_COLUMNS                            \
-    " FROM agents a JOIN agent_signs s"                                                            \
+    " FROM " source " JOIN agent_signs s"                                                          \
     " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id" SCHEDULE_JOIN                      \
     " WHERE a.tenant_id = $1"                                                                      \
     " AND a.deleted_at IS NULL"
@@ -38,7 +40,15 @@ static const struct db_query next_agents = {
                 " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
 };
 DB_ROWS_QUERY(one_agent, fleet_agent, AGENTS " AND a.agent_name = $2");
-DB_ROWS_QUERY(agent_by_id, fleet_agent, AGENTS " AND a.agent_id = $2");
+/* $2 has the ids (db_id_list()): one is looked up after the other, whatever is known about the tables. */
+static const struct db_query agents_by_id = {
+    .row = &fleet_agent,
+    .sqlite = AGENTS_BY("json_each($2) j CROSS JOIN agents a ON a.agent_id = j.value")
+              " ORDER BY j.key",
+    .postgres = "SELECT f.* FROM unnest($2::bigint[]) WITH ORDINALITY AS x(agent, place)"
+                " CROSS JOIN LATERAL (" AGENTS " AND a.agent_id = x.agent OFFSET 0) f"
+                " ORDER BY x.place",
+};
 #define SIGNS                                                                                      \
     "SELECT a.agent_id, COALESCE(a.full_name, a.agent_name), a.enabled, a.interval_seconds,"       \
     " s.last_seen_at," SCHEDULE_COLUMNS " FROM agents a JOIN agent_signs s"                        \
@@ -63,13 +73,14 @@ static const struct db_query select_kpis = {
 /* clang-format on */
 
 int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
-                     struct arena *arena, struct list *ret, struct error *err)
+                     struct arena *arena, struct rows_page *ret, struct error *err)
 {
     const struct db_query *q = str_is_null(span->after_key) ? &first_agents : &next_agents;
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_int(span->limit), db_text(span->after_key));
 
-    return rows_list(db, q, args, arena, ret, err);
+    ret->bytes = span->bytes;
+    return rows_page(db, q, args, arena, ret, err);
 }
 
 int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
@@ -116,12 +127,13 @@ int store_fleet_signs(struct db *db, int64_t tenant_id,
     return db_exec(db, &select_signs, DB_ARGS(db_int(tenant_id)), read_sign, &reader, err);
 }
 
-int store_fleet_agent_by_id(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
-                            struct fleet_agent *ret, struct error *err)
+int store_fleet_agents_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                             struct arena *arena, struct list *ret, struct error *err)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_id_list(db, agent_ids->items, agent_ids->n, arena));
 
-    return rows_one(db, &agent_by_id, args, arena, ret, err);
+    return rows_list(db, &agents_by_id, args, arena, ret, err);
 }
 
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,

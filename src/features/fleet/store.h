@@ -9,6 +9,7 @@
 
 struct agent_register;
 struct db;
+struct rows_page; /* shape/rows.h */
 
 /* Characters of a description that a list shows. */
 enum { FLEET_DESCRIPTION_MAX = 1024 };
@@ -28,11 +29,12 @@ struct fleet_agent {
 struct fleet_span {
     struct str after_key; /* STR_NULL: start at the first */
     int64_t limit;
+    size_t bytes; /* of memory for them */
 };
 
 /* Agents by the bytes of their keys: a list of struct fleet_agent. */
 int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
-                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+                     struct arena *arena, struct rows_page *ret, struct error *err) MUST_CHECK;
 
 int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
                       struct fleet_agent *ret, struct error *err) MUST_CHECK;
@@ -52,8 +54,10 @@ int store_fleet_signs(struct db *db, int64_t tenant_id,
                       void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
                       struct error *err) MUST_CHECK;
 
-int store_fleet_agent_by_id(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
-                            struct fleet_agent *ret, struct error *err) MUST_CHECK;
+/* The agents with these ids, a list of int64_t, that are still there, in its order: a list of
+ * struct fleet_agent. */
+int store_fleet_agents_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                             struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* What the agent declared about itself; agent_name is left empty. */
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,

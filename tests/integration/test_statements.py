@@ -1,0 +1,72 @@
+"""How many statements a page costs with PostgreSQL: as many for few rows as for many.
+
+Each is a round trip to the database, and it may be in another building.
+"""
+
+import uuid
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from muster import Postgres, Server
+from relay import Relay
+
+FEW, MANY = 5, 120
+STRAY = 20  # that the service runs by itself meanwhile; a page that grew would have MANY more
+T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+
+
+def events(tenant):
+    """A run with two steps for each of many agents."""
+    for number in range(MANY):
+        run, at = str(uuid.uuid4()), (T0 + timedelta(seconds=number)).isoformat()
+        for seq, event in enumerate(("started", "in_progress", "in_progress", "completed")):
+            yield tenant.event(agent_name=f"agent-{number:04}", run_id=run, event=event, seq=seq,
+                               timestamp=at, message=f"step {seq}")  # fmt: skip
+
+
+@pytest.fixture(name="counted", scope="module")
+def counted_tenant(store, tmp_path_factory):
+    if store != "postgres":
+        pytest.skip("a statement of SQLite is no round trip")
+    postgres = Postgres()
+    url, token = postgres.create_administered()
+    relay = Relay(url)
+    server = Server(tmp_path_factory.mktemp("counted") / "data", relay.url)
+    server.be_administered(token)
+    try:
+        tenant = server.start().add_tenant("--max-agents", str(MANY))
+        answer = tenant.client.post("/api/v1/telemetry/batch", {"events": list(events(tenant))})
+        assert answer.status == 202, answer.body
+        tenant.relay = relay
+        yield tenant
+        tenant.client.close()
+        server.stop()
+    finally:
+        if server.process is not None:
+            server.process.kill()
+            server.process.wait()
+        relay.close()
+        postgres.drop(url)
+
+
+PAGES = {
+    "by name": ("agents", "include_runs=true"),
+    "by rank": ("agents", "order=trouble&include_runs=true"),
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_many_rows_takes_as_many_statements_as_one_of_few(counted, page):
+    what, query = PAGES[page]
+
+    def cost(limit):
+        before = counted.relay.statements
+        answer = counted.client.get(counted.path(f"{what}?limit={limit}&{query}"))
+        assert answer.status == 200, answer.body
+        assert len(answer.json()[what]) == limit
+        return counted.relay.statements - before
+
+    cost(FEW)  # what is prepared once
+    few, many = cost(FEW), cost(MANY)
+    assert few > 0, "the relay counts nothing"
+    assert many <= few + STRAY
