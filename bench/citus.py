@@ -17,7 +17,10 @@ from common import Row, check_all_accepted
 from servers import MUSTER, ROOT, Muster, Node, cluster_cpu_seconds, programs
 
 TENANTS = 4  # so that both workers have some
-KINDS = {"a single event": {"connections": 16}, "an event of a batch": {"connections": 2, "batch": 100}}
+AGENTS = 20_000  # that a tenant has before agents report for the first time
+FIRST = "a first contact"
+KINDS = {"a single event": {"connections": 16}, "an event of a batch": {"connections": 2, "batch": 100},
+         FIRST: {"connections": 4, "new-agents": 1}}  # fmt: skip
 PLACES = {"one node at the coordinator": [0], "two nodes at the workers": [1, 2]}  # servers by number
 
 
@@ -52,6 +55,15 @@ def spent(nodes):
             "the workers": sum(cluster_cpu_seconds(pid) for pid in pids[1:])}  # fmt: skip
 
 
+def add_agents(url):
+    """As many to each tenant, past the service."""
+    from postgres import run_sql
+
+    run_sql(url, "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at, agent_id)"
+            " OVERRIDING SYSTEM VALUE SELECT t.tenant_id, 'old-' || i, 1, 1, i"
+            f" FROM tenants t, generate_series(1, {AGENTS}) i", "VACUUM ANALYZE agents")  # fmt: skip
+
+
 def measured(url, servers, options):
     with ExitStack() as stack:
         first = stack.enter_context(Muster(database=at_server(url, servers[0])))
@@ -59,10 +71,12 @@ def measured(url, servers, options):
         loads = []
         for t in range(TENANTS):
             slug = f"citus-{t}"
-            first.admin("tenant", "add", slug, "--rate-limit", "1000000000")
+            first.admin("tenant", "add", slug, "--rate-limit", "1000000000", "--max-agents", "100000000")
             token = first.admin("key", "add", "--tenant", slug)
             flags = [x for k, v in {**options, "seed": 1 + t}.items() for x in (f"--{k}", v)]
             loads.append(["--port", nodes[t % len(nodes)].port, "--token", token, "--tenant", slug, *flags])
+        if "new-agents" in options:
+            add_agents(url)
         before, results = spent(nodes), programs("load", loads)
         for result in results:
             check_all_accepted(result)

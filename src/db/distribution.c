@@ -35,7 +35,7 @@ const struct table_place table_places[] = {
     ONE_SHARD("sign_in_failures", "about"),
 
     SPLIT("agents", "none"),
-    OF_TENANT("agent_signs"), OF_TENANT("agent_documents"), OF_TENANT("agent_schedules"),
+    OF_TENANT("agent_signs"), OF_TENANT("agent_counts"), OF_TENANT("agent_documents"), OF_TENANT("agent_schedules"),
     OF_TENANT("maintenance_windows"),
     OF_TENANT("alerts"), OF_TENANT("alert_history"), OF_TENANT("audit_heads"), OF_TENANT("audit_log"),
     OF_TENANT("business_breakdowns"), OF_TENANT("business_rollups"), OF_TENANT("business_runs"),

@@ -2,7 +2,8 @@
 
 import concurrent.futures
 
-from stored import of_tenant, stored
+import pytest
+from stored import change, of_tenant, stored
 
 BATCH = "/api/v1/telemetry/batch"
 REGISTER = "/api/v1/agents/register"
@@ -30,7 +31,7 @@ def agents_of(server, tenant):
 
 
 def counted(server, tenant):
-    """The number of agents that the cap goes by: on Citus their rows, else a number of the tenant's."""
+    """The number of agents as people see it: on Citus of their rows, else the one that the cap goes by."""
     return server.client(tenant.token).get(f"/api/v1/tenants/{tenant.slug}").json()["agents"]
 
 
@@ -88,4 +89,22 @@ def test_many_registrations_at_once_add_agents_that_were_not_seen_yet(server):
     assert counted(server, tenant) == 60
     assert set(send(tenant, names)) == {"accepted"}
     assert all(row["last_seen_at"] is not None for row in agents_of(server, tenant))
+    tenant.client.close()
+
+
+@pytest.mark.one_server  # tests/cluster/test_citus_agents.py has it for Citus
+def test_check_finds_a_tenant_that_is_counted_for_fewer_agents_than_it_has(own_server):
+    tenant = own_server.add_tenant("--max-agents", "20")
+    assert set(send(tenant, names_of(5))) == {"accepted"}
+    tenant.client.close()
+    own_server.stop()
+    assert "intact" in own_server.cli("check")
+    change(own_server, f"UPDATE tenants SET agents = 3 WHERE {of_tenant(tenant)}")
+    told = own_server.run("check")
+    assert told.returncode == 1 and "has 5 agents, but is counted for 3" in told.stderr
+    change(own_server, "UPDATE tenants SET agents = max_agents")  # as docs/OPERATIONS.md says
+    own_server.start()
+    tenant.client = own_server.client(tenant.token)
+    assert send(tenant, names_of(21)) == ["accepted"] * 20 + ["rejected"]
+    assert counted(own_server, tenant) == 20
     tenant.client.close()

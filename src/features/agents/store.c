@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "db/name_key.h"
+#include "features/agents/agent_count.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
@@ -17,22 +18,6 @@ DB_QUERY(select_agent,
     " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id"
     " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL");
 DB_QUERY(select_id, "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_name = $2");
-/* Locks the tenant's row, so that only one process at a time adds agents to it. */
-static const struct db_query lock_tenant = {
-    .sqlite = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1",
-    .postgres = "SELECT max_agents, agents FROM tenants WHERE tenant_id = $1 FOR NO KEY UPDATE",
-    .citus = "SELECT max_agents, max_agents FROM tenants WHERE tenant_id = $1", /* always counts */
-};
-/* Where tenants are distributed, their row is on all servers: a transaction that locks it takes two
- * phases, and needs all of them. So it locks a row of the tenant's own server and adds nothing to it:
- * that of the correction of its stored bytes (stored_bytes.c). */
-DB_QUERY(lock_part,
-    "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, 64, 0)"
-    " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = tenant_bytes.bytes");
-/* What is counted in tenants: counts the rows. */
-DB_QUERY(count_agents, "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL");
-DB_QUERY(set_agents, "UPDATE tenants SET agents = $2 WHERE tenant_id = $1");
-DB_QUERY(add_to_agents, "UPDATE tenants SET agents = agents + 1 WHERE tenant_id = $1");
 DB_QUERY(revive_agent,
     "UPDATE agents SET deleted_at = NULL, enabled = 1, first_seen_at = $3"
     " WHERE tenant_id = $1 AND agent_name = $2 RETURNING agent_id");
@@ -151,13 +136,13 @@ static int insert_row(struct db *db, int64_t tenant_id, const struct name_key *n
     return db_run(db, sighting, DB_ARGS(db_int(tenant_id), db_int(*ret)), err);
 }
 
-struct room {
-    int64_t max, used;
+struct made {
+    int64_t room, agent_id;
 };
 
-static bool read_room(void *ctx, const struct db_row *row)
+static bool read_made(void *ctx, const struct db_row *row)
 {
-    *(struct room *)ctx = (struct room){ db_get_int(row, 0), db_get_int(row, 1) };
+    *(struct made *)ctx = (struct made){ db_get_int(row, 0), db_get_int(row, 1) };
     return false;
 }
 
@@ -167,64 +152,44 @@ static int add_new(struct db *db, int64_t tenant_id, const struct name_key *name
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name->key), db_text(name->full),
                                         db_int(now_us), db_int(db_number(db)));
-    struct room made = { 0 }; /* whether there was room, and the agent */
+    struct made made = { 0 };
 
     *ret = 0;
     if (strcmp(db_dialect(db), "postgres") != 0 || db_is_distributed(db))
         return 0;
-    if (db_exec(db, &add_new_agent, args, read_room, &made, err) != 0)
+    if (db_exec(db, &add_new_agent, args, read_made, &made, err) != 0)
         return -1;
-    *ret = made.used;
+    *ret = made.agent_id;
     /* Another process added it just now, or it was deleted: it counted already, or will. */
-    if (made.max != 0 && made.used == 0)
+    if (made.room != 0 && made.agent_id == 0)
         return db_run(db, &take_from_agents, DB_ARGS(db_int(tenant_id)), err);
     return 0;
-}
-
-/* Only one process at a time adds agents to a tenant. */
-static int lock_agents(struct db *db, int64_t tenant_id, struct room *ret, struct error *err)
-{
-    const struct db_args tenant = DB_ARGS(db_int(tenant_id));
-
-    if (db_is_distributed(db) && db_run(db, &lock_part, tenant, err) != 0)
-        return -1;
-    return db_exec(db, &lock_tenant, tenant, read_room, ret, err);
-}
-
-static int recount(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
-{
-    if (db_exec(db, &count_agents, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err) != 0)
-        return -1;
-    return db_is_distributed(db)
-               ? 0
-               : db_run(db, &set_agents, DB_ARGS(db_int(tenant_id), db_int(*ret)), err);
 }
 
 static int add_agent(struct db *db, int64_t tenant_id, const struct name_key *name, int64_t now_us,
                      struct agent_row *ret, struct error *err)
 {
-    struct room room = { 0 };
+    struct agent_count count;
 
     *ret = (struct agent_row){ .enabled = true, .last_seen_at = TIME_NULL };
     if (add_new(db, tenant_id, name, now_us, &ret->agent_id, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
-    if (lock_agents(db, tenant_id, &room, err) != 0 ||
+    if (agent_count_lock(db, tenant_id, &count, err) != 0 ||
         find_agent(db, tenant_id, name, ret, err) != 0)
         return -1;
     if (ret->agent_id != 0)
         return 0;
-    /* An agent is refused by the rows alone: a version before this one does not keep the count. */
-    if (room.used >= room.max && recount(db, tenant_id, &room.used, err) != 0)
+    if (count.used >= count.max && agent_count_rows(db, tenant_id, &count, err) != 0)
         return -1;
-    if (room.used >= room.max)
+    if (count.used >= count.max)
         return 0;
     ret->enabled = true;
     ret->last_seen_at = TIME_NULL;
     if (insert_row(db, tenant_id, name, now_us, &ret->agent_id, err) != 0)
         return -1;
-    return db_is_distributed(db) ? 0 : db_run(db, &add_to_agents, DB_ARGS(db_int(tenant_id)), err);
+    return agent_count_add(db, tenant_id, &count, 1, err);
 }
 
 int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,

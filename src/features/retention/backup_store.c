@@ -6,6 +6,7 @@
 #include "db/db.h"
 #include "db/migrate.h"
 #include "db/row_sum.h"
+#include "features/agents/agent_count.h"
 #include "features/cost/report_sums.h"
 #include "features/events/event_days.h"
 #include "features/events/event_rows.h"
@@ -79,6 +80,17 @@ static bool add_left_out(void *ctx, int64_t tenant_id, int64_t event_no)
                                            (long long)event_no, (long long)tenant_id));
 }
 
+static bool add_low_count(void *ctx, int64_t tenant_id, int64_t counted, int64_t there)
+{
+    struct rows *rows = ctx;
+
+    return add_sentence(rows,
+                        arena_printf(rows->arena,
+                                     "tenant %lld has %lld agents, but is counted for %lld: it "
+                                     "may get more agents than its max_agents",
+                                     (long long)tenant_id, (long long)there, (long long)counted));
+}
+
 int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
@@ -92,6 +104,8 @@ int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struc
             return -1;
     /* the time of a damaged event proves nothing */
     if (rows.n == 0 && event_days_check(db, add_left_out, &rows, err) != 0)
+        return -1;
+    if (rows.n < STORE_PROBLEMS_MAX && agent_count_check(db, add_low_count, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;

@@ -52,6 +52,7 @@ static const struct db_query tables[] = {
     BY_TENANT("maintenance_windows", "window_id"),
     BY_TENANT("agent_signs", "agent_id"),
     BY_NUMBER("agents", "agent_id"),
+    ONE_ROW("agent_counts"),
     BY_TENANT("secrets", "name"),
     BY_TENANT("data_keys", "version"),
     BY_TENANT("keys", "key_id"),
