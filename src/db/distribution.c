@@ -51,14 +51,12 @@ const size_t n_table_places = COUNT_OF(table_places);
 
 /* A row for each table that exists: a later migration may not have created it yet. */
 DB_QUERY(select_place,
-    "SELECT CASE WHEN EXISTS (SELECT 1 FROM pg_dist_partition p WHERE p.logicalrelid = c.oid"
-    " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 2 ELSE 1 END"
+    "SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM pg_dist_partition p WHERE p.logicalrelid = c.oid"
+    " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 1"
+    " WHEN c.relpersistence = 'u' THEN 2 ELSE 3 END"
     " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))");
-enum { MISSING, LOCAL, DISTRIBUTED }; /* what it says */
-/* Is it distributed without a log? */
-DB_QUERY(select_unlogged,
-    "SELECT COUNT(*) FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid"
-    " WHERE c.oid = to_regclass(CAST($1 AS TEXT)) AND c.relpersistence = 'u'");
+enum { MISSING, LOCAL, UNLOGGED, DISTRIBUTED }; /* what it says; UNLOGGED: and distributed */
+DB_QUERY(select_local_size, "SELECT pg_relation_size(to_regclass(CAST($1 AS TEXT)))");
 /* Hashes of tenants, and the server that has each range of them; all tables have the same. */
 DB_QUERY(select_ranges,
     "SELECT CAST(s.shardminvalue AS BIGINT), CAST(s.shardmaxvalue AS BIGINT), p.groupid"
@@ -102,13 +100,12 @@ int distribution_prepare(struct db *db, struct error *err)
 int distribution_take_back(struct db *db, struct error *err)
 {
     for (size_t i = 0; i < n_table_places; i++) {
-        int64_t unlogged = 0;
+        int64_t place;
         char sql[128];
 
-        if (db_exec(db, &select_unlogged, DB_ARGS(db_text(str_of(table_places[i].table))),
-                    db_read_int, &unlogged, err) != 0)
+        if (find_place(db, &table_places[i], &place, err) != 0)
             return -1;
-        if (unlogged == 0)
+        if (place != UNLOGGED)
             continue;
         (void)snprintf(sql, sizeof(sql), "SELECT undistribute_table('%s')", table_places[i].table);
         if (db_script(db, sql, err) != 0)
@@ -132,6 +129,25 @@ int distribution_run(struct db *db, size_t *ret, struct error *err)
         if (db_script(db, table_places[i].move, err) != 0)
             return err_wrap(err, "distributing the table %s", table_places[i].table);
         ++*ret;
+    }
+    return 0;
+}
+
+int distribution_clear(struct db *db, struct error *err)
+{
+    for (size_t i = 0; i < n_table_places; i++) {
+        const struct table_place *t = &table_places[i];
+        int64_t place, bytes = 0;
+
+        if (find_place(db, t, &place, err) != 0)
+            return -1;
+        if (place != DISTRIBUTED)
+            continue;
+        if (db_exec(db, &select_local_size, DB_ARGS(db_text(str_of(t->table))), db_read_int, &bytes,
+                    err) != 0)
+            return -1;
+        if (bytes > 0 && db_script(db, t->clear, err) != 0)
+            return err_wrap(err, "clearing the local copy of %s", t->table);
     }
     return 0;
 }

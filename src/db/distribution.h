@@ -22,20 +22,25 @@ struct table_place {
 extern const struct table_place table_places[];
 extern const size_t n_table_places;
 
-/* How many tables of the manifest are distributed. Only with Citus. */
+/* How many tables of the manifest are distributed, and in a form in which their shards can move to
+ * another server. Only with Citus. */
 int distribution_count(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Before a script that changes distributed tables, or distribution_run(): settings for the rest of
  * the connection. */
 int distribution_prepare(struct db *db, struct error *err) MUST_CHECK;
 
-/* Takes back the tables that an earlier version distributed in a form in which they cannot move to
- * another server, for distribution_run(). No node may run. */
+/* Takes back the tables that an earlier version distributed in another form, for
+ * distribution_run(). No node may run. */
 int distribution_take_back(struct db *db, struct error *err) MUST_CHECK;
 
 /* Distributes what is not distributed yet, with its rows, and counts in *ret. Each table in a
  * transaction of its own unless one is open: after an error it can be called again. */
 int distribution_run(struct db *db, size_t *ret, struct error *err) MUST_CHECK;
+
+/* Frees what local copies of distributed tables take on the coordinator: those of this run and of
+ * one that ended before it. A table without such a copy is not locked. */
+int distribution_clear(struct db *db, struct error *err) MUST_CHECK;
 
 typedef void distribution_range_fn(void *ctx, int64_t first, int64_t last, int64_t server);
 

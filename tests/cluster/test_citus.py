@@ -23,6 +23,11 @@ UNLOGGED = (
     "SELECT COUNT(*) FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid"
     " WHERE c.relpersistence = 'u'"
 )
+WITHOUT_LOG = (  # as an earlier version left this table
+    "SELECT undistribute_table('nodes')",
+    "ALTER TABLE nodes SET UNLOGGED",
+    "SELECT create_distributed_table('nodes', 'node', colocate_with => 'none', shard_count => 1)",
+)
 ADDS = re.compile(r"^ALTER TABLE ([a-z_]+) ADD COLUMN ([a-z_]+)", re.MULTILINE)
 
 
@@ -99,10 +104,11 @@ def test_a_database_is_distributed_with_what_it_holds(tmp_path):
             assert plain["coordinator"] and plain["distributed"] == 0 < plain["tables"]
             assert "tables are distributed now" in server.cli("cluster", "enable")
             assert "were distributed already" in server.cli("cluster", "enable")
-            # as an earlier version left them: without a log, by which shards move
-            psql(url, "SELECT undistribute_table('nodes')", "ALTER TABLE nodes SET UNLOGGED",
-                 "SELECT create_distributed_table('nodes', 'node', colocate_with => 'none', shard_count => 1)")  # fmt: skip
+            # shards move by their log
+            psql(url, *WITHOUT_LOG)
             assert psql(url, UNLOGGED) == "1"
+            told = json.loads(server.cli("cluster", "status", "--json"))
+            assert told["distributed"] == told["tables"] - 1
             assert "1 tables are distributed now" in server.cli("cluster", "enable")
             assert psql(url, UNLOGGED) == "0"
             told = json.loads(server.cli("cluster", "enable", "--json"))
@@ -122,6 +128,42 @@ def test_a_database_is_distributed_with_what_it_holds(tmp_path):
         finally:
             if server.process is not None:
                 server.kill()
+
+
+def test_tables_are_not_taken_back_under_a_node_of_another_server(tmp_path):
+    """A node that uses a worker is none of the coordinator's sessions."""
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    node = Server(tmp_path / "data", url_of_worker(url, 0))
+    commands = Server(tmp_path / "commands", url)
+    try:
+        psql(url, *WITHOUT_LOG)
+        node.start()
+        tenant = node.add_tenant()
+        refused = commands.run("cluster", "enable")
+        assert refused.returncode == 1 and "stop its nodes" in refused.stderr, refused.stderr
+        assert psql(url, UNLOGGED) == "1"
+        assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+        node.stop()
+        assert "1 tables are distributed now" in commands.cli("cluster", "enable")
+        assert psql(url, UNLOGGED) == "0"
+    finally:
+        if node.process is not None:
+            node.kill()
+        postgres.drop(url)
+
+
+def test_copies_that_an_earlier_run_left_are_cleared(tmp_path):
+    """It ended after it had moved the table; nodes may run by now."""
+    with running("postgres", tmp_path) as server:
+        url, tenant = server.database, server.add_tenant()
+        report_all(tenant, str(uuid.uuid4()))
+        psql(url, "SELECT undistribute_table('kpis')",
+             "SELECT create_distributed_table('kpis', 'tenant_id', colocate_with => 'agents')")  # fmt: skip
+        assert psql(url, "SELECT pg_relation_size('kpis')") != "0"
+        assert "were distributed already" in server.cli("cluster", "enable")
+        assert psql(url, "SELECT pg_relation_size('kpis')") == "0"
+        assert psql(url, "SELECT COUNT(*) FROM kpis") == "1"
 
 
 def undo_since(number):

@@ -11,15 +11,24 @@ ROW_TABLE_OF(cluster_node_row, struct cluster_node,
     STR(name), STR(role), BOOL(active), BOOL(holds), INT(shards));
 
 ROW_TABLE_OF(cluster_row, struct cluster,
-    BOOL(coordinator), BOOL(named), INT(sessions));
+    BOOL(coordinator), BOOL(named));
+
+ROW_TABLE_OF(cluster_sessions_row, struct cluster_sessions,
+    INT(sessions), INT(unknown));
 
 DB_QUERY(select_version, "SELECT extversion FROM pg_extension WHERE extname = 'citus'");
 DB_ROWS_QUERY(select_cluster, cluster_row,
     "SELECT CASE WHEN l.groupid = 0 THEN 1 ELSE 0 END AS coordinator,"
-    " CASE WHEN EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0) THEN 1 ELSE 0 END AS named,"
-    " (SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
-    " AND application_name = 'muster' AND pid <> pg_backend_pid()) AS sessions"
+    " CASE WHEN EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0) THEN 1 ELSE 0 END AS named"
     " FROM pg_dist_local_group l");
+#define SESSIONS                                                                                   \
+    "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"                     \
+    " AND application_name = 'muster'"
+DB_ROWS_QUERY(select_sessions, cluster_sessions_row,
+    "SELECT (" SESSIONS " AND pid <> pg_backend_pid()) +"
+    " COALESCE(SUM(CASE WHEN success THEN CAST(result AS BIGINT) END), 0) AS sessions,"
+    " COUNT(*) FILTER (WHERE NOT success) AS unknown"
+    " FROM run_command_on_workers($$" SESSIONS "$$)");
 DB_ROWS_QUERY(select_nodes, cluster_node_row,
     "SELECT n.nodename || ':' || n.nodeport AS name,"
     " CASE WHEN n.groupid = 0 THEN 'coordinator' ELSE 'worker' END AS role,"
@@ -58,6 +67,18 @@ int store_cluster_broken(struct db *db, struct arena *arena, struct str *ret, st
     return rows_one_text(db, &select_broken, DB_NO_ARGS, arena, ret, err);
 }
 
+int store_cluster_sessions(struct db *db, struct arena *arena, int64_t *ret, struct error *err)
+{
+    struct cluster_sessions found = { 0 };
+
+    if (rows_one(db, &select_sessions, DB_NO_ARGS, arena, &found, err) != 0)
+        return -1;
+    if (found.unknown > 0)
+        return err_set(err, ERR_UNAVAILABLE, "a worker does not say who uses the database");
+    *ret = found.sessions;
+    return 0;
+}
+
 int store_cluster_lock(struct db *db, struct error *err)
 {
     int64_t locked = 0;
@@ -65,12 +86,4 @@ int store_cluster_lock(struct db *db, struct error *err)
     if (db_exec(db, &take_lock, DB_NO_ARGS, db_read_int, &locked, err) != 0)
         return -1;
     return locked != 0 ? 0 : err_set(err, ERR_BUSY, "another `muster cluster enable` is running");
-}
-
-int store_cluster_clear(struct db *db, struct error *err)
-{
-    for (size_t i = 0; i < n_table_places; i++)
-        if (db_script(db, table_places[i].clear, err) != 0)
-            return err_wrap(err, "clearing the local copy of %s", table_places[i].table);
-    return 0;
 }

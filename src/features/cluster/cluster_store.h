@@ -19,9 +19,13 @@ struct cluster {
     struct str citus;  /* its version; null: it is not in this database */
     bool coordinator;  /* this server is it */
     bool named;        /* the coordinator's address is known to the workers */
-    int64_t sessions;  /* of other processes of muster */
     struct list nodes; /* of struct cluster_node */
     int64_t tables, distributed;
+};
+
+struct cluster_sessions {
+    int64_t sessions; /* of other processes of muster, on all servers */
+    int64_t unknown;  /* workers that did not answer */
 };
 
 /* Reads what it says; without Citus only `citus` is set. */
@@ -31,8 +35,8 @@ int store_cluster_read(struct db *db, struct arena *arena, struct cluster *ret, 
  */
 int store_cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err);
 
+/* On the coordinator: connections of other processes of muster to any server. */
+int store_cluster_sessions(struct db *db, struct arena *arena, int64_t *ret, struct error *err);
+
 /* Only one process at a time distributes tables: ERR_BUSY. Held until the connection ends. */
 int store_cluster_lock(struct db *db, struct error *err);
-
-/* Frees what the local copies of distributed tables took. */
-int store_cluster_clear(struct db *db, struct error *err);

@@ -61,12 +61,24 @@ static int check_cluster(const struct cluster *c, struct error *err)
     if (workers == 0)
         return err_set(err, ERR_FORBIDDEN,
                        "the cluster has no worker: run SELECT citus_add_node('HOST', PORT)");
-    if (c->sessions > 0 && c->distributed < c->tables)
-        return err_set(err, ERR_BUSY,
-                       "muster is using this database (%" PRId64 " connections): stop its nodes "
-                       "until the tables are distributed",
-                       c->sessions);
     return 0;
+}
+
+/* Tables move while no node uses them, by whichever server. */
+static int check_unused(struct invocation *in, struct db *db, const struct cluster *c,
+                        struct error *err)
+{
+    int64_t sessions;
+
+    if (c->distributed == c->tables)
+        return 0;
+    if (store_cluster_sessions(db, &in->arena, &sessions, err) != 0)
+        return -1;
+    return sessions == 0 ? 0
+                         : err_set(err, ERR_BUSY,
+                                   "muster is using this database (%" PRId64
+                                   " connections): stop its nodes until the tables are distributed",
+                                   sessions);
 }
 
 static int enable(struct invocation *in, struct db *db, struct cluster *c, size_t *ret_moved,
@@ -79,10 +91,9 @@ static int enable(struct invocation *in, struct db *db, struct cluster *c, size_
         return -1;
     if (!str_is_null(broken))
         return err_set(err, ERR_UNAVAILABLE, "servers cannot connect: %.*s", STR_ARG(broken));
-    if (store_cluster_lock(db, err) != 0 || store_migrate(db, err) != 0 ||
-        distribution_take_back(db, err) != 0 || distribution_run(db, ret_moved, err) != 0)
-        return -1;
-    if (*ret_moved > 0 && store_cluster_clear(db, err) != 0)
+    if (store_cluster_lock(db, err) != 0 || check_unused(in, db, c, err) != 0 ||
+        store_migrate(db, err) != 0 || distribution_take_back(db, err) != 0 ||
+        distribution_run(db, ret_moved, err) != 0 || distribution_clear(db, err) != 0)
         return -1;
     return store_cluster_read(db, &in->arena, c, err);
 }
