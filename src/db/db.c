@@ -50,6 +50,14 @@ int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *e
         "out for SQLite in the data directory");
 }
 
+int db_open_coordinator(struct db *db, enum db_mode mode, struct db **ret, struct error *err)
+{
+    if (!db->worker)
+        return err_set(err, ERR_INTERNAL, "this server is no worker of Citus");
+    begin_use(db);
+    return end_use(db, db->driver->open_coordinator(db, mode, ret, err));
+}
+
 void db_close(struct db *db)
 {
     if (db == NULL)
@@ -283,6 +291,11 @@ bool db_has_deadline(const struct db *db)
 bool db_is_distributed(const struct db *db)
 {
     return db->distributed;
+}
+
+bool db_is_worker(const struct db *db)
+{
+    return db->worker;
 }
 
 /* Microseconds since 2024, in 51 bits until the year 2095, and a slot that one connection has at a

@@ -128,6 +128,11 @@ enum db_mode {
 /* `url`: "sqlite:PATH" or "postgresql://…" (also "postgres://"). The caller owns *ret. */
 int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *err) MUST_CHECK;
 
+/* Of a db_is_worker(): a connection to the coordinator of its cluster, whose address the worker
+ * knows, with the same user, password and database. The caller owns *ret. */
+int db_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
+                        struct error *err) MUST_CHECK;
+
 /* NULL is fine. */
 void db_close(struct db *db);
 
@@ -303,6 +308,10 @@ bool db_has_deadline(const struct db *db);
 /* Are tenants spread over several servers by Citus (db/distribution.h)? Then a statement that
  * changes or locks rows names one tenant. Known from the connection's start on. */
 bool db_is_distributed(const struct db *db);
+
+/* Is this connection's server a worker of Citus? Tables are made and changed on the coordinator
+ * alone. Known from the connection's start on. */
+bool db_is_worker(const struct db *db);
 
 /* A new number for a row, from a writer of PostgreSQL: unique among all writers of a database, and
  * greater than those made before it, on any node, as far as clocks agree. */

@@ -21,7 +21,9 @@ struct db_driver {
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
     bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
     int (*set_read_max)(struct db *db, int64_t us, struct error *err); /* may be NULL */
-    int (*notify)(struct db *db, struct str text, struct error *err);  /* may be NULL */
+    int (*open_coordinator)(struct db *db, enum db_mode mode, struct db **ret,
+                            struct error *err);                       /* may be NULL */
+    int (*notify)(struct db *db, struct str text, struct error *err); /* may be NULL */
     int (*hear)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
     void (*set_patience)(struct db *db, int64_t until_us); /* may be NULL */
     void (*set_log_max)(struct db *db, int64_t bytes);     /* may be NULL */
@@ -52,6 +54,7 @@ struct db {
     bool part_away;                 /* see db_part_is_away(); the driver sets it */
     bool silent;                    /* see db_is_silent(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
+    bool worker;                    /* see db_is_worker(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */
     int64_t session;                /* see db_session(); the driver counts its connections */
     int64_t number_slot;            /* the low digits of each number; the driver sets it */

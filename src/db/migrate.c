@@ -40,6 +40,9 @@ DB_QUERY(insert_version_oldest,
     "INSERT INTO schema_version (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)");
 DB_QUERY(select_oldest,
     "SELECT MAX(COALESCE(oldest, number)) FROM schema_version WHERE number > $1");
+static const struct db_query count_tables = {
+    .postgres = "SELECT COUNT(to_regclass('schema_version'))",
+};
 static const struct db_query limit_waits = {
     .sqlite = "SELECT 1",
     .postgres = "SELECT set_config('lock_timeout', '" LOCK_TIMEOUT "', true)",
@@ -279,7 +282,7 @@ static int apply_in_turn(struct db *db, enum outcome *ret, struct error *err)
     return r;
 }
 
-int store_migrate(struct db *db, struct error *err)
+static int migrate_here(struct db *db, struct error *err)
 {
     enum outcome outcome;
 
@@ -290,6 +293,47 @@ int store_migrate(struct db *db, struct error *err)
             return -1;
     } while (outcome == STEP_APPLIED);
     return 0;
+}
+
+/* A worker of Citus refuses changes of distributed tables, and what it creates is its alone. */
+static int migrate_on_coordinator(struct db *db, struct error *err)
+{
+    struct error why = { 0 };
+    struct db *coordinator;
+    int64_t newest = 0;
+    int r;
+
+    if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 ||
+        check_known(db, newest, err) != 0)
+        return -1;
+    if (newest >= (int64_t)n_migrations)
+        return 0;
+    if (db_open_coordinator(db, DB_WRITER, &coordinator, &why) != 0)
+        return err_set(
+            err, why.code,
+            "start a node with the coordinator's URL first: the database must be migrated "
+            "there, and from this worker's it cannot be: %s",
+            why.text);
+    r = migrate_here(coordinator, err);
+    db_close(coordinator);
+    return r;
+}
+
+int store_migrate(struct db *db, struct error *err)
+{
+    int64_t tables = 1;
+
+    if (!db_is_worker(db))
+        return migrate_here(db, err);
+    if (db_is_distributed(db))
+        return migrate_on_coordinator(db, err);
+    if (db_exec(db, &count_tables, DB_NO_ARGS, db_read_int, &tables, err) != 0)
+        return -1;
+    if (tables == 0)
+        return err_set(err, ERR_SCHEMA,
+                       "this server is a worker of Citus, and the tables are not distributed: run "
+                       "`muster cluster enable` with the coordinator's URL");
+    return migrate_here(db, err); /* a database of the worker's own */
 }
 
 int store_schema_check(struct db *db, struct error *err)

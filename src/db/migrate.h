@@ -19,7 +19,8 @@ extern const size_t n_migrations;
 /* Applies what is missing, each step in a transaction of its own under a lock that other processes
  * wait for. Programs that use the database meanwhile are not held up: a step that waits for one of
  * their locks gives up after half a second and is tried again, for a minute, and an index of a
- * large table is built beside them. ERR_SCHEMA when the database is newer than this program, and
+ * large table is built beside them. With Citus the coordinator does it, also if the connection is a
+ * worker's. ERR_SCHEMA when the database is newer than this program, and
  * one of its steps is not for it. */
 int store_migrate(struct db *db, struct error *err) MUST_CHECK;
 

@@ -83,7 +83,10 @@ static bool read_settings(void *ctx, const struct db_row *row)
 
 static bool read_distributed(void *ctx, const struct db_row *row)
 {
-    *(bool *)ctx = db_get_int(row, 0) != 0;
+    struct postgres *pg = ctx;
+
+    pg->base.distributed = db_get_int(row, 0) != 0;
+    pg->group = db_get_int(row, 1);
     return false;
 }
 
@@ -94,10 +97,12 @@ static int find_distribution(struct postgres *pg, struct error *err)
     const bool before = pg->base.distributed;
 
     if (db_postgres_run(pg,
-                        "SELECT COUNT(*) FROM pg_catalog.pg_dist_partition"
-                        " WHERE logicalrelid = to_regclass('webhooks') AND partmethod = 'h'",
-                        read_distributed, &pg->base.distributed, err) != 0)
+                        "SELECT (SELECT COUNT(*) FROM pg_catalog.pg_dist_partition"
+                        " WHERE logicalrelid = to_regclass('webhooks') AND partmethod = 'h'),"
+                        " groupid FROM pg_catalog.pg_dist_local_group",
+                        read_distributed, pg, err) != 0)
         return -1;
+    pg->base.worker = pg->group != 0;
     if (pg->base.distributed != before) /* statements may have another text now */
         db_postgres_forget_statements(pg);
     return 0;
@@ -178,7 +183,7 @@ int db_postgres_check_session(struct postgres *pg, struct error *err)
  * Citus the server's number modulo 16. The lock ends with the connection. */
 static int take_slot(struct postgres *pg, struct error *err)
 {
-    int64_t slot = -1, group = 0;
+    int64_t slot = -1;
 
     if (pg->mode != DB_WRITER)
         return 0;
@@ -187,12 +192,9 @@ static int take_slot(struct postgres *pg, struct error *err)
                         " WHERE pg_try_advisory_lock(721198025, n) LIMIT 1",
                         db_read_int, &slot, err) != 0)
         return -1;
-    if (pg->base.distributed && db_postgres_run(pg, "SELECT groupid FROM pg_dist_local_group",
-                                                db_read_int, &group, err) != 0)
-        return -1;
     if (slot < 0)
         return err_set(err, ERR_UNAVAILABLE, "256 connections write to this database already");
-    pg->base.number_slot = group % 16 * 256 + slot;
+    pg->base.number_slot = (pg->base.distributed ? pg->group % 16 * 256 : 0) + slot;
     pg->base.session++;
     return 0;
 }
@@ -214,13 +216,19 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
     /* Short, so that a host that is away costs little before the next one is tried. */
     const char *const patience = is_set("PGCONNECT_TIMEOUT") ? NULL : "2";
     /* What stands before dbname the URL may override; what stands after it, not. */
-    const char *const keys[] = {
-        "fallback_application_name", "connect_timeout",     "tcp_user_timeout",
-        "keepalives_idle",           "keepalives_interval", "dbname",
-        "target_session_attrs",      "client_encoding",     NULL
-    };
-    const char *const values[] = { "muster", patience, "20000", "10", "5",
-                                   pg->url,  server,   "UTF8",  NULL };
+    const char *const keys[] = { "fallback_application_name",
+                                 "connect_timeout",
+                                 "tcp_user_timeout",
+                                 "keepalives_idle",
+                                 "keepalives_interval",
+                                 "dbname",
+                                 "target_session_attrs",
+                                 "client_encoding",
+                                 "host",
+                                 "port",
+                                 NULL };
+    const char *const values[] = { "muster", patience, "20000",  "10",     "5", pg->url,
+                                   server,   "UTF8",   pg->host, pg->port, NULL };
 
     db_postgres_drop(pg);
     pg->session++;

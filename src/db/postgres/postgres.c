@@ -27,6 +27,8 @@ static void postgres_close(struct db *db)
     db_postgres_forget_statements(pg);
     buf_done(&pg->text);
     free(pg->url);
+    free(pg->host);
+    free(pg->port);
     free(pg);
 }
 
@@ -200,26 +202,29 @@ static const struct db_driver driver = {
     .script = db_postgres_script,
     .ping = postgres_ping,
     .checkpoint = postgres_checkpoint,
+    .open_coordinator = db_postgres_open_coordinator,
     .notify = db_postgres_notify,
     .hear = db_postgres_hear,
     .set_patience = postgres_set_patience,
     .set_read_max = postgres_set_read_max,
 };
 
-int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
+int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db **ret,
+                        struct error *err)
 {
     struct error why = { 0 };
-    struct postgres *pg;
+    struct postgres *pg = NEW(struct postgres);
 
-    if (db_postgres_check_url(url, err) != 0)
-        return -1;
-    pg = NEW(struct postgres);
     pg->base.driver = &driver;
     pg->pooled = mode == DB_POOLED;
     pg->standby = mode == DB_STANDBY;
     pg->mode = pg->pooled || pg->standby || mode == DB_SPARE ? DB_READER : mode;
     pg->wait_ms = pg->mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
-    pg->url = mem_strdup(url);
+    pg->url = mem_strdup(at->url);
+    if (at->host != NULL) {
+        pg->host = mem_strdup(at->host);
+        pg->port = mem_strdup(at->port);
+    }
     buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
     if (mode != DB_SPARE && db_postgres_connect(pg, &why) != 0 &&
         !(pg->standby && why.code == ERR_UNAVAILABLE)) {
@@ -228,4 +233,11 @@ int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct
     }
     *ret = &pg->base;
     return 0;
+}
+
+int db_postgres_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
+{
+    if (db_postgres_check_url(url, err) != 0)
+        return -1;
+    return db_postgres_open_at(&(struct address){ .url = url }, mode, ret, err);
 }

@@ -12,6 +12,9 @@ struct postgres {
     struct db base;
     PGconn *conn; /* NULL when lost; db_ping() makes a new one */
     char *url;    /* may hold a password: never printed */
+    char *host;   /* with port: instead of the URL's; NULL: as the URL says */
+    char *port;
+    int64_t group; /* of the server, as Citus numbers them */
     enum db_mode mode;
     unsigned session;    /* counts connections: statements of an earlier one are gone */
     unsigned n_names;    /* of prepared statements */
@@ -65,6 +68,22 @@ int db_postgres_connect(struct postgres *pg, struct error *err);
 
 /* In a transaction: is the session the one that db_postgres_connect() set up? */
 int db_postgres_check_session(struct postgres *pg, struct error *err);
+
+/* --- coordinator.c: the driver's open_coordinator --- */
+
+int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
+                                 struct error *err);
+
+/* --- postgres.c --- */
+
+struct address {
+    const char *url;         /* libpq can read it */
+    const char *host, *port; /* instead of the URL's; NULL: as it says */
+};
+
+/* As db_postgres_open(). */
+int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db **ret,
+                        struct error *err);
 
 /* --- wire.c --- */
 

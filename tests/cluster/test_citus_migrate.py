@@ -1,0 +1,73 @@
+"""Citus: a node migrates the database from any server, by the coordinator.
+
+Under tests/cluster/with_citus, which starts a coordinator and two workers. `muster_next` is this version
+with one more migration.
+"""
+
+from contextlib import contextmanager
+
+import pytest
+from before import last_migration
+from muster import BINARY, Postgres, Server, Trouble
+from stored import stored
+from test_citus import plain_database, psql, url_of_worker
+
+NEXT = BINARY.with_name("muster_next")
+VERSION = "SELECT MAX(number) AS n FROM schema_version"
+
+
+@contextmanager
+def node_on_a_worker(folder):
+    """One that is not started, and the coordinator's URL."""
+    postgres = Postgres()
+    url = postgres.create_migrated()
+    node = Server(folder, url_of_worker(url, 0))
+    try:
+        yield node, url
+    finally:
+        if node.process is not None:
+            node.kill()
+        postgres.drop(url)
+
+
+def tables(url):
+    rows = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'"
+    return int(psql(url, rows))
+
+
+def test_a_node_with_the_url_of_a_worker_migrates_the_database(tmp_path):
+    with node_on_a_worker(tmp_path) as (node, url):
+        node.start()  # nothing is to be migrated
+        node.stop()
+        assert stored(node, VERSION) == [{"n": last_migration()}]
+        node.binary = NEXT
+        node.start()
+        tenant = node.add_tenant()
+        assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+        for at in (url, node.database, url_of_worker(url, 1)):
+            assert psql(at, "SELECT MAX(number) FROM schema_version") == str(last_migration() + 1)
+        node.stop()
+
+
+def test_a_worker_that_does_not_lead_to_the_coordinator_says_what_to_do(tmp_path):
+    with node_on_a_worker(tmp_path) as (node, _):
+        psql(node.database, "UPDATE pg_dist_node SET nodeport = 1 WHERE groupid = 0")
+        node.binary = NEXT
+        with pytest.raises(Trouble, match="start a node with the coordinator's URL first"):
+            node.start()
+        # and one that leads elsewhere
+        own = node.database.split(":")[-1].split("/")[0]
+        psql(node.database, "UPDATE pg_dist_node SET nodename = 'localhost',"
+             f" nodeport = {own} WHERE groupid = 0")  # fmt: skip
+        with pytest.raises(Trouble, match="is not the coordinator from here"):
+            node.start()
+        assert stored(node, VERSION) == [{"n": last_migration()}]
+
+
+def test_a_worker_gets_no_tables_of_its_own(tmp_path):
+    with plain_database() as url:
+        node = Server(tmp_path, url_of_worker(url, 0))
+        before = tables(node.database)
+        with pytest.raises(Trouble, match="run `muster cluster enable` with the coordinator's URL"):
+            node.start()
+        assert tables(node.database) == before
