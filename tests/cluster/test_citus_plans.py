@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 import skewed
 from muster import Postgres
 from queries import queries
+from test_citus import url_of_worker
 from test_plans import ACROSS_TENANTS, Session, arguments
 
 
@@ -41,10 +43,13 @@ def shards(plan):
     return max((int(n) for n in TASKS.findall(plan)), default=0)
 
 
-def test_a_statement_of_one_tenant_goes_to_one_shard(tmp_path):
+@pytest.mark.parametrize("server", ["coordinator", "worker"])
+def test_a_statement_of_one_tenant_goes_to_one_shard(tmp_path, server):
+    """As nodes ask it of any server."""
     postgres = Postgres()
     url = postgres.create_migrated()
-    session = Session(url, "force_custom_plan", tmp_path)
+    asked_at = url if server == "coordinator" else url_of_worker(url, 0)
+    session = Session(asked_at, "force_custom_plan", tmp_path)
     try:
         listed = [q for q in queries() if not q.citus.startswith("CREATE")]
         said = session.ask(*(f"PREPARE q{i} AS {query.citus}" for i, query in enumerate(listed)))
@@ -59,15 +64,13 @@ def test_a_statement_of_one_tenant_goes_to_one_shard(tmp_path):
             f"EXPLAIN EXECUTE q{i}{arguments(query.citus, kinds[f'q{i}'], skewed.SMALL)}"
             for i, query in enumerate(listed)
         ]
-        found = {}
-        for query, plan in zip(listed, session.ask(*asked), strict=True):
-            if "ERROR" in plan:
-                found[query.place] = plan
-            elif shards(plan) > 1:
-                found[query.place] = "goes to several shards"
-        wrong = {p: why for p, why in found.items() if p not in ACROSS_TENANTS and p not in SEVERAL}
-        assert wrong == {}, "\n".join(f"{p}: {why}" for p, why in wrong.items())
-        assert found.keys() >= SEVERAL.keys(), "one of the list goes to one shard"
+        plans = {q.place: plan for q, plan in zip(listed, session.ask(*asked), strict=True)}
+        broken = [f"{place}: {plan}" for place, plan in plans.items() if "ERROR" in plan]
+        assert broken == [], "\n".join(broken)
+        found = {place for place, plan in plans.items() if shards(plan) > 1}
+        wrong = sorted(found - ACROSS_TENANTS.keys() - SEVERAL.keys())
+        assert wrong == [], "these go to several shards"
+        assert found >= SEVERAL.keys(), "one of the list goes to one shard"
     finally:
         session.close()
         postgres.drop(url)
