@@ -236,6 +236,23 @@ int db_contended(struct db *db, const char *text, struct error *err) MUST_CHECK;
  * there, if a standby has become the primary. */
 int64_t db_session(const struct db *db);
 
+/* What the connection leads to. A database that was restored, or a standby that took over, differs
+ * in one of them from the database of before, even if it has the same rows. All 0 with SQLite, and
+ * with a PostgreSQL that does not tell. Known from the connection's start on; of DB_POOLED, from
+ * the start of each transaction or of a statement by itself. */
+struct db_origin {
+    int64_t system;   /* of a server and its standbys: the same for all */
+    int64_t timeline; /* grows when a standby takes over, or a backup is recovered */
+    int64_t started;  /* when the server was */
+    int64_t database; /* the database's number in it: another one after it was created again */
+    bool standby;     /* it may lag; its timeline is not known */
+};
+struct db_origin db_origin(const struct db *db);
+
+/* Gives the connection up, if it may lead to the wrong server; db_ping() makes another. Nothing to
+ * do with SQLite. */
+void db_give_up(struct db *db);
+
 /* Did the last call fail with ERR_UNAVAILABLE because another server of a distributed database
  * could not be reached? Then this connection still works, and so do tenants on the other servers.
  */

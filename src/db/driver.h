@@ -18,6 +18,7 @@ struct db_driver {
     int (*script)(struct db *db, const char *sql, struct error *err);
     int (*ping)(struct db *db, struct error *err);
     int (*checkpoint)(struct db *db, struct error *err);
+    void (*give_up)(struct db *db);                                    /* may be NULL */
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
     bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
     int (*set_read_max)(struct db *db, int64_t us, struct error *err); /* may be NULL */
@@ -57,6 +58,7 @@ struct db {
     bool worker;                    /* see db_is_worker(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */
     int64_t session;                /* see db_session(); the driver counts its connections */
+    struct db_origin origin;        /* see db_origin(); the driver sets it */
     int64_t number_slot;            /* the low digits of each number; the driver sets it */
     atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };

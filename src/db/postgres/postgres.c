@@ -54,13 +54,19 @@ static int set_timeout(struct postgres *pg, const char *set, struct error *err)
     return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
-/* In a session that other connections use too, what is set ends with the transaction. */
+/* In a session that other connections use too, what is set ends with the transaction. The pooler
+ * may lead it to another server than the one before. */
+#define BEGIN_POOLED                                                                               \
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" DB_POSTGRES_SET_FORMS("SET LOCAL")          \
+        DB_POSTGRES_SET_READER_LOCAL ";"
+
 static int begin_pooled(struct postgres *pg, struct error *err)
 {
-    if (db_postgres_run(pg,
-                        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" DB_POSTGRES_SET_FORMS(
-                            "SET LOCAL") DB_POSTGRES_SET_READER_LOCAL "; SELECT 1",
-                        NULL, NULL, err) != 0)
+    const char *sql =
+        pg->hides_origin ? BEGIN_POOLED "SELECT 1" : BEGIN_POOLED DB_POSTGRES_SELECT_ORIGIN;
+
+    if (db_postgres_run(pg, sql, pg->hides_origin ? NULL : db_postgres_read_origin,
+                        &pg->base.origin, err) != 0)
         return -1;
     return pg->read_max_us == 0 ? 0 : set_timeout(pg, "SET LOCAL", err);
 }
@@ -168,6 +174,11 @@ static int postgres_ping(struct db *db, struct error *err)
     return db_postgres_connect(pg, err); /* a standby that was promoted: to another one */
 }
 
+static void postgres_give_up(struct db *db)
+{
+    db_postgres_drop(postgres_of(db));
+}
+
 static void postgres_set_patience(struct db *db, int64_t until_us)
 {
     postgres_of(db)->until_us = until_us;
@@ -203,6 +214,7 @@ static const struct db_driver driver = {
     .ping = postgres_ping,
     .checkpoint = postgres_checkpoint,
     .open_coordinator = db_postgres_open_coordinator,
+    .give_up = postgres_give_up,
     .notify = db_postgres_notify,
     .hear = db_postgres_hear,
     .set_patience = postgres_set_patience,

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
@@ -39,7 +40,7 @@ static void free_window(void *window)
     rate_window_free(window);
 }
 
-static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t number)
+static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t version)
     REQUIRES(r->lock)
 {
     struct tenant_entry *tenant = map_get(&r->tenants, row->slug);
@@ -56,7 +57,7 @@ static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t
         map_put(&r->tenants, tenant->slug, tenant);
         map_put(&r->tenants_by_id, registry_id(&tenant->id), tenant);
     }
-    tenant->loaded = number;
+    tenant->loaded = version;
     tenant_load(tenant, row);
 }
 
@@ -98,11 +99,17 @@ static struct key_entry *new_key(const struct key_row *row)
     return key;
 }
 
+static struct tenant_entry *tenant_of(struct registry *r, const struct key_row *row)
+    REQUIRES(r->lock)
+{
+    return map_get(&r->tenants_by_id, registry_id(&row->tenant_id));
+}
+
 static struct key_entry *add_key(struct registry *r, const struct key_row *row) REQUIRES(r->lock)
 {
     struct key_entry *key = new_key(row);
 
-    key->tenant = map_get(&r->tenants_by_id, registry_id(&row->tenant_id));
+    key->tenant = tenant_of(r, row);
     assert(key->tenant != NULL); /* loaded from the same snapshot, or before */
     if (!str_eq(row->line, row->key_id))
         key->line = registry_line(r, row->line);
@@ -125,18 +132,54 @@ static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was
     return left < KEY_GRACE_US ? left : KEY_GRACE_US;
 }
 
-static void put_key(struct registry *r, const struct key_row *row, int64_t number)
+struct loaded {
+    int64_t number, version;
+    enum followed_verdict verdict;
+    bool whole;                /* everything, not only what has changed */
+    bool lost;                 /* the database may have lost changes */
+    struct list tenants, keys; /* of struct tenant_row, struct key_row */
+};
+
+/* Takes the key out of the maps; freed by a later sweep, once no one holds it. */
+static void retire(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
+{
+    atomic_store(&key->revoked, true);
+    (void)map_remove(&r->keys, digest_str(&key->digest));
+    (void)map_remove(&r->keys_by_id, key->key_id);
+    key->next_gone = r->gone;
+    r->gone = key;
+}
+
+/* What of a known key only grows, unless the database lost it. */
+static void put_back(struct key_entry *key, const struct key_row *row)
+{
+    if (row->rotated_at == TIME_NULL)
+        atomic_store(&key->grace_until, INT64_MAX);
+    key->noted = false;
+    if (key->use != NULL)
+        atomic_store(&key->use->noted, false); /* stored again by its next request */
+}
+
+static void put_key(struct registry *r, const struct key_row *row, const struct loaded *l)
     REQUIRES(r->refresh) REQUIRES(r->lock)
 {
     struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
-    bool was_known = key != NULL;
+    bool was_known;
+
+    if (l->lost && key != NULL && key->tenant != tenant_of(r, row)) {
+        retire(r, key);
+        key = NULL;
+    }
+    was_known = key != NULL;
 
     if (key == NULL && row->revoked_at != TIME_NULL)
         return;
     if (key == NULL)
         key = add_key(r, row);
     assert(digest_equal(&key->digest, &row->digest) && key->tenant->id == row->tenant_id);
-    key->loaded = number;
+    key->loaded = l->version;
+    if (l->lost)
+        put_back(key, row);
     atomic_store(&key->revoked, row->revoked_at != TIME_NULL);
     atomic_store(&key->expires_at, row->expires_at == TIME_NULL ? INT64_MAX : row->expires_at);
     if (row->rotated_at != TIME_NULL && atomic_load(&key->grace_until) == INT64_MAX)
@@ -148,40 +191,38 @@ static void put_key(struct registry *r, const struct key_row *row, int64_t numbe
 }
 
 /* Keys that a load of everything did not include were revoked, or are dead. */
-static void end_absent_keys(struct registry *r, int64_t number) REQUIRES(r->lock)
+static void end_absent_keys(struct registry *r, int64_t version) REQUIRES(r->lock)
 {
     struct key_entry *key;
     size_t at = 0;
 
     while ((key = map_next(&r->keys, &at)) != NULL)
-        if (key->loaded != number)
+        if (key->loaded != version)
             atomic_store(&key->revoked, true);
 }
 
-/* Tenants that this load did not include were deleted. Calls in progress may still use them. */
-static void forget_absent_tenants(struct registry *r, int64_t number) REQUIRES(r->lock)
+/* Removes from one of the maps of tenants those that this load did not include: they were deleted,
+ * or lost. Calls in progress may still use them. */
+static void forget_absent_tenants(struct map *map, bool by_id, int64_t version)
 {
     struct tenant_entry *tenant = NULL;
     size_t at = 0;
 
-    while ((tenant = map_next(&r->tenants_by_id, &at)) != NULL)
-        if (tenant->loaded != number) {
-            if (map_get(&r->tenants, tenant->slug) == tenant)
-                (void)map_remove(&r->tenants, tenant->slug);
-            (void)map_remove(&r->tenants_by_id, registry_id(&tenant->id));
+    while ((tenant = map_next(map, &at)) != NULL)
+        if (tenant->loaded != version) {
+            (void)map_remove(map, by_id ? registry_id(&tenant->id) : tenant->slug);
             at = 0; /* a removal moves other entries */
         }
 }
 
-struct loaded {
-    int64_t number;
-    bool whole;                /* everything, not only what has changed */
-    struct list tenants, keys; /* of struct tenant_row, struct key_row */
-};
-
 int64_t registry_number(const struct registry *r)
 {
     return atomic_load_explicit(&r->number, memory_order_acquire);
+}
+
+int64_t registry_version(const struct registry *r)
+{
+    return atomic_load_explicit(&r->version, memory_order_acquire);
 }
 
 static int load_rows(struct registry *r, struct db *db, struct arena *arena, struct loaded *ret,
@@ -193,9 +234,13 @@ static int load_rows(struct registry *r, struct db *db, struct arena *arena, str
     int64_t reload_at = 0;
 
     if (store_registry_number(db, &ret->number, err) != 0 ||
-        store_registry_reload_number(db, &reload_at, err) != 0)
+        store_registry_reload_number(db, &reload_at, err) != 0 ||
+        followed_judge(&r->followed, db, ret->number, &ret->verdict, err) != 0)
         return -1;
-    ret->whole = had == 0 || reload_at > had || was_away;
+    if (ret->verdict == FOLLOWED_HOLDS)
+        return 0;
+    ret->lost = ret->verdict == FOLLOWED_WHOLE && had != 0;
+    ret->whole = ret->verdict == FOLLOWED_WHOLE || reload_at > had || was_away;
     span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
     if (store_tenants(db, span, arena, &ret->tenants, err) != 0)
         return -1;
@@ -227,14 +272,16 @@ static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r-
 
     rwlock_write(&r->lock);
     for (size_t i = 0; i < l->tenants.n; i++)
-        put_tenant(r, &tenants[i], l->number);
+        put_tenant(r, &tenants[i], l->version);
     for (size_t i = 0; i < l->keys.n; i++)
-        put_key(r, &keys[i], l->number);
+        put_key(r, &keys[i], l);
     if (l->whole) {
-        end_absent_keys(r, l->number);
-        forget_absent_tenants(r, l->number);
+        end_absent_keys(r, l->version);
+        forget_absent_tenants(&r->tenants, false, l->version);
+        forget_absent_tenants(&r->tenants_by_id, true, l->version);
     }
     atomic_store(&r->number, l->number);
+    atomic_store(&r->version, l->version);
     rwlock_release(&r->lock);
 }
 
@@ -255,17 +302,21 @@ static int refresh(struct registry *r, struct db *db, size_t *ret_keys, struct e
 
     lock_acquire(&r->refresh);
     began_us = clock_mono_us();
-    if (store_registry_number(db, &number, err) != 0)
+    if (store_registry_number(db, &number, err) != 0 ||
+        followed_judge(&r->followed, db, number, &loaded.verdict, err) != 0)
         goto out;
-    if (number <= registry_number(r)) { /* smaller: a standby that lags */
-        status = 0;
+    loaded.version = registry_version(r) + 1;
+    if (loaded.verdict != FOLLOWED_HOLDS && load_registry(r, db, &arena, &loaded, err) != 0)
         goto out;
-    }
-    if (load_registry(r, db, &arena, &loaded, err) != 0)
-        goto out;
-    apply_loaded(r, &loaded);
-    *ret_keys = loaded.keys.n;
     status = 0;
+    if (loaded.verdict == FOLLOWED_HOLDS)
+        goto out;
+    if (loaded.lost)
+        log_write(LOG_WARNING, "registry",
+                  "the database may have lost changes: all keys and tenants are loaded again");
+    apply_loaded(r, &loaded);
+    followed_take(&r->followed, db, loaded.number);
+    *ret_keys = loaded.keys.n;
 out:
     if (status == 0)
         r->refreshed_us = began_us;
@@ -322,12 +373,8 @@ static void remove_over(struct registry *r) REQUIRES(r->lock)
     while (n < STEP && (key = map_next(&r->keys, &at)) != NULL)
         if (is_over(key))
             over[n++] = key;
-    for (size_t i = 0; i < n; i++) {
-        (void)map_remove(&r->keys, digest_str(&over[i]->digest));
-        (void)map_remove(&r->keys_by_id, over[i]->key_id);
-        over[i]->next_gone = r->gone;
-        r->gone = over[i];
-    }
+    for (size_t i = 0; i < n; i++)
+        retire(r, over[i]);
 }
 
 void registry_sweep(struct registry *r)

@@ -7,8 +7,8 @@
  *
  * Every change increments a number in the database, and rows that changed carry
  * it; registry_refresh() compares it and loads the rows that changed since, or
- * everything at first and when store_registry_reload() asked for it. A number
- * never goes back: an answer of a standby that lags is ignored.
+ * everything at first, when store_registry_reload() asked for it, and when the
+ * database may have lost changes (db/followed.h).
  *
  * The grace period of a rotated key is measured by the monotonic clock from
  * when this process read of the rotation, so that a step of the wall clock
@@ -44,7 +44,7 @@ struct tenant_entry {
     struct budget budget;         /* what its callers hold */
     struct rate_window *changes;  /* by its people, on this node */
     struct rate_window *removals; /* by its admins */
-    int64_t loaded;               /* internal: number of the last load that included it */
+    int64_t loaded;               /* internal: version of the last load that included it */
 };
 
 /* What a key needs once it is used: most keys of a large fleet are not used on this node. Each
@@ -73,7 +73,7 @@ struct key_entry {
     /* Internal. */
     struct key_line *line; /* NULL: its own, and it was not used yet */
     union {
-        int64_t loaded;              /* number of the last load of everything that included it */
+        int64_t loaded;              /* version of the last load that included it */
         struct key_entry *next_gone; /* of a key that has left the maps */
     };
 };
@@ -91,7 +91,7 @@ struct registry *registry_new(struct budgets *budgets);
 /* NULL is fine. */
 void registry_free(struct registry *r);
 
-/* Reads the change number and, if it has grown, what has changed. Blocks: never call it on a loop
+/* Reads the change number and, if it is another, what has changed. Blocks: never call it on a loop
  * thread. */
 int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
 
@@ -101,8 +101,11 @@ typedef int registry_load_fn(void *ctx, struct db *db, struct error *err);
 /* Before the first refresh. */
 void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx);
 
-/* Grows with every reload. */
+/* The change number of the last load: smaller than before when the database has lost changes. */
 int64_t registry_number(const struct registry *r);
+
+/* Grows with every load. */
+int64_t registry_version(const struct registry *r);
 
 /* Not revoked, not expired at `now_us` (wall clock), and not past its grace period. */
 bool key_is_good(const struct key_entry *key, int64_t now_us);
@@ -128,7 +131,7 @@ void key_unhold(void *use);
 void registry_sweep(struct registry *r);
 
 /* Is a key with this digest known, valid or not? Then asking the database will not help: an invalid
- * key never becomes valid again. */
+ * key becomes valid again only if the database loses changes, which the watcher notices. */
 bool registry_knew_key(struct registry *r, const struct sha256 *digest);
 
 /* When this process last saw the key used; 0: never, or the key is not known here. */

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/lock.h"
 #include "base/map.h"
+#include "db/followed.h"
 #include "features/access/registry.h"
 
 /* The keys made from one another by rotation, which all count in one rate window. */
@@ -25,8 +26,10 @@ struct registry {
     struct map lines GUARDED_BY(lock);        /* id -> struct key_line */
     struct key_entry *gone GUARDED_BY(lock);  /* no longer in the maps, perhaps still held */
     int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
-    _Atomic int64_t number;                   /* of the last load */
-    registry_load_fn *on_load;                /* set before threads start */
+    struct followed followed GUARDED_BY(refresh);
+    _Atomic int64_t number;    /* of the last load */
+    _Atomic int64_t version;   /* counts loads: numbers may be given again */
+    registry_load_fn *on_load; /* set before threads start */
     void *on_load_ctx;
 };
 

@@ -27,8 +27,8 @@ struct known_agent {
 struct admit {
     const struct registry *registry;
     struct last_seen *last_seen;
-    int64_t registry_number; /* registry version for which `agents` is valid */
-    bool checked;            /* in this transaction, whether that is the version now */
+    int64_t registry_version; /* for which `agents` is valid */
+    bool checked;             /* in this transaction, whether that is the version now */
     struct map agents;
     struct buf key; /* of the agent being looked up */
 
@@ -114,13 +114,13 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
  * began, and what they announced must not be forgotten halfway. */
 static void check_cache(struct admit *a)
 {
-    const int64_t number = registry_number(a->registry);
+    const int64_t version = registry_version(a->registry);
 
     if (a->checked)
         return;
-    if (number != a->registry_number || a->agents.n > AGENTS_MAX)
+    if (version != a->registry_version || a->agents.n > AGENTS_MAX)
         admit_forget(a);
-    a->registry_number = number;
+    a->registry_version = version;
     a->checked = true;
 }
 

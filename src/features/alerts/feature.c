@@ -74,7 +74,7 @@ static struct silence_now silence_now_of(const struct engine *e, const struct ti
                                  .mono_us = tick->mono_us,
                                  .raw_us = tick->raw_us,
                                  .healthy = tick->healthy,
-                                 .registry_number = registry_number(access_registry(e)) };
+                                 .registry_version = registry_version(access_registry(e)) };
 }
 
 /* The parts of a tick, in their order. */

@@ -7,10 +7,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "db/followed.h"
 
 struct price_book {
     atomic_uint holders;
     int64_t number;
+    struct db_origin origin; /* of the number */
     struct arena arena;
     struct list prices; /* of struct price_row, by model and start */
     struct map models;  /* name -> struct price_history */
@@ -69,14 +71,17 @@ int price_book_load(struct db *db, struct price_book **ret, struct error *err)
     arena_init(&book->arena);
     map_init(&book->models);
     map_init(&book->aliases);
-    if (store_prices_number(db, &book->number, err) != 0 ||
-        store_prices(db, &book->arena, &book->prices, err) != 0) {
-        price_book_release(book);
-        return -1;
-    }
+    if (store_prices_number(db, &book->number, err) != 0)
+        goto fail;
+    book->origin = db_origin(db);
+    if (store_prices(db, &book->arena, &book->prices, err) != 0)
+        goto fail;
     index_rows(book);
     *ret = book;
     return 0;
+fail:
+    price_book_release(book);
+    return -1;
 }
 
 void price_book_hold(struct price_book *book)
@@ -94,9 +99,12 @@ void price_book_release(struct price_book *book)
     free(book);
 }
 
-int64_t price_book_number(const struct price_book *book)
+bool price_book_holds(const struct price_book *book, const struct db *db, int64_t number)
 {
-    return book->number;
+    const struct db_origin origin = db_origin(db);
+
+    /* A standby has the history of the primary, from which most books are. */
+    return book->number == number && (origin.standby || !db_origins_differ(&book->origin, &origin));
 }
 
 struct price_history price_book_all(const struct price_book *book)

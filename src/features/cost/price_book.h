@@ -26,8 +26,8 @@ void price_book_hold(struct price_book *book);
 /* NULL is fine. */
 void price_book_release(struct price_book *book);
 
-/* store_prices_number() when it was loaded. */
-int64_t price_book_number(const struct price_book *book);
+/* Is it what would be loaded now from this connection, whose store_prices_number() is `number`? */
+bool price_book_holds(const struct price_book *book, const struct db *db, int64_t number);
 
 /* All rows, by model and valid_from. */
 struct price_history price_book_all(const struct price_book *book);

@@ -30,13 +30,13 @@ void prices_free(struct prices *p)
     free(p);
 }
 
-/* A reference to the cached book if it has this number, otherwise NULL. */
-static struct price_book *hold_current(struct prices *p, int64_t number)
+/* A reference to the cached book if it holds, otherwise NULL. */
+static struct price_book *hold_current(struct prices *p, const struct db *db, int64_t number)
 {
     struct price_book *book = NULL;
 
     lock_acquire(&p->lock);
-    if (p->book != NULL && price_book_number(p->book) == number) {
+    if (p->book != NULL && price_book_holds(p->book, db, number)) {
         book = p->book;
         price_book_hold(book);
     }
@@ -62,7 +62,7 @@ int prices_book(struct prices *p, struct db *db, struct price_book **ret, struct
 
     if (store_prices_number(db, &number, err) != 0)
         return -1;
-    *ret = hold_current(p, number);
+    *ret = hold_current(p, db, number);
     if (*ret != NULL)
         return 0;
     if (price_book_load(db, ret, err) != 0)

@@ -69,6 +69,7 @@ void sessions_free(struct sessions *p)
 enum { REPLACED_MAX = 10000 };
 
 struct loaded {
+    enum followed_verdict verdict;
     int64_t number;
     struct str about;                   /* the one user whom the rest is about; STR_NULL: all */
     struct list users, roles, sessions; /* of struct user_row, role_row, session_row */
@@ -85,10 +86,10 @@ static int load_rows(struct db *db, struct arena *arena, struct loaded *ret, str
     return store_personal_rows(db, ret->about, arena, &ret->tokens, err);
 }
 
-/* Reads in one snapshot: the user of the change after `known`, if that is the only one since and is
- * about one user, else everything. `known` is negative when nothing is known. */
-static int load_users(struct db *db, int64_t known, struct arena *arena, struct loaded *ret,
-                      struct error *err)
+/* Reads in one snapshot: the user of the change after the last load, if that is the only one since
+ * and is about one user, else everything. `replaces`: one user can be replaced. */
+static int load_users(struct sessions *p, struct db *db, bool replaces, struct arena *arena,
+                      struct loaded *ret, struct error *err) REQUIRES(p->refresh)
 {
     struct users_change change;
     int r;
@@ -96,9 +97,14 @@ static int load_users(struct db *db, int64_t known, struct arena *arena, struct 
     if (db_begin(db, err) != 0)
         return -1;
     r = store_users_last_change(db, arena, &change, err);
-    if (r == 0) {
+    if (r == 0)
+        r = followed_judge(&p->followed, db, change.number, &ret->verdict, err);
+    if (r == 0 && ret->verdict != FOLLOWED_HOLDS) {
         ret->number = change.number;
-        ret->about = known >= 0 && change.number == known + 1 ? change.about : STR_NULL;
+        ret->about =
+            replaces && ret->verdict == FOLLOWED_CHANGED && change.number == p->followed.number + 1
+                ? change.about
+                : STR_NULL;
         r = load_rows(db, arena, ret, err);
     }
     db_rollback(db);
@@ -233,7 +239,6 @@ static void apply_all(struct sessions *p, const struct loaded *l, struct arena *
     put_all(p, l);
     drop_ended(p, true, NULL, arena);
     atomic_store(&p->n_users, (int64_t)l->users.n);
-    atomic_store(&p->number, l->number);
     rwlock_release(&p->lock);
     users_free(old);
 }
@@ -252,19 +257,18 @@ static void apply_one(struct sessions *p, const struct loaded *l, struct arena *
     put_all(p, l);
     drop_ended(p, false, old, arena);
     atomic_fetch_add(&p->n_users, (int64_t)l->users.n - (old == NULL ? 0 : 1));
-    atomic_store(&p->number, l->number);
     rwlock_release(&p->lock);
 }
 
-/* What was loaded last, if one user can be replaced in it, else -1. */
-static int64_t known_number(struct sessions *p) EXCLUDES(p->lock)
+/* Can one user be replaced in what was loaded last? */
+static bool may_replace(struct sessions *p) EXCLUDES(p->lock)
 {
-    bool known;
+    bool may;
 
     rwlock_read(&p->lock);
-    known = p->users != NULL && p->replaced < REPLACED_MAX;
+    may = p->users != NULL && p->replaced < REPLACED_MAX;
     rwlock_release(&p->lock);
-    return known ? atomic_load(&p->number) : -1;
+    return may;
 }
 
 int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
@@ -275,19 +279,20 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     int status = -1;
 
     lock_acquire(&p->refresh);
-    if (store_users_number(db, &number, err) != 0)
+    if (store_users_number(db, &number, err) != 0 ||
+        followed_judge(&p->followed, db, number, &loaded.verdict, err) != 0)
         goto out;
-    if (number == atomic_load(&p->number)) {
-        status = 0;
+    if (loaded.verdict != FOLLOWED_HOLDS &&
+        load_users(p, db, may_replace(p), &arena, &loaded, err) != 0)
         goto out;
-    }
-    if (load_users(db, known_number(p), &arena, &loaded, err) != 0)
+    status = 0;
+    if (loaded.verdict == FOLLOWED_HOLDS)
         goto out;
     if (str_is_null(loaded.about))
         apply_all(p, &loaded, &arena);
     else
         apply_one(p, &loaded, &arena);
-    status = 0;
+    followed_take(&p->followed, db, loaded.number);
 out:
     lock_release(&p->refresh);
     return status;

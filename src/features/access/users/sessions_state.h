@@ -8,6 +8,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "db/followed.h"
 #include "features/access/users/personal_shapes.h"
 #include "features/access/users/sessions.h"
 
@@ -47,7 +48,7 @@ struct sessions {
     bool has_code GUARDED_BY(lock);
     struct sha256 code GUARDED_BY(lock);
     _Atomic int64_t n_users;
-    _Atomic int64_t number;           /* of the last load */
+    struct followed followed GUARDED_BY(refresh);
     size_t replaced GUARDED_BY(lock); /* users and roles that were loaded one by one; their old
                                        * entries stay until all are loaded */
 };

@@ -49,7 +49,7 @@ struct silence {
     struct silence_options options;
     struct watched_agents watched;
     bool loaded;
-    int64_t read_us, registry_number; /* at the last read of the store */
+    int64_t read_us, registry_version; /* at the last read of the store */
 
     bool lost; /* the database, at the last tick */
     int64_t epoch_us;
@@ -407,8 +407,8 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
     if (failure.code != ERR_NONE)
         log_write(LOG_WARNING, "alerts", "an alert could not be opened or closed: %s",
                   failure.text);
-    changed =
-        last_seen_take_changed(s->options.last_seen) || now->registry_number != s->registry_number;
+    changed = last_seen_take_changed(s->options.last_seen) ||
+              now->registry_version != s->registry_version;
     if (!s->loaded || changed ||
         now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
         s->loaded = false;
@@ -416,7 +416,7 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
             return -1;
         s->loaded = true;
         s->read_us = now->mono_us;
-        s->registry_number = now->registry_number;
+        s->registry_version = now->registry_version;
     }
     s->moment = (struct silence_moment){ *now, s->epoch_us };
     collect_transitions(s);

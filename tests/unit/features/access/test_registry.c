@@ -1,87 +1,7 @@
 /* test_registry.c - tenants and keys in memory follow the database, change by change. */
 #include <pthread.h>
 
-#include "features/access/keys_store.h"
-#include "features/access/registry.h"
-#include "features/access/tenants_store.h"
-#include "hooks/clock_hook.h"
-#include "unit/temp_db.h"
-
-enum { NOW = 1000 };
-
-struct world {
-    struct db *db;
-    struct budgets budgets;
-    struct registry *registry;
-    int64_t tenant_id;
-};
-
-static void changed(struct world *w)
-{
-    CHECK(store_registry_changed(w->db, NULL) == 0);
-}
-
-static void refresh(struct world *w)
-{
-    struct error err = { 0 };
-
-    if (registry_refresh(w->registry, w->db, &err) != 0)
-        fail_msg("%s", err.text);
-}
-
-static int64_t add_tenant(struct world *w, const char *slug)
-{
-    struct tenant_row row = {
-        .slug = str_of(slug), .name = STR_LIT(""), .max_agents = 7, .rate_limit = 11
-    };
-
-    changed(w);
-    CHECK(store_tenant_add(w->db, &row, NULL) == 0);
-    return row.tenant_id;
-}
-
-static struct sha256 digest_of(const char *token)
-{
-    return digest_sha256(str_of(token));
-}
-
-static void add_key(struct world *w, int64_t tenant_id, const char *token, const char *agent,
-                    int64_t expires_at)
-{
-    const struct key_row row = { .tenant_id = tenant_id,
-                                 .key_id = str_of(token),
-                                 .digest = digest_of(token),
-                                 .agent_name = str_of(agent),
-                                 .label = STR_LIT(""),
-                                 .last_used_at = TIME_NULL,
-                                 .expires_at = expires_at,
-                                 .revoked_at = TIME_NULL,
-                                 .rotated_at = TIME_NULL,
-                                 .first_used_at = TIME_NULL };
-
-    CHECK(store_key_add(w->db, &row, NULL) == 0);
-}
-
-static const struct key_entry *find(struct world *w, const char *token, int64_t now)
-{
-    struct sha256 digest = digest_of(token);
-
-    return registry_key(w->registry, &digest, now);
-}
-
-static void world_init(struct world *w)
-{
-    w->db = temp_db_open(temp_db_migrated(), DB_WRITER);
-    budgets_init(&w->budgets);
-    w->registry = registry_new(&w->budgets);
-    w->tenant_id = add_tenant(w, "acme");
-}
-
-static void world_done(struct world *w)
-{
-    registry_free(w->registry);
-    db_close(w->db);
-}
+#include "unit/features/access/registry_world.h"
 
 TEST(a_key_is_found_with_its_tenant_and_agent)
 {
@@ -126,20 +46,6 @@ TEST(an_expired_key_is_good_until_its_moment_and_not_at_it)
     CHECK(find(&w, "short", now) == NULL);
     CHECK(find(&w, "short", INT64_MAX) == NULL);
     world_done(&w);
-}
-
-static void revoke_key(struct world *w, const char *key_id)
-{
-    const struct key_revocation revocation = {
-        .tenant_id = w->tenant_id, .key_id = str_of(key_id), .descent = true, .now_us = NOW
-    };
-    struct list revoked;
-    struct arena arena;
-
-    arena_init(&arena);
-    CHECK(store_key_revoke(w->db, &revocation, &arena, &revoked, NULL) == 0);
-    CHECK_INT(revoked.n, 1);
-    arena_done(&arena);
 }
 
 TEST(a_revoked_key_is_gone_and_its_entry_stays_valid)
@@ -257,31 +163,6 @@ TEST(keys_are_found_while_others_come)
     world_done(&w);
 }
 
-/* As a rotation does it; the token is the key's id too. */
-static void rotate(struct world *w, const char *token, const char *fresh)
-{
-    struct key_row old, row = { .tenant_id = w->tenant_id,
-                                .key_id = str_of(fresh),
-                                .digest = digest_of(fresh),
-                                .label = STR_LIT(""),
-                                .last_used_at = TIME_NULL,
-                                .expires_at = TIME_NULL,
-                                .revoked_at = TIME_NULL,
-                                .predecessor = str_of(token),
-                                .rotated_at = TIME_NULL,
-                                .first_used_at = TIME_NULL };
-    struct list replaced;
-    struct arena arena;
-
-    arena_init(&arena);
-    changed(w);
-    CHECK(store_key_lock(w->db, w->tenant_id, str_of(token), &arena, &old, NULL) == 0);
-    CHECK(store_key_rotated(w->db, &old, clock_wall_us(), &arena, &replaced, NULL) == 0);
-    row.line = old.line;
-    CHECK(store_key_add(w->db, &row, NULL) == 0);
-    arena_done(&arena);
-}
-
 enum { DAY_S = 86400 };
 
 /* What becomes of the wall clock between rotation and grace's end is no matter to who was running.
@@ -369,13 +250,6 @@ TEST(successors_count_in_the_window_of_the_first_key_however_they_are_loaded)
     }
 }
 
-static bool knows(struct world *w, const char *token)
-{
-    const struct sha256 digest = digest_of(token);
-
-    return registry_knew_key(w->registry, &digest);
-}
-
 TEST(a_key_that_expired_leaves_after_a_day_of_doubt)
 {
     struct world w;
@@ -440,26 +314,5 @@ TEST(the_grace_of_a_rotated_key_over_it_leaves_and_the_window_of_its_line_stays)
     CHECK(!knows(&w, "old"));
     registry_sweep(w.registry);
     CHECK(key_rate(find(&w, "new", NOW)) == rate);
-    world_done(&w);
-}
-
-TEST(a_smaller_number_is_not_taken_over)
-{
-    struct world w;
-
-    world_init(&w);
-    add_key(&w, w.tenant_id, "one", NULL, TIME_NULL);
-    changed(&w);
-    refresh(&w);
-    changed(&w);
-    revoke_key(&w, "one");
-    refresh(&w);
-    /* as a standby answers that has not seen the last change */
-    CHECK(db_script(w.db,
-                    "UPDATE change_numbers SET number = number - 1 WHERE topic = 'registry';"
-                    "UPDATE keys SET revoked_at = NULL;",
-                    NULL) == 0);
-    refresh(&w);
-    CHECK(find(&w, "one", NOW) == NULL);
     world_done(&w);
 }

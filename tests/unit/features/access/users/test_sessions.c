@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/password.h"
+#include "db/driver.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/users/sessions.h"
@@ -15,6 +16,7 @@
 static const int64_t hour_us = (int64_t)3600 * USEC_PER_SEC;
 
 struct world {
+    char url[TEMP_DB_URL_MAX];
     struct db *db;
     struct sessions *sessions;
     struct arena arena;
@@ -24,7 +26,8 @@ static void world_init(struct world *w)
 {
     digest_init();
     arena_init(&w->arena);
-    w->db = temp_db_open(temp_db_migrated(), DB_WRITER);
+    (void)snprintf(w->url, sizeof(w->url), "%s", temp_db_migrated());
+    w->db = temp_db_open(w->url, DB_WRITER);
     w->sessions = sessions_new();
 }
 
@@ -157,6 +160,45 @@ TEST(changes_that_were_missed_load_all_users)
     refresh_about(&w, "bob");
     CHECK(sessions_has_no_user(w.sessions));
     world_done(&w);
+}
+
+/* A standby that was behind takes over, and gives the numbers of what it never got to other
+ * changes. */
+TEST(a_session_that_ends_after_changes_were_lost_is_over_whatever_its_number_is)
+{
+    for (int others = 0; others < 4; others++) { /* changes on other nodes before it is looked */
+        struct sha256 ann, bob, lost;
+        const char *url;
+        struct world w;
+        struct db *copy;
+
+        world_init(&w);
+        w.db->origin = (struct db_origin){ .system = 1, .timeline = 1 };
+        add_user(&w, "ann", "x", PLATFORM_NONE);
+        add_user(&w, "bob", "x", PLATFORM_NONE);
+        ann = add_session(&w, "cookie of ann", "ann");
+        bob = add_session(&w, "cookie of bob", "bob");
+        refresh(&w);
+        CHECK(db_checkpoint(w.db, NULL) == 0);
+        url = temp_db_new();
+        temp_db_copy(w.url + strlen("sqlite:"), url + strlen("sqlite:"));
+        copy = temp_db_open(url, DB_WRITER);
+        lost = add_session(&w, "another cookie of bob", "bob");
+        CHECK(store_session_end(w.db, &ann, NULL) == 0);
+        refresh_about(&w, "ann");
+        refresh_about(&w, "bob");
+        CHECK(!is_in(&w, &ann) && is_in(&w, &lost));
+
+        db_close(w.db);
+        w.db = copy;
+        w.db->origin = (struct db_origin){ .system = 1, .timeline = 2 };
+        CHECK(store_session_end(w.db, &bob, NULL) == 0);
+        for (int n = 0; n < others; n++)
+            CHECK(store_users_changed(w.db, NULL) == 0);
+        refresh_about(&w, "ann"); /* the one change since, to judge by the number */
+        CHECK(is_in(&w, &ann) && !is_in(&w, &bob) && !is_in(&w, &lost));
+        world_done(&w);
+    }
 }
 
 TEST(a_session_is_found_with_its_user_and_roles)

@@ -1,0 +1,103 @@
+/* followed.c - compares histories first, numbers after. */
+#include "db/followed.h"
+
+#include <assert.h>
+
+static bool is_told(const struct db_origin *origin)
+{
+    return origin->system != 0;
+}
+
+bool db_origins_differ(const struct db_origin *a, const struct db_origin *b)
+{
+    return is_told(a) && is_told(b) &&
+           (a->system != b->system || a->timeline != b->timeline || a->started != b->started ||
+            a->database != b->database || a->standby != b->standby);
+}
+
+/* The origin of which this may be a later state: that of the same servers, or else the only one
+ * there is. */
+static struct db_origin *known_origin(struct followed *f, const struct db *db)
+{
+    const int64_t system = db_origin(db).system;
+
+    for (size_t i = 0; i < f->n_origins; i++)
+        if (f->origins[i].system == system || !db_is_distributed(db))
+            return &f->origins[i];
+    return NULL;
+}
+
+static void add_origin(struct followed *f, const struct db *db)
+{
+    f->origins[f->next_origin] = db_origin(db);
+    f->next_origin = (f->next_origin + 1) % FOLLOWED_SERVERS;
+    if (f->n_origins < FOLLOWED_SERVERS)
+        f->n_origins++;
+}
+
+static int refuse(struct db *db, struct error *err)
+{
+    const struct db_origin origin = db_origin(db);
+
+    db_give_up(db);
+    if (origin.standby)
+        return err_set(err, ERR_UNAVAILABLE, "the database leads to a standby, not to the primary");
+    return err_set(
+        err, ERR_UNAVAILABLE,
+        "the database leads to a server whose place a standby took (timeline %lld): stop "
+        "that server; if it was restored on purpose, restart this node",
+        (long long)origin.timeline);
+}
+
+/* Does a smaller number come from a copy that is late? Citus has one on each server. And who does
+ * not tell where it is from must not undo what came from one who did. */
+static bool may_be_late(const struct db *db, const struct db_origin *known)
+{
+    const struct db_origin origin = db_origin(db);
+
+    return db_is_distributed(db) ? origin.timeline == known->timeline
+                                 : is_told(known) && !is_told(&origin);
+}
+
+static enum followed_verdict verdict_of(const struct followed *f, const struct db *db,
+                                        const struct db_origin *known, int64_t number)
+{
+    const struct db_origin origin = db_origin(db);
+
+    if (f->number == 0)
+        return FOLLOWED_WHOLE;
+    if (known != NULL && number < f->number)
+        return may_be_late(db, known) ? FOLLOWED_HOLDS : FOLLOWED_WHOLE;
+    if (known != NULL && db_origins_differ(known, &origin))
+        return FOLLOWED_WHOLE;
+    return number > f->number ? FOLLOWED_CHANGED : FOLLOWED_HOLDS; /* also on one more server */
+}
+
+int followed_judge(struct followed *f, struct db *db, int64_t number, enum followed_verdict *ret,
+                   struct error *err)
+{
+    const struct db_origin origin = db_origin(db);
+    const struct db_origin *known = known_origin(f, db);
+
+    assert(f->n_origins <= FOLLOWED_SERVERS);
+    if (origin.standby ||
+        (known != NULL && known->system == origin.system && origin.timeline < known->timeline))
+        return refuse(db, err);
+    *ret = verdict_of(f, db, known, number);
+    if (known == NULL && f->number != 0)
+        add_origin(f, db);
+    return 0;
+}
+
+void followed_take(struct followed *f, const struct db *db, int64_t number)
+{
+    const struct db_origin origin = db_origin(db);
+    struct db_origin *known = known_origin(f, db);
+
+    assert(!origin.standby);
+    if (known == NULL)
+        add_origin(f, db);
+    else if (is_told(&origin) || !is_told(known))
+        *known = origin;
+    f->number = number;
+}
