@@ -145,7 +145,7 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
 }
 
 /* A connection lost between transactions fails no job: reconnect first. */
-static int begin(struct writer_thread *t, struct error *err)
+static int begin_connected(struct writer_thread *t, struct error *err)
 {
     if (!t->lost && db_begin(t->txn->db, err) == 0)
         return 0;
@@ -155,6 +155,20 @@ static int begin(struct writer_thread *t, struct error *err)
         return -1;
     set_lost(t, false);
     return db_begin(t->txn->db, err);
+}
+
+/* What transactions before have found is forgotten with their connection: a standby that has become
+ * the primary may not have it. */
+static int begin(struct writer_thread *t, struct error *err)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    if (begin_connected(t, err) != 0)
+        return -1;
+    if (hooks != NULL && db_session(t->txn->db) != t->session)
+        hooks->rolled_back(t->txn);
+    t->session = db_session(t->txn->db);
+    return 0;
 }
 
 static int apply_all(struct writer_thread *t, const struct job_list *group, struct error *err)

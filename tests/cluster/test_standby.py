@@ -1,13 +1,12 @@
 """Read-only keys read from a standby, which is never too far behind; everyone else from the primary."""
 
-import os
 import re
-import subprocess
 
 import pytest
-from muster import WATCHES, Postgres, Server, Trouble
-from people import tenant_person
-from servers import Pair, environment, fence
+from muster import WATCHES, Server, Trouble
+from people import platform_admin, tenant_person
+from servers import fence
+from standbys import Paused, database_of, pair_of_servers
 from waiting import until
 
 LONG_S, SHORT_S = 60, 2  # bounds that no test reaches, and that each soon does
@@ -15,35 +14,14 @@ LONG_S, SHORT_S = 60, 2  # bounds that no test reaches, and that each soon does
 
 @pytest.fixture(scope="module")
 def pair():
-    kept = dict(os.environ)
-    made = Pair()
-    try:
-        os.environ.update(environment(made.programs, made.start()))
-        primary_sql(made, "ALTER SYSTEM SET synchronous_standby_names = ''")  # it may be away
-        primary_sql(made, "SELECT pg_reload_conf()")
+    with pair_of_servers() as made:
         yield made
-    finally:
-        made.stop()
-        os.environ.clear()
-        os.environ.update(kept)
-
-
-def sql(server, statement, name="postgres"):
-    url = f"postgresql://muster@127.0.0.1:{server.port}/{name}"
-    done = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statement, url],
-                          check=True, capture_output=True, text=True, timeout=60)  # fmt: skip
-    return done.stdout.strip()
-
-
-def primary_sql(pair, statement):
-    return sql(pair.primary, statement)
 
 
 @pytest.fixture
 def node(pair, tmp_path):
     """Starts a node that reads from the standby with a bound, on a database of its own."""
-    started, postgres = [], Postgres()
-    name = postgres.create().rsplit("/", 1)[1]
+    started = []
 
     def start(max_lag_s):
         settings = {
@@ -54,27 +32,11 @@ def node(pair, tmp_path):
         started.append(Server(tmp_path / "node", pair.url(name), environment=settings).start())
         return started[0]
 
-    yield start
-    for server in started:
-        if server.process:
-            server.kill()
-    subprocess.run(["psql", "-X", "-q", "-c", f"DROP DATABASE {name} WITH (FORCE)",
-                    f"postgresql://muster@127.0.0.1:{pair.primary.port}/postgres"],
-                   check=True, timeout=60)  # fmt: skip
-
-
-class Paused:
-    """The standby goes on receiving the log, but shows nothing new."""
-
-    def __init__(self, pair):
-        self.pair = pair
-
-    def __enter__(self):
-        sql(self.pair.standby, "SELECT pg_wal_replay_pause()")
-        until(lambda: sql(self.pair.standby, "SELECT pg_get_wal_replay_pause_state()") == "paused")
-
-    def __exit__(self, *_):
-        sql(self.pair.standby, "SELECT pg_wal_replay_resume()")
+    with database_of(pair) as name:
+        yield start
+        for server in started:
+            if server.process:
+                server.kill()
 
 
 def reads_of_standby(server, result="done"):
@@ -117,6 +79,22 @@ def test_a_read_only_key_reads_from_the_standby_and_who_may_change_something_doe
         assert sees(tenant.client, tenant, run) and sees(person, tenant, run)
         assert not sees(watcher, tenant, run), "it was read from the primary"
     until(lambda: sees(watcher, tenant, run))
+
+
+def test_a_key_that_was_revoked_is_refused_at_once_however_late_the_standby_is(pair, node):
+    server = node(LONG_S)
+    server.admin = platform_admin(server)
+    tenant = server.add_tenant()
+    keys = [server.make(tenant.path("keys"), {"read_only": True}) for _ in range(5)]
+    for key in keys:
+        of_standby(server, server.client(key["token"]), tenant)
+    with Paused(pair):
+        for key in keys:
+            watcher = server.client(key["token"])
+            assert sees(watcher, tenant, "") is False
+            revoked = server.admin.delete(tenant.path(f"keys/{key['key_id']}"))
+            assert revoked.status in (200, 204), revoked.body
+            assert watcher.get(tenant.path("dashboard/runs")).status == 401
 
 
 def test_a_standby_that_is_later_than_the_bound_is_not_read(pair, node):
