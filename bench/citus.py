@@ -19,7 +19,7 @@ from servers import MUSTER, ROOT, Muster, Node, cluster_cpu_seconds, programs
 TENANTS = 4  # so that both workers have some
 AGENTS = 20_000  # that a tenant has before agents report for the first time
 FIRST = "a first contact"
-KINDS = {"a single event": {"connections": 16}, "an event of a batch": {"connections": 2, "batch": 100},
+KINDS = {"a single event": {"connections": 16}, "an event of a batch of 500": {"connections": 2, "batch": 500},
          FIRST: {"connections": 4, "new-agents": 1}}  # fmt: skip
 PLACES = {"one node at the coordinator": [0], "two nodes at the workers": [1, 2]}  # servers by number
 

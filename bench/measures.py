@@ -13,7 +13,7 @@ from expensive import expensive
 from exports import export
 from growth import growth
 from keys import keys
-from nodes import first_contact, nodes_batch, nodes_single
+from nodes import first_contact, nodes_batch, nodes_single, nodes_spare
 from reads import reads, reads_under_load
 from servers import Muster, Postgres, Watch, program, scratch
 from single import latency, postgres_single, single
@@ -164,7 +164,7 @@ def saturation(plan):
     yield Row(f"503 {asked}, p99", refused, "ms", "<= 50", 0 < refused <= 50)
 
 
-ALL = [single, latency, batch, stored, postgres, postgres_single, nodes_single, nodes_batch,
+ALL = [single, latency, batch, stored, postgres, postgres_single, nodes_single, nodes_batch, nodes_spare,
        first_contact, citus, keys, disk, memory, export, start, saturation, reads,
        reads_under_load, spans, summaries, tls, usage]  # fmt: skip
 LONG = [expensive, growth, postgres_disk]  # only when they are named

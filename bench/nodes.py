@@ -8,10 +8,12 @@ from contextlib import ExitStack, contextmanager
 from statistics import median
 
 from common import BATCH, Row, check_all_accepted
+from quota import Quota, root
 from servers import Muster, Node, Postgres, programs
 
 NODES = (1, 2, 3)
 CONNECTIONS = 64  # of single events, over all nodes
+SMALL_NODE = 0.1  # of a processor; the database then has the rest of two to spare for three of them
 TENANTS = 6  # of which agents come that no one knows
 
 
@@ -79,6 +81,38 @@ def nodes_single(plan):
 
 def nodes_batch(plan):
     yield from compared_nodes(plan, "batches of 500", 0.9)
+
+
+def of_small_nodes(plan, kind, n, round_number):
+    """Each has senders of its own, as another machine would."""
+    if kind == "single events":
+        options = {"connections": CONNECTIONS // max(NODES), "seconds": plan.seconds}
+    else:
+        options = {"connections": 4, "batch": 500, "count": plan.postgres_events // max(NODES)}
+    with cluster(n) as (database, nodes), ExitStack() as stack:
+        for node in nodes:
+            stack.enter_context(Quota(SMALL_NODE)).add(node.process.pid)
+        loads = [node.load_flags({**options, "seed": 1 + i + 10 * round_number})
+                 for i, node in enumerate(nodes)]  # fmt: skip
+        return loaded(database, nodes, loads)
+
+
+def nodes_spare(plan):
+    """Nodes on machines so small that the database has processors to spare: each adds what one does."""
+    if root() is None:
+        print("bench: nodes with a part of a processor are left out: no control group can be made here")
+        return
+    for kind in ("single events", "batches of 500"):
+        rounds = {n: [] for n in NODES}
+        for i in range(plan.rounds):
+            for n in NODES:
+                rounds[n].append(of_small_nodes(plan, kind, n, i))
+        rates = {n: median(done["rate"] for done in rounds[n]) for n in NODES}
+        for n, bar in ((2, 1.5), (3, 2)):
+            ratio = rates[n] / rates[1]
+            yield Row(f"PostgreSQL: {kind}, {n} nodes of a tenth of a processor against one", rates[n],
+                      "events/s", f">= {bar}", ratio >= bar, rates[1], ratio,
+                      {str(k): v for k, v in rounds.items()})  # fmt: skip
 
 
 def first_contact(plan):
