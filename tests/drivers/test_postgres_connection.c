@@ -374,6 +374,7 @@ TEST(another_server_that_was_lost_in_a_transaction_is_away_and_other_errors_are_
         { "server closed the connection unexpectedly\n\tThis probably", true, ERR_UNAVAILABLE },
         { "SSL SYSCALL error: EOF detected", true, ERR_UNAVAILABLE },
         { "cannot connect to localhost:9 to fetch intermediate results", true, ERR_UNAVAILABLE },
+        { "failed to prepare transaction on host localhost:9", true, ERR_UNAVAILABLE },
         { "the planner is confused", true, ERR_INTERNAL },
         { "failure on connection marked as essential: localhost:9", false, ERR_INTERNAL },
     };
@@ -393,6 +394,23 @@ TEST(another_server_that_was_lost_in_a_transaction_is_away_and_other_errors_are_
         CHECK(strchr(err.text, '\n') == NULL);
         CHECK(db_script(db, "SELECT 1", NULL) == 0); /* its connection is well */
     }
+    db_close(db);
+}
+
+TEST(a_server_that_says_that_it_ends_is_lost)
+{
+    static const char sql[] = "DO $$ BEGIN RAISE EXCEPTION 'postmaster was shut down, exiting'"
+                              " USING ERRCODE = 'XX000'; END $$";
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    struct error err = { 0 };
+
+    db->distributed = true;
+    CHECK(db_script(db, sql, &err) != 0);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    CHECK(!db_part_is_away(db));
+    CHECK(db_script(db, "SELECT 1", &err) != 0);
+    db->distributed = false;
+    CHECK(db_ping(db, NULL) == 0); /* by another connection */
     db_close(db);
 }
 

@@ -96,6 +96,8 @@ static bool is_loss(const PGresult *result, const char *state)
         STR_INIT("no connection to the server"),
         STR_INIT("connection not open"),
         STR_INIT("cannot connect to "),
+        STR_INIT("failed to read result "),
+        STR_INIT("failed to prepare transaction "),
     };
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
@@ -103,6 +105,15 @@ static bool is_loss(const PGresult *result, const char *state)
         if (str_starts(str_of(text), lost[i]))
             return true;
     return false;
+}
+
+/* Citus says it of its own server, whose sessions are about to end, in an error like any other. */
+static bool is_end(const PGresult *result, const char *state)
+{
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    return text != NULL && strcmp(state, "XX000") == 0 &&
+           str_starts(str_of(text), STR_LIT("postmaster was shut down"));
 }
 
 /* A server that says this and goes on is itself well: another one of a distributed database cannot
@@ -126,6 +137,10 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
         return err_set(err, ERR_UNAVAILABLE, "PostgreSQL: the connection was lost earlier");
     if (state == NULL) { /* libpq's own: the server said nothing */
         say_lost(pg, PQerrorMessage(pg->conn), err);
+        return -1;
+    }
+    if (is_end(result, state)) {
+        say_lost(pg, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), err);
         return -1;
     }
     pg->base.contended = str_starts(str_of(state), STR_LIT("40")) || is_number_taken(state, result);
