@@ -1,6 +1,7 @@
 """SQL for PostgreSQL past the service, by libpq: psql would be a process for each statement."""
 
 import ctypes
+import os
 from contextlib import closing
 
 CONNECTED, COMMAND_OK, TUPLES_OK = 0, 1, 2
@@ -85,3 +86,40 @@ def run_sql(url, *statements):
         for statement in statements:
             rows = session.run(statement)
     return rows
+
+
+def add_trigger(url, name, when, does):
+    """Citus has triggers of shards only if one insists."""
+    run_sql(url, "SET citus.enable_unsafe_triggers = on",
+            f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {does}; END $$",
+            f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}()")  # fmt: skip
+
+
+def add_sequence(url, name):
+    """One on each server, which triggers there use."""
+    for server in servers_of(url):
+        run_sql(server, "SET citus.enable_ddl_propagation = off", f"CREATE SEQUENCE {name}")
+
+
+def uses_of_sequence(url, name):
+    used = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {name}"
+    return sum(int(run_sql(server, used)[0][0]) for server in servers_of(url))
+
+
+def drop_trigger(url, name, table):
+    run_sql(url, "SET citus.enable_unsafe_triggers = on", f"DROP TRIGGER {name} ON {table}")
+
+
+def servers_of(url):
+    """The same database on each server of its cluster; without Citus there is one."""
+    workers = os.environ.get("MUSTER_TEST_CITUS", "").split()
+    name = url.rsplit("/", 1)[1]
+    return [url, *(f"{worker.rsplit('/', 1)[0]}/{name}" for worker in workers)]
+
+
+def lock_waits(url, statement="%", longer_than_s=0):
+    """How many sessions of the database wait for a lock with a statement like this one. Citus names shards
+    in statements, so that a % stands before and after each name of a table."""
+    sql = ("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+           f" AND query LIKE '{statement}' AND now() - query_start >= interval '{longer_than_s} seconds'")  # fmt: skip
+    return sum(int(run_sql(server, sql)[0][0]) for server in servers_of(url))

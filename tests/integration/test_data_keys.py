@@ -9,6 +9,7 @@ import threading
 import pytest
 from conftest import running
 from people import platform_admin
+from postgres import lock_waits
 from receiver import receiving
 from stored import of_tenant, stored
 from strace import injected
@@ -173,7 +174,6 @@ def test_killed_in_the_middle_of_a_step_nothing_is_lost(tmp_path, clock, call, n
     assert killed or nth > 1, f"{call} was not called even once"
 
 
-@pytest.mark.one_server
 def test_a_key_that_seals_after_it_was_retired_is_not_destroyed(own_server, clock):
     """A transaction that began before the rotation, and ends after all else was sealed again."""
     if not own_server.database:
@@ -196,8 +196,7 @@ def test_a_key_that_seals_after_it_was_retired_is_not_destroyed(own_server, cloc
     results = []
     waiting = threading.Thread(target=lambda: results.append(step(admin, after)))
     waiting.start()
-    locked = "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    until(lambda: stored(own_server, locked)[0]["n"] > 0)
+    until(lambda: lock_waits(own_server.database) > 0)
     assert results == []
     slow.stdin.write(f"UPDATE secrets SET sealed = '\\x{old}' WHERE tenant_id = {number[0]['tenant_id']}"
                      f" AND name = 'S000'; COMMIT;\n")  # fmt: skip

@@ -9,7 +9,7 @@ import re
 from contextlib import closing
 
 import pytest
-from postgres import Session
+from postgres import Session, add_trigger, drop_trigger, lock_waits
 from stored import change, of_tenant, stored
 from waiting import until
 
@@ -74,22 +74,21 @@ def test_a_webhook_with_many_deliveries_is_removed_in_steps(own_server):
 
 def refuse_to_delete(server, delivery_id):
     """Deleting this delivery fails from now on."""
-    when = f"BEFORE DELETE ON deliveries {{}} WHEN (OLD.delivery_id = '{delivery_id}')"
+    when = f"BEFORE DELETE ON deliveries FOR EACH ROW WHEN (OLD.delivery_id = '{delivery_id}')"
     if server.database:
-        change(server, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
-                       " $$ BEGIN RAISE EXCEPTION 'refused by the test'; END $$;"
-                       f" CREATE TRIGGER refuse {when.format('FOR EACH ROW')} EXECUTE FUNCTION refuse()")  # fmt: skip
+        add_trigger(server.database, "refuse", when, "RAISE EXCEPTION 'refused by the test'")
     else:
-        change(server, f"CREATE TRIGGER refuse {when.format('FOR EACH ROW')}"
-                       " BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")  # fmt: skip
+        change(server, f"CREATE TRIGGER refuse {when} BEGIN SELECT RAISE(ABORT, 'refused by the test'); END")
 
 
 def let_delete(server):
-    change(server, "DROP TRIGGER refuse ON deliveries" if server.database else "DROP TRIGGER refuse")
+    if server.database:
+        drop_trigger(server.database, "refuse", "deliveries")
+    else:
+        change(server, "DROP TRIGGER refuse")
 
 
 @pytest.mark.administered
-@pytest.mark.one_server
 def test_a_removal_is_decided_and_entered_at_once_whatever_becomes_of_the_deliveries(own_server):
     n, tenant = 2 * STEP + 1, own_server.add_tenant()
     webhook_id, path = add_webhook(own_server, tenant, "removed"), tenant.path("webhooks")
@@ -122,7 +121,6 @@ def test_a_removal_is_decided_and_entered_at_once_whatever_becomes_of_the_delive
 
 
 @pytest.mark.administered
-@pytest.mark.one_server
 def test_a_webhook_whose_deliveries_cannot_go_keeps_those_of_no_other(own_server, clock):
     stuck, other = own_server.add_tenant(), own_server.add_tenant()
     hooks = {tenant.slug: add_webhook(own_server, tenant, "hook") for tenant in (stuck, other)}
@@ -140,14 +138,7 @@ def test_a_webhook_whose_deliveries_cannot_go_keeps_those_of_no_other(own_server
     assert "deliveries are paused" not in own_server.log()
 
 
-def waits_for_a_lock(server):
-    waiting = ("SELECT COUNT(*) AS n FROM pg_stat_activity WHERE datname = current_database()"
-               " AND wait_event_type = 'Lock' AND query LIKE 'DELETE FROM deliveries%'")  # fmt: skip
-    return stored(server, waiting)[0]["n"] > 0
-
-
 @pytest.mark.administered
-@pytest.mark.one_server
 @pytest.mark.parametrize("why", ["number", "age"])
 def test_a_delivery_that_is_retried_while_it_should_go_is_kept(own_server, clock, store, why):
     if store != "postgres":
@@ -165,7 +156,7 @@ def test_a_delivery_that_is_retried_while_it_should_go_is_kept(own_server, clock
         other.run("BEGIN")
         other.run(f"UPDATE deliveries SET state = 0, next_at = {tomorrow} WHERE {retried}")
         clock.advance(3601 if why == "age" else 61)
-        until(lambda: waits_for_a_lock(own_server))
+        until(lambda: lock_waits(own_server.database, "DELETE FROM %deliveries%"))
         other.run("COMMIT")
 
     def are_gone():  # asked again, since the service may have waited for the lock for too long

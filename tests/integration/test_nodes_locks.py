@@ -12,7 +12,7 @@ from conftest import running
 from exposition import read, value
 from muster import Server
 from nodes import in_threads, more_servers
-from postgres import Session
+from postgres import Session, lock_waits
 from stored import of_tenant, stored
 from waiting import until
 
@@ -198,15 +198,12 @@ def test_a_deadlock_is_tried_again_counted_and_logged(nodes):
     assert "deadlock detected" in node.log()
 
 
-@pytest.mark.one_server
 def test_a_command_waits_for_a_row_longer_than_a_request_may(nodes, tmp_path):
     """Nobody waits behind it. A node that was killed may hold the row until PostgreSQL notices."""
     tenant = nodes[0].add_tenant()
     assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
     command = Server(tmp_path / "data", nodes[0].database,
                      environment={"MUSTER_QUEUE_MAX_WAIT_MS": "1"})  # fmt: skip
-    waits = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    waits += " AND now() - query_start > interval '2 seconds'"  # a request has one at least
     done = []
     with closing(Session(nodes[0].database)) as holder:
         holder.run("BEGIN")
@@ -216,7 +213,7 @@ def test_a_command_waits_for_a_row_longer_than_a_request_may(nodes, tmp_path):
             done.append(command.run("run", "rebuild", "--tenant", tenant.slug))
 
         def let_go():
-            until(lambda: stored(nodes[0], waits) or done)
+            until(lambda: lock_waits(nodes[0].database, longer_than_s=2) or done)  # a request has one at least
             holder.run("COMMIT")
 
         in_threads([rebuild, let_go])

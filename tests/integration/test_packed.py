@@ -4,7 +4,7 @@ import json
 import uuid
 
 import pytest
-from postgres import run_sql
+from postgres import add_sequence, add_trigger, run_sql, uses_of_sequence
 from stored import change, of_tenant, stored, texts_of_events
 from test_alerts import until
 from test_retention import DAY, at
@@ -193,31 +193,31 @@ def test_events_that_are_sent_again_make_no_kinds(world, clock):
     ]
 
 
-@pytest.mark.one_server
 def test_an_event_whose_number_is_taken_gets_another(world, clock):
     """As after a clock was set back: it is stored with the next try, and no duplicate."""
     run = str(uuid.uuid4())
     send(world, clock, event(world, run, 0))
     taken = rows(world, "event_no")[0]["event_no"]
-    run_sql(world.server.database, "CREATE SEQUENCE tries",
-            "CREATE FUNCTION take() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF nextval(''tries'') = 1"
-            f" THEN NEW.event_no := {taken}; END IF; RETURN NEW; END'",
-            "CREATE TRIGGER take BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION take()")  # fmt: skip
+    database = world.server.database
+    add_sequence(database, "tries")
+    add_trigger(database, "take", "BEFORE INSERT ON events FOR EACH ROW",
+                f"IF nextval('tries') = 1 THEN NEW.event_no := {taken}; END IF; RETURN NEW")  # fmt: skip
     again = send(world, clock, event(world, run, 1))
     assert (again["accepted"], again["duplicates"]) == (1, 0), again
     assert len(rows(world, "event_no")) == 2
+    assert uses_of_sequence(database, "tries") == 2
 
 
-@pytest.mark.one_server
 def test_an_event_of_a_transaction_that_is_tried_again_counts_once(world, clock):
-    run_sql(world.server.database, "CREATE SEQUENCE tries",
-            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF nextval(''tries'') < 3 THEN"
-            " RAISE EXCEPTION USING ERRCODE = ''40001''; END IF; RETURN NEW; END'",
-            "CREATE TRIGGER fail BEFORE INSERT ON tenant_bytes FOR EACH ROW EXECUTE FUNCTION fail()")  # fmt: skip
+    database = world.server.database
+    add_sequence(database, "tries")
+    add_trigger(database, "fail", "BEFORE INSERT ON tenant_bytes FOR EACH ROW",
+                "IF nextval('tries') < 3 THEN RAISE EXCEPTION USING ERRCODE = '40001'; END IF; RETURN NEW")  # fmt: skip
     run = str(uuid.uuid4())
     assert send(world, clock, event(world, run, 0))["accepted"] == 1
     assert send(world, clock, event(world, run, 1))["accepted"] == 1
     assert [row["kind_no"] for row in rows(world, "kind_no")] == [None, None]
+    assert uses_of_sequence(database, "tries") > 3
 
 
 def test_the_kinds_of_a_tenant_have_a_bound(world, clock):

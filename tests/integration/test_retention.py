@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 from conftest import running
 from people import tenant_person
-from postgres import Session
+from postgres import Session, lock_waits
 from stored import of_tenant, stored
 from test_alerts import DAY, EPOCH, alerts, second_server, until, until_open
 
@@ -424,13 +424,11 @@ def fill(tenant, clock, n, ago):
         assert tenant.client.post(BATCH, {"events": events[first : first + 1000]}).status == 202
 
 
-@pytest.mark.one_server
 def test_a_run_that_is_deleted_while_states_are_rebuilt_is_left_out(world, clock, own_server):
     """Another process has deleted it between the list of runs and the lock on this one."""
     if not own_server.database:
         return  # one process writes
     tell(world, clock, "started", "completed")
-    waits = "SELECT COUNT(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT run_no%'"
     answers = []
     with closing(Session(own_server.database)) as other:
         other.run("BEGIN")
@@ -439,7 +437,7 @@ def test_a_run_that_is_deleted_while_states_are_rebuilt_is_left_out(world, clock
         rebuild = ("run", "rebuild", "--tenant", world.slug, "--json")
         asks = threading.Thread(target=lambda: answers.append(json.loads(own_server.cli(*rebuild))))
         asks.start()
-        until(lambda: stored(own_server, waits)[0]["n"] == 1)
+        until(lambda: lock_waits(own_server.database, "SELECT run_no%") == 1)
         other.run("COMMIT")
         asks.join()
     assert [(told["runs"], told["changed"]) for told in answers] == [(0, 0)]

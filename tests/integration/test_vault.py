@@ -14,7 +14,7 @@ import pytest
 from conftest import running
 from muster import STOP_S, Server
 from people import add_user, log_in, platform_admin, tenant_person
-from postgres import run_sql
+from postgres import add_trigger, drop_trigger, run_sql
 from stored import of_tenant, stored
 from strace import injected
 from waiting import until
@@ -264,20 +264,16 @@ def test_killed_in_the_middle_of_a_rotation_nothing_is_lost(store, tmp_path, cal
     assert killed or nth > 1, f"{call} was not called even once"
 
 
-@pytest.mark.one_server
 def test_without_its_entry_in_the_audit_log_no_secret_leaves(own_server, clock):
     tenant, client = with_secrets(own_server, ["A"])
     clock.advance(3601)  # what it gets now has to be entered again
     entries = f"SELECT 1 AS one FROM audit_log WHERE {of_tenant(tenant)} AND action = 'config.resolve'"
     before = len(stored(own_server, entries))
     if own_server.database:
-        execute(own_server, [
-            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
-            " $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '53100'; END $$",
-            "CREATE TRIGGER refuse BEFORE INSERT ON audit_log EXECUTE FUNCTION refuse()",
-        ])  # fmt: skip
+        add_trigger(own_server.database, "refuse", "BEFORE INSERT ON audit_log",
+                    "RAISE EXCEPTION 'no' USING ERRCODE = '53100'")  # fmt: skip
         answer = config(client)
-        execute(own_server, ["DROP TRIGGER refuse ON audit_log"])
+        drop_trigger(own_server.database, "refuse", "audit_log")
     else:
         with injected(own_server, "pwrite64:error=ENOSPC") as lines:
             answer = config(client)
