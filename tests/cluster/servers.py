@@ -19,16 +19,21 @@ from citus_build import citus_bin
 WORKERS = 2
 CITUS_SETTINGS = {
     "shared_preload_libraries": "citus",
-    "max_connections": 300,
-    "max_prepared_transactions": 300,
+    "max_connections": 100,  # the default of PostgreSQL
     "max_worker_processes": 200,  # each database has one that tends it
-    "max_locks_per_transaction": 512,
-    "citus.shard_count": 4,
     "citus.node_conninfo": "sslmode=disable",
-    "citus.max_cached_conns_per_worker": 1,
     "wal_level": "logical",  # shards move by it
     "shared_buffers": "32MB",
     "max_wal_size": "256MB",
+}
+# For tests that make hundreds of databases, one after the other. Without them, shards and locks are those that an
+# operator's cluster has if nothing is set.
+MANY_DATABASES = {
+    "max_connections": 300,
+    "max_prepared_transactions": 300,
+    "max_locks_per_transaction": 512,
+    "citus.shard_count": 4,
+    "citus.max_cached_conns_per_worker": 1,
 }
 PAIR_SETTINGS = {"max_connections": 100, "wal_level": "replica", "max_wal_senders": 8,
                  "hot_standby_feedback": "on"}  # fmt: skip
@@ -187,8 +192,9 @@ class Pair:
 class Citus:
     """A coordinator and its workers. Raises NoCitusError if there is none to start."""
 
-    def __init__(self):
+    def __init__(self, settings=None):
         self.programs = citus_bin(plain.newest_bin())
+        self.settings = {**CITUS_SETTINGS, **(settings or {})}
         self.servers, self.added = [], []
 
     def start(self):
@@ -200,7 +206,7 @@ class Citus:
         return urls
 
     def _server(self):
-        return plain.Server(synced=False, programs=self.programs, settings=CITUS_SETTINGS)
+        return plain.Server(synced=False, programs=self.programs, settings=self.settings)
 
     def start_another(self):
         """One that is to become a worker: the URL of its database "postgres"."""

@@ -30,8 +30,10 @@ exec kill -9 "$(cat "$1")"
 
 
 class Cluster:
-    def __init__(self, citus=False, say=print, down_s=DOWN_S):
-        self.say, self.down_s = say, down_s
+    """With Citus, `beside` says which server each node uses: 0 is the coordinator."""
+
+    def __init__(self, citus=False, say=print, down_s=DOWN_S, beside=(0,) * NODES):
+        self.say, self.down_s, self.beside = say, down_s, beside
         self.folder = Path(tempfile.mkdtemp(prefix="muster-cluster-"))
         self.databases = Citus() if citus else Pair()
         self.citus, self.nodes, self.balancer, self.reads = citus, [], None, None
@@ -48,7 +50,9 @@ class Cluster:
         ports = [plain.free_port() for _ in range(NODES + 1)]
         if self.citus:
             self._node(1, url, ports).cli("cluster", "enable")
-        self.nodes = [self._node(n, url, ports) for n in range(1, NODES + 1)]
+        of_servers = [f"{server.rsplit('/', 1)[0]}/{url.rsplit('/', 1)[1]}" for server in (first, *workers)]
+        used = [of_servers[server] for server in self.beside] if self.citus else [url] * NODES
+        self.nodes = [self._node(n, used[n - 1], ports) for n in range(1, NODES + 1)]
         for node in self.nodes:
             node.start()
         addresses = [node.address for node in self.nodes]

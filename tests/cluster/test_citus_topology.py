@@ -1,0 +1,168 @@
+"""Nodes that use different servers of a Citus cluster: what each goes on with when one of these is killed,
+and a tenant that moves to a shard of its own.
+
+The first node uses the coordinator, the others a worker each.
+"""
+
+import os
+from collections import Counter
+
+import pytest
+from account import Sender, balance
+from muster import Trouble
+from nodes import in_threads
+from postgres import run_sql
+from servers import fence
+from stored import stored
+from topology import Cluster
+from waiting import until
+
+TENANTS = 6
+PLACES = (
+    "SELECT t.slug, t.tenant_id, p.groupid, p.shardid FROM tenants t JOIN pg_dist_placement p ON p.shardid ="
+    " get_shard_id_for_distribution_column('agents', t.tenant_id)"
+)
+COORDINATOR, FIRST, SECOND = range(3)
+
+
+@pytest.fixture(name="cluster", scope="module")
+def citus():
+    kept = dict(os.environ)
+    made = Cluster(citus=True, say=lambda text: None, down_s=3600, beside=(COORDINATOR, FIRST, SECOND))
+    try:
+        yield made.start()
+    finally:
+        made.stop()
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+@pytest.fixture(name="tenants", scope="module")
+def some_tenants(cluster):
+    made = [cluster.nodes[0].add_tenant("--max-agents", "1000") for _ in range(TENANTS)]
+    for node in cluster.nodes:
+        for tenant in made:
+            until(lambda n=node, t=tenant: n.client(t.token).get("/api/v1/limits").status == 200)
+    return made
+
+
+def places(cluster):
+    return {row["slug"]: row for row in stored(cluster.reads, PLACES)}
+
+
+class Load:
+    """A sender for each tenant and node."""
+
+    def __init__(self, cluster, tenants, first):
+        self.senders = {
+            (n, tenant.slug): Sender(first + len(cluster.nodes) * t + n, tenant, lambda node=node: node, pause=0.02)
+            for t, tenant in enumerate(tenants)
+            for n, node in enumerate(cluster.nodes)
+        }
+
+    def __enter__(self):
+        for sender in self.senders.values():
+            sender.start()
+        return self
+
+    def __exit__(self, *trouble):
+        in_threads([sender.stop for sender in self.senders.values()])
+
+    def chosen(self, nodes, slugs):
+        return [sender for (n, slug), sender in self.senders.items() if n in nodes and slug in slugs]
+
+    def moves(self, nodes, slugs):
+        """Each of these senders has its next batch acknowledged."""
+        chosen = self.chosen(nodes, slugs)
+        before = [sender.acknowledged for sender in chosen]
+        until(lambda: all(s.acknowledged > n for s, n in zip(chosen, before, strict=True)), 90)
+
+    def stands(self, nodes, slugs):
+        """How much is acknowledged of these."""
+        return sum(sender.acknowledged for sender in self.chosen(nodes, slugs))
+
+    def refusals(self):
+        return set(sum((sender.refused for sender in self.senders.values()), Counter()))
+
+
+def nothing_is_lost(cluster, load):
+    acknowledged, lost, twice = balance(cluster.reads, load.senders.values())
+    assert acknowledged and (lost, twice) == (0, 0)
+    assert load.refusals() <= {503}, load.refusals()
+
+
+def kill(cluster, number):
+    """A server, with its sessions, of which some could still commit."""
+    name = ("coordinator", "worker-1", "worker-2")[number]
+    cluster.away[name] = float("inf")  # until bring_back()
+    cluster.kill(name)
+    fence(cluster.databases.servers[number])
+
+
+def bring_back(cluster):
+    cluster.away = dict.fromkeys(cluster.away, 0)
+    until(lambda: cluster.look() or not cluster.away, 90)
+
+
+def test_nodes_beside_workers_go_on_without_the_coordinator(cluster, tenants):
+    slugs, beside = {t.slug for t in tenants}, (FIRST, SECOND)
+    assert {place["groupid"] for place in places(cluster).values()} == {1, 2}
+    with Load(cluster, tenants, 0) as load:
+        load.moves(range(3), slugs)
+        kill(cluster, COORDINATOR)
+        until(lambda: cluster.nodes[COORDINATOR].client().get("/api/v1/health").status == 503)
+        gone = load.stands([COORDINATOR], slugs)
+        for _ in range(5):
+            load.moves(beside, slugs)
+        assert load.stands([COORDINATOR], slugs) == gone
+        for n in beside:
+            node = cluster.nodes[n]
+            assert node.client().get("/api/v1/health").status == 200
+            for tenant in tenants:
+                assert node.client(tenant.token).get(tenant.path("dashboard/runs")).status == 200
+            with pytest.raises(Trouble):  # keys are on all servers
+                node.cli("key", "add", "--tenant", tenants[0].slug)
+        bring_back(cluster)
+        load.moves(range(3), slugs)
+    nothing_is_lost(cluster, load)
+
+
+def test_a_node_whose_own_worker_is_killed_serves_nothing_and_the_others_go_on(cluster, tenants):
+    where = places(cluster)
+    living = {slug for slug, place in where.items() if place["groupid"] == SECOND}
+    slugs = {t.slug for t in tenants}
+    assert living and living != slugs
+    with Load(cluster, tenants, 1000) as load:
+        load.moves(range(3), slugs)
+        kill(cluster, FIRST)
+        until(lambda: cluster.nodes[FIRST].client().get("/api/v1/health").status == 503)
+        gone = load.stands([FIRST], slugs)
+        for _ in range(5):
+            load.moves((COORDINATOR, SECOND), living)
+        assert load.stands([FIRST], slugs) == gone
+        for n in (COORDINATOR, SECOND):
+            until(lambda n=n: cluster.nodes[n].client().get("/api/v1/health").status == 200)
+        bring_back(cluster)
+        load.moves(range(3), slugs)
+    nothing_is_lost(cluster, load)
+
+
+def test_a_tenant_moves_to_a_shard_of_its_own_under_load(cluster, tenants):
+    where, slugs = places(cluster), {t.slug for t in tenants}
+    place = where[tenants[0].slug]
+    to = SECOND if place["groupid"] == FIRST else FIRST
+    servers = cluster.databases.servers
+    with Load(cluster, tenants, 2000) as load:
+        load.moves(range(3), slugs)
+        run_sql(cluster.reads.database,
+                f"SELECT isolate_tenant_to_new_shard('agents', {place['tenant_id']}, 'CASCADE',"
+                " shard_transfer_mode := 'block_writes')")  # fmt: skip
+        apart = places(cluster)[tenants[0].slug]
+        assert apart["shardid"] not in {row["shardid"] for slug, row in where.items()}
+        load.moves(range(3), slugs)
+        run_sql(cluster.reads.database,
+                f"SELECT citus_move_shard_placement({apart['shardid']}, '127.0.0.1', "
+                f"{servers[place['groupid']].port}, '127.0.0.1', {servers[to].port})")  # fmt: skip
+        assert places(cluster)[tenants[0].slug]["groupid"] == to
+        load.moves(range(3), slugs)
+    nothing_is_lost(cluster, load)
