@@ -50,8 +50,10 @@ def counted_tenant(store, tmp_path_factory):
 
 
 PAGES = {
-    "by name": ("agents", "include_runs=true"),
-    "by rank": ("agents", "order=trouble&include_runs=true"),
+    "agents by name": ("agents", "include_runs=true"),
+    "agents by rank": ("agents", "order=trouble&include_runs=true"),
+    "runs with steps": ("dashboard/runs", "include_steps=true"),
+    "runs by cost": ("dashboard/runs", "order=cost&include_cost=true"),
 }
 
 
@@ -63,7 +65,7 @@ def test_a_page_of_many_rows_takes_as_many_statements_as_one_of_few(counted, pag
         before = counted.relay.statements
         answer = counted.client.get(counted.path(f"{what}?limit={limit}&{query}"))
         assert answer.status == 200, answer.body
-        assert len(answer.json()[what]) == limit
+        assert len(answer.json()[what.rpartition("/")[2]]) == limit
         return counted.relay.statements - before
 
     cost(FEW)  # what is prepared once

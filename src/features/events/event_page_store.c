@@ -3,7 +3,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "db/id_list.h"
 #include "db/row_sum.h"
 #include "features/events/event_rows.h"
 #include "features/events/run_list_store.h"
@@ -20,7 +22,9 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
     " FROM run_extents x CROSS JOIN events k ON k.event_no >= x.first_event_no"                    \
     " AND k.event_no < x.first_event_no + x.n" EVENT_KIND_OF_SQLITE("k")                                  \
     " WHERE x.run_no = $2 AND k.tenant_id = $1"
-#define OF_EVENTS " FROM events k" EVENT_KIND_OF_POSTGRES("k") " WHERE k.tenant_id = $1 AND k.run_no = $2"
+#define OF_EVENTS OF_EVENTS_OF("$2")
+#define OF_EVENTS_OF(run)                                                                          \
+    " FROM events k" EVENT_KIND_OF_POSTGRES("k") " WHERE k.tenant_id = $1 AND k.run_no = " run
 #define BEYOND(than) " AND (k.seq, k.timestamp, k.event_no) " than " ($3, $4, $5)"
 #define SORTED(of, way) " ORDER BY " of "seq" way ", " of "timestamp" way ", " of "event_no" way
 
@@ -39,6 +43,10 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
     " OR " HAS_PART(text("k", "source")) ")"
 
 #define SIZE_OF(text) "COALESCE(octet_length(k." text "), 0)"
+#define KEY_POSTGRES                                                                               \
+    "k.event_no, k.seq, k.timestamp, 450 + octet_length(k.message) + " SIZE_OF("error_message")    \
+    " + " SIZE_OF("metadata") " + " SIZE_OF("metrics") " + " SIZE_OF("links") " + "                \
+    SIZE_OF("output") " + COALESCE(d.bytes, 0) AS bytes"
 #define PAGE_SQLITE(than, which, way)                                                              \
     "SELECT " EVENT_READ_SQLITE ", e.event_no FROM (SELECT k.event_no AS no"                       \
     OF_EXTENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6) s"                                 \
@@ -46,9 +54,7 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
     " CROSS JOIN agents a ON a.agent_id = e.agent_id" EVENT_KIND_OF_SQLITE("e")                           \
     " WHERE CAST($8 AS BIGINT) > 0"
 #define PAGE_POSTGRES(than, which, way)                                                            \
-    "WITH page AS (SELECT k.event_no, k.seq, k.timestamp, 450 + octet_length(k.message) + "        \
-    SIZE_OF("error_message") " + " SIZE_OF("metadata") " + " SIZE_OF("metrics") " + "              \
-    SIZE_OF("links") " + " SIZE_OF("output") " + COALESCE(d.bytes, 0) AS bytes"                                           \
+    "WITH page AS (SELECT " KEY_POSTGRES                                                           \
     OF_EVENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6), sized AS (SELECT event_no, seq,"   \
     " timestamp, SUM(bytes) OVER (" SORTED("", way) ") - bytes AS before FROM page)"               \
     " SELECT " EVENT_READ_POSTGRES ", e.event_no FROM sized s"                                     \
@@ -82,6 +88,23 @@ static const struct db_query select_short = {
               " WHERE x.run_no = $2 AND e.tenant_id = $1 ORDER BY x.first_event_no, e.event_no",
     .postgres = PAGE_POSTGRES(">", STEPS(EVENT_EVENT_POSTGRES), ""),
 };
+/* Steps of several runs, $2 (db_id_list()), as PAGE_POSTGRES() has those of one: $3 is the most of a run,
+ * $4 the bytes of all. LATERAL looks up one run, and one event, after the other, whatever is known about
+ * the tables. */
+static const struct db_query select_steps = {
+    .postgres = "WITH page AS (SELECT k.*, x.place FROM unnest($2::bigint[]) WITH ORDINALITY AS x(no, place)"
+                " CROSS JOIN LATERAL (SELECT " KEY_POSTGRES OF_EVENTS_OF("x.no")
+                " AND " EVENT_EVENT_POSTGRES("k") " = 3" SORTED("k.", "") " LIMIT $3) k),"
+                " sized AS (SELECT event_no, seq, timestamp, place, SUM(bytes) OVER"
+                " (ORDER BY place, seq, timestamp, event_no) - bytes AS before FROM page)"
+                " SELECT v.*, s.place - 1 FROM sized s CROSS JOIN LATERAL (SELECT "
+                EVENT_READ_POSTGRES ", e.event_no FROM events e"
+                " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
+                EVENT_KIND_OF_POSTGRES("e")
+                " WHERE e.tenant_id = $1 AND e.event_no = s.event_no OFFSET 0) v"
+                " WHERE s.before <= $4 ORDER BY s.place, s.seq, s.timestamp, s.event_no",
+};
+enum { COLUMN_PLACE = EVENT_COLUMN_NO + 1 };
 /* The last event that a page with a filter may look at. */
 #define FLOOR(source, than, way)                                                                   \
     "SELECT k.seq, k.timestamp, k.event_no" source BEYOND(than) SORTED("k.", way)                  \
@@ -96,10 +119,12 @@ static const struct db_query select_floor_from_end = {
 };
 /* clang-format on */
 
-/* An event and its number. */
 struct placed_event {
     struct stored_event event;
     int64_t event_no;
+    size_t bytes; /* of its JSON, at least and about */
+    size_t run;   /* place in a page of runs */
+    bool damaged;
 };
 
 static int by_place(const void *a, const void *b)
@@ -120,7 +145,7 @@ static struct event_place place_of(const struct placed_event *placed)
                                  placed->event_no };
 }
 
-/* Bytes of an event's JSON, at least and about: names, numbers and times are EVENT_BYTES. */
+/* Names, numbers and times are EVENT_BYTES. */
 static size_t size_of(const struct telemetry_event *e)
 {
     enum { EVENT_BYTES = 450, RUN_ID_BYTES = 36 };
@@ -156,31 +181,48 @@ static inline bool is_in_order(const struct page_reader *r, const struct placed_
     return r->page->from_end ? by_place(placed, placed - 1) < 0 : by_place(placed - 1, placed) < 0;
 }
 
+/* Adds the row, unless the page leaves it out: then NULL. */
+static struct placed_event *read_event(const struct db_row *row, bool steps_only, struct rows *rows)
+{
+    const bool damaged = !row_sum_check(&event_sum, row, 0);
+    struct placed_event *placed;
+
+    if (!damaged && steps_only && db_get_int(row, EVENT_COLUMN_KIND) != EVENT_IN_PROGRESS)
+        return NULL;
+    placed = rows_add(rows);
+    event_row_read(rows->arena, row, &placed->event);
+    placed->event_no = db_get_int(row, EVENT_COLUMN_NO);
+    placed->bytes = size_of(&placed->event.event);
+    placed->damaged = damaged;
+    return placed;
+}
+
+/* Counts an event after the `n` that the page lists. False: it is the first of the next page. */
+static bool count_event(const struct event_page *page, const struct placed_event *placed, size_t n,
+                        struct event_page_rows *ret)
+{
+    n += (size_t)ret->damaged;
+    ret->more = n > 0 && (n >= (size_t)page->limit || ret->bytes + placed->bytes > page->bytes);
+    if (ret->more)
+        return false;
+    /* A damaged event has its place too, so that a page of nothing else has an end. */
+    ret->end = place_of(placed);
+    ret->damaged += placed->damaged;
+    ret->bytes += placed->bytes;
+    return true;
+}
+
 static bool add_page_row(void *ctx, const struct db_row *row)
 {
     struct page_reader *r = ctx;
-    const bool damaged = !row_sum_check(&event_sum, row, 0);
-    struct placed_event *placed;
-    size_t bytes, n;
+    const struct placed_event *placed = read_event(row, r->page->steps_only, &r->rows);
 
-    if (!damaged && r->page->steps_only && db_get_int(row, EVENT_COLUMN_KIND) != EVENT_IN_PROGRESS)
+    if (placed == NULL)
         return true;
-    placed = rows_add(&r->rows);
-    event_row_read(r->rows.arena, row, &placed->event);
-    placed->event_no = db_get_int(row, EVENT_COLUMN_NO);
-    bytes = size_of(&placed->event.event);
     assert(is_in_order(r, placed));
-    n = r->rows.n + (size_t)r->ret->damaged;
-    r->ret->more = n > 1 && (n > (size_t)r->page->limit || r->ret->bytes + bytes > r->page->bytes);
-    if (damaged || r->ret->more)
+    if (!count_event(r->page, placed, r->rows.n - 1, r->ret) || placed->damaged)
         r->rows.n--;
-    if (r->ret->more)
-        return false;
-    /* A damaged event has its place too, so that a page of nothing else has an end. */
-    r->ret->end = place_of(placed);
-    r->ret->damaged += damaged;
-    r->ret->bytes += bytes;
-    return true;
+    return !r->ret->more;
 }
 
 static bool read_floor(void *ctx, const struct db_row *row)
@@ -278,5 +320,89 @@ int store_run_events_page(struct db *db, const struct event_page *page, struct a
     if (page->is_short && reader.rows.n > 0)
         qsort(reader.rows.items, reader.rows.n, sizeof(struct placed_event), by_place);
     ret->list = events_of(&reader, arena);
+    return 0;
+}
+
+struct steps_reader {
+    struct rows rows; /* struct placed_event */
+    size_t first;     /* place of the first run that is read */
+    size_t bytes, bytes_max;
+    bool cut; /* the last row is the first that exceeds bytes_max */
+};
+
+static bool add_step(void *ctx, const struct db_row *row)
+{
+    struct steps_reader *r = ctx;
+    struct placed_event *placed = read_event(row, true, &r->rows);
+
+    if (placed == NULL)
+        return true;
+    placed->run = r->first + (size_t)db_get_int(row, COLUMN_PLACE);
+    assert(r->rows.n == 1 || placed[-1].run < placed->run ||
+           (placed[-1].run == placed->run && by_place(placed - 1, placed) < 0));
+    r->bytes += placed->bytes;
+    r->cut = r->rows.n > 1 && r->bytes > r->bytes_max;
+    return !r->cut;
+}
+
+/* Reads the steps of the run, and of those after it that are likely to fit too. What is read is
+ * what the pages of these runs may have and, if they do not have room for all, one event beyond. */
+static int read_ahead(struct db *db, struct run_steps *steps, size_t run,
+                      const struct event_page *page, struct error *err)
+{
+    struct steps_reader reader = { .rows = { .arena = steps->arena,
+                                             .size = sizeof(struct placed_event) },
+                                   .first = run,
+                                   .bytes_max = page->bytes };
+    int64_t *run_nos = ARENA_ARRAY(steps->arena, int64_t, steps->n_runs - run);
+    int64_t events = 0;
+    size_t n = 0;
+
+    do {
+        run_nos[n] = steps->runs[run + n].run_no;
+        events += steps->runs[run + n].run.state.event_count;
+        n++;
+    } while (run + n < steps->n_runs &&
+             events + steps->runs[run + n].run.state.event_count <= page->limit);
+    if (db_exec(db, &select_steps,
+                DB_ARGS(db_int(page->tenant_id), db_id_list(db, run_nos, n, steps->arena),
+                        db_int(page->limit + 1), db_int((int64_t)page->bytes)),
+                add_step, &reader, err) != 0)
+        return -1;
+    steps->ahead = reader.rows.items;
+    steps->n_ahead = reader.rows.n;
+    steps->at = 0;
+    steps->end = reader.cut ? steps->ahead[steps->n_ahead - 1].run + 1 : run + n;
+    return 0;
+}
+
+/* The page of a run that was read ahead. */
+static void take_page(struct run_steps *steps, size_t run, const struct event_page *page,
+                      struct event_page_rows *ret)
+{
+    const struct placed_event *ahead = steps->ahead;
+    const size_t begin = steps->at;
+    struct stored_event *events;
+    size_t n = 0;
+
+    while (steps->at < steps->n_ahead && ahead[steps->at].run == run)
+        steps->at++;
+    events = ARENA_ARRAY(steps->arena, struct stored_event, steps->at - begin + 1);
+    *ret = (struct event_page_rows){ 0 };
+    for (size_t i = begin; i < steps->at && count_event(page, &ahead[i], n, ret); i++)
+        if (!ahead[i].damaged)
+            events[n++] = ahead[i].event;
+    ret->list = (struct list){ events, n };
+}
+
+int store_run_steps(struct db *db, struct run_steps *steps, size_t run,
+                    const struct event_page *page, struct event_page_rows *ret, struct error *err)
+{
+    assert(page->steps_only && run < steps->n_runs && steps->runs[run].run_no == page->run_no);
+    if (strcmp(db_dialect(db), "sqlite") == 0)
+        return store_run_events_page(db, page, steps->arena, ret, err);
+    if (run >= steps->end && read_ahead(db, steps, run, page, err) != 0)
+        return -1;
+    take_page(steps, run, page, ret);
     return 0;
 }

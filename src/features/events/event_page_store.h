@@ -4,6 +4,8 @@
 #include "shape/shape.h"
 
 struct db;
+struct placed_event;
+struct run_found; /* run_list_store.h */
 
 /* Where an event is in its run's narrative. */
 struct event_place {
@@ -54,3 +56,20 @@ bool event_page_is_filtered(const struct event_page *page);
  * limit, even none, and still not be the last. */
 int store_run_events_page(struct db *db, const struct event_page *page, struct arena *arena,
                           struct event_page_rows *ret, struct error *err) MUST_CHECK;
+
+/* The steps of a page's runs, which are asked for one run after the other. */
+struct run_steps {
+    const struct run_found *runs;
+    size_t n_runs;
+    struct arena *arena;
+
+    struct placed_event *ahead; /* of the runs before `end`; from `at` on they are still to give */
+    size_t n_ahead, at, end;
+};
+
+/* The same as store_run_events_page() for the steps of `run`, a place in the page, from the first
+ * one on. PostgreSQL, where each statement is a round trip, is asked for as many runs at once as
+ * the page has room for; `bytes` is what it has left, and `limit` that of each of its runs. */
+int store_run_steps(struct db *db, struct run_steps *steps, size_t run,
+                    const struct event_page *page, struct event_page_rows *ret,
+                    struct error *err) MUST_CHECK;

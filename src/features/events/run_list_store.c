@@ -6,6 +6,7 @@
  */
 #include "features/events/run_list_store.h"
 
+#include "db/id_list.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
@@ -14,9 +15,10 @@
 #define BETWEEN                                                                                    \
     " WHERE r.tenant_id = $1 AND (r.start_at, r.run_id) < ($2, $3)"                                \
     " AND (r.start_at, r.run_id) >= ($4, $5)"
-#define PAGE                                                                                       \
-    "SELECT r.run_no, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"                   \
-    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
+#define RUNS_BY(source)                                                                            \
+    "SELECT r.run_no, r.run_id, a.agent_name, " RUN_STATE_COLUMNS " FROM " source                  \
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
+#define PAGE RUNS_BY("runs r") BETWEEN
 #define CANDIDATES                                                                                 \
     "SELECT r.run_no, r.run_id, r.start_at FROM runs r"                                            \
     " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN
@@ -80,6 +82,16 @@ static const struct db_query matching_of_workflow = MATCHING(OF_WORKFLOW);
 static const struct db_query sorted_page = { SORTED_PAGE(" AND CAST($7 AS BIGINT) = 0") };
 static const struct db_query sorted_agent_page = { SORTED_PAGE(OF_AGENT) };
 static const struct db_query sorted_workflow_page = { SORTED_PAGE(OF_WORKFLOW) };
+
+/* $2 has the numbers (db_id_list()): one run is looked up after the other, whatever is known about the
+ * tables. */
+static const struct db_query runs_by_no = {
+    .sqlite = RUNS_BY("json_each($2) j CROSS JOIN runs r ON r.run_no = j.value")
+              " WHERE r.tenant_id = $1 ORDER BY j.key",
+    .postgres = "SELECT v.* FROM unnest($2::bigint[]) WITH ORDINALITY AS x(no, place)"
+                " CROSS JOIN LATERAL (" RUNS_BY("runs r")
+                " WHERE r.tenant_id = $1 AND r.run_no = x.no OFFSET 0) v ORDER BY x.place",
+};
 
 /* The last run that a page may examine. */
 const struct db_query run_list_floor = {
@@ -360,26 +372,38 @@ int store_run_candidates(struct db *db, int64_t tenant_id, const struct run_filt
     return 0;
 }
 
+/* Gives the runs what was found out about them; both are in the same order. */
+static void add_spent(const struct run_candidate *from, const struct rows *rows)
+{
+    struct run_found *found = rows->items;
+
+    for (size_t i = 0; i < rows->n; from++)
+        if (from->run_no == found[i].run_no)
+            found[i++].spent = from->spent;
+}
+
 int store_run_load(struct db *db, const struct run_candidates *from, int64_t limit,
                    struct arena *arena, struct run_page *ret, struct error *err)
 {
-    struct rows rows = { .arena = arena, .size = sizeof(struct run_found) };
-    size_t bytes = 0;
+    enum { PART = 512 }; /* PostgreSQL sends all rows, also those after the end of the page */
+    const size_t n = from->n < (size_t)limit ? from->n : (size_t)limit;
+    struct page_reader reader = { .rows = { .arena = arena, .size = sizeof(struct run_found) },
+                                  .bytes_max = from->bytes };
+    int64_t run_nos[PART];
 
-    for (size_t i = 0; i < from->n && i < (size_t)limit; i++) {
-        const struct run_candidate *run = &from->runs[i];
-        struct run_found found = { .run_no = run->run_no, .run_id = run->run_id };
+    for (size_t at = 0; at < n && !reader.full; at += PART) {
+        const size_t part = n - at < PART ? n - at : PART;
 
-        if (store_run(db, from->tenant_id, run->run_no, arena, &found.run, err) != 0)
+        for (size_t i = 0; i < part; i++)
+            run_nos[i] = from->runs[at + i].run_no;
+        if (db_exec(db, &runs_by_no,
+                    DB_ARGS(db_int(from->tenant_id), db_id_list(db, run_nos, part, arena)), add_run,
+                    &reader, err) != 0)
             return -1;
-        found.bytes = size_of(&found.run);
-        found.spent = run->spent;
-        bytes += found.bytes;
-        if (rows.n > 0 && bytes > from->bytes)
-            break;
-        *(struct run_found *)rows_add(&rows) = found;
     }
-    *ret =
-        (struct run_page){ .runs = { rows.items, rows.n }, .cut = from->cut, .floor = from->floor };
+    add_spent(from->runs, &reader.rows);
+    *ret = (struct run_page){ .runs = { reader.rows.items, reader.rows.n },
+                              .cut = from->cut,
+                              .floor = from->floor };
     return 0;
 }

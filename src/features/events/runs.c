@@ -157,6 +157,7 @@ static int add_steps(struct db *db, const struct tenant_entry *tenant, struct ru
                      struct run_listed *listed, struct arena *arena, struct error *err)
 {
     const struct run_found *found = page->runs.items;
+    struct run_steps of_page = { .runs = found, .n_runs = page->runs.n, .arena = arena };
     size_t used = 0;
 
     for (size_t n = 0; n < page->runs.n; n++) {
@@ -170,7 +171,7 @@ static int add_steps(struct db *db, const struct tenant_entry *tenant, struct ru
             return 0;
         }
         some = steps_of(tenant->id, &found[n], PAGE_BYTES > used ? PAGE_BYTES - used : 1);
-        if (store_run_events_page(db, &some, arena, &steps, err) != 0)
+        if (store_run_steps(db, &of_page, n, &some, &steps, err) != 0)
             return -1;
         complete_events(&key, &steps.list);
         used += steps.bytes;
