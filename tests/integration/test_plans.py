@@ -36,7 +36,7 @@ ACROSS_TENANTS = {
     "features/agents/directives/store.c:all_policies": "when directives change",
     "features/agents/last_seen_store.c:put_sightings": "of up to 10,000 agents of all tenants",
     "features/agents/schedules/store.c:select_all_windows": "the watch over all agents, every 15 s",
-    "features/alerts/silence/silence_store.c:all_silences": "the watch over all agents, every 15 s",
+    "features/alerts/silence/silence_store.c:near_silences": "the watch over all agents, every 15 s",
     "features/alerts/stuck_store.c:store_stuck_due_query": "what is due, of all tenants",
     "features/kpis/rollup_build.c:delete_rollups": "once, after an upgrade",
     "features/oidc/store.c:count_groups": "at most a few thousand groups of the whole service",

@@ -21,10 +21,11 @@
 #include "shape/utf8.h"
 
 enum {
-    READ_PERIOD_S = 15,    /* between two reads of the store */
-    STEP_S = 2,            /* how far the wall clock may drift from the monotonic one per tick */
-    PAUSE_S = 15,          /* without a tick: the process was suspended */
-    LAG_S = 5,             /* until another process has stored what it received */
+    READ_PERIOD_S = 15, /* between two reads of the store */
+    READ_AHEAD_S = 45,  /* who may be late until then is read: the next read may be late itself */
+    STEP_S = 2,         /* how far the wall clock may drift from the monotonic one per tick */
+    PAUSE_S = 15,       /* without a tick: the process was suspended */
+    LAG_S = 5,          /* until another process has stored what it received */
     TRANSITIONS_MAX = 500, /* submitted at a time */
     NAME_BYTES = 200       /* of a name in a sentence */
 };
@@ -101,8 +102,10 @@ static void note_clocks(struct silence *s, const struct silence_now *now)
         moved > (int64_t)STEP_S * USEC_PER_SEC || moved < -(int64_t)STEP_S * USEC_PER_SEC;
     bool paused = now->raw_us - s->tick_us > (int64_t)PAUSE_S * USEC_PER_SEC;
 
-    if (stepped || paused || s->lost || !now->healthy)
+    if (stepped || paused || s->lost || !now->healthy) {
         s->epoch_us = now->mono_us;
+        s->loaded = false; /* others than by the clock before may be late soon */
+    }
     s->lost = !now->healthy;
     s->offset_us = offset;
     s->tick_us = now->raw_us;
@@ -396,6 +399,20 @@ static int submit_transitions(struct silence *s, struct error *err)
     return n == s->n_transitions ? 0 : -1;
 }
 
+static int read_watched(struct silence *s, const struct silence_now *now, struct error *err)
+{
+    const struct silence_span span = { now->wall_us,
+                                       now->wall_us + (int64_t)READ_AHEAD_S * USEC_PER_SEC };
+
+    s->loaded = false;
+    if (watched_read(&s->watched, s->options.db, &span, s->options.last_seen, err) != 0)
+        return -1;
+    s->loaded = true;
+    s->read_us = now->mono_us;
+    s->registry_version = now->registry_version;
+    return 0;
+}
+
 int silence_tick(struct silence *s, const struct silence_now *now, struct error *err)
 {
     struct error failure = { 0 };
@@ -409,15 +426,10 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
                   failure.text);
     changed = last_seen_take_changed(s->options.last_seen) ||
               now->registry_version != s->registry_version;
-    if (!s->loaded || changed ||
-        now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) {
-        s->loaded = false;
-        if (watched_read(&s->watched, s->options.db, s->options.last_seen, err) != 0)
-            return -1;
-        s->loaded = true;
-        s->read_us = now->mono_us;
-        s->registry_version = now->registry_version;
-    }
+    if ((!s->loaded || changed ||
+         now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) &&
+        read_watched(s, now, err) != 0)
+        return -1;
     s->moment = (struct silence_moment){ *now, s->epoch_us };
     collect_transitions(s);
     return s->n_transitions == 0 ? 0 : submit_transitions(s, err);

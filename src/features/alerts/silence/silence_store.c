@@ -1,6 +1,7 @@
 /* silence_store.c - SQL of the facts that decide whether an agent is silent. */
 #include "features/alerts/silence/silence_store.h"
 
+#include "base/clock.h"
 #include "features/agents/schedules/store.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -24,9 +25,13 @@ ROW_TABLE(silence_row,
     EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
         TIME(scheduled_at)));
 
-DB_ROWS_QUERY(all_silences, silence_row,
-    FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND (a.interval_seconds > 0"
-    " OR c.every_seconds > 0 OR c.cron IS NOT NULL))"
+/* Of those with an interval, not the ones seen so lately that nothing is due before $2. In seconds: a
+ * declared interval may be any number. A time of the future ($1 is now) is for others to judge. */
+#define INTERVAL "COALESCE(c.every_seconds, a.interval_seconds)"
+DB_ROWS_QUERY(near_silences, silence_row,
+    FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND (c.cron IS NOT NULL"
+    " OR (" INTERVAL " > 0 AND NOT (s.last_seen_at <= CAST($1 AS BIGINT)"
+    " AND s.last_seen_at / 1000000 + " INTERVAL " > CAST($2 AS BIGINT)))))"
     " OR l.alert_id IS NOT NULL"
     " ORDER BY a.tenant_id, a.agent_id");
 static const struct db_query hold = {
@@ -38,9 +43,12 @@ static const struct db_query hold = {
 };
 /* clang-format on */
 
-int store_silences(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_silences(struct db *db, const struct silence_span *span, struct arena *arena,
+                   struct list *ret, struct error *err)
 {
-    return rows_list(db, &all_silences, DB_NO_ARGS, arena, ret, err);
+    const struct db_args args = DB_ARGS(db_int(span->now), db_int(span->until / USEC_PER_SEC));
+
+    return rows_list(db, &near_silences, args, arena, ret, err);
 }
 
 int store_silence_hold(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,

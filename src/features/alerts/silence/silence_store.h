@@ -20,10 +20,15 @@ struct silence_row {
     struct opt_int limit_seconds;    /* the interval when it was opened; 0 or none: by cron */
 };
 
-/* Agents with a schedule or an open alert: a list of struct silence_row in the order of
- * their ids, so that all processes lock them in the same order; in the arena. */
-int store_silences(struct db *db, struct arena *arena, struct list *ret,
-                   struct error *err) MUST_CHECK;
+struct silence_span {
+    int64_t now, until;
+};
+
+/* Agents that may become late within the span, and those with an open alert: a list of struct
+ * silence_row in the order of their ids, so that all processes lock them in the same order; in the
+ * arena. */
+int store_silences(struct db *db, const struct silence_span *span, struct arena *arena,
+                   struct list *ret, struct error *err) MUST_CHECK;
 
 /* One agent, locked until the transaction ends so that its last-seen time cannot change meanwhile.
  * agent_id is 0 when there is no such agent. In the arena. */

@@ -105,13 +105,14 @@ static void take_agents(struct watched_agents *all, struct last_seen *last_seen,
     all->n = list->n;
 }
 
-int watched_read(struct watched_agents *all, struct db *db, struct last_seen *last_seen,
-                 struct error *err)
+int watched_read(struct watched_agents *all, struct db *db, const struct silence_span *span,
+                 struct last_seen *last_seen, struct error *err)
 {
     ARENA_SCOPED(arena);
     struct list list;
 
-    if (store_silences(db, &arena, &list, err) != 0 || read_windows(all, db, &arena, err) != 0)
+    if (store_silences(db, span, &arena, &list, err) != 0 ||
+        read_windows(all, db, &arena, err) != 0)
         return -1;
     take_agents(all, last_seen, &list);
     return 0;

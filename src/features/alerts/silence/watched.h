@@ -1,4 +1,5 @@
-/* watched.h - the agents that may fall silent, in memory: their rows, schedules and maintenance.
+/* watched.h - the agents that may fall silent soon, in memory: their rows, schedules and
+ * maintenance.
  *
  * One thread at a time.
  */
@@ -21,7 +22,7 @@ struct memo {
     struct deadline deadline;
 };
 
-/* An agent with a schedule or an open alert. */
+/* An agent that may be late soon, or with an open alert. */
 struct watched {
     struct silence_row row;
     bool open; /* its alert */
@@ -41,9 +42,10 @@ struct watched_agents {
 
 void watched_done(struct watched_agents *all);
 
-/* Reads all of them. Schedules that did not change keep what is known of their next times. */
-int watched_read(struct watched_agents *all, struct db *db, struct last_seen *last_seen,
-                 struct error *err) MUST_CHECK;
+/* Reads those that may be late within the span. Schedules that did not change keep what is known of
+ * their next times. */
+int watched_read(struct watched_agents *all, struct db *db, const struct silence_span *span,
+                 struct last_seen *last_seen, struct error *err) MUST_CHECK;
 
 /* By the agent's row, or as it was before this read. */
 void watched_set_schedule(struct watched *w, const struct watched *before);

@@ -14,6 +14,7 @@
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
+#include "features/alerts/silence/watched.h"
 #include "unit/temp_db.h"
 
 #define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
@@ -422,6 +423,34 @@ static int64_t cpu_us(void)
 
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
+static size_t n_watched(struct world *w, int64_t now)
+{
+    const struct silence_span span = { now, now + S(45) };
+    struct watched_agents all = { 0 };
+    size_t n;
+
+    CHECK(watched_read(&all, w->reader, &span, w->last_seen, NULL) == 0);
+    n = all.n;
+    watched_done(&all);
+    return n;
+}
+
+/* So that a watch over millions costs what the few cost that are late. */
+TEST(who_cannot_be_late_soon_is_not_read)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK_INT(n_watched(&w, wall_start + S(INTERVAL - 46)), 0);
+    CHECK_INT(n_watched(&w, wall_start + S(INTERVAL - 45)), 1);
+    CHECK_INT(n_watched(&w, wall_start - S(1)), 1); /* seen in the future: a clock is wrong */
+    CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(INT64_MAX / 2)), NULL, NULL, NULL) == 0);
+    CHECK_INT(n_watched(&w, wall_start + S(INTERVAL)), 0);
+    CHECK(db_exec(w.db, &set_cron, DB_NO_ARGS, NULL, NULL, NULL) == 0);
+    CHECK_INT(n_watched(&w, wall_start), 1); /* whatever its expression says */
+    world_done(&w);
 }
 
 /* Of ten minutes that pass in no time: less than six seconds of processor. */
