@@ -319,6 +319,10 @@ int db_set_read_max(struct db *db, int64_t us, struct error *err) MUST_CHECK;
  * whose calls wait for no one. */
 void db_set_patience(struct db *db, int64_t until_us);
 
+/* From now on the same happens whenever this connection has waited for an answer for `us`, if that
+ * is less than the driver's own limit; 0: that one again. */
+void db_set_wait_max(struct db *db, int64_t us);
+
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);
 

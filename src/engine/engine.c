@@ -142,16 +142,19 @@ static int start_threads(struct engine *e, struct error *err)
                                            .limits = e->options.writer,
                                            .on_fatal = e->options.on_fatal,
                                            .ctx = e->options.ctx };
+    const int64_t wait_max_us = (int64_t)e->options.writer.wait_max_ms * USEC_PER_MSEC;
 
     if (refresh_caches(e, e->watch_db, err) != 0 || writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, e->options.reads_max, &e->readers, err) != 0)
         return -1;
     readers_heed_parts(e->readers, e->writer);
+    readers_limit_wait(e->readers, wait_max_us);
     if (e->n_standby_dbs > 0) {
         if (readers_new(e->standby_dbs, e->n_standby_dbs, e->options.reads_max, &e->standby_readers,
                         err) != 0)
             return -1;
         readers_use_standby(e->standby_readers, &e->standby, e->readers);
+        readers_limit_wait(e->standby_readers, wait_max_us);
     }
     if (e->hash_db == NULL)
         return 0;
@@ -209,14 +212,12 @@ bool engine_hears(const struct engine *e)
 /* The expirer's thread. */
 static void expire(void *ctx)
 {
-    struct engine *e = ctx;
-    const int64_t max_us = (int64_t)e->options.writer.wait_max_ms * USEC_PER_MSEC;
+    const struct engine *e = ctx;
 
     writer_expire(e->writer);
-    if (max_us > 0)
-        readers_expire(e->readers, max_us);
-    if (max_us > 0 && e->standby_readers != NULL)
-        readers_expire(e->standby_readers, max_us);
+    readers_expire(e->readers);
+    if (e->standby_readers != NULL)
+        readers_expire(e->standby_readers);
 }
 
 /* A command waits for the database as long as it takes. */

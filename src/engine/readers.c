@@ -33,6 +33,9 @@ enum { INLINE_DEADLINE_US = 2000 };
  * wait of BLOCKED_US all reads go to reader threads for a while. */
 enum { BLOCKED_US = 5000, INLINE_PAUSE_US = USEC_PER_SEC };
 
+/* What is left to the database, however long a job has waited for its turn. */
+enum { ANSWER_US = USEC_PER_SEC };
+
 /* A standby that did not answer for this long is not asked again at once. */
 enum { PATIENCE_US = 400000 };
 
@@ -50,6 +53,7 @@ struct readers {
     size_t n_connections;
 
     size_t queue_max;
+    int64_t wait_max_us;     /* of a job's caller; 0: no limit */
     struct standby *standby; /* NULL: the connections are to the primary */
     struct readers *primary; /* takes what the standby cannot do */
     struct writer *writer;   /* knows which servers hang; NULL: there is one server */
@@ -210,29 +214,52 @@ static void finish(struct reader_job *job, const struct error *err)
     job->done(job, err);
 }
 
+/* Half of the time is enough for a server that hangs to keep a new connection waiting. */
+static bool may_connect(const struct readers *r, const struct reader_job *job)
+{
+    return r->wait_max_us == 0 || clock_raw_us() - job->queued_us <= r->wait_max_us / 2;
+}
+
+/* How long this job waits for an answer; 0: as long as any. */
+static int64_t answer_max(const struct readers *r, const struct reader_job *job)
+{
+    const int64_t left_us = r->wait_max_us - (clock_raw_us() - job->queued_us);
+
+    return r->wait_max_us == 0 ? 0 : (left_us > ANSWER_US ? left_us : ANSWER_US);
+}
+
 /* A connection that was lost while it was idle is noticed at once and made again; one on which an
  * answer did not come would keep the caller waiting as long once more. */
-static int run_job(struct reader_job *job, struct db *db, struct error *err)
+static int run_job(const struct readers *r, struct reader_job *job, struct connection *c,
+                   struct error *err)
 {
-    const int64_t began_us = clock_raw_us();
-    int status = job->run(job, db, err);
+    const bool was_connected = c->is_connected;
+    struct db *db = c->db;
+    int64_t began_us;
+    int status;
 
     assert(thread_may_be("muster-reader"));
-    if (status != 0 && err->code == ERR_UNAVAILABLE && !db_part_is_away(db) &&
-        clock_raw_us() - began_us < USEC_PER_SEC && db_ping(db, err) == 0)
+    if (!was_connected && may_connect(r, job)) /* a failure is the job's to find */
+        c->is_connected = db_ping(db, NULL) == 0;
+    db_set_wait_max(db, answer_max(r, job));
+    began_us = clock_raw_us();
+    status = job->run(job, db, err);
+    if (status != 0 && err->code == ERR_UNAVAILABLE && !db_part_is_away(db) && was_connected &&
+        clock_raw_us() - began_us < USEC_PER_SEC && may_connect(r, job) && db_ping(db, err) == 0)
         status = job->run(job, db, err);
+    db_set_wait_max(db, 0);
     return status;
 }
 
 /* The same, and answers. The caller does not wait for what is still to be found out afterwards. */
-static void run_on_primary(const struct readers *r, struct reader_job *job, struct db *db)
+static void run_on_primary(const struct readers *r, struct reader_job *job, struct connection *c)
 {
-    struct part_read_job read = { r->writer, db, job->tenant_id, clock_raw_us() };
+    struct part_read_job read = { r->writer, c->db, job->tenant_id, clock_raw_us() };
     struct error err = { 0 };
     int status = part_read_begin(&read, &err);
 
     if (status == 0)
-        status = run_job(job, db, &err);
+        status = run_job(r, job, c, &err);
     finish(job, status == 0 ? NULL : &err);
     part_read_end(&read, status == 0 ? ERR_NONE : err.code);
 }
@@ -293,13 +320,15 @@ static struct reader_job *unqueue_old(struct readers *r, int64_t before_us) REQU
     return old;
 }
 
-void readers_expire(struct readers *r, int64_t max_us)
+void readers_expire(struct readers *r)
 {
     struct reader_job *old;
     struct error err;
 
+    if (r->wait_max_us == 0)
+        return;
     lock_acquire(&r->lock);
-    old = unqueue_old(r, clock_raw_us() - max_us);
+    old = unqueue_old(r, clock_raw_us() - r->wait_max_us);
     lock_release(&r->lock);
     err_set(&err, ERR_BUSY, "the read waited too long");
     while (old != NULL) {
@@ -319,10 +348,8 @@ static void *reader_main(void *arg)
 
     thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take_job(r, &c)) != NULL) {
-        if (r->standby == NULL && !c->is_connected) /* a failure is the job's to find */
-            c->is_connected = db_ping(c->db, NULL) == 0;
         if (r->standby == NULL)
-            run_on_primary(r, job, c->db);
+            run_on_primary(r, job, c);
         else if (!run_on_standby(r, job, c->db))
             pass_on(r, job);
     }
@@ -427,9 +454,16 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
     return 0;
 }
 
+void readers_limit_wait(struct readers *r, int64_t max_us)
+{
+    lock_acquire(&r->lock); /* a thread that takes a job afterwards sees it */
+    r->wait_max_us = max_us;
+    lock_release(&r->lock);
+}
+
 void readers_use_standby(struct readers *r, struct standby *standby, struct readers *primary)
 {
-    lock_acquire(&r->lock); /* a thread that takes a job afterwards sees them */
+    lock_acquire(&r->lock);
     r->standby = standby;
     r->primary = primary;
     lock_release(&r->lock);

@@ -47,6 +47,11 @@ void readers_use_standby(struct readers *r, struct standby *standby, struct read
  */
 void readers_heed_parts(struct readers *r, struct writer *w);
 
+/* How long a caller may wait, from submission to the database's answer; a job that has waited long
+ * for its turn leaves the database at least a second. 0, as at the start: no limit. Before the
+ * first job. */
+void readers_limit_wait(struct readers *r, int64_t max_us);
+
 /* Any thread. ERR_BUSY when the queue or the tenant's share of it is full, or the pool is stopping.
  */
 int readers_submit(struct readers *r, struct reader_job *job, struct error *err) MUST_CHECK;
@@ -60,8 +65,8 @@ bool readers_run_inline(struct readers *r, struct reader_job *job) MUST_CHECK;
 /* Queued jobs. Any thread. */
 size_t readers_waiting(struct readers *r);
 
-/* Fails the queued jobs that have waited for longer, with ERR_BUSY. Any thread. */
-void readers_expire(struct readers *r, int64_t max_us);
+/* Fails the queued jobs that have waited for as long as they may, with ERR_BUSY. Any thread. */
+void readers_expire(struct readers *r);
 
 /* Runs what is queued, ends the threads, and waits for inline runs to return. NULL is fine. */
 void readers_free(struct readers *r);

@@ -144,13 +144,28 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
         job_list_sort(ret_group);
 }
 
+/* Has a caller waited for half as long as it may? That is enough for a server that hangs to keep a
+ * new connection waiting. */
+static bool has_waited(const struct writer_thread *t, const struct job_list *group)
+{
+    const int64_t max_us = (int64_t)t->writer->options.limits.wait_max_ms * USEC_PER_MSEC;
+    const int64_t now_us = clock_raw_us();
+
+    for (const struct writer_job *job = group->first; max_us > 0 && job != NULL; job = job->next)
+        if (job->budget != NULL && now_us - job->queued_us > max_us / 2)
+            return true;
+    return false;
+}
+
 /* A connection lost between transactions fails no job: reconnect first. */
-static int begin_connected(struct writer_thread *t, struct error *err)
+static int begin_connected(struct writer_thread *t, const struct job_list *group, struct error *err)
 {
     if (!t->lost && db_begin(t->txn->db, err) == 0)
         return 0;
     if (!t->lost && err->code != ERR_UNAVAILABLE)
         return -1;
+    if (has_waited(t, group))
+        return err_set(err, ERR_UNAVAILABLE, "the database does not answer");
     if (db_ping(t->txn->db, err) != 0)
         return -1;
     set_lost(t, false);
@@ -159,11 +174,11 @@ static int begin_connected(struct writer_thread *t, struct error *err)
 
 /* What transactions before have found is forgotten with their connection: a standby that has become
  * the primary may not have it. */
-static int begin(struct writer_thread *t, struct error *err)
+static int begin(struct writer_thread *t, const struct job_list *group, struct error *err)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    if (begin_connected(t, err) != 0)
+    if (begin_connected(t, group, err) != 0)
         return -1;
     if (hooks != NULL && db_session(t->txn->db) != t->session)
         hooks->rolled_back(t->txn);
@@ -230,7 +245,7 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     assert(on_writer_thread(t));
     ret_pace->began_us = clock_mono_us();
     db_set_patience(t->txn->db, job_queue_patience(&t->writer->options.limits, group));
-    if (begin(t, err) != 0)
+    if (begin(t, group, err) != 0)
         return -1;
     ret_pace->opened_us = clock_mono_us(); /* it may have moved the log into the file */
     txn_set_state(t->txn, TXN_OPEN);

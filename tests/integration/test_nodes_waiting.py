@@ -2,13 +2,16 @@
 
 import os
 import signal
+import threading
 import time
+import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from conftest import running
 from nodes import in_threads
+from people import PASSWORD, Person, add_user, post_log_in
 from postgres import run_sql
 from stored import stored
 from waiting import until
@@ -16,7 +19,9 @@ from waiting import until
 pytestmark = pytest.mark.one_server
 LIMIT_S = 5
 IMPATIENT = {"MUSTER_QUEUE_MAX_WAIT_MS": str(LIMIT_S * 1000), "PGCONNECT_TIMEOUT": "2"}
-SLACK_S = 15  # of a machine that does other things too; without a limit it takes 40 in all
+SLACK_S = 1.5  # what is overdue is looked for four times a second
+TRIES = 3  # a busy machine is late now and then: the best of them counts, for each kind of request
+NO_DATABASE = "/openapi.json"
 
 
 @pytest.fixture(name="node", scope="module")
@@ -77,17 +82,38 @@ def without_commits(node):
         sql(node, "SELECT pg_reload_conf()")
 
 
-def answered(node, tenant, requests):
-    """The status and seconds of each of these, all sent at once."""
-    seen = []
+def answered(node, requests):
+    """The status and seconds of each of these, by its kind, all sent at once. The seconds are less those
+    that the slowest of some took meanwhile that need no database."""
+    seen, control, ends = [], [0], threading.Event()
 
-    def ask(method, path, body):
+    def ask(kind, request):
         began = time.monotonic()
-        answer = node.client(tenant.token).request(method, path, body)
-        seen.append((answer.status, time.monotonic() - began))
+        status = request().status
+        seen.append((kind, status, time.monotonic() - began))
 
-    in_threads([lambda r=r: ask(*r) for r in requests])
-    return seen
+    def ask_control():
+        while not ends.wait(0.05):
+            began = time.monotonic()
+            assert node.client().get(NO_DATABASE).status == 200
+            control.append(time.monotonic() - began)
+
+    beside = threading.Thread(target=ask_control)
+    beside.start()
+    try:
+        in_threads([lambda r=r: ask(*r) for r in requests])
+    finally:
+        ends.set()
+        beside.join()
+    return [(kind, status, seconds - max(control)) for kind, status, seconds in seen]
+
+
+def are_in_time(tries):
+    """Each kind of request, in the best of the tries."""
+    kinds = {kind for seen in tries for kind, _, _ in seen}
+    soonest = {kind: min(max(s for k, _, s in seen if k == kind) for seen in tries) for kind in kinds}
+    late = {kind: s for kind, s in soonest.items() if s >= LIMIT_S + SLACK_S}
+    assert not late, late
 
 
 def health(node):
@@ -120,32 +146,74 @@ def test_a_node_has_as_many_connections_as_it_reads_at_once(node):
     until(lambda: 6 <= connections(node) <= 7)
 
 
-def test_a_database_that_hangs_keeps_no_request_waiting(node):
-    tenant = node.add_tenant()
+def every_kind(node, tenant, admin):
+    """A request of each kind: (what it is, how it is sent)."""
+    agent = tenant.add_key("collector")
+
+    def of(client, *request):
+        return lambda: client().request(*request)
+
+    def key():
+        return node.client(tenant.token)
+
+    def person():
+        return Person(node.client().connection, node.recorder, admin)
+
+    sign_in = {"email": admin.json()["email"], "password": PASSWORD}
+    kpis = {"agent_name": "collector", "run_id": str(uuid.uuid4()), "metrics": {"tickets": 1},
+            "timestamp": "2025-01-02T03:04:05Z"}  # fmt: skip
+    reads = ["dashboard/runs", "dashboard/totals", "agents", "agents/collector", "alerts", "llm/usage",
+             "business/summary", "keys", "webhooks", "retention"]  # fmt: skip
+    return [
+        ("report", of(key, "POST", "/api/v1/telemetry", tenant.event())),
+        ("batch", of(key, "POST", "/api/v1/telemetry/batch", {"events": [tenant.event()]})),
+        ("KPIs", of(key, "POST", "/api/v1/telemetry/business", kpis)),
+        ("runs", of(key, "GET", tenant.path("dashboard/runs"))),
+        ("config", of(lambda: node.client(agent), "GET", "/api/v1/agents/config?agent_name=collector")),
+        ("sign-in", of(node.client, "POST", "/api/v1/auth/login", sign_in)),
+        ("export", of(key, "GET", tenant.path("export/events"))),
+        ("plan", of(person, "PATCH", f"/api/v1/tenants/{tenant.slug}", {"max_agents": 7})),
+        ("new key", of(person, "POST", tenant.path("keys"), {})),
+        *[(f"page: {read}", of(person, "GET", tenant.path(read))) for read in reads],
+    ]
+
+
+@pytest.fixture(name="admin", scope="module")
+def administrator(node):
+    """The answer to their sign-in."""
+    return post_log_in(node, add_user(node, "--role", "platform_admin"))
+
+
+def test_a_database_that_hangs_keeps_no_request_waiting(node, admin):
+    tenant, first, later = node.add_tenant(), [], []
     assert report(node, tenant) == 202
-    writes = [("POST", "/api/v1/telemetry", tenant.event()) for _ in range(12)]
-    reads = [("GET", tenant.path("dashboard/runs"), None) for _ in range(12)]
-    with stopped(node):
-        seen = answered(node, tenant, writes + reads)
-        later = answered(node, tenant, writes + reads)
-        sick = health(node)
-    assert {status for status, _ in seen + later} == {503}
-    assert max(seconds for _, seconds in seen + later) < LIMIT_S + SLACK_S
-    assert sick == 503
-    becomes_well(node, tenant)
+    requests = every_kind(node, tenant, admin)
+    for kind, request in requests:
+        assert request().status in (200, 201, 202), kind
+    for _ in range(TRIES):
+        with stopped(node):
+            first.append(answered(node, requests * 2))
+            later.append(answered(node, requests * 2))  # connections were given up
+            sick = health(node)
+        assert sick == 503
+        becomes_well(node, tenant)
+    assert {status for one in first + later for _, status, _ in one} == {503}
+    are_in_time(first)
+    are_in_time(later)
 
 
 def test_commits_that_do_not_return_are_503_and_seen_by_health(node):
-    tenant = node.add_tenant()
+    tenant, seen = node.add_tenant(), []
     assert report(node, tenant) == 202
-    with without_commits(node):
-        until(lambda: report(node, tenant) == 503)  # the server has read its settings
-        writes = [("POST", "/api/v1/telemetry", tenant.event()) for _ in range(6)]
-        seen = answered(node, tenant, writes)
-        sick = health(node)
-        reads = answered(node, tenant, [("GET", tenant.path("dashboard/runs"), None)])
-    assert {status for status, _ in seen} == {503}
-    assert max(seconds for _, seconds in seen) < LIMIT_S + SLACK_S
-    assert sick == 503
-    assert reads[0][0] == 200, "reads go on"
-    becomes_well(node, tenant)
+    write = ("report", lambda: node.client(tenant.token).post("/api/v1/telemetry", tenant.event()))
+    for _ in range(TRIES):
+        with without_commits(node):
+            until(lambda: report(node, tenant) == 503)  # the server has read its settings
+            seen.append(answered(node, [write] * 6))
+            sick = health(node)
+            runs = node.client(tenant.token).get(tenant.path("dashboard/runs"))
+        assert sick == 503
+        assert runs.status == 200, "reads go on"
+        becomes_well(node, tenant)
+    assert {status for one in seen for _, status, _ in one} == {503}
+    are_in_time(seen)

@@ -184,6 +184,19 @@ static void postgres_set_patience(struct db *db, int64_t until_us)
     postgres_of(db)->until_us = until_us;
 }
 
+static int own_wait_ms(const struct postgres *pg)
+{
+    return pg->mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
+}
+
+static void postgres_set_wait_max(struct db *db, int64_t us)
+{
+    struct postgres *pg = postgres_of(db);
+    const int own_ms = own_wait_ms(pg);
+
+    pg->wait_ms = us == 0 || us / USEC_PER_MSEC > own_ms ? own_ms : (int)(us / USEC_PER_MSEC);
+}
+
 static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
@@ -218,6 +231,7 @@ static const struct db_driver driver = {
     .notify = db_postgres_notify,
     .hear = db_postgres_hear,
     .set_patience = postgres_set_patience,
+    .set_wait_max = postgres_set_wait_max,
     .set_read_max = postgres_set_read_max,
 };
 
@@ -231,7 +245,7 @@ int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db *
     pg->pooled = mode == DB_POOLED;
     pg->standby = mode == DB_STANDBY;
     pg->mode = pg->pooled || pg->standby || mode == DB_SPARE ? DB_READER : mode;
-    pg->wait_ms = pg->mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
+    pg->wait_ms = own_wait_ms(pg);
     pg->url = mem_strdup(at->url);
     if (at->host != NULL) {
         pg->host = mem_strdup(at->host);

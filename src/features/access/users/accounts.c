@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "engine/sync_job.h"
+#include "engine/writer.h"
 #include "features/access/access.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
@@ -126,6 +127,16 @@ static void take_out(struct api_call *call, sync_job_fn *fn, struct throttle_row
         (void)store_attempt(call, fn, row, NULL);
 }
 
+/* Has it waited for its turn, behind others that wait for a database that does not answer? It would
+ * then wait for as long as they did, once more. */
+static bool waits_in_vain(const struct api_call *call)
+{
+    const struct writer *writer = engine_writer(call->api->engine);
+
+    return clock_raw_us() - call->read.queued_us > USEC_PER_SEC &&
+           (!writer_is_healthy(writer) || writer_is_stalled(writer));
+}
+
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
                    const struct sign_in *claim, struct sign_in_check *ret, struct error *err)
 {
@@ -137,6 +148,8 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
     int r;
 
     assert(!str_is_null(attempt->account)); /* accounts_begin_attempt() counted it */
+    if (waits_in_vain(call))
+        return err_set(err, ERR_BUSY, "the database does not answer"); /* no reason to reconnect */
     digest_random_base62(id, ATTEMPT_CHARS);
     row.attempt = str_of(id);
     if (store_attempt(call, add_failure, &row, err) != 0)
