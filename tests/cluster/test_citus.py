@@ -68,7 +68,7 @@ def report_all(tenant, run):
     kpis = [{"key": "invoices", "label": "Invoices", "unit": "count", "agg": "sum"}]
     registered = {"agent_name": "collector", "client_id": tenant.slug, "business_kpis": kpis}
     assert tenant.client.post("/api/v1/agents/register", registered).status == 200
-    business = {**base, "values": [{"key": "invoices", "value": 3}]}
+    business = {**base, "metrics": {"invoices": 3}}
     assert tenant.client.post("/api/v1/telemetry/business", business).status == 202
     usage = {**base, "model": "m-1", "input_tokens": 5, "output_tokens": 6}
     assert tenant.client.post("/api/v1/telemetry/llm", usage).status == 202
