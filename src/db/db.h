@@ -241,7 +241,7 @@ int64_t db_session(const struct db *db);
  * with a PostgreSQL that does not tell. Known from the connection's start on; of DB_POOLED, from
  * the start of each transaction or of a statement by itself. */
 struct db_origin {
-    int64_t system;   /* of a server and its standbys: the same for all */
+    int64_t system;   /* of a server and its standbys: the same for all; 0: it does not tell */
     int64_t timeline; /* grows when a standby takes over, or a backup is recovered */
     int64_t started;  /* when the server was */
     int64_t database; /* the database's number in it: another one after it was created again */

@@ -42,11 +42,7 @@ static int refuse(struct db *db, struct error *err)
     db_give_up(db);
     if (origin.standby)
         return err_set(err, ERR_UNAVAILABLE, "the database leads to a standby, not to the primary");
-    return err_set(
-        err, ERR_UNAVAILABLE,
-        "the database leads to a server whose place a standby took (timeline %lld): stop "
-        "that server; if it was restored on purpose, restart this node",
-        (long long)origin.timeline);
+    return err_set(err, ERR_UNAVAILABLE, "a standby took the place of the database's server");
 }
 
 /* Does a smaller number come from a copy that is late? Citus has one on each server. And who does

@@ -14,7 +14,8 @@ from muster import Server
 from nodes import more_servers
 from people import add_user, log_in, platform_admin
 from postgres import Session, SqlError
-from standbys import cut_off, database_of, fail_over, pair_of_servers, wait_for_standby
+from servers import fence, start_again
+from standbys import cut_off, database_of, fail_over, pair_of_servers, sql, wait_for_standby
 from waiting import until
 
 FOLLOWED_S = 1  # from the promotion to the first report that is stored
@@ -164,6 +165,35 @@ def test_a_run_and_an_agent_that_were_lost_are_stored_again_when_they_report(pai
     seen = {(run["run_id"], run["agent_name"]) for run in runs}
     assert {(event["run_id"], event["agent_name"]) for event in lost} <= seen
     nodes[0].cli("check")
+
+
+def test_a_former_primary_that_still_answers_is_used_by_no_node_that_knows_the_new_one(
+    pair, nodes, tmp_path
+):
+    before, after = pair.servers
+    name = nodes[0].database.rsplit("/", 1)[1]
+    in_this_order = f"postgresql://muster@127.0.0.1:{before.port},127.0.0.1:{after.port}/{name}"
+    key = {"MUSTER_MASTER_KEY_FILE": str(nodes[0].data / "master.key")}
+    node = Server(tmp_path / "third", in_this_order, environment=key).start()
+    try:
+        tenant = nodes[0].add_tenant()
+        fail_over(pair)
+        until(lambda: stores(node, tenant))
+        until(lambda: node.client().get("/api/v1/health").status == 200)
+        assert start_again(before)  # no one has fenced it: to libpq it is as good as the new one
+        sql(after, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                   f" WHERE datname = '{name}' AND application_name = 'muster'")  # fmt: skip
+        until(lambda: "whose place a standby took" in node.log())
+        for _ in range(10):
+            assert not is_stored(node.client(tenant.token).post("/api/v1/telemetry", tenant.event()))
+        until(lambda: node.client().get("/api/v1/health").status == 503)
+        assert sql(before, "SELECT COUNT(*) FROM events", name) == "0"
+        fence(before)
+        until(lambda: stores(node, tenant))
+        node.stop()
+    finally:
+        if node.process:
+            node.kill()
 
 
 class Reporter(threading.Thread):

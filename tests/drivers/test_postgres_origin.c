@@ -1,7 +1,8 @@
 /* test_postgres_origin.c - which server and database a connection says that it leads to. */
 #include <stdio.h>
+#include <string.h>
 
-#include "db/driver.h"
+#include "db/postgres/postgres.h"
 #include "suite.h"
 
 static const struct db_query one = { .sql = "SELECT 1" };
@@ -94,4 +95,62 @@ TEST(a_role_that_may_not_ask_works_without)
     }
     suite_script(admin, "DROP ROLE muster_plain");
     db_close(admin);
+}
+
+/* Else the one with the earlier timeline would be refused. */
+TEST(servers_of_citus_that_were_copied_from_one_are_told_apart)
+{
+    struct db *db = suite_open(suite_new_database(), DB_READER);
+    const struct db_origin origin = db_origin(db);
+
+    ((struct postgres *)db)->group = 3; /* the server has no Citus that would say so */
+    db_give_up(db);
+    CHECK(db_ping(db, NULL) == 0);
+    CHECK(db_origin(db).system != 0 && db_origin(db).system != origin.system);
+    db_close(db);
+}
+
+static void expect_refused(int r, const struct error *err)
+{
+    CHECK(r != 0);
+    CHECK_INT(err->code, ERR_UNAVAILABLE);
+    CHECK(strstr(err->text, "whose place a standby took") != NULL);
+}
+
+static bool ignore_text(void *ctx, const struct db_row *row)
+{
+    (void)ctx;
+    (void)row;
+    return true;
+}
+
+static void hear_none(void *ctx, struct str text)
+{
+    (void)ctx;
+    (void)text;
+}
+
+/* As if another connection of this process had been to the server that took its place. */
+TEST(a_server_whose_place_was_taken_is_used_by_no_connection)
+{
+    static const enum db_mode modes[] = { DB_READER, DB_WRITER };
+    const char *url = suite_new_database();
+
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        struct db *db = suite_open(url, modes[i]);
+        struct error err = { 0 };
+
+        db->origin.timeline--;
+        expect_refused(db_begin(db, &err), &err);
+        CHECK(db_ping(db, NULL) == 0); /* the server in its place, here the same */
+        CHECK(db_begin(db, NULL) == 0);
+        db->origin.timeline--;
+        CHECK_INT(suite_int(db, &one), 1); /* a transaction is not torn */
+        db_rollback(db);
+        expect_refused(db_exec(db, &one, DB_NO_ARGS, ignore_text, NULL, &err), &err);
+        CHECK(db_ping(db, NULL) == 0);
+        db->origin.timeline--;
+        expect_refused(db_hear(db, 0, hear_none, NULL, &err), &err);
+        db_close(db);
+    }
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/digest.h"
-#include "base/log.h"
 #include "db/postgres/postgres.h"
 
 /* libpq's error would quote the URL, so it is not passed on. */
@@ -135,36 +134,6 @@ static int check_server(struct postgres *pg, struct error *err)
     return s.citus ? find_distribution(pg, err) : 0;
 }
 
-bool db_postgres_read_origin(void *ctx, const struct db_row *row)
-{
-    struct db_origin *origin = ctx;
-
-    *origin = (struct db_origin){ .standby = db_get_int(row, 0) != 0,
-                                  .system = db_get_int(row, 1),
-                                  .timeline = db_get_int(row, 2),
-                                  .started = db_get_int(row, 3),
-                                  .database = db_get_int(row, 4) };
-    return false;
-}
-
-/* A provider may have taken the right to ask for it away: then a smaller change number is the only
- * sign of a loss. */
-static int learn_origin(struct postgres *pg, struct error *err)
-{
-    struct error why = { 0 };
-
-    pg->hides_origin = false;
-    pg->base.origin = (struct db_origin){ 0 };
-    if (db_postgres_run(pg, DB_POSTGRES_SELECT_ORIGIN, db_postgres_read_origin, &pg->base.origin,
-                        &why) == 0)
-        return 0;
-    if (pg->conn == NULL)
-        return err_set(err, why.code, "%s", why.text);
-    pg->hides_origin = true;
-    log_write(LOG_WARNING, "database", "does not say which history it has: %s", why.text);
-    return 0;
-}
-
 /* A pooler such as PgBouncer makes up the process id that it tells. If it keeps sessions apart, all
  * is well; if not, another connection will leave its own mark in this one's session. */
 static int mark_session(struct postgres *pg, struct error *err)
@@ -271,7 +240,7 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
     if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && mark_session(pg, err) == 0 &&
-        take_slot(pg, err) == 0 && learn_origin(pg, err) == 0) {
+        take_slot(pg, err) == 0 && db_postgres_learn_origin(pg, err) == 0) {
         pg->base.silent = false;
         return 0;
     }

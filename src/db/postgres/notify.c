@@ -42,7 +42,7 @@ int db_postgres_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, stru
     struct pollfd fd = { .events = POLLIN };
     int n;
 
-    if (listen_once(pg, err) != 0)
+    if (db_postgres_check_origin(pg, err) != 0 || listen_once(pg, err) != 0)
         return -1;
     if (pass_on(pg, on_text, ctx))
         return 0;

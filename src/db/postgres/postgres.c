@@ -54,19 +54,9 @@ static int set_timeout(struct postgres *pg, const char *set, struct error *err)
     return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
-/* In a session that other connections use too, what is set ends with the transaction. The pooler
- * may lead it to another server than the one before. */
-#define BEGIN_POOLED                                                                               \
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" DB_POSTGRES_SET_FORMS("SET LOCAL")          \
-        DB_POSTGRES_SET_READER_LOCAL ";"
-
 static int begin_pooled(struct postgres *pg, struct error *err)
 {
-    const char *sql =
-        pg->hides_origin ? BEGIN_POOLED "SELECT 1" : BEGIN_POOLED DB_POSTGRES_SELECT_ORIGIN;
-
-    if (db_postgres_run(pg, sql, pg->hides_origin ? NULL : db_postgres_read_origin,
-                        &pg->base.origin, err) != 0)
+    if (db_postgres_begin_pooled(pg, err) != 0)
         return -1;
     return pg->read_max_us == 0 ? 0 : set_timeout(pg, "SET LOCAL", err);
 }
@@ -107,7 +97,8 @@ static int postgres_begin(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
 
-    if (expect_state(pg, false, err) != 0)
+    if (expect_state(pg, false, err) != 0 ||
+        (!pg->pooled && db_postgres_check_origin(pg, err) != 0))
         return -1;
     if ((pg->mode == DB_WRITER ? begin_writer(pg, err) : begin_reader(pg, err)) == 0)
         return 0;
@@ -145,8 +136,12 @@ static int postgres_exec(struct db *db, const struct db_query *q, struct db_args
 {
     struct postgres *pg = postgres_of(db);
 
-    if (!pg->pooled || pg->conn == NULL || PQtransactionStatus(pg->conn) != PQTRANS_IDLE)
+    if (pg->conn == NULL || PQtransactionStatus(pg->conn) != PQTRANS_IDLE)
         return db_postgres_exec(db, q, args, on_row, ctx, err);
+    if (!pg->pooled)
+        return db_postgres_check_origin(pg, err) != 0
+                   ? -1
+                   : db_postgres_exec(db, q, args, on_row, ctx, err);
     if (postgres_begin(db, err) != 0 || db_postgres_exec(db, q, args, on_row, ctx, err) != 0) {
         postgres_rollback(db);
         return -1;

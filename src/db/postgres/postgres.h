@@ -33,6 +33,7 @@ struct postgres {
     unsigned n_later; /* statements that were sent and not yet answered */
     unsigned n_keeping, n_other; /* its statements that do and do not */
     bool hides_origin;           /* the server does not let us ask for it */
+    _Atomic int64_t *latest;     /* timeline of its system, known to this process; or NULL */
     bool warned;                 /* the server sent a WARNING since this was last cleared */
 };
 
@@ -51,15 +52,6 @@ struct postgres {
 #define DB_POSTGRES_SET_READER_LOCAL                                                               \
     "SET LOCAL statement_timeout = '4500ms';"                                                      \
     "SET LOCAL idle_in_transaction_session_timeout = '10s'"
-/* See struct db_origin. The timeline is in the name of the log that is written now; the control
- * file learns of a new one with the next checkpoint only. */
-#define DB_POSTGRES_SELECT_ORIGIN                                                                  \
-    "SELECT CAST(pg_is_in_recovery() AS INTEGER),"                                                 \
-    " (SELECT system_identifier FROM pg_control_system()),"                                        \
-    " CASE WHEN pg_is_in_recovery() THEN 0 ELSE CAST(CAST('x' ||"                                  \
-    " left(pg_walfile_name(pg_current_wal_lsn()), 8) AS BIT(32)) AS BIGINT) END,"                  \
-    " CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) * 1000000 AS BIGINT),"                   \
-    " (SELECT CAST(oid AS BIGINT) FROM pg_database WHERE datname = current_database())"
 enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
     DB_POSTGRES_READ_MAX_MS = 4500,            /* of its statement, as above */
@@ -75,9 +67,6 @@ int db_postgres_check_url(const char *url, struct error *err);
 
 /* Connects, sets the session up and refuses a server that is not safe. */
 int db_postgres_connect(struct postgres *pg, struct error *err);
-
-/* Fills a struct db_origin from DB_POSTGRES_SELECT_ORIGIN. */
-bool db_postgres_read_origin(void *ctx, const struct db_row *row);
 
 /* In a transaction: is the session the one that db_postgres_connect() set up? */
 int db_postgres_check_session(struct postgres *pg, struct error *err);
@@ -97,6 +86,18 @@ struct address {
 /* As db_postgres_open(). */
 int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db **ret,
                         struct error *err);
+
+/* --- origin.c --- */
+
+/* Asks what the connection leads to, if the server tells, and refuses a former primary. */
+int db_postgres_learn_origin(struct postgres *pg, struct error *err);
+
+/* ERR_UNAVAILABLE, and the connection is dropped, if another one has led to the server that took
+ * the place of this one's since. */
+int db_postgres_check_origin(struct postgres *pg, struct error *err);
+
+/* Begins a transaction by a pooler, and learns what that leads to. */
+int db_postgres_begin_pooled(struct postgres *pg, struct error *err);
 
 /* --- wire.c --- */
 
