@@ -16,7 +16,7 @@ from muster import Postgres
 from queries import queries
 
 pytestmark = pytest.mark.one_server
-BLOCKS_MAX = 400  # that a statement of a tenant with five rows may touch
+ROWS_MAX = 100  # of large tables, that a statement of a tenant with five rows in each may look at
 REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadratic
 
 # Statements that read the rows of all tenants because that is their purpose; when they run.
@@ -39,17 +39,31 @@ ACROSS_TENANTS = {
     "features/alerts/silence/silence_store.c:near_silences": "the watch over all agents, every 15 s",
     "features/alerts/stuck_store.c:store_stuck_due_query": "what is due, of all tenants",
     "features/kpis/rollup_build.c:delete_rollups": "once, after an upgrade",
+    "features/kpis/rollup_build.c:select_step": "once, after an upgrade, page by page",
     "features/oidc/store.c:count_groups": "at most a few thousand groups of the whole service",
     "features/oidc/store.c:delete_group": "as above",
     "features/oidc/store.c:select_groups": "as above",
     "features/vault/data_keys_store.c:any_retired": "a rotation of data keys, of all tenants",
     "features/vault/data_keys_store.c:store_data_keys_retired_query": "as above",
     "features/vault/data_keys_store.c:select_superseded": "as above",
+    "features/vault/data_keys_store.c:store_data_keys_after_query": "as above, page by page",
+    "features/vault/data_keys_store.c:select_all": "a rotation of the master key",
     "features/webhooks/deliveries_store.c:forget_deliveries_query": "a sweep; bounded by its LIMIT",
     "features/webhooks/deliveries_store.c:forget_messages_query": "a sweep; bounded by its LIMIT",
     "features/webhooks/deliveries_store.c:store_deliveries_release_query": "what waits, after a clock step",
     "features/webhooks/deliveries_store.c:select_due_of_all": "at the start: all webhooks",
 }
+
+# Statements that need more than a row of the data set has: they are planned, but not run.
+NOT_RUN = {
+    "db/migrate.c:insert_version",
+    "db/migrate.c:insert_version_oldest",
+    "features/access/tenants_store.c:insert_tenant",
+    "features/kpis/rollup_rows.c:put_states",
+    "features/retention/expiry_store.c:mark_any_runs",
+}
+
+LOOKED_AT = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
 
 RUNS = "features/events/slots/run_slots_postgres.c"
 
@@ -57,6 +71,7 @@ COMPARED = re.compile(r'"?(\w+)"?(?: COLLATE "C")?\s*(?:=|<>|<=|>=|<|>)\s*(?:ANY
 TUPLE = re.compile(r"\(([\w., ]+)\)\s*(?:=|<=|>=|<|>)\s*\(([$\w, ]+)\)")
 INSERTED = re.compile(r"INSERT INTO \w+ \(([^)]*)\) VALUES \(((?:[^()]|\([^)]*\))*)\)")
 UNNESTED = re.compile(r"unnest\(([^)]*)\)(?: WITH ORDINALITY)? AS \w+\(([^)]*)\)")
+STORED_ROW, NEW_ROW = "3", "900000"  # of each tenant
 LIMIT = re.compile(r"(?:LIMIT|OFFSET) \$(\d+)")
 SHORT = {"t": "tenant_id", "tenant": "tenant_id", "r": "run_id", "a": "agent_id", "no": "run_no",
          "e": "event_id", "agent": "agent_id"}  # fmt: skip
@@ -118,13 +133,13 @@ def columns_of(text):
     return found
 
 
-def arguments(text, kinds, tenant):
-    """SQL of the arguments for a tenant, as its third row has them."""
+def arguments(text, kinds, tenant, row=STORED_ROW):
+    """SQL of the arguments for a tenant, as its row with this number has them."""
     columns, found = columns_of(text), []
     for number, kind in enumerate(kinds, 1):
         column = columns.get(number, "tenant_id" if number == 1 and kind == "bigint" else "other")
         element = kind.removesuffix("[]")
-        sql = "50" if column == "limit" else skewed.value(column, element, str(tenant), "3")
+        sql = "50" if column == "limit" else skewed.value(column, element, str(tenant), row)
         if element in ("json", "jsonb"):
             sql = "'[]'"
         if kind.endswith("[]"):
@@ -139,6 +154,16 @@ def nodes(plan):
         yield from nodes(child)
 
 
+def rows_seen(plan, large):
+    """How many rows of large tables a plan that was run looked at, those that it threw away too."""
+    seen = 0
+    for node in nodes(plan["Plan"]):
+        if node.get("Relation Name") in large and node["Node Type"].endswith("Scan"):
+            rows = sum(node.get(name, 0) for name in LOOKED_AT)
+            seen += rows * node.get("Actual Loops", 1)
+    return seen
+
+
 def trouble(plan, tenant, large):
     """What is wrong with a plan that was run; None if nothing is."""
     for node in nodes(plan["Plan"]):
@@ -147,10 +172,8 @@ def trouble(plan, tenant, large):
             return f"scans all of {relation}"
         if node.get("Rows Removed by Join Filter", 0) * node.get("Actual Loops", 1) > REMOVED_MAX:
             return "compares each row with each"
-    top = plan["Plan"]
-    blocks = top.get("Shared Hit Blocks", 0) + top.get("Shared Read Blocks", 0)
-    if tenant == skewed.SMALL and blocks > BLOCKS_MAX:
-        return f"touches {blocks} blocks for five rows"
+    if tenant == skewed.SMALL and rows_seen(plan, large) > ROWS_MAX:
+        return f"looks at {rows_seen(plan, large):.0f} rows of a tenant with five"
     return None
 
 
@@ -177,12 +200,13 @@ def prepare(session, times, wanted=lambda query: True):
     return known
 
 
-def plans(session, known, tenant, how):
+def plans(session, known, tenant, how, row=STORED_ROW):
     """By name, of one run of each, which is taken back; none for a write that fails."""
-    asked = []
+    without = "; SET LOCAL session_replication_role = replica"  # references; it forgets kept plans
+    begin, asked = "BEGIN" + (without if row == NEW_ROW else ""), []
     for name, (query, kinds) in known.items():
-        given = arguments(query.text, kinds, tenant)
-        asked += ["BEGIN", f"EXPLAIN ({how}) EXECUTE {name}{given}", "ROLLBACK"]
+        given = arguments(query.text, kinds, tenant, row)
+        asked += [begin, f"EXPLAIN ({how}) EXECUTE {name}{given}", "ROLLBACK"]
     answers = session.ask(*asked)[1::3]
     return {
         name: json.loads(said)[0]
@@ -191,12 +215,22 @@ def plans(session, known, tenant, how):
     }
 
 
+def run_plans(session, known, tenant):
+    """The same of what was run: what is there already is added as another row."""
+    how = "ANALYZE, TIMING OFF, FORMAT JSON"
+    seen = plans(session, known, tenant, how)
+    failed = {name: what for name, what in known.items() if name not in seen}
+    seen |= plans(session, failed, tenant, how, NEW_ROW)
+    assert {known[name][0].place for name in known if name not in seen} <= NOT_RUN
+    return seen
+
+
 def troubles(session, known, large):
     found = {}
     for tenant in (skewed.LARGE, skewed.SMALL):
         seen = plans(session, known, tenant, "FORMAT JSON")
         assert seen.keys() == known.keys()
-        seen |= plans(session, known, tenant, "ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON")
+        seen |= run_plans(session, known, tenant)
         for name, plan in seen.items():
             place = known[name][0].place
             what = trouble(plan, tenant, large)
