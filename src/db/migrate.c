@@ -2,7 +2,8 @@
  *
  * Nodes of the version before go on meanwhile. So a step that has to wait for a lock gives up after
  * LOCK_TIMEOUT, because whatever else wants the table, such as ingest, waits behind it; it is tried
- * again when that had its turn.
+ * again when that had its turn. PostgreSQL ends an autovacuum that is in the way of a session which
+ * has waited for a second (deadlock_timeout): beside one, a step waits a little longer than that.
  *
  * An index of a large table is built beside its writers, which PostgreSQL does outside of
  * transactions alone ("CONCURRENTLY"). Such a step begins by dropping what an attempt that broke
@@ -20,7 +21,8 @@
 #include "db/db.h"
 #include "db/distribution.h"
 
-#define LOCK_TIMEOUT "500ms"
+#define LOCK_TIMEOUT        "500ms"
+#define LOCK_TIMEOUT_VACUUM "1300ms"
 
 enum {
     TURN_US = 500000,       /* between two tries */
@@ -43,9 +45,17 @@ DB_QUERY(select_oldest,
 static const struct db_query count_tables = {
     .postgres = "SELECT COUNT(to_regclass('schema_version'))",
 };
+static const struct db_query count_moved = {
+    .postgres = "SELECT COUNT(*) FROM pg_catalog.pg_dist_partition"
+                " WHERE logicalrelid = to_regclass('schema_version')",
+};
+/* Vacuums, and little else, hold this lock. */
 static const struct db_query limit_waits = {
     .sqlite = "SELECT 1",
-    .postgres = "SELECT set_config('lock_timeout', '" LOCK_TIMEOUT "', true)",
+    .postgres = "SELECT set_config('lock_timeout', CASE WHEN EXISTS (SELECT 1 FROM pg_locks"
+                " WHERE granted AND locktype = 'relation' AND mode = 'ShareUpdateExclusiveLock'"
+                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
+                " THEN '" LOCK_TIMEOUT_VACUUM "' ELSE '" LOCK_TIMEOUT "' END, true)",
 };
 /* SQLite's write transaction is lock enough; PostgreSQL takes one that ends with the transaction. */
 static const struct db_query take_lock = {
@@ -253,8 +263,9 @@ static int apply_patiently(struct db *db, enum outcome *ret, struct error *err)
         const bool busy = shared && why.code == ERR_BUSY;
 
         if (!busy || clock_raw_us() - began_us > PATIENCE_US)
-            return err_set(err, why.code, "%s%s", why.text,
-                           busy ? ": others, such as a dump of the database, hold a lock" : "");
+            return err_set(
+                err, why.code, "%s%s", why.text,
+                busy ? ": others, such as a dump or a vacuum of the database, hold a lock" : "");
         log_write(LOG_INFO, "migrate", "waits for others: %s", why.text);
         (void)nanosleep(&turn, NULL);
     }
@@ -316,19 +327,30 @@ static int migrate_on_coordinator(struct db *db, struct error *err)
             why.text);
     r = migrate_here(coordinator, err);
     db_close(coordinator);
-    return r;
+    if (r != 0 || db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0)
+        return -1;
+    if (newest >= (int64_t)n_migrations)
+        return 0;
+    return err_set(err, ERR_SCHEMA,
+                   "the coordinator that this worker names is that of another database: start a "
+                   "node with the coordinator's URL first");
 }
 
 int store_migrate(struct db *db, struct error *err)
 {
-    int64_t tables = 1;
+    int64_t tables = 1, moved = 0;
 
     if (!db_is_worker(db))
         return migrate_here(db, err);
     if (db_is_distributed(db))
         return migrate_on_coordinator(db, err);
-    if (db_exec(db, &count_tables, DB_NO_ARGS, db_read_int, &tables, err) != 0)
+    if (db_exec(db, &count_moved, DB_NO_ARGS, db_read_int, &moved, err) != 0 ||
+        db_exec(db, &count_tables, DB_NO_ARGS, db_read_int, &tables, err) != 0)
         return -1;
+    if (moved > 0)
+        return err_set(err, ERR_SCHEMA,
+                       "the tables are being distributed: start when `muster cluster enable` has "
+                       "ended, or run it again if it broke off");
     if (tables == 0)
         return err_set(err, ERR_SCHEMA,
                        "this server is a worker of Citus, and the tables are not distributed: run "

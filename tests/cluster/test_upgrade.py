@@ -124,6 +124,38 @@ def locked(url, table):
         reader.communicate("COMMIT;\n", timeout=60)
 
 
+@contextmanager
+def vacuumed(url, table):
+    """While PostgreSQL vacuums the table by itself, for minutes."""
+    with closing(Session(url)) as session:
+        try:
+            session.run("ALTER SYSTEM SET autovacuum_naptime = '1s'")
+            session.run("SELECT pg_reload_conf()")
+            session.run(f"ALTER TABLE {table} SET (autovacuum_vacuum_threshold = 1,"
+                        " autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_limit = 1,"
+                        " autovacuum_vacuum_cost_delay = 100)")  # fmt: skip
+            session.run(f"UPDATE {table} SET agent_name = agent_name || 'x'")
+            running = f"SELECT pid FROM pg_stat_progress_vacuum WHERE relid = '{table}'::regclass"
+            until(lambda: session.run(running), 90)
+            yield
+        finally:
+            session.run("ALTER SYSTEM RESET autovacuum_naptime")
+            session.run("SELECT pg_reload_conf()")
+
+
+def test_a_migration_gets_past_an_autovacuum(tmp_path):
+    with empty_nodes(tmp_path) as nodes:
+        nodes.start(0, BINARY)
+        nodes[0].add_tenant()
+        with closing(Session(nodes[0].database)) as session:
+            session.run("INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at, agent_id)"
+                        " OVERRIDING SYSTEM VALUE SELECT t.tenant_id, 'old-' || i, 1, 1, i"
+                        " FROM tenants t, generate_series(1, 100000) i")  # fmt: skip
+        with vacuumed(nodes[0].database, "agents"):
+            nodes.start(1, NEXT)
+        assert version(nodes) == last_migration() + 1
+
+
 def test_a_migration_that_has_to_wait_holds_up_no_report(tmp_path):
     with empty_nodes(tmp_path) as nodes:
         nodes.start(0, BINARY)
