@@ -131,10 +131,10 @@ def test_a_database_is_distributed_with_what_it_holds(tmp_path):
 
 
 def test_tables_are_not_taken_back_under_a_node_of_another_server(tmp_path):
-    """A node that uses a worker is none of the coordinator's sessions."""
+    """A node that uses a worker is none of the coordinator's sessions, and its URL may name it otherwise."""
     postgres = Postgres()
     url = postgres.create_migrated()
-    node = Server(tmp_path / "data", url_of_worker(url, 0))
+    node = Server(tmp_path / "data", url_of_worker(url, 0) + "?application_name=fleet")
     commands = Server(tmp_path / "commands", url)
     try:
         psql(url, *WITHOUT_LOG)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from before import last_migration
 from muster import BINARY, Postgres, Server, Trouble
+from servers import plain, port_of
 from stored import stored
 from test_citus import plain_database, psql, url_of_worker
 
@@ -62,6 +63,32 @@ def test_a_worker_that_does_not_lead_to_the_coordinator_says_what_to_do(tmp_path
         with pytest.raises(Trouble, match="is not the coordinator from here"):
             node.start()
         assert stored(node, VERSION) == [{"n": last_migration()}]
+
+
+def test_a_database_without_citus_is_not_taken_for_the_coordinator(tmp_path):
+    other = plain.Server(synced=False)
+    try:
+        with node_on_a_worker(tmp_path) as (node, _):
+            elsewhere = other.start()
+            name = node.database.rsplit("/", 1)[1]
+            psql(elsewhere, f"CREATE DATABASE {name}")
+            psql(node.database, "UPDATE pg_dist_node SET nodename = '127.0.0.1',"
+                 f" nodeport = {port_of(elsewhere)} WHERE groupid = 0")  # fmt: skip
+            node.binary = NEXT
+            with pytest.raises(Trouble, match="is not the coordinator from here"):
+                node.start()
+            assert tables(elsewhere.rsplit("/", 1)[0] + f"/{name}") == 0
+    finally:
+        other.stop()
+
+
+def test_a_node_does_not_start_at_a_worker_while_tables_are_distributed(tmp_path):
+    """As after `cluster enable` broke off: the first tables are distributed, the last are not."""
+    with plain_database() as url:
+        psql(url, "CREATE TABLE schema_version (number INTEGER PRIMARY KEY)",
+             "SELECT create_reference_table('schema_version')")  # fmt: skip
+        with pytest.raises(Trouble, match="the tables are being distributed"):
+            Server(tmp_path, url_of_worker(url, 0)).start()
 
 
 def test_a_worker_gets_no_tables_of_its_own(tmp_path):

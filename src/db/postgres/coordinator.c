@@ -37,7 +37,7 @@ int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **r
     if (db_postgres_open_at(&(struct address){ pg->url, c.host, c.port }, mode, &opened, err) != 0)
         return -1;
     /* The address is one between servers: from here, "localhost" would be another. */
-    if (!opened->worker) {
+    if (opened->distributed && !opened->worker) {
         *ret = opened;
         return 0;
     }

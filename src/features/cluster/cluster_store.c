@@ -21,9 +21,12 @@ DB_ROWS_QUERY(select_cluster, cluster_row,
     "SELECT CASE WHEN l.groupid = 0 THEN 1 ELSE 0 END AS coordinator,"
     " CASE WHEN EXISTS (SELECT 1 FROM pg_dist_node WHERE groupid = 0) THEN 1 ELSE 0 END AS named"
     " FROM pg_dist_local_group l");
+/* A URL may give another name; but each writer holds one of the locks of take_slot()
+ * (db/postgres/connect.c). */
 #define SESSIONS                                                                                   \
-    "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"                     \
-    " AND application_name = 'muster'"
+    "SELECT COUNT(*) FROM pg_stat_activity s WHERE datname = current_database()"                   \
+    " AND (application_name = 'muster' OR EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = s.pid"    \
+    " AND l.locktype = 'advisory' AND l.classid = 721198025))"
 DB_ROWS_QUERY(select_sessions, cluster_sessions_row,
     "SELECT (" SESSIONS " AND pid <> pg_backend_pid()) +"
     " COALESCE(SUM(CASE WHEN success THEN CAST(result AS BIGINT) END), 0) AS sessions,"
