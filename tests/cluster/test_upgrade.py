@@ -6,9 +6,11 @@
 import re
 import subprocess
 import threading
+import time
 from contextlib import ExitStack, closing, contextmanager
 
 import pytest
+import skewed
 from account import Sender, balance
 from before import last_migration, migrations, program_before
 from muster import BINARY, Postgres, Server, Trouble
@@ -20,6 +22,17 @@ NEXT = BINARY.with_name("muster_next")
 NODES, SENDERS = 3, 6
 BUILDS = re.compile(r"which builds an index: for (\d+) s")
 DAYS_SINCE = 53  # programs that do not know this one are refused after a day without them
+MIGRATES = (7211980251, 7211980252)  # advisory locks of a session that does
+# How long each session of a node waits for a lock that a session that migrates has, or asked for before.
+WAITS = f"""WITH locks AS MATERIALIZED (SELECT * FROM pg_locks),
+migrating AS (SELECT pid FROM locks WHERE locktype = 'advisory' AND granted
+    AND (classid::bigint << 32 | objid::bigint) IN {MIGRATES})
+SELECT EXTRACT(EPOCH FROM clock_timestamp() - l.waitstart)
+FROM locks l WHERE NOT l.granted AND l.locktype <> 'advisory' AND l.waitstart IS NOT NULL
+AND l.pid NOT IN (SELECT pid FROM migrating)
+AND pg_blocking_pids(l.pid) && ARRAY(SELECT pid FROM migrating)"""
+LONGEST_S, LOOK_S = 1, 0.05
+MANY = {"events": 300_000, "runs": 30_000}  # rows of another tenant
 OLDEST_SINCE = 42  # programs that know this migration may start on what later ones made
 
 
@@ -172,6 +185,76 @@ def test_a_migration_that_has_to_wait_holds_up_no_report(tmp_path):
             starts.join()
             newer.stop()
             assert version(nodes) == last_migration() + 1
+
+
+class LockWatch(threading.Thread):
+    """Looks all the time at who waits for a session that migrates."""
+
+    def __init__(self, url):
+        super().__init__(daemon=True)
+        self.session, self.ends = Session(url), threading.Event()
+        self.longest_s = self.gap_s = self.looks = 0
+
+    def run(self):
+        last = time.monotonic()
+        while not self.ends.wait(LOOK_S):
+            waits = [float(row[0]) for row in self.session.run(WAITS)]
+            self.longest_s = max([self.longest_s, *waits])
+            self.gap_s = max(self.gap_s, time.monotonic() - last - LOOK_S)
+            last, self.looks = time.monotonic(), self.looks + 1
+
+    def __enter__(self):
+        self.start()
+        until(lambda: self.looks)
+        return self
+
+    def __exit__(self, *trouble):
+        self.ends.set()
+        self.join()
+        self.session.close()
+
+    def beyond_s(self):
+        """The longest wait, less what this machine was away for."""
+        return self.longest_s - self.gap_s
+
+
+def fill(session):
+    """Large tables, so that a migration that reads or writes all of one is seen."""
+    for table, rows in MANY.items():
+        columns = session.run("SELECT column_name, data_type FROM information_schema.columns"
+                              f" WHERE table_name = '{table}' ORDER BY ordinal_position")  # fmt: skip
+        names = ", ".join(f'"{name}"' for name, _ in columns)
+        values = ", ".join(skewed.MOSTLY.get(n, skewed.value(n, kind)) for n, kind in columns)
+        session.run("SET session_replication_role = replica")
+        session.run(f"INSERT INTO {table} ({names}) OVERRIDING SYSTEM VALUE SELECT {values}"
+                    f" FROM generate_series(1, {rows}) i, (SELECT 999999 AS t) x")  # fmt: skip
+    session.run("RESET session_replication_role")
+
+
+def test_a_migration_of_large_tables_blocks_no_writer_for_more_than_a_second(tmp_path):
+    with empty_nodes(tmp_path) as nodes:
+        nodes.start(0, BINARY)
+        url = nodes[0].database
+        tenant = nodes[0].add_tenant("--max-agents", "1000")
+        senders = [Sender(n, tenant, nodes.choose, pause=0.01) for n in range(SENDERS)]
+        with closing(Session(url)) as session, ExitStack() as stack:
+            fill(session)
+            for sender in senders:
+                sender.start()
+                stack.callback(sender.stop)
+            progress(senders)
+            with LockWatch(url) as watch:
+                nodes.start(1, NEXT)  # migrates
+                progress(senders)
+            assert version(nodes) == last_migration() + 1
+            assert watch.beyond_s() < LONGEST_S, (watch.longest_s, watch.gap_s)
+            # the control: one that holds a table for three seconds is seen
+            with LockWatch(url) as watch:
+                session.run(f"BEGIN; SELECT pg_advisory_xact_lock({MIGRATES[0]});"
+                            " LOCK TABLE runs; SELECT pg_sleep(3); COMMIT")  # fmt: skip
+            assert watch.longest_s > LONGEST_S
+        acknowledged, lost, twice = balance(nodes[0], senders)
+        assert acknowledged > 0 and (lost, twice) == (0, 0)
 
 
 def migrate_to(session, last):
