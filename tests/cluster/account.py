@@ -74,6 +74,11 @@ class Sender(threading.Thread):
         self.join()
 
 
+def refusals(senders):
+    """The statuses that their batches had, apart from those that were acknowledged."""
+    return {status for sender in senders for status in sender.refused}
+
+
 def balance(server, senders):
     """How many events of `senders` were acknowledged, are lost, and are stored twice."""
     below = {sender.number: sender.acknowledged for sender in senders}

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from account import Sender, balance
+from account import Sender, balance, refusals
 from muster import running
 from nodes import more_servers
 from postgres import SqlError
@@ -62,6 +62,7 @@ def test_what_was_acknowledged_is_stored_once(tmp_path, fault):
         slowest = max(sender.slowest for sender in senders)
         print(f"{acknowledged} acknowledged, {refused} refused, slowest {slowest:.1f} s")
         assert acknowledged and (lost, twice) == (0, 0)
+        assert refusals(senders) <= {503}
         kept = stored(
             first,
             "SELECT (SELECT SUM(event_count) FROM runs) AS counted, (SELECT COUNT(*) FROM events) AS n",

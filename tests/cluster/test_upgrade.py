@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 import skewed
-from account import Sender, balance
+from account import Sender, balance, refusals
 from before import last_migration, migrations, program_before
 from muster import BINARY, Postgres, Server, Trouble
 from postgres import Session
@@ -93,8 +93,7 @@ def load(nodes):
         stack.close()
         acknowledged, lost, twice = balance(nodes.choose(), senders)
         assert acknowledged > 0 and (lost, twice) == (0, 0)
-        statuses = {status for sender in senders for status in sender.refused}
-        assert statuses <= {503}, statuses
+        assert refusals(senders) <= {503}
         nodes.choose().cli("check")
 
 
