@@ -35,6 +35,10 @@ class NoCitusError(Exception):
     """Says what to do."""
 
 
+class AbsentCitusError(NoCitusError):
+    """It is neither installed nor is its source given."""
+
+
 def _config(bin_folder, what):
     program = Path(bin_folder) / "pg_config"
     if not program.exists():
@@ -86,7 +90,7 @@ def citus_bin(bin_folder):
         return bin_folder
     named = os.environ.get("CITUS_SOURCE")
     if not named:
-        raise NoCitusError(
+        raise AbsentCitusError(
             "Citus is not installed: install it by its own instructions, or let"
             " CITUS_SOURCE name an archive of its source"
         )
