@@ -16,6 +16,7 @@ from statistics import median
 from common import Row, check_all_accepted
 from servers import MUSTER, ROOT, Muster, Node, cluster_cpu_seconds, programs
 
+ABSENT = 77  # the exit status of with_citus then
 TENANTS = 4  # so that both workers have some
 AGENTS = 20_000  # that a tenant has before agents report for the first time
 FIRST = "a first contact"
@@ -26,9 +27,12 @@ PLACES = {"one node at the coordinator": [0], "two nodes at the workers": [1, 2]
 
 def citus(plan):
     beside = ROOT / "tests/cluster/with_citus"
-    if subprocess.run([beside, "true"], check=False).returncode != 0:
-        print("citus: left out", file=sys.stderr)
+    status = subprocess.run([beside, "true"], check=False).returncode
+    if status == ABSENT:
+        print("citus: the rows of Citus are left out", file=sys.stderr)
         return
+    if status != 0:
+        raise SystemExit("citus: it is installed or its source is given, but it does not start")
     command = [beside, sys.executable, "-B", __file__, str(plan.rounds), str(int(plan.seconds))]
     given = {**os.environ, "MUSTER_TEST_BINARY": str(MUSTER)}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=given, check=True)
