@@ -15,24 +15,23 @@ bool db_origins_differ(const struct db_origin *a, const struct db_origin *b)
             a->database != b->database || a->standby != b->standby);
 }
 
-/* The origin of which this may be a later state: that of the same servers, or else the only one
- * there is. */
-static struct db_origin *known_origin(struct followed *f, const struct db *db)
+/* The server of which this may be a later state: the same one, or else the only one there is. */
+static struct followed_server *known_server(struct followed *f, const struct db *db)
 {
     const int64_t system = db_origin(db).system;
 
-    for (size_t i = 0; i < f->n_origins; i++)
-        if (f->origins[i].system == system || !db_is_distributed(db))
-            return &f->origins[i];
+    for (size_t i = 0; i < f->n_servers; i++)
+        if (f->servers[i].origin.system == system || !db_is_distributed(db))
+            return &f->servers[i];
     return NULL;
 }
 
-static void add_origin(struct followed *f, const struct db *db)
+static void add_server(struct followed *f, const struct db *db, int64_t number)
 {
-    f->origins[f->next_origin] = db_origin(db);
-    f->next_origin = (f->next_origin + 1) % FOLLOWED_SERVERS;
-    if (f->n_origins < FOLLOWED_SERVERS)
-        f->n_origins++;
+    f->servers[f->next_server] = (struct followed_server){ db_origin(db), number };
+    f->next_server = (f->next_server + 1) % FOLLOWED_SERVERS;
+    if (f->n_servers < FOLLOWED_SERVERS)
+        f->n_servers++;
 }
 
 static int refuse(struct db *db, struct error *err)
@@ -45,26 +44,26 @@ static int refuse(struct db *db, struct error *err)
     return err_set(err, ERR_UNAVAILABLE, "a standby took the place of the database's server");
 }
 
-/* Does a smaller number come from a copy that is late? Citus has one on each server. And who does
- * not tell where it is from must not undo what came from one who did. */
-static bool may_be_late(const struct db *db, const struct db_origin *known)
+/* Does a number that is smaller than that of the last load come from a copy that is late? And who
+ * does not tell where it is from must not undo what came from one who did. */
+static bool may_be_late(const struct db *db, const struct followed_server *known, int64_t number)
 {
     const struct db_origin origin = db_origin(db);
 
-    return db_is_distributed(db) ? origin.timeline == known->timeline
-                                 : is_told(known) && !is_told(&origin);
+    return db_is_distributed(db) ? number >= known->number
+                                 : is_told(&known->origin) && !is_told(&origin);
 }
 
 static enum followed_verdict verdict_of(const struct followed *f, const struct db *db,
-                                        const struct db_origin *known, int64_t number)
+                                        const struct followed_server *known, int64_t number)
 {
     const struct db_origin origin = db_origin(db);
 
     if (f->number == 0)
         return FOLLOWED_WHOLE;
     if (known != NULL && number < f->number)
-        return may_be_late(db, known) ? FOLLOWED_HOLDS : FOLLOWED_WHOLE;
-    if (known != NULL && db_origins_differ(known, &origin))
+        return may_be_late(db, known, number) ? FOLLOWED_HOLDS : FOLLOWED_WHOLE;
+    if (known != NULL && db_origins_differ(&known->origin, &origin))
         return FOLLOWED_WHOLE;
     return number > f->number ? FOLLOWED_CHANGED : FOLLOWED_HOLDS; /* also on one more server */
 }
@@ -73,27 +72,31 @@ int followed_judge(struct followed *f, struct db *db, int64_t number, enum follo
                    struct error *err)
 {
     const struct db_origin origin = db_origin(db);
-    const struct db_origin *known = known_origin(f, db);
+    struct followed_server *known = known_server(f, db);
 
-    assert(f->n_origins <= FOLLOWED_SERVERS);
-    if (origin.standby ||
-        (known != NULL && known->system == origin.system && origin.timeline < known->timeline))
+    assert(f->n_servers <= FOLLOWED_SERVERS);
+    if (origin.standby || (known != NULL && known->origin.system == origin.system &&
+                           origin.timeline < known->origin.timeline))
         return refuse(db, err);
     *ret = verdict_of(f, db, known, number);
     if (known == NULL && f->number != 0)
-        add_origin(f, db);
+        add_server(f, db, number);
+    else if (known != NULL && *ret != FOLLOWED_WHOLE)
+        known->number = number;
     return 0;
 }
 
 void followed_take(struct followed *f, const struct db *db, int64_t number)
 {
     const struct db_origin origin = db_origin(db);
-    struct db_origin *known = known_origin(f, db);
+    struct followed_server *known = known_server(f, db);
 
     assert(!origin.standby);
     if (known == NULL)
-        add_origin(f, db);
-    else if (is_told(&origin) || !is_told(known))
-        *known = origin;
+        add_server(f, db, number);
+    else
+        *known = (struct followed_server){
+            is_told(&origin) || !is_told(&known->origin) ? origin : known->origin, number
+        };
     f->number = number;
 }

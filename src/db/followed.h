@@ -8,7 +8,8 @@
  *  2. In another history than that of the last load everything is loaded, whatever the number.
  *  3. In the same one, what has a greater number than the last load has changed.
  *  4. In the same one a smaller number means that rows were put back by hand: everything is loaded.
- *     Not on Citus, which has a copy of the numbers on each server, and a copy may be late.
+ *     Citus has a copy of the numbers on each server, which may be late. So there a number counts
+ * as smaller than what the same server has shown before.
  *
  * Not thread-safe: a cache has one, under the lock by which it loads.
  */
@@ -17,11 +18,16 @@
 
 enum { FOLLOWED_SERVERS = 16 };
 
+struct followed_server {
+    struct db_origin origin;
+    int64_t number; /* the last that it has shown */
+};
+
 struct followed {
     int64_t number; /* of the last load; 0: nothing is loaded */
     /* What was loaded from. On Citus any server may answer, and each has a history of its own. */
-    struct db_origin origins[FOLLOWED_SERVERS];
-    size_t n_origins, next_origin;
+    struct followed_server servers[FOLLOWED_SERVERS];
+    size_t n_servers, next_server;
 };
 
 enum followed_verdict {

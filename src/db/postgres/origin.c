@@ -103,7 +103,7 @@ int db_postgres_learn_origin(struct postgres *pg, struct error *err)
     pg->base.origin = (struct db_origin){ 0 };
     if (db_postgres_run(pg, SELECT_ORIGIN, read_origin, pg, &why) == 0)
         return db_postgres_check_origin(pg, err);
-    if (pg->conn == NULL)
+    if (pg->conn == NULL || why.code != ERR_INTERNAL) /* such as one that is too busy */
         return err_set(err, why.code, "%s", why.text);
     pg->hides_origin = true;
     log_write(LOG_WARNING, "database", "does not say which history it has: %s", why.text);

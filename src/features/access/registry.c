@@ -258,7 +258,8 @@ static int load_registry(struct registry *registry, struct db *db, struct arena 
     if (db_begin(db, err) != 0)
         return -1;
     if (load_rows(registry, db, arena, ret, err) == 0 &&
-        (registry->on_load == NULL || registry->on_load(registry->on_load_ctx, db, err) == 0))
+        (ret->verdict == FOLLOWED_HOLDS || registry->on_load == NULL ||
+         registry->on_load(registry->on_load_ctx, db, err) == 0))
         r = 0;
     db_rollback(db);
     return r;

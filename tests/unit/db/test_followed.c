@@ -39,15 +39,16 @@ TEST(a_number_counts_in_its_history_only)
         /* after a load of ORIGIN(1, 2, 3, 4) with the number 100 */
         { ORIGIN(1, 2, 3, 4), 100, FOLLOWED_HOLDS, FOLLOWED_HOLDS },
         { ORIGIN(1, 2, 3, 4), 101, FOLLOWED_CHANGED, FOLLOWED_CHANGED },
-        { ORIGIN(1, 2, 3, 4), 99, FOLLOWED_WHOLE, FOLLOWED_HOLDS }, /* a copy is late */
+        { ORIGIN(1, 2, 3, 4), 99, FOLLOWED_WHOLE, FOLLOWED_WHOLE }, /* put back by hand */
         { ORIGIN(1, 3, 3, 4), 99, FOLLOWED_WHOLE, FOLLOWED_WHOLE }, /* a standby took over */
         { ORIGIN(1, 3, 3, 4), 100, FOLLOWED_WHOLE, FOLLOWED_WHOLE },
         { ORIGIN(1, 3, 3, 4), 101, FOLLOWED_WHOLE, FOLLOWED_WHOLE },
         { ORIGIN(1, 1, 9, 4), 101, REFUSED, REFUSED },               /* its place was taken */
         { ORIGIN(1, 2, 9, 4), 100, FOLLOWED_WHOLE, FOLLOWED_WHOLE }, /* started again */
-        { ORIGIN(1, 2, 9, 4), 99, FOLLOWED_WHOLE, FOLLOWED_HOLDS },
+        { ORIGIN(1, 2, 9, 4), 99, FOLLOWED_WHOLE, FOLLOWED_WHOLE },
         { ORIGIN(1, 2, 3, 9), 100, FOLLOWED_WHOLE, FOLLOWED_WHOLE }, /* created again */
-        { ORIGIN(9, 1, 3, 4), 99, FOLLOWED_WHOLE, FOLLOWED_HOLDS },  /* another server */
+        { ORIGIN(1, 2, 3, 9), 99, FOLLOWED_WHOLE, FOLLOWED_WHOLE },
+        { ORIGIN(9, 1, 3, 4), 99, FOLLOWED_WHOLE, FOLLOWED_HOLDS }, /* another one, which is late */
         { ORIGIN(9, 1, 3, 4), 101, FOLLOWED_WHOLE, FOLLOWED_CHANGED },
         { { 1, 0, 3, 4, true }, 99, REFUSED, REFUSED }, /* a standby */
         { { 9, 0, 3, 4, true }, 101, REFUSED, REFUSED },
@@ -94,6 +95,10 @@ TEST(the_servers_of_citus_are_told_apart)
         CHECK_INT(judge(&f, a, true, 100), FOLLOWED_HOLDS);
         CHECK_INT(judge(&f, b, true, 100), FOLLOWED_HOLDS);
     }
+    CHECK_INT(judge(&f, a, true, 101), FOLLOWED_CHANGED);
+    take(&f, a, true, 101);
+    CHECK_INT(judge(&f, b, true, 100), FOLLOWED_HOLDS); /* it is late */
+    CHECK_INT(judge(&f, b, true, 99), FOLLOWED_WHOLE);  /* it has lost one */
     CHECK_INT(judge(&f, b_promoted, true, 90), FOLLOWED_WHOLE);
     take(&f, b_promoted, true, 90);
     CHECK_INT(judge(&f, b, true, 100), REFUSED);
