@@ -2,6 +2,7 @@
 #include "features/events/runs_store.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "db/id_list.h"
@@ -131,19 +132,17 @@ int store_runs_rebuild(struct db *db, int64_t tenant_id, int64_t after, int64_t 
 
 /* clang-format off */
 #define RECENT_COLUMNS "run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
-#define RECENT(columns, agent)                                                                     \
-    "SELECT " columns " FROM runs WHERE tenant_id = $1 AND agent_id = " agent                      \
+#define RECENT(agent)                                                                              \
+    "SELECT " RECENT_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = " agent               \
     " AND start_at IS NOT NULL ORDER BY start_at DESC, run_id DESC LIMIT $3"
-DB_QUERY(select_recent, RECENT(RECENT_COLUMNS, "$2"));
+DB_QUERY(select_recent, RECENT("$2"));
 /* $2 has the agents' ids (db_id_list()). The index of an agent's runs is asked for one agent after
- * the other, whatever is known about the table. */
+ * the other, whatever is known about the table. SQLite would have to sort all of them: a third more
+ * work than a statement for each agent. */
 static const struct db_query select_recent_of = {
-    .sqlite = "SELECT " RECENT_COLUMNS ", j.key FROM json_each($2) j CROSS JOIN runs"
-              " ON run_no IN (" RECENT("run_no", "j.value") ")"
-              " ORDER BY j.key, start_at DESC, run_id DESC",
-    .postgres = "SELECT " RECENT_COLUMNS ", x.place - 1"
+    .postgres = "SELECT r.*, x.place - 1"
                 " FROM unnest($2::bigint[]) WITH ORDINALITY AS x(agent, place)"
-                " CROSS JOIN LATERAL (" RECENT(RECENT_COLUMNS, "x.agent") ") r"
+                " CROSS JOIN LATERAL (" RECENT("x.agent") ") r"
                 " ORDER BY x.place, start_at DESC, run_id DESC",
 };
 enum { RECENT_PLACE = 6 };
@@ -205,19 +204,34 @@ static bool recent_run_add_of(void *ctx, const struct db_row *row)
     return true;
 }
 
+static int read_one_by_one(struct db *db, const struct recent_runs_of *of, struct arena *arena,
+                           struct list *ret, struct error *err)
+{
+    for (size_t i = 0; i < of->n; i++) {
+        const struct recent_runs one = { of->tenant_id, of->agent_ids[i], of->limit };
+
+        if (store_recent_runs(db, &one, arena, &ret[i], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 int store_recent_runs_of(struct db *db, const struct recent_runs_of *of, struct arena *arena,
                          struct list *ret, struct error *err)
 {
     struct recent_reader reader = { .rows = { .arena = arena, .size = sizeof(struct recent_run) },
                                     .lists = ret,
                                     .n = of->n };
-    const struct db_args args = DB_ARGS(
-        db_int(of->tenant_id), db_id_list(db, of->agent_ids, of->n, arena), db_int(of->limit));
     struct recent_run *runs;
 
+    if (of->n == 0 || strcmp(db_dialect(db), "sqlite") == 0)
+        return read_one_by_one(db, of, arena, ret, err);
     for (size_t i = 0; i < of->n; i++)
         ret[i] = (struct list){ 0 };
-    if (of->n > 0 && db_exec(db, &select_recent_of, args, recent_run_add_of, &reader, err) != 0)
+    if (db_exec(db, &select_recent_of,
+                DB_ARGS(db_int(of->tenant_id), db_id_list(db, of->agent_ids, of->n, arena),
+                        db_int(of->limit)),
+                recent_run_add_of, &reader, err) != 0)
         return -1;
     runs = reader.rows.items;
     for (size_t i = 0; i < of->n; i++) {

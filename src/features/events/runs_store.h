@@ -41,7 +41,8 @@ struct recent_runs {
 int store_recent_runs(struct db *db, const struct recent_runs *of, struct arena *arena,
                       struct list *ret, struct error *err) MUST_CHECK;
 
-/* The same of several agents, each once, by one statement: a list for each, in `n` lists at ret. */
+/* The same of several agents, each once: a list for each, in `n` lists at ret. One statement of
+ * PostgreSQL, where each is a round trip. */
 struct recent_runs_of {
     int64_t tenant_id;
     const int64_t *agent_ids;
