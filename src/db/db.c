@@ -251,6 +251,11 @@ int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error 
     return end_use(db, db->driver->hear(db, ms, on_text, ctx, err));
 }
 
+int db_socket(const struct db *db)
+{
+    return db->driver->socket == NULL ? -1 : db->driver->socket(db);
+}
+
 int db_ping(struct db *db, struct error *err)
 {
     begin_use(db);

@@ -278,6 +278,9 @@ typedef void db_text_fn(void *ctx, struct str text);
  * some have come. From its first call on the connection hears. ERR_INTERNAL with SQLite. */
 int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err) MUST_CHECK;
 
+/* What becomes readable when such a text comes, to wait for several connections; -1: nothing. */
+int db_socket(const struct db *db);
+
 /* Is the connection good for another try? Reconnects (PostgreSQL) when it was lost. Never call it
  * inside a transaction. */
 int db_ping(struct db *db, struct error *err) MUST_CHECK;

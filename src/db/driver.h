@@ -26,6 +26,7 @@ struct db_driver {
                             struct error *err);                       /* may be NULL */
     int (*notify)(struct db *db, struct str text, struct error *err); /* may be NULL */
     int (*hear)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
+    int (*socket)(const struct db *db);                    /* may be NULL */
     void (*set_patience)(struct db *db, int64_t until_us); /* may be NULL */
     void (*set_wait_max)(struct db *db, int64_t us);       /* may be NULL */
     void (*set_log_max)(struct db *db, int64_t bytes);     /* may be NULL */

@@ -1,12 +1,20 @@
-/* ear.c - listens, and tells what has gathered, five times a second. */
+/* ear.c - listens, and tells what has gathered, five times a second.
+ *
+ * With Citus, a text is heard by those who listen on the server where it was sent. So a node that
+ * uses a worker also listens on the coordinator, and tells there what it has to tell. Texts that
+ * are sent with a transaction come from the worker: each such node passes them on to the
+ * coordinator. Where it cannot be reached, nodes hear those of their own server.
+ */
 #include "engine/ear.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/base.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -29,6 +37,8 @@ enum {
     WRITES_MIN = 20,      /* transactions within that time */
     WRITES_STILL_MIN = 5, /* the same beside others, when groups are larger and fewer */
     NAME_LEN = 16,
+    AGAIN_S =
+        10, /* between two tries to reach the coordinator, each of which may take two seconds */
 };
 
 struct ear {
@@ -38,6 +48,10 @@ struct ear {
     char writes[sizeof(EAR_WRITES) + NAME_LEN]; /* and a name of this process, chosen at random */
     uint64_t commits;                           /* of the writer, at `counted_us` */
     int64_t counted_us;                         /* raw clock */
+    bool listens;                               /* on its own server */
+    struct db *coordinator; /* of a worker of Citus; NULL: not reached, or not needed */
+    int64_t tried_us;       /* when it was connected to last, by the raw clock; 0: never */
+    bool pass_on;           /* a change that was told on the own server */
     atomic_bool hears;
 
     struct lock lock;
@@ -92,18 +106,104 @@ static void heard(void *ctx, struct str text)
     }
 }
 
-/* Listens, or does so again after the connection was lost: something may have been missed. */
-static int begin(struct ear *ear, struct error *err)
+static void heard_here(void *ctx, struct str text)
+{
+    struct ear *ear = ctx;
+
+    heard(ear, text);
+    if (str_eq(text, STR_LIT(ENGINE_CHANGED)))
+        ear->pass_on = true;
+}
+
+/* From now on it listens, perhaps again after a connection was lost: something may have been
+ * missed. */
+static void catch_up(const struct ear *ear)
 {
     const struct ear_options *o = &ear->options;
 
-    if (db_ping(o->db, err) != 0 || db_hear(o->db, 0, heard, ear, err) != 0)
-        return -1;
     watcher_wake(o->watcher);
     for (size_t f = 0; o->features[f] != NULL; f++)
         if (o->features[f]->hear != NULL)
             o->features[f]->hear(o->engine, STR_LIT(""));
+}
+
+static int begin(struct ear *ear, struct error *err)
+{
+    const struct ear_options *o = &ear->options;
+
+    if (db_ping(o->db, err) != 0 || db_hear(o->db, 0, heard_here, ear, err) != 0)
+        return -1;
+    catch_up(ear);
     return 0;
+}
+
+static void leave_coordinator(struct ear *ear, const struct error *why)
+{
+    db_close(ear->coordinator);
+    ear->coordinator = NULL;
+    log_write(LOG_WARNING, "ear",
+              "changes of nodes that use other servers are noticed within a second only: the "
+              "coordinator: %s",
+              why->text);
+}
+
+static void reach_coordinator(struct ear *ear)
+{
+    struct db *own = ear->options.db;
+    const int64_t now_us = clock_raw_us();
+    struct error why = { 0 };
+
+    if (!db_is_worker(own) || ear->coordinator != NULL ||
+        (ear->tried_us != 0 && now_us - ear->tried_us < (int64_t)AGAIN_S * USEC_PER_SEC))
+        return;
+    ear->tried_us = now_us;
+    if (db_open_coordinator(own, DB_READER, &ear->coordinator, &why) != 0 ||
+        db_hear(ear->coordinator, 0, heard, ear, &why) != 0)
+        leave_coordinator(ear, &why);
+    else
+        catch_up(ear);
+}
+
+/* What has come on both servers. */
+static int hear_all(struct ear *ear, struct error *err)
+{
+    struct error why = { 0 };
+
+    if (db_hear(ear->options.db, 0, heard_here, ear, err) != 0)
+        return -1;
+    if (ear->coordinator != NULL && db_hear(ear->coordinator, 0, heard, ear, &why) != 0)
+        leave_coordinator(ear, &why);
+    return 0;
+}
+
+static int hear(struct ear *ear, struct error *err)
+{
+    struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+
+    if (ear->coordinator == NULL)
+        return db_hear(ear->options.db, HEAR_MS, heard_here, ear, err);
+    /* what came with the answer to the last statement makes no socket readable */
+    if (hear_all(ear, err) != 0)
+        return -1;
+    if (ear->coordinator == NULL)
+        return 0;
+    fds[0].fd = db_socket(ear->options.db);
+    fds[1].fd = db_socket(ear->coordinator);
+    (void)poll(fds, COUNT_OF(fds), ear->pass_on ? 0 : HEAR_MS);
+    return hear_all(ear, err);
+}
+
+/* To those who listen where most do. */
+static int notify(struct ear *ear, struct str text, struct error *err)
+{
+    struct error why = { 0 };
+
+    if (ear->coordinator != NULL) {
+        if (db_notify(ear->coordinator, text, &why) == 0)
+            return 0;
+        leave_coordinator(ear, &why);
+    }
+    return db_notify(ear->options.db, text, err);
 }
 
 /* Others then form groups that cost the database little. A distributed one gets none of that: each
@@ -120,13 +220,25 @@ static int tell_writes(struct ear *ear, struct error *err)
     ear->counted_us = now_us;
     if (fresh < (writer_is_crowded(o->writer) ? WRITES_STILL_MIN : WRITES_MIN))
         return 0;
-    return db_notify(o->db, str_of(ear->writes), err);
+    return notify(ear, str_of(ear->writes), err);
+}
+
+/* Those who use this worker have heard it, the others have not. */
+static void tell_change(struct ear *ear)
+{
+    struct error why = { 0 };
+
+    if (ear->pass_on && ear->coordinator != NULL &&
+        db_notify(ear->coordinator, STR_LIT(ENGINE_CHANGED), &why) != 0)
+        leave_coordinator(ear, &why);
+    ear->pass_on = false;
 }
 
 static int tell(struct ear *ear, struct error *err)
 {
     const struct ear_options *o = &ear->options;
 
+    tell_change(ear);
     if (tell_writes(ear, err) != 0)
         return -1;
     for (size_t f = 0; o->features[f] != NULL; f++) {
@@ -135,7 +247,7 @@ static int tell(struct ear *ear, struct error *err)
         buf_clear(&ear->text);
         buf_printf(&ear->text, "%s ", o->features[f]->name);
         if (o->features[f]->tell(o->engine, &ear->text) &&
-            db_notify(o->db, buf_str(&ear->text), err) != 0)
+            notify(ear, buf_str(&ear->text), err) != 0)
             return -1;
     }
     return 0;
@@ -148,12 +260,16 @@ static void *ear_main(void *arg)
     thread_begin("muster-ear", THREAD_PLAIN);
     while (!is_stopping(ear)) {
         struct error err = { 0 };
-        const bool listens = atomic_load(&ear->hears);
-        int r = listens ? db_hear(ear->options.db, HEAR_MS, heard, ear, &err) : begin(ear, &err);
+        const bool listens = ear->listens;
+        int r = listens ? hear(ear, &err) : begin(ear, &err);
 
         if (r == 0)
+            reach_coordinator(ear);
+        if (r == 0)
             r = tell(ear, &err);
-        atomic_store(&ear->hears, r == 0);
+        ear->listens = r == 0;
+        atomic_store(&ear->hears,
+                     r == 0 && (!db_is_worker(ear->options.db) || ear->coordinator != NULL));
         if (listens && r != 0)
             log_write(LOG_WARNING, "ear", "changes elsewhere are noticed within a second only: %s",
                       err.text);
@@ -199,5 +315,6 @@ void ear_free(struct ear *ear)
     cond_done(&ear->wake);
     lock_done(&ear->lock);
     buf_done(&ear->text);
+    db_close(ear->coordinator);
     free(ear);
 }

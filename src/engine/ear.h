@@ -31,7 +31,7 @@ struct ear_options {
 /* The caller owns *ret. */
 int ear_new(const struct ear_options *options, struct ear **ret, struct error *err) MUST_CHECK;
 
-/* False while the connection is lost. NULL hears nothing. Any thread. */
+/* False while a connection is lost. NULL hears nothing. Any thread. */
 bool ear_hears(const struct ear *ear);
 
 /* NULL is fine. */

@@ -7,8 +7,7 @@ import time
 from statistics import median
 
 import pytest
-from conftest import running
-from muster import WATCHES
+from muster import WATCHES, running
 from nodes import more_servers
 from people import platform_admin
 from waiting import PATIENCE_S, until

@@ -55,3 +55,10 @@ int db_postgres_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, stru
     (void)pass_on(pg, on_text, ctx);
     return 0;
 }
+
+int db_postgres_socket(const struct db *db)
+{
+    const struct postgres *pg = (const struct postgres *)db;
+
+    return pg->conn == NULL ? -1 : PQsocket(pg->conn);
+}

@@ -225,6 +225,7 @@ static const struct db_driver driver = {
     .give_up = postgres_give_up,
     .notify = db_postgres_notify,
     .hear = db_postgres_hear,
+    .socket = db_postgres_socket,
     .set_patience = postgres_set_patience,
     .set_wait_max = postgres_set_wait_max,
     .set_read_max = postgres_set_read_max,

@@ -164,7 +164,9 @@ int db_postgres_script(struct db *db, const char *sql, struct error *err);
  * left. Knows quotes, comments and dollar quotes. */
 struct str db_postgres_next_statement(struct str *rest);
 
-/* --- notify.c: the driver's notify and hear --- */
+/* --- notify.c: the driver's notify, hear and socket --- */
+
+int db_postgres_socket(const struct db *db);
 
 int db_postgres_notify(struct db *db, struct str text, struct error *err);
 int db_postgres_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
