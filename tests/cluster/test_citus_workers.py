@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from account import Sender, balance
+from account import ID, Sender, balance, sent_id
 from muster import Server
 from nodes import in_threads
 from postgres import Session, run_sql
@@ -388,6 +388,15 @@ def test_a_report_that_waits_for_a_lock_does_not_make_its_worker_one_that_hangs(
         if told[-1] == well:
             break
     assert well in told, told
+
+
+def test_the_account_sees_an_event_that_is_gone_from_a_worker(cluster, tenants):
+    with Load(cluster, tenants[:2], 5000) as load:
+        load.moves({tenant.slug for tenant in tenants[:2]})
+    assert balance(cluster.reads, load.senders)[1:] == (0, 0)
+    gone = sent_id(load.senders[0].number, 3)
+    run_sql(cluster.reads.database, f"DELETE FROM events WHERE {ID} = '{gone}'")
+    assert balance(cluster.reads, load.senders)[1:] == (1, 0)
 
 
 def add_worker(cluster):
