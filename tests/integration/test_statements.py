@@ -16,12 +16,13 @@ T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
 
 def events(tenant):
-    """A run with two steps for each of many agents."""
+    """A run with two steps for each of many agents, in a workflow of its own."""
     for number in range(MANY):
-        run, at = str(uuid.uuid4()), (T0 + timedelta(seconds=number)).isoformat()
+        run, workflow = str(uuid.uuid4()), str(uuid.uuid4())
+        at = (T0 + timedelta(seconds=number)).isoformat()
         for seq, event in enumerate(("started", "in_progress", "in_progress", "completed")):
             yield tenant.event(agent_name=f"agent-{number:04}", run_id=run, event=event, seq=seq,
-                               timestamp=at, message=f"step {seq}")  # fmt: skip
+                               workflow_run_id=workflow, timestamp=at, message=f"step {seq}")  # fmt: skip
 
 
 @pytest.fixture(name="counted", scope="module")
@@ -54,6 +55,7 @@ PAGES = {
     "agents by rank": ("agents", "order=trouble&include_runs=true"),
     "runs with steps": ("dashboard/runs", "include_steps=true"),
     "runs by cost": ("dashboard/runs", "order=cost&include_cost=true"),
+    "workflows": ("workflows", "since=2025-01-01T00:00:00Z"),
 }
 
 

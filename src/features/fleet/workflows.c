@@ -308,22 +308,20 @@ static struct workflow_listed *to_listed(const struct list *found, struct arena 
     return listed;
 }
 
-/* Sums up the agents of one workflow, in the order of their first runs. */
-static int complete(struct db *db, int64_t tenant_id, struct workflow_listed *one,
-                    struct arena *arena, struct error *err)
+/* Sums up the agents of one workflow, a list of struct workflow_agent in the order of their first
+ * runs. */
+static int complete(const struct workflow_source *source, const struct list *found,
+                    struct workflow_listed *one, struct error *err)
 {
+    const struct workflow_agent *agents = found->items;
+    struct arena *arena = source->arena;
     struct str *names;
-    const struct workflow_agent *agents;
-    struct list found;
     int64_t open = 0;
 
-    if (store_workflow_agents(db, tenant_id, one->workflow_run_id, arena, &found, err) != 0)
-        return -1;
-    agents = found.items;
     names = ARENA_ARRAY(arena, struct str, WORKFLOW_AGENTS_MAX);
     one->started_at = INT64_MAX;
     one->ended_at = TIME_NULL;
-    for (size_t i = 0; i < found.n; i++) {
+    for (size_t i = 0; i < found->n; i++) {
         if (i < WORKFLOW_AGENTS_MAX)
             names[i] = agents[i].agent_name;
         one->runs += agents[i].runs;
@@ -335,7 +333,7 @@ static int complete(struct db *db, int64_t tenant_id, struct workflow_listed *on
             one->ended_at = agents[i].last_at;
     }
     one->agents =
-        (struct list){ names, found.n < WORKFLOW_AGENTS_MAX ? found.n : WORKFLOW_AGENTS_MAX };
+        (struct list){ names, found->n < WORKFLOW_AGENTS_MAX ? found->n : WORKFLOW_AGENTS_MAX };
     if (open > 0)
         one->ended_at = TIME_NULL;
     one->truncated = one->runs == WORKFLOW_RUNS_MAX;
@@ -343,7 +341,8 @@ static int complete(struct db *db, int64_t tenant_id, struct workflow_listed *on
                                           : open > 0      ? RUN_IN_PROGRESS
                                                           : RUN_COMPLETED]);
     if (one->truncated)
-        return store_workflow_start(db, tenant_id, one->workflow_run_id, &one->started_at, err);
+        return store_workflow_start(source->db, source->tenant_id, one->workflow_run_id,
+                                    &one->started_at, err);
     return 0;
 }
 
@@ -353,9 +352,12 @@ static int cover_newest(const struct workflow_source *source, struct workflow *r
 {
     struct workflow_listed newest = { .workflow_run_id = ret->workflow_run_id };
     const char *failed = run_status_names[RUN_FAILED];
+    struct list agents;
     bool open;
 
-    if (complete(source->db, source->tenant_id, &newest, source->arena, err) != 0)
+    if (store_workflow_agents(source->db, source->tenant_id, newest.workflow_run_id, source->arena,
+                              &agents, err) != 0 ||
+        complete(source, &agents, &newest, err) != 0)
         return -1;
     open = ret->ended_at == TIME_NULL || newest.ended_at == TIME_NULL;
     if (open)
@@ -399,18 +401,24 @@ int workflow_read(struct api_call *call, struct db *db, struct error *err)
 
 static int load_list(struct api_call *call, struct db *db, struct error *err)
 {
+    const struct workflow_source source = { db, call->tenant_id, call->arena };
     const struct workflows_query *query = call->query;
     const struct workflow_span span = { call->tenant_id, query->range.since, query->range.until,
                                         query->limit };
     struct workflow_list *ret = call->answer;
     struct workflows_found found;
     struct workflow_listed *listed;
+    struct list *agents;
 
     if (store_workflows(db, &span, call->arena, &found, err) != 0)
         return -1;
+    agents = ARENA_ARRAY(call->arena, struct list, found.workflows.n);
+    if (store_workflows_agents(db, call->tenant_id, &found.workflows, call->arena, agents, err) !=
+        0)
+        return -1;
     listed = to_listed(&found.workflows, call->arena);
     for (size_t i = 0; i < found.workflows.n; i++)
-        if (complete(db, call->tenant_id, &listed[i], call->arena, err) != 0)
+        if (complete(&source, &agents[i], &listed[i], err) != 0)
             return -1;
     *ret =
         (struct workflow_list){ { listed, found.workflows.n }, found.more, found.examined_since };

@@ -1,6 +1,9 @@
 /* workflows_store.c - SQL of the runs of a workflow. */
 #include "features/fleet/workflows_store.h"
 
+#include <string.h>
+
+#include "db/postgres/array.h"
 #include "features/events/run_rows.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -31,20 +34,29 @@ DB_QUERY(select_floor,
 
 ROW_TABLE(workflow_agent,
     STR(agent_name), INT(runs), INT(failed), INT(open), TIME(first_at),
-    TIME(last_at, .flags = F_NULL));
+    TIME(last_at, .flags = F_NULL), INT(place));
 
+#define AGENTS_OF(workflow)                                                                        \
+    "SELECT a.agent_name, g.runs, g.failed, g.open, g.first_at, g.last_at FROM"                    \
+    " (SELECT agent_id, COUNT(*) AS runs,"                                                         \
+    " SUM(CASE WHEN closing_at IS NOT NULL AND closing_event = 2 THEN 1 ELSE 0 END) AS failed,"    \
+    " SUM(CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END) AS open,"                                \
+    " MIN(start_at) AS first_at, MAX(closing_at) AS last_at FROM"                                  \
+    " (SELECT agent_id, start_at, closing_at, closing_event FROM runs"                             \
+    " WHERE tenant_id = $1 AND workflow_run_id = " workflow " AND start_at IS NOT NULL"            \
+    " ORDER BY start_at DESC LIMIT $3) newest GROUP BY agent_id) g"                                \
+    " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = g.agent_id"
 ROWS_LIST_FN(store_workflow_agents, workflow_agent, (int64_t tenant_id, struct str workflow_run_id),
     (db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX)),
-    "SELECT a.agent_name, g.runs, g.failed, g.open, g.first_at, g.last_at FROM"
-    " (SELECT agent_id, COUNT(*) AS runs,"
-    " SUM(CASE WHEN closing_at IS NOT NULL AND closing_event = 2 THEN 1 ELSE 0 END) AS failed,"
-    " SUM(CASE WHEN closing_at IS NULL THEN 1 ELSE 0 END) AS open,"
-    " MIN(start_at) AS first_at, MAX(closing_at) AS last_at FROM"
-    " (SELECT agent_id, start_at, closing_at, closing_event FROM runs"
-    " WHERE tenant_id = $1 AND workflow_run_id = $2 AND start_at IS NOT NULL"
-    " ORDER BY start_at DESC LIMIT $3) newest GROUP BY agent_id) g"
-    " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = g.agent_id"
-    " ORDER BY g.first_at, a.agent_name");
+    AGENTS_OF("$2") " ORDER BY g.first_at, a.agent_name");
+/* The same of several workflows, one after the other. */
+static const struct db_query agents_of_each = {
+    .row = &workflow_agent,
+    .postgres = "SELECT v.*, x.place - 1 AS place"
+                " FROM unnest($2::text[]) WITH ORDINALITY AS x(workflow_run_id, place)"
+                " CROSS JOIN LATERAL (" AGENTS_OF("x.workflow_run_id") " OFFSET 0) v"
+                " ORDER BY x.place, v.first_at, v.agent_name",
+};
 DB_QUERY(select_start,
     "SELECT start_at FROM runs WHERE tenant_id = $1 AND workflow_run_id = $2"
     " AND start_at IS NOT NULL ORDER BY start_at LIMIT 1");
@@ -65,6 +77,48 @@ int store_workflows(struct db *db, const struct workflow_span *span, struct aren
         return -1;
     ret->more = ret->workflows.n > (size_t)span->limit;
     ret->workflows.n -= ret->more;
+    return 0;
+}
+
+static int agents_one_by_one(struct db *db, int64_t tenant_id, const struct list *workflows,
+                             struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct workflow_found *found = workflows->items;
+
+    for (size_t i = 0; i < workflows->n; i++)
+        if (store_workflow_agents(db, tenant_id, found[i].workflow_run_id, arena, &ret[i], err) !=
+            0)
+            return -1;
+    return 0;
+}
+
+int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
+                           struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct workflow_found *found = workflows->items;
+    struct db_value args[] = { db_int(tenant_id), db_null(), db_int(WORKFLOW_RUNS_MAX) };
+    PG_ARRAYS_SCOPED(ids, 1, arena);
+    struct workflow_agent *agents;
+    struct list all;
+
+    if (workflows->n == 0 || strcmp(db_dialect(db), "sqlite") == 0)
+        return agents_one_by_one(db, tenant_id, workflows, arena, ret, err);
+    for (size_t i = 0; i < workflows->n; i++) {
+        const struct db_value id = db_text(found[i].workflow_run_id);
+
+        pg_arrays_add(&ids, &id);
+    }
+    pg_arrays_args(&ids, &args[1]);
+    if (rows_list(db, &agents_of_each, DB_ARGS_OF(args), arena, &all, err) != 0)
+        return -1;
+    agents = all.items;
+    for (size_t i = 0, at = 0; i < workflows->n; i++) {
+        ret[i] = (struct list){ agents + at, 0 };
+        while (at < all.n && agents[at].place == (int64_t)i) {
+            ret[i].n++;
+            at++;
+        }
+    }
     return 0;
 }
 

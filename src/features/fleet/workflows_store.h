@@ -41,11 +41,17 @@ struct workflow_agent {
     struct str agent_name;
     int64_t runs, failed, open, first_at;
     int64_t last_at; /* the end of the last; TIME_NULL: none has ended */
+    int64_t place;   /* of the workflow among several */
 };
 
 /* A list of struct workflow_agent by first_at, of the workflow's newest WORKFLOW_RUNS_MAX runs. */
 int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_run_id,
                           struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* The same of each of these, a list of struct workflow_found: as many lists at ret. One statement
+ * of PostgreSQL. */
+int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
+                           struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* When its first run started; *ret is unchanged when it has no runs. */
 int store_workflow_start(struct db *db, int64_t tenant_id, struct str workflow_run_id, int64_t *ret,
