@@ -1,6 +1,7 @@
 /* database_clock.c - one question, between two looks at the own clock. */
 #include "engine/database_clock.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -28,7 +29,10 @@ static void tell(int64_t before_us, int64_t now_us)
                   (double)llabs(now_us) / (double)USEC_PER_SEC, now_us < 0 ? "ahead of" : "behind");
 }
 
-int database_clock_learn(struct db *db, struct error *err)
+/* The clock of a coordinator is followed: that of its worker no longer counts. */
+static atomic_bool led;
+
+static int learn(struct db *db, bool leads, struct error *err)
 {
     const int64_t asked_us = clock_raw_us();
     int64_t now_us = 0, took_us, offset_us;
@@ -36,10 +40,24 @@ int database_clock_learn(struct db *db, struct error *err)
     if (db_exec(db, &select_now, DB_NO_ARGS, db_read_int, &now_us, err) != 0)
         return -1;
     took_us = clock_raw_us() - asked_us;
+    if (took_us <= SLOW_US && leads)
+        atomic_store(&led, true);
+    if (atomic_load(&led) != leads)
+        return 0;
     offset_us = now_us + took_us / 2 - clock_machine_us();
     if (took_us > SLOW_US || llabs(offset_us - clock_offset_us()) <= took_us / 2 + CALM_US)
         return 0;
     tell(clock_offset_us(), offset_us);
     clock_set_offset_us(offset_us);
     return 0;
+}
+
+int database_clock_learn(struct db *db, struct error *err)
+{
+    return learn(db, false, err);
+}
+
+int database_clock_follow(struct db *coordinator, struct error *err)
+{
+    return learn(coordinator, true, err);
 }

@@ -24,6 +24,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "engine/database_clock.h"
 #include "engine/engine.h"
 #include "engine/feature.h"
 #include "engine/watcher.h"
@@ -51,6 +52,7 @@ struct ear {
     bool listens;                               /* on its own server */
     struct db *coordinator; /* of a worker of Citus; NULL: not reached, or not needed */
     int64_t tried_us;       /* when it was connected to last, by the raw clock; 0: never */
+    int64_t timed_us;       /* when it was asked for the time last, by the raw clock */
     bool pass_on;           /* a change that was told on the own server */
     atomic_bool hears;
 
@@ -164,6 +166,19 @@ static void reach_coordinator(struct ear *ear)
         catch_up(ear);
 }
 
+/* Nodes of all servers go by one clock: each worker has its own. */
+static void follow_clock(struct ear *ear)
+{
+    const int64_t now_us = clock_raw_us();
+    struct error why = { 0 };
+
+    if (ear->coordinator == NULL || now_us - ear->timed_us < USEC_PER_SEC)
+        return;
+    ear->timed_us = now_us;
+    if (database_clock_follow(ear->coordinator, &why) != 0)
+        leave_coordinator(ear, &why);
+}
+
 /* What has come on both servers. */
 static int hear_all(struct ear *ear, struct error *err)
 {
@@ -265,6 +280,7 @@ static void *ear_main(void *arg)
 
         if (r == 0)
             reach_coordinator(ear);
+        follow_clock(ear);
         if (r == 0)
             r = tell(ear, &err);
         ear->listens = r == 0;

@@ -3,12 +3,16 @@
 Under tests/cluster/with_citus, which starts a coordinator and two workers.
 """
 
+import time
+import uuid
 from contextlib import ExitStack
 from statistics import median
 
 import pytest
+from account import ID
 from muster import Server, running
 from people import platform_admin
+from stored import of_tenant, stored
 from test_citus import psql, url_of_worker
 from test_nodes_truth import (
     CHANGES,
@@ -21,6 +25,14 @@ from test_nodes_truth import (
 )
 from waiting import until
 
+AHEAD_S = 90
+# The clock of a server, as far as it is asked for the time in this database.
+WRONG_CLOCK = (
+    "SET citus.enable_ddl_propagation = off; CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz"
+    f" LANGUAGE sql AS $$SELECT pg_catalog.clock_timestamp() + interval '{AHEAD_S} s'$$",
+    "SET citus.enable_ddl_propagation = off;"
+    " ALTER DATABASE {} SET search_path = public, pg_catalog",
+)
 PAIRS = {"coordinator to worker": (0, 1), "worker to coordinator": (1, 0), "worker to worker": (1, 2)}
 
 
@@ -82,3 +94,35 @@ def test_a_node_of_a_worker_goes_on_without_the_coordinator_and_finds_it_again(n
     until(lambda: "that use other servers are noticed within a second only" in node.log())
     until(lambda: made.report("a"))
     until(lambda: median(seconds_until_seen(made.disabled) for _ in range(CHANGES)) < SOON_S)
+
+
+def seconds_ahead(node, tenant):
+    """How far the node's clock is ahead, by when it says that an event came; in seconds."""
+    event = tenant.event(agent_name="a", event_id=str(uuid.uuid4()))
+    before = time.time()
+    answer = node.client(tenant.token).post("/api/v1/telemetry", event)
+    assert answer.status == 202, answer.body
+    (row,) = stored(node, "SELECT COALESCE(received_at, timestamp + received_after) AS us FROM events"
+                    f" WHERE {of_tenant(tenant)} AND {ID} = '{event['event_id']}'")  # fmt: skip
+    return row["us"] / 1e6 - before
+
+
+def test_a_node_of_a_worker_goes_by_the_clock_of_the_coordinator(tmp_path):
+    with running("postgres", tmp_path) as first:
+        url, tenant = url_of_worker(first.database, 0), first.add_tenant()
+        for statement in WRONG_CLOCK:
+            psql(url, *statement.format(url.rsplit("/", 1)[1]).split("; "))
+        asked = psql(url, "SELECT EXTRACT(EPOCH FROM clock_timestamp() - pg_catalog.clock_timestamp())")
+        assert round(float(asked)) == AHEAD_S
+        node = Server(
+            tmp_path / "on-a-worker", url,
+            environment={"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")},
+        )  # fmt: skip
+        try:
+            node.start()
+            until(lambda: abs(seconds_ahead(node, tenant)) < AHEAD_S / 2)
+            assert abs(seconds_ahead(first, tenant)) < AHEAD_S / 2
+            node.stop()
+        finally:
+            if node.process is not None:
+                node.kill()
