@@ -235,6 +235,8 @@ int store_recent_runs_of(struct db *db, const struct recent_runs_of *of, struct 
         return -1;
     runs = reader.rows.items;
     for (size_t i = 0; i < of->n; i++) {
+        if (ret[i].n == 0)
+            continue;
         ret[i].items = runs;
         runs += ret[i].n;
     }

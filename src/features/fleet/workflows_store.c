@@ -113,11 +113,10 @@ int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *
         return -1;
     agents = all.items;
     for (size_t i = 0, at = 0; i < workflows->n; i++) {
-        ret[i] = (struct list){ agents + at, 0 };
-        while (at < all.n && agents[at].place == (int64_t)i) {
-            ret[i].n++;
-            at++;
-        }
+        ret[i] = (struct list){ 0 };
+        for (; at < all.n && agents[at].place == (int64_t)i; at++)
+            if (ret[i].n++ == 0)
+                ret[i].items = &agents[at];
     }
     return 0;
 }
