@@ -50,8 +50,10 @@ static bool may_be_late(const struct db *db, const struct followed_server *known
 {
     const struct db_origin origin = db_origin(db);
 
-    return db_is_distributed(db) ? number >= known->number
-                                 : is_told(&known->origin) && !is_told(&origin);
+    if (!db_is_distributed(db))
+        return is_told(&known->origin) && !is_told(&origin);
+    return origin.timeline == known->origin.timeline &&
+           (!is_told(&origin) || number >= known->number);
 }
 
 static enum followed_verdict verdict_of(const struct followed *f, const struct db *db,

@@ -1,9 +1,10 @@
 /* ear.c - listens, and tells what has gathered, five times a second.
  *
  * With Citus, a text is heard by those who listen on the server where it was sent. So a node that
- * uses a worker also listens on the coordinator, and tells there what it has to tell. Texts that
- * are sent with a transaction come from the worker: each such node passes them on to the
- * coordinator. Where it cannot be reached, nodes hear those of their own server.
+ * uses a worker also listens on the coordinator, and tells there, too, what it has to tell. Texts
+ * that are sent with a transaction come from the worker: each such node passes them on to the
+ * coordinator. Where it cannot be reached, a node hears those of its own server, and is heard by
+ * them.
  */
 #include "engine/ear.h"
 
@@ -38,8 +39,8 @@ enum {
     WRITES_MIN = 20,      /* transactions within that time */
     WRITES_STILL_MIN = 5, /* the same beside others, when groups are larger and fewer */
     NAME_LEN = 16,
-    AGAIN_S =
-        10, /* between two tries to reach the coordinator, each of which may take two seconds */
+    AGAIN_S = 10, /* until the coordinator is tried again, which may take two seconds */
+    LATER_S = 60, /* the same when it was not reached the last time */
 };
 
 struct ear {
@@ -53,6 +54,7 @@ struct ear {
     struct db *coordinator; /* of a worker of Citus; NULL: not reached, or not needed */
     int64_t tried_us;       /* when it was connected to last, by the raw clock; 0: never */
     int64_t timed_us;       /* when it was asked for the time last, by the raw clock */
+    bool is_unreached;      /* it could not be, the last time */
     bool pass_on;           /* a change that was told on the own server */
     atomic_bool hears;
 
@@ -114,7 +116,7 @@ static void heard_here(void *ctx, struct str text)
 
     heard(ear, text);
     if (str_eq(text, STR_LIT(ENGINE_CHANGED)))
-        ear->pass_on = true;
+        ear->pass_on = db_is_worker(ear->options.db);
 }
 
 /* From now on it listens, perhaps again after a connection was lost: something may have been
@@ -133,7 +135,13 @@ static int begin(struct ear *ear, struct error *err)
 {
     const struct ear_options *o = &ear->options;
 
-    if (db_ping(o->db, err) != 0 || db_hear(o->db, 0, heard_here, ear, err) != 0)
+    if (db_ping(o->db, err) != 0)
+        return -1;
+    if (!db_is_worker(o->db)) { /* a URL of several hosts may lead to the coordinator by now */
+        db_close(ear->coordinator);
+        ear->coordinator = NULL;
+    }
+    if (db_hear(o->db, 0, heard_here, ear, err) != 0)
         return -1;
     catch_up(ear);
     return 0;
@@ -143,27 +151,32 @@ static void leave_coordinator(struct ear *ear, const struct error *why)
 {
     db_close(ear->coordinator);
     ear->coordinator = NULL;
-    log_write(LOG_WARNING, "ear",
-              "changes of nodes that use other servers are noticed within a second only: the "
-              "coordinator: %s",
-              why->text);
+    if (!ear->is_unreached)
+        log_write(LOG_WARNING, "ear",
+                  "changes of nodes that use other servers are noticed within a second only: the "
+                  "coordinator: %s",
+                  why->text);
+    ear->is_unreached = true;
 }
 
 static void reach_coordinator(struct ear *ear)
 {
     struct db *own = ear->options.db;
     const int64_t now_us = clock_raw_us();
+    const int64_t pause_us = (int64_t)(ear->is_unreached ? LATER_S : AGAIN_S) * USEC_PER_SEC;
     struct error why = { 0 };
 
     if (!db_is_worker(own) || ear->coordinator != NULL ||
-        (ear->tried_us != 0 && now_us - ear->tried_us < (int64_t)AGAIN_S * USEC_PER_SEC))
+        (ear->tried_us != 0 && now_us - ear->tried_us < pause_us))
         return;
     ear->tried_us = now_us;
     if (db_open_coordinator(own, DB_READER, &ear->coordinator, &why) != 0 ||
-        db_hear(ear->coordinator, 0, heard, ear, &why) != 0)
+        db_hear(ear->coordinator, 0, heard, ear, &why) != 0) {
         leave_coordinator(ear, &why);
-    else
-        catch_up(ear);
+        return;
+    }
+    ear->is_unreached = false;
+    catch_up(ear);
 }
 
 /* Nodes of all servers go by one clock: each worker has its own. */
@@ -208,16 +221,13 @@ static int hear(struct ear *ear, struct error *err)
     return hear_all(ear, err);
 }
 
-/* To those who listen where most do. */
+/* To all who listen; some hear it twice. */
 static int notify(struct ear *ear, struct str text, struct error *err)
 {
     struct error why = { 0 };
 
-    if (ear->coordinator != NULL) {
-        if (db_notify(ear->coordinator, text, &why) == 0)
-            return 0;
+    if (ear->coordinator != NULL && db_notify(ear->coordinator, text, &why) != 0)
         leave_coordinator(ear, &why);
-    }
     return db_notify(ear->options.db, text, err);
 }
 

@@ -215,9 +215,10 @@ static void finish(struct reader_job *job, const struct error *err)
 }
 
 /* Half of the time is enough for a server that hangs to keep a new connection waiting. */
-static bool may_connect(const struct readers *r, const struct reader_job *job)
+static bool may_ping(const struct readers *r, const struct reader_job *job, const struct db *db)
 {
-    return r->wait_max_us == 0 || clock_raw_us() - job->queued_us <= r->wait_max_us / 2;
+    return r->wait_max_us == 0 || !db_is_silent(db) ||
+           clock_raw_us() - job->queued_us <= r->wait_max_us / 2;
 }
 
 /* How long this job waits for an answer; 0: as long as any. */
@@ -239,13 +240,13 @@ static int run_job(const struct readers *r, struct reader_job *job, struct conne
     int status;
 
     assert(thread_may_be("muster-reader"));
-    if (!was_connected && may_connect(r, job)) /* a failure is the job's to find */
+    if (!was_connected && may_ping(r, job, db)) /* a failure is the job's to find */
         c->is_connected = db_ping(db, NULL) == 0;
     db_set_wait_max(db, answer_max(r, job));
     began_us = clock_raw_us();
     status = job->run(job, db, err);
     if (status != 0 && err->code == ERR_UNAVAILABLE && !db_part_is_away(db) && was_connected &&
-        clock_raw_us() - began_us < USEC_PER_SEC && may_connect(r, job) && db_ping(db, err) == 0)
+        clock_raw_us() - began_us < USEC_PER_SEC && may_ping(r, job, db) && db_ping(db, err) == 0)
         status = job->run(job, db, err);
     db_set_wait_max(db, 0);
     return status;

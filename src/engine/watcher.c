@@ -82,6 +82,14 @@ void watcher_wake(struct watcher *w)
     lock_release(&w->lock);
 }
 
+static bool has_passed(const struct timespec *at)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > at->tv_sec || (now.tv_sec == at->tv_sec && now.tv_nsec >= at->tv_nsec);
+}
+
 static void *watcher_main(void *arg)
 {
     struct watcher *w = arg;
@@ -91,7 +99,7 @@ static void *watcher_main(void *arg)
     thread_begin("muster-watcher", THREAD_PLAIN);
     while ((end = wait_until(w, &at)) != WAIT_STOPPING) {
         refresh_caches(w);
-        if (end == WAIT_WOKEN)
+        if (end == WAIT_WOKEN && !has_passed(&at)) /* often woken, it still ticks */
             continue;
         w->options.tick(w->options.ctx, atomic_load(&w->healthy));
         at = next_tick();

@@ -164,7 +164,7 @@ static int begin_connected(struct writer_thread *t, const struct job_list *group
         return 0;
     if (!t->lost && err->code != ERR_UNAVAILABLE)
         return -1;
-    if (has_waited(t, group))
+    if (db_is_silent(t->txn->db) && has_waited(t, group))
         return err_set(err, ERR_UNAVAILABLE, "the database does not answer");
     if (db_ping(t->txn->db, err) != 0)
         return -1;

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "db/postgres/postgres.h"
 #include "suite.h"
 
@@ -105,6 +106,25 @@ TEST(a_server_that_does_not_answer_in_time_is_lost)
     ((struct postgres *)db)->wait_ms = DB_POSTGRES_WAIT_MS;
     CHECK(db_ping(db, NULL) == 0);
     CHECK(suite_int(db, &backend) > 0);
+    db_close(db);
+}
+
+/* The server ends the statement of a reader that has little time, and its connection stays. */
+TEST(a_hurried_read_is_ended_by_the_server)
+{
+    static const struct db_query slow = { .sql = "SELECT pg_sleep(60)" };
+    struct db *db = suite_open(suite_new_database(), DB_READER);
+    struct error err = { 0 };
+    int64_t pid;
+
+    pid = suite_int(db, &backend);
+    db_set_wait_max(db, 3000 * (int64_t)USEC_PER_MSEC);
+    CHECK(db_begin(db, &err) == 0);
+    CHECK(db_exec(db, &slow, DB_NO_ARGS, NULL, NULL, &err) != 0);
+    CHECK_INT(err.code, ERR_BUSY);
+    db_rollback(db);
+    db_set_wait_max(db, 0);
+    CHECK_INT(suite_int(db, &backend), pid);
     db_close(db);
 }
 

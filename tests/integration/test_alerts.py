@@ -195,6 +195,15 @@ def test_another_interval_is_honoured_at_once(world, clock):
     assert until_open(world)["detail"]["interval_seconds"] == 60
 
 
+def test_an_interval_of_any_length_leaves_the_watch_over_others_alone(world, clock):
+    """One that the database cannot add to a time must not end the watch over the others."""
+    for name, interval in (("worker", HOUR), ("patient", 2**63 - 1), ("hasty", -(2**63))):
+        register(world, name, interval)
+        report(world, name)
+    clock.advance(ALLOWED + 10)
+    assert until_open(world)["agent_name"] == "worker"
+
+
 @pytest.mark.parametrize("how", ["disable", "delete"])
 @pytest.mark.same_threads
 def test_an_alert_ends_with_what_is_expected(world, clock, how):

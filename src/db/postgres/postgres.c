@@ -61,6 +61,19 @@ static int begin_pooled(struct postgres *pg, struct error *err)
     return pg->read_max_us == 0 ? 0 : set_timeout(pg, "SET LOCAL", err);
 }
 
+/* With less time than usual for an answer: the server has to give up first, or a statement would go
+ * on there after its connection was dropped. The view is fixed by the first query, not by BEGIN. */
+static int begin_hurried(struct postgres *pg, struct error *err)
+{
+    char sql[160];
+
+    (void)snprintf(sql, sizeof(sql),
+                   "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+                   "SET LOCAL statement_timeout = %d; SELECT 1",
+                   pg->wait_ms - pg->wait_ms / 10);
+    return db_postgres_run(pg, sql, NULL, NULL, err);
+}
+
 static void postgres_rollback(struct db *db)
 {
     struct postgres *pg = postgres_of(db);
@@ -86,6 +99,8 @@ static int begin_reader(struct postgres *pg, struct error *err)
     pg->transaction_us = clock_raw_us();
     if (pg->pooled)
         return begin_pooled(pg, err);
+    if (pg->wait_ms < DB_POSTGRES_READER_WAIT_MS && pg->read_max_us == 0)
+        return begin_hurried(pg, err);
     /* The view is fixed by the first query, not by BEGIN. */
     return db_postgres_run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1", NULL,
                            NULL, err);

@@ -25,13 +25,14 @@ ROW_TABLE(silence_row,
     EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
         TIME(scheduled_at)));
 
-/* Of those with an interval, not the ones seen so lately that nothing is due before $2. In seconds: a
- * declared interval may be any number. A time of the future ($1 is now) is for others to judge. */
+/* Of those with an interval, not the ones seen so lately that nothing is due before $2. In seconds, and
+ * nothing is added to a declared interval, which may be any number. A time of the future ($1 is now) is
+ * for others to judge. */
 #define INTERVAL "COALESCE(c.every_seconds, a.interval_seconds)"
 DB_ROWS_QUERY(near_silences, silence_row,
     FACTS FROM " WHERE (a.enabled = 1 AND a.deleted_at IS NULL AND (c.cron IS NOT NULL"
     " OR (" INTERVAL " > 0 AND NOT (s.last_seen_at <= CAST($1 AS BIGINT)"
-    " AND s.last_seen_at / 1000000 + " INTERVAL " > CAST($2 AS BIGINT)))))"
+    " AND " INTERVAL " > CAST($2 AS BIGINT) - s.last_seen_at / 1000000))))"
     " OR l.alert_id IS NOT NULL"
     " ORDER BY a.tenant_id, a.agent_id");
 static const struct db_query hold = {
