@@ -4,7 +4,6 @@ and a tenant that moves to a shard of its own.
 The first node uses the coordinator, the others a worker each.
 """
 
-import os
 from collections import Counter
 
 import pytest
@@ -14,7 +13,7 @@ from nodes import in_threads
 from postgres import run_sql
 from servers import fence
 from stored import stored
-from topology import Cluster
+from topology import running_cluster
 from waiting import until
 
 TENANTS = 6
@@ -27,23 +26,13 @@ COORDINATOR, FIRST, SECOND = range(3)
 
 @pytest.fixture(name="cluster", scope="module")
 def citus():
-    kept = dict(os.environ)
-    made = Cluster(citus=True, say=lambda text: None, down_s=3600, beside=(COORDINATOR, FIRST, SECOND))
-    try:
-        yield made.start()
-    finally:
-        made.stop()
-        os.environ.clear()
-        os.environ.update(kept)
+    with running_cluster(citus=True, down_s=3600, beside=(COORDINATOR, FIRST, SECOND)) as made:
+        yield made
 
 
 @pytest.fixture(name="tenants", scope="module")
 def some_tenants(cluster):
-    made = [cluster.nodes[0].add_tenant("--max-agents", "1000") for _ in range(TENANTS)]
-    for node in cluster.nodes:
-        for tenant in made:
-            until(lambda n=node, t=tenant: n.client(t.token).get("/api/v1/limits").status == 200)
-    return made
+    return cluster.tenants(TENANTS)
 
 
 def places(cluster):

@@ -5,7 +5,6 @@ fails its own tenants only. The cluster is one of its own (topology.py); Citus m
 CITUS_SOURCE name its source.
 """
 
-import os
 import re
 import threading
 import time
@@ -22,7 +21,7 @@ from nodes import in_threads
 from postgres import Session, run_sql
 from servers import hang, port_of, resume
 from stored import stored
-from topology import METRICS_TOKEN, Cluster
+from topology import METRICS_TOKEN, running_cluster
 from waiting import until
 
 TENANTS = 8
@@ -40,23 +39,13 @@ BACKGROUND = {"keys", "agent_signs"}
 
 @pytest.fixture(name="cluster", scope="module")
 def citus():
-    kept = dict(os.environ)
-    made = Cluster(citus=True, say=lambda text: None, down_s=3600)
-    try:
-        yield made.start()
-    finally:
-        made.stop()
-        os.environ.clear()
-        os.environ.update(kept)
+    with running_cluster(citus=True, down_s=3600) as made:
+        yield made
 
 
 @pytest.fixture(name="tenants", scope="module")
 def eight_tenants(cluster):
-    made = [cluster.nodes[0].add_tenant("--max-agents", "1000") for _ in range(TENANTS)]
-    for node in cluster.nodes:
-        for tenant in made:  # each knows the key, whose first use is stored
-            until(lambda n=node, t=tenant: n.client(t.token).get("/api/v1/limits").status == 200)
-    return made
+    return cluster.tenants(TENANTS)
 
 
 def ports(cluster):

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from account import ID, Sender, balance, refusals, sent_id
 from muster import BINARY, Postgres
-from topology import Cluster
+from topology import running_cluster
 from waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,14 +24,8 @@ COMMAND = [sys.executable, "-B", str(ROOT / "scripts/cluster")]
 
 @pytest.fixture(scope="module")
 def cluster():
-    kept = dict(os.environ)
-    made = Cluster(say=lambda text: None, down_s=0.5)
-    try:
-        yield made.start()
-    finally:
-        made.stop()
-        os.environ.clear()
-        os.environ.update(kept)
+    with running_cluster(down_s=0.5) as made:
+        yield made
 
 
 @pytest.fixture

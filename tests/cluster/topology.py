@@ -9,12 +9,14 @@ import os
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 from balancer import Balancer
 from muster import Postgres, Server, Trouble
 from servers import Citus, Pair, environment, plain, start_again
+from waiting import until
 
 NODES = 3
 METRICS_TOKEN = "who-may-know-the-tenants"
@@ -154,3 +156,24 @@ class Cluster:
             self.balancer.stop()
         self.databases.stop()
         subprocess.run(["rm", "-rf", "--", self.folder], check=False)
+
+    def tenants(self, count):
+        """New ones, whose keys every node knows."""
+        made = [self.nodes[0].add_tenant("--max-agents", "1000") for _ in range(count)]
+        for node in self.nodes:
+            for tenant in made:
+                until(lambda n=node, t=tenant: n.client(t.token).get("/api/v1/limits").status == 200)
+        return made
+
+
+@contextmanager
+def running_cluster(**options):
+    """One that says nothing; afterwards the environment is as before."""
+    kept = dict(os.environ)
+    made = Cluster(say=lambda text: None, **options)
+    try:
+        yield made.start()
+    finally:
+        made.stop()
+        os.environ.clear()
+        os.environ.update(kept)
