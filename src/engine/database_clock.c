@@ -29,11 +29,12 @@ static void tell(int64_t before_us, int64_t now_us)
                   (double)llabs(now_us) / (double)USEC_PER_SEC, now_us < 0 ? "ahead of" : "behind");
 }
 
-/* The clock of a coordinator is followed: that of its worker no longer counts. */
+/* The clock of a server that is no worker was learned: that of a worker no longer counts. */
 static atomic_bool led;
 
-static int learn(struct db *db, bool leads, struct error *err)
+int database_clock_learn(struct db *db, struct error *err)
 {
+    const bool leads = !db_is_worker(db);
     const int64_t asked_us = clock_raw_us();
     int64_t now_us = 0, took_us, offset_us;
 
@@ -50,14 +51,4 @@ static int learn(struct db *db, bool leads, struct error *err)
     tell(clock_offset_us(), offset_us);
     clock_set_offset_us(offset_us);
     return 0;
-}
-
-int database_clock_learn(struct db *db, struct error *err)
-{
-    return learn(db, false, err);
-}
-
-int database_clock_follow(struct db *coordinator, struct error *err)
-{
-    return learn(coordinator, true, err);
 }

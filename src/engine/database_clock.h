@@ -10,10 +10,8 @@
 
 struct db;
 
-/* Learns how far this machine's clock is off, and sets the program's clock right. One thread. */
+/* Learns how far this machine's clock is off, and sets the program's clock right. Once the server
+ * of Citus that is no worker was asked, the coordinator, a worker's clock changes nothing, also
+ * while the coordinator is away: so nodes of all servers agree. One thread at a time for each kind.
+ */
 int database_clock_learn(struct db *db, struct error *err) MUST_CHECK;
-
-/* The same by the clock of Citus' coordinator, for a node whose database is a worker, so that nodes
- * of all servers agree. From its first success on database_clock_learn() asks and changes nothing,
- * also while the coordinator is away. One thread, which may be another. */
-int database_clock_follow(struct db *coordinator, struct error *err) MUST_CHECK;

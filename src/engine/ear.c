@@ -188,7 +188,7 @@ static void follow_clock(struct ear *ear)
     if (ear->coordinator == NULL || now_us - ear->timed_us < USEC_PER_SEC)
         return;
     ear->timed_us = now_us;
-    if (database_clock_follow(ear->coordinator, &why) != 0)
+    if (database_clock_learn(ear->coordinator, &why) != 0)
         leave_coordinator(ear, &why);
 }
 
