@@ -231,15 +231,14 @@ static int notify(struct ear *ear, struct str text, struct error *err)
     return db_notify(ear->options.db, text, err);
 }
 
-/* Others then form groups that cost the database little. A distributed one gets none of that: each
- * group is for one of its servers, and must not wait for that of another. */
+/* Others then form groups that cost the database little. */
 static int tell_writes(struct ear *ear, struct error *err)
 {
     const struct ear_options *o = &ear->options;
     const uint64_t commits = metric_sum(METRIC_COMMITS), fresh = commits - ear->commits;
     const int64_t now_us = clock_raw_us();
 
-    if (now_us - ear->counted_us < (int64_t)WRITES_MS * USEC_PER_MSEC || db_is_distributed(o->db))
+    if (now_us - ear->counted_us < (int64_t)WRITES_MS * USEC_PER_MSEC)
         return 0;
     ear->commits = commits;
     ear->counted_us = now_us;

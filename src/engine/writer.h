@@ -110,7 +110,7 @@ int writer_new(const struct writer_options *options, struct writer **ret,
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err) MUST_CHECK;
 
 /* Another node writes to the same database, many transactions a second: for a second and a half,
- * groups are formed so that they cost the database little. Any thread. */
+ * groups are formed so that they cost the database little, unless it is distributed. Any thread. */
 void writer_note_crowd(struct writer *w);
 
 bool writer_is_crowded(const struct writer *w);

@@ -46,10 +46,17 @@ static void set_lost(struct writer_thread *t, bool lost)
     t->lost = lost;
 }
 
+/* Are groups formed so that they cost the database little? A distributed one gets none of that:
+ * each group is for one of its servers, and must not wait for that of another. */
+static bool forms_large_groups(const struct writer_thread *t)
+{
+    return writer_is_crowded(t->writer) && !db_is_distributed(t->txn->db);
+}
+
 /* What this thread waits for before it takes a group. */
 static struct linger linger_of(struct writer *w, const struct writer_thread *t) REQUIRES(w->lock)
 {
-    const bool crowded = writer_is_crowded(w);
+    const bool crowded = forms_large_groups(t);
     int64_t until_us;
 
     if (t->lost)
@@ -349,7 +356,7 @@ static void hand_over(struct writer_thread *t, struct job_list *group, const str
         syncer_add(w->syncer, group, pace->began_us);
         return;
     }
-    if (writer_is_crowded(w)) {
+    if (forms_large_groups(t)) {
         lock_acquire(&w->lock);
         writer_await_told(w, group->us, pace->committed_us - pace->began_us);
         lock_release(&w->lock);

@@ -1,7 +1,6 @@
 """Three servers on one PostgreSQL agree: on who may report, on what pages show, and on who writes."""
 
 import itertools
-import os
 import threading
 import time
 from statistics import median
@@ -208,7 +207,6 @@ def is_beside_writers(node):
     return b"\nmuster_other_nodes_writing 1\n" in node.metrics()
 
 
-@pytest.mark.skipif("MUSTER_TEST_CITUS" in os.environ, reason="groups are for one server there")
 def test_a_node_knows_whether_others_write_often(nodes):
     tenant = nodes[0].add_tenant()
     assert not any(map(is_beside_writers, nodes))

@@ -80,7 +80,7 @@ static struct {
     sem_t gate;
 } world;
 
-static void set_up(void)
+static void set_up_on(const struct db *db)
 {
     const struct writer_options options = {
         .txns = world.txns,
@@ -90,11 +90,16 @@ static void set_up(void)
     };
 
     for (size_t i = 0; i < WRITERS; i++) {
-        world.dbs[i] = (struct db){ .driver = &driver };
+        world.dbs[i] = *db;
         world.txns[i] = (struct txn){ .db = &world.dbs[i] };
     }
     CHECK(sem_init(&world.gate, 0, 0) == 0);
     CHECK(writer_new(&options, &world.w, NULL) == 0);
+}
+
+static void set_up(void)
+{
+    set_up_on(&(struct db){ .driver = &driver });
 }
 
 static void tear_down(void)
@@ -232,20 +237,35 @@ TEST(beside_other_nodes_those_who_were_told_get_the_time_to_send_again)
     tear_down();
 }
 
-TEST(alone_on_the_database_nothing_is_waited_for_after_a_group)
+static void check_that_nothing_is_waited_for_after_a_group(void)
 {
     const int64_t minute_us = INT64_C(60) * USEC_PER_SEC;
     struct job first, second;
     int64_t began_us;
 
-    set_up();
-    began_us = clock_raw_us();
     submit(world.w, &first, 50, NULL);
     await(&first);
     atomic_fetch_sub(&clock_raw_shift_us, minute_us); /* a wait would now take a minute */
+    began_us = clock_raw_us();
     submit(world.w, &second, 1, NULL);
     await(&second);
     CHECK(second.applied_us - began_us < minute_us);
     atomic_fetch_add(&clock_raw_shift_us, minute_us);
+}
+
+TEST(alone_on_the_database_nothing_is_waited_for_after_a_group)
+{
+    set_up();
+    check_that_nothing_is_waited_for_after_a_group();
+    tear_down();
+}
+
+/* Each group is for one of its servers. */
+TEST(beside_other_nodes_on_a_distributed_database_groups_are_formed_as_if_alone)
+{
+    set_up_on(&(struct db){ .driver = &driver, .distributed = true });
+    writer_note_crowd(world.w);
+    CHECK(writer_is_crowded(world.w));
+    check_that_nothing_is_waited_for_after_a_group();
     tear_down();
 }
