@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import re
 from contextlib import closing
 
 CONNECTED, COMMAND_OK, TUPLES_OK = 0, 1, 2
@@ -123,10 +122,25 @@ def update_anywhere(url, table, assignment, condition="true"):
     if not is_distributed():
         run_sql(url, quiet, f"UPDATE {table} SET {assignment} WHERE {condition}")
         return
-    by_port = {re.search(r":(\d+)/", server).group(1): server for server in servers_of(url)}
     shards = f"SELECT shard_name, nodeport FROM citus_shards WHERE table_name = '{table}'::regclass"
     for shard, port in run_sql(url, shards):
-        run_sql(by_port[port], quiet, f"UPDATE {shard} SET {assignment} WHERE {condition}")
+        run_sql(_server_at(url, port), quiet, f"UPDATE {shard} SET {assignment} WHERE {condition}")
+
+
+def place_of(url, table, tenant_id):
+    """Where the rows of a tenant lie: the URL of the server, and what it calls that part of the table."""
+    if not is_distributed():
+        return url, table
+    ((shard, port),) = run_sql(
+        url,
+        "SELECT s.shard_name, s.nodeport FROM citus_shards s WHERE s.shardid ="
+        f" get_shard_id_for_distribution_column('{table}', {tenant_id})",
+    )
+    return _server_at(url, port), shard
+
+
+def _server_at(url, port):
+    return next(server for server in servers_of(url) if f":{port}/" in server)
 
 
 def servers_of(url):

@@ -2,16 +2,16 @@
 
 import re
 import signal
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from conftest import running
 from muster import WATCHES
 from nodes import more_servers
 from people import add_user, platform_admin, post_log_in
+from postgres import Session, lock_waits
 from stored import stored
 from waiting import until
 
@@ -132,30 +132,25 @@ def test_a_key_passes_its_limit_once_over_all_nodes_at_once(nodes):
 @contextmanager
 def nobody_saves(server):
     """Windows can be read and locked, but not stored, until it is left."""
-    holder = subprocess.Popen(["psql", "-X", "-q", server.database], stdin=subprocess.PIPE, text=True)
-    holder.stdin.write("BEGIN; LOCK TABLE rate_windows IN SHARE MODE;\n")
-    holder.stdin.flush()
-    try:
-        until(lambda: waits(server, "mode = 'ShareLock' AND granted"))
+    with closing(Session(server.database)) as holder:
+        holder.run("BEGIN")
+        holder.run("LOCK TABLE rate_windows IN SHARE MODE")
         yield
-    finally:
-        holder.communicate("COMMIT;\n")
+        holder.run("COMMIT")
 
 
-def waits(server, condition):
-    """Connections that have, or wait for, locks on the windows."""
-    sql = "SELECT DISTINCT pid FROM pg_locks WHERE database = (SELECT oid FROM pg_database WHERE"
-    sql += " datname = current_database()) AND (relation = 'rate_windows'::regclass"
-    return len(stored(server, f"{sql} OR locktype = 'advisory') AND {condition}"))
+def waiting(server):
+    """Connections that wait to lock the names of windows, or to store some."""
+    statements = ("%pg_advisory_xact_lock%", "INSERT INTO%rate_windows%")
+    return sum(lock_waits(server.database, statement) for statement in statements)
 
 
-@pytest.mark.one_server
 def test_the_first_requests_of_an_idle_key_are_counted_together(nodes):
     """All nodes ask for the window before one has stored it: all but one wait for that one."""
     tenant = nodes[0].add_tenant(rate_limit=1)
     with ThreadPoolExecutor(len(nodes)) as pool, nobody_saves(nodes[0]):
         asked = [pool.submit(passes, node, tenant.token) for node in nodes]
-        until(lambda: waits(nodes[0], "NOT granted") == len(nodes))
+        until(lambda: waiting(nodes[0]) == len(nodes))
     assert sum(one.result() for one in asked) <= 1  # none: on a machine too busy to answer in time
 
 
