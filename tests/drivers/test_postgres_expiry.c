@@ -20,6 +20,10 @@ static const char fill[] =
     " FROM generate_series(1, 40000) i;"
     "INSERT INTO business_runs (tenant_id, agent_id, run_id, timestamp, agent_version)"
     " SELECT 1, 1, md5(i::text), i, '' FROM generate_series(1, 20000) i;"
+    "INSERT INTO business_values SELECT 1, i, 'k', NULL, 1, i, i, i, NULL, NULL"
+    " FROM generate_series(1, 20000) i;"
+    "INSERT INTO business_breakdowns SELECT 1, i, 'm', '[]', NULL, 1, i, i, '[]'"
+    " FROM generate_series(1, 20000) i;"
     "INSERT INTO llm_usage SELECT 1, i, 1, md5(i::text), 'm', i, 0, 0, 0, 0, 0, '', NULL"
     " FROM generate_series(1, 20000) i;"
     "INSERT INTO gone_runs SELECT 1, i FROM generate_series(1, 100) i";
@@ -33,7 +37,7 @@ static bool add_line(void *ctx, const struct db_row *row)
 
 static void check_plan(struct db *db, const struct db_query *q, const char *args)
 {
-    static struct db_query explain[20]; /* its address is the key of a statement */
+    static struct db_query explain[40]; /* its address is the key of a statement */
     static size_t n;
     struct error err = { 0 };
     struct arena arena;
@@ -50,7 +54,7 @@ static void check_plan(struct db *db, const struct db_query *q, const char *args
     buf_add_char(&plan, 0);
     if (strstr(plan.data, "Seq Scan on runs") != NULL ||
         strstr(plan.data, "Seq Scan on events") != NULL ||
-        strstr(plan.data, "Seq Scan on business_runs") != NULL ||
+        strstr(plan.data, "Seq Scan on business_") != NULL ||
         strstr(plan.data, "Seq Scan on llm_usage") != NULL)
         fail_msg("%s", plan.data);
     buf_done(&plan);
@@ -70,6 +74,9 @@ TEST(old_rows_are_found_by_an_index_before_and_after_analyze)
         check_plan(db, &expiry_delete_runs, "1");
         check_plan(db, &expiry_delete_events, "1, 50");
         check_plan(db, &expiry_select_business, "1, 15000, 50");
+        check_plan(db, &expiry_delete_values, "1, '{3,4,5}', 50");
+        check_plan(db, &expiry_delete_breakdowns, "1, '{3,4,5}', 50");
+        check_plan(db, &expiry_delete_business_runs, "1, '{3,4,5}'");
         check_plan(db, &expiry_delete_llm, "1, 15000, 50");
         suite_script(db, round == 1 ? "SET plan_cache_mode = force_generic_plan" : "ANALYZE");
     }

@@ -1,5 +1,6 @@
 """A relay before PostgreSQL that counts the statements that pass: one for each turn of a reader."""
 
+import collections
 import contextlib
 import re
 import socket
@@ -7,7 +8,7 @@ import struct
 import threading
 
 ENCRYPTION = (80877103, 80877104)  # what a client asks before it starts its session: SSL, GSS
-EXECUTE = b"E"
+PARSE, BIND, EXECUTE = b"P", b"B", b"E"
 
 
 class Messages:
@@ -15,9 +16,10 @@ class Messages:
 
     def __init__(self):
         self.bytes, self.started = b"", False
+        self.bound, self.texts = "", {}  # of statements that are prepared, by name
 
     def take(self, data):
-        """The types of the messages that are whole with these bytes."""
+        """The types and contents of the messages that are whole with these bytes."""
         self.bytes += data
         found = []
         while len(self.bytes) >= (5 if self.started else 8):
@@ -26,24 +28,46 @@ class Messages:
             if len(self.bytes) < size:
                 break
             if self.started:
-                found.append(self.bytes[:1])
+                found.append((self.bytes[:1], self.bytes[5:size]))
             else:
                 self.started = struct.unpack_from("!I", self.bytes, 4)[0] not in ENCRYPTION
             self.bytes = self.bytes[size:]
         return found
 
+    def statements(self, data):
+        """The texts of the statements that are run by the messages that are whole with these bytes."""
+        for kind, content in self.take(data):
+            if kind == PARSE:
+                name, text, _ = content.split(b"\0", 2)
+                self.texts[name] = text.decode()
+            if kind == BIND:
+                self.bound = self.texts.get(content.split(b"\0", 2)[1], "")
+            if kind == EXECUTE:
+                yield self.bound
+
 
 class Relay:
-    """Listens until it is closed. `statements` is how many have been run through it."""
+    """Listens until it is closed. `statements` is how many have been run through it, and `texts` how often
+    each of them."""
 
     def __init__(self, url):
         self.host, port = re.search(r"@([^:/]*):(\d+)", url).groups()
-        self.port, self.statements = int(port), 0
+        self.port, self.texts = int(port), collections.Counter()
         self.listener = socket.create_server(("127.0.0.1", 0))
         here = self.listener.getsockname()[1]
         self.url = re.sub(r"@[^:/]*:\d+", f"@127.0.0.1:{here}", url)
         self.lock, self.open = threading.Lock(), []
         threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def statements(self):
+        with self.lock:
+            return self.texts.total()
+
+    def runs_of(self, *parts):
+        """How often statements have been run that have one of these in their text."""
+        with self.lock:
+            return sum(n for text, n in self.texts.items() if any(part in text for part in parts))
 
     def _accept(self):
         with contextlib.suppress(OSError):  # it was closed
@@ -61,7 +85,7 @@ class Relay:
             while data := source.recv(65536):
                 if messages:
                     with self.lock:
-                        self.statements += messages.take(data).count(EXECUTE)
+                        self.texts.update(messages.statements(data))
                 target.sendall(data)
         for one in (source, target):
             with contextlib.suppress(OSError):

@@ -15,7 +15,6 @@
 
 enum {
     SHARED_WAIT_S = 10, /* until every process has refused the tenant and emptied its queue */
-    PORTION = 50,       /* rows deleted per statement */
     STEP_ROWS = 1000,   /* rows deleted per transaction */
     STEP_US = 5000,     /* duration of a transaction */
     SECOND_US = 100000, /* of the writer's time per second */
@@ -60,18 +59,19 @@ static int erase_runs(struct erasure *e, struct db *db, struct position *at, int
                       struct error *err)
 {
     struct event_log *log = e->options.log;
+    const int64_t max = expiry_portion(db);
     const struct gone_run *runs;
     struct expired_reports events;
     struct list gone = { 0 };
     ARENA_SCOPED(arena);
     int r;
 
-    if (store_expire_events(db, at->tenant_id, PORTION, &events, err) != 0)
+    if (store_expire_events(db, at->tenant_id, max, &events, err) != 0)
         return -1;
     *ret_rows = events.rows; /* its bytes are erased with it */
-    if (*ret_rows == PORTION)
+    if (*ret_rows == max)
         return 0;
-    r = store_expire_any_runs(db, at->tenant_id, PORTION, &arena, &gone, err);
+    r = store_expire_any_runs(db, at->tenant_id, max, &arena, &gone, err);
     runs = gone.items;
     for (size_t i = 0; r == 0 && i < gone.n; i++)
         log->methods->run_gone(log, at->tenant_id, runs[i].run_id);
@@ -88,7 +88,7 @@ static int erase_last(struct erasure *e, struct db *db, struct position *at, str
     if (erase_runs(e, db, at, &found, err) != 0)
         return -1;
     for (size_t table = 0; table < erasure_tables_n; table++) {
-        if (store_erase_rows(db, at->tenant_id, table, PORTION, &rows, err) != 0)
+        if (store_erase_rows(db, at->tenant_id, table, expiry_portion(db), &rows, err) != 0)
             return -1;
         found += rows;
     }
@@ -101,6 +101,7 @@ static int erase_last(struct erasure *e, struct db *db, struct position *at, str
 
 static int erase_portion(struct erasure *e, struct db *db, struct position *at, struct error *err)
 {
+    const int64_t max = expiry_portion(db);
     int64_t rows = 0;
     int r;
 
@@ -109,8 +110,8 @@ static int erase_portion(struct erasure *e, struct db *db, struct position *at, 
     else if (at->table == erasure_tables_n)
         return erase_last(e, db, at, err);
     else {
-        r = store_erase_rows(db, at->tenant_id, at->table, PORTION, &rows, err);
-        if (rows < PORTION)
+        r = store_erase_rows(db, at->tenant_id, at->table, max, &rows, err);
+        if (rows < max)
             at->table++;
     }
     e->step_rows += rows;

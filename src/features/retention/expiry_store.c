@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "db/db.h"
+#include "db/postgres/array.h"
 #include "features/access/stored_bytes.h"
 #include "features/cost/report_sums.h"
 #include "features/events/event_rows.h"
@@ -11,6 +12,15 @@
 #include "features/kpis/report_sums.h"
 #include "shape/rows.h"
 #include "shape/table.h"
+
+/* In PostgreSQL each statement is a round trip, and a hundred rows cost hardly more than one. */
+enum {
+    SQLITE_PORTION = 50,
+    SQLITE_WINDOW = 100,
+    POSTGRES_PORTION = 1000,
+    POSTGRES_WINDOW = 250,
+    REPORT_ROWS = 4, /* of a business run, about */
+};
 
 _Static_assert(EVENT_FAILED == 2, "stands in the statements below and in the index runs_failed");
 
@@ -70,26 +80,33 @@ DB_QUERY(forget_later,
     " AND r.run_no = stuck_later.run_no)");
 
 /* CROSS and LATERAL fix the join order: from deleted runs to their events, whatever the table
- * statistics say. */
+ * statistics say. One row: how many, their bytes, and the last run of those that they belonged to;
+ * earlier ones have no events left. In PostgreSQL rows are deleted where they were found (ctid):
+ * an event never changes. */
 const struct db_query expiry_delete_events = {
+    .keeps_plan = true,
     .sqlite = "DELETE FROM events WHERE event_no IN (SELECT e.event_no FROM gone_runs g"
               " CROSS JOIN run_extents x ON x.run_no = g.run_no"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n WHERE g.tenant_id = $1 LIMIT $2)"
-              " AND +tenant_id = $1 RETURNING " EVENT_STORED_BYTES_SQLITE,
-    .postgres = "WITH gone AS (DELETE FROM events WHERE tenant_id = $1 AND event_no = ANY (ARRAY("
-                "SELECT n.event_no FROM gone_runs g CROSS JOIN LATERAL (SELECT e.event_no"
+              " AND +tenant_id = $1 RETURNING 1, " EVENT_STORED_BYTES_SQLITE ", 0",
+    .postgres = "WITH gone AS (DELETE FROM events WHERE tenant_id = $1 AND ctid = ANY (ARRAY("
+                "SELECT n.ctid FROM (SELECT run_no FROM gone_runs WHERE tenant_id = $1"
+                " ORDER BY run_no) g CROSS JOIN LATERAL (SELECT e.ctid"
                 " FROM events e WHERE e.tenant_id = $1 AND e.run_no = g.run_no OFFSET 0) n"
-                " WHERE g.tenant_id = $1 LIMIT $2)) RETURNING kind_no, "
+                " ORDER BY g.run_no LIMIT $2)) RETURNING run_no, kind_no, "
                 EVENT_OWN_BYTES_POSTGRES " AS bytes)"
-                " SELECT g.bytes + COALESCE(d.bytes, 0) FROM gone g"
-                " LEFT JOIN event_kinds d ON d.tenant_id = $1 AND d.kind_no = g.kind_no",
+                " SELECT CAST(COALESCE(SUM(k.n), 0) AS BIGINT), CAST(COALESCE(SUM(k.bytes + k.n *"
+                " COALESCE((SELECT d.bytes FROM event_kinds d WHERE d.tenant_id = $1"
+                " AND d.kind_no = k.kind_no), 0)), 0) AS BIGINT), COALESCE(MAX(k.last_run), 0)"
+                " FROM (SELECT kind_no, COUNT(*) AS n, SUM(bytes) AS bytes,"
+                " MAX(run_no) AS last_run FROM gone GROUP BY kind_no) k",
 };
 static const struct db_query delete_extents = {
     .sqlite = "DELETE FROM run_extents"
               " WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)",
 };
-DB_QUERY(delete_gone, "DELETE FROM gone_runs WHERE tenant_id = $1");
+DB_QUERY(delete_gone, "DELETE FROM gone_runs WHERE tenant_id = $1 AND run_no < $2");
 
 #define OLDEST_BUSINESS                                                                            \
     "SELECT run_no FROM business_runs WHERE tenant_id = $1 AND timestamp < $2"                     \
@@ -114,6 +131,22 @@ static const struct db_query delete_breakdowns = {
     .postgres = DELETE_BREAKDOWNS BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_POSTGRES),
 };
 DB_QUERY(delete_business_run, "DELETE FROM business_runs WHERE tenant_id = $1 AND run_no = $2");
+/* The same of several runs, whose rows are locked: no other transaction changes theirs. */
+#define OF_RUNS(table)                                                                             \
+    "DELETE FROM " table " WHERE tenant_id = $1 AND ctid = ANY (ARRAY("                            \
+    "SELECT v.ctid FROM unnest($2::bigint[]) n(run_no) CROSS JOIN LATERAL (SELECT o.ctid"          \
+    " FROM " table " o WHERE o.tenant_id = $1 AND o.run_no = n.run_no OFFSET 0) v LIMIT $3))"      \
+    " RETURNING "
+const struct db_query expiry_delete_values = {
+    .postgres = OF_RUNS("business_values") BUSINESS_VALUE_BYTES(STORED_TEXT_POSTGRES),
+};
+const struct db_query expiry_delete_breakdowns = {
+    .postgres = OF_RUNS("business_breakdowns") BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_POSTGRES),
+};
+const struct db_query expiry_delete_business_runs = {
+    .postgres = "DELETE FROM business_runs"
+                " WHERE tenant_id = $1 AND run_no = ANY ($2::bigint[])",
+};
 
 const struct db_query expiry_delete_llm = {
     .sqlite = "DELETE FROM llm_usage WHERE tenant_id = $1"
@@ -131,6 +164,16 @@ const struct db_query expiry_delete_llm = {
 static bool is_sqlite(const struct db *db)
 {
     return strcmp(db_dialect(db), "sqlite") == 0;
+}
+
+int64_t expiry_portion(const struct db *db)
+{
+    return is_sqlite(db) ? SQLITE_PORTION : POSTGRES_PORTION;
+}
+
+int64_t expiry_window(const struct db *db)
+{
+    return is_sqlite(db) ? SQLITE_WINDOW : POSTGRES_WINDOW;
 }
 
 /* Deletes the marked runs and what refers to them. */
@@ -202,29 +245,39 @@ static bool add_bytes(void *ctx, const struct db_row *row)
     return true;
 }
 
-static bool note_gone_event(void *ctx, const struct db_row *row)
-{
-    struct expired_reports *gone = ctx;
+struct gone_events {
+    int64_t rows, bytes;
+    int64_t last_run; /* 0: not known, or none */
+};
 
-    gone->bytes += db_get_int(row, 0);
-    gone->rows++;
+static bool note_gone_events(void *ctx, const struct db_row *row)
+{
+    struct gone_events *gone = ctx;
+
+    gone->rows += db_get_int(row, 0);
+    gone->bytes += db_get_int(row, 1);
+    gone->last_run = db_get_int(row, 2);
     return true;
 }
 
+/* Runs whose events are all gone are forgotten at once: the next call would look for them again. */
 int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
                         struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(max));
+    struct gone_events gone = { 0 };
+    bool all;
 
-    *ret = (struct expired_reports){ 0 };
-    if (db_exec(db, &expiry_delete_events, args, note_gone_event, ret, err) != 0)
+    if (db_exec(db, &expiry_delete_events, args, note_gone_events, &gone, err) != 0)
         return -1;
-    ret->reports = ret->rows;
-    if (ret->rows == max)
+    *ret = (struct expired_reports){ gone.rows, gone.rows, gone.bytes };
+    all = gone.rows < max;
+    if (!all && gone.last_run == 0)
         return 0;
     if (is_sqlite(db) && db_run(db, &delete_extents, args, err) != 0)
         return -1;
-    return db_run(db, &delete_gone, args, err);
+    return db_run(db, &delete_gone,
+                  DB_ARGS(db_int(tenant_id), db_int(all ? INT64_MAX : gone.last_run)), err);
 }
 
 /* A run's values and breakdowns; the run itself once none of them is left. */
@@ -249,6 +302,40 @@ static int expire_report(struct db *db, const struct expiry_reports *which, int6
     return db_run(db, &delete_business_run, args, err);
 }
 
+/* The same of all these runs, with as many statements. */
+static int expire_reports(struct db *db, const struct expiry_reports *which, struct rows *runs,
+                          struct expired_reports *ret, struct error *err)
+{
+    PG_ARRAYS_SCOPED(run_nos, 1, runs->arena);
+    struct db_value array;
+    struct db_args args;
+    int64_t values;
+
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct db_value run_no = db_int(((const int64_t *)runs->items)[i]);
+
+        pg_arrays_add(&run_nos, &run_no);
+    }
+    pg_arrays_args(&run_nos, &array);
+    args = DB_ARGS(db_int(which->tenant_id), array, db_int(which->max));
+    if (db_exec(db, &expiry_delete_values, args, add_bytes, &ret->bytes, err) != 0)
+        return -1;
+    values = ret->rows = db_changes(db);
+    if (values == which->max)
+        return 0;
+    if (db_exec(db, &expiry_delete_breakdowns, args, add_bytes, &ret->bytes, err) != 0)
+        return -1;
+    ret->rows += db_changes(db);
+    if (ret->rows - values == which->max)
+        return 0;
+    args = DB_ARGS(db_int(which->tenant_id), array);
+    if (db_run(db, &expiry_delete_business_runs, args, err) != 0)
+        return -1;
+    ret->reports = db_changes(db);
+    ret->rows += ret->reports;
+    return 0;
+}
+
 static bool add_number(void *ctx, const struct db_row *row)
 {
     *(int64_t *)rows_add(ctx) = db_get_int(row, 0);
@@ -258,14 +345,17 @@ static bool add_number(void *ctx, const struct db_row *row)
 int store_expire_business(struct db *db, const struct expiry_reports *which,
                           struct expired_reports *ret, struct error *err)
 {
+    const int64_t runs_max = which->max < REPORT_ROWS ? which->max : which->max / REPORT_ROWS;
     const struct db_args args =
-        DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->max));
+        DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(runs_max));
     ARENA_SCOPED(arena);
     struct rows runs = { .arena = &arena, .size = sizeof(int64_t) };
     int r;
 
     *ret = (struct expired_reports){ 0 };
     r = db_exec(db, &expiry_select_business, args, add_number, &runs, err);
+    if (r == 0 && runs.n > 0 && !is_sqlite(db))
+        return expire_reports(db, which, &runs, ret, err);
     for (size_t i = 0; r == 0 && i < runs.n && ret->rows < which->max; i++)
         r = expire_report(db, which, ((const int64_t *)runs.items)[i], ret, err);
     return r;

@@ -19,6 +19,12 @@
 
 struct db;
 
+/* How many rows a statement deletes at once: takes a few milliseconds. */
+int64_t expiry_portion(const struct db *db);
+
+/* How many runs a call of store_expire_runs() should scan. */
+int64_t expiry_window(const struct db *db);
+
 /* Which runs to delete. */
 struct expiry_runs {
     int64_t tenant_id;
@@ -68,8 +74,7 @@ struct expired_reports {
 int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
                         struct error *err) MUST_CHECK;
 
-/* Deletes reports of business runs, oldest first: up to `max` rows, or as many again of the last
- * run. No rows: none are left. */
+/* Deletes reports of business runs, oldest first: about `max` rows. No rows: none are left. */
 int store_expire_business(struct db *db, const struct expiry_reports *which,
                           struct expired_reports *ret, struct error *err) MUST_CHECK;
 
@@ -80,3 +85,5 @@ int store_expire_llm(struct db *db, const struct expiry_reports *which, struct e
 /* For tests, which check their query plans. */
 extern const struct db_query expiry_mark_runs, expiry_delete_runs, expiry_delete_events;
 extern const struct db_query expiry_select_business, expiry_delete_llm;
+extern const struct db_query expiry_delete_values, expiry_delete_breakdowns;
+extern const struct db_query expiry_delete_business_runs;

@@ -49,7 +49,8 @@ static void measure(struct engine *e, struct retention *retention)
 static int retention_start(struct engine *e, struct error *err)
 {
     struct retention *retention = engine_state(e, &retention_feature);
-    const struct sweep_options options = { engine_watch_db(e), engine_writer(e), events_log(e) };
+    const struct sweep_options options = { engine_watch_db(e), engine_writer(e), events_log(e),
+                                           engine_is_shared(e) };
     const struct erasure_options erasure = { engine_watch_db(e), engine_writer(e), events_log(e),
                                              engine_is_shared(e) };
     const struct tick now = engine_now(e, true);

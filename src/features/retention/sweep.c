@@ -15,18 +15,12 @@
 #include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"
 #include "features/retention/expiry_store.h"
+#include "features/retention/sweep_pace.h"
 
 enum {
-    PERIOD_S = 60,    /* between the starts of two passes */
     OPEN_DAYS = 7,    /* without an event before an open run may be deleted */
-    WINDOW = 100,     /* runs examined per statement */
-    PORTION = 50,     /* rows deleted per statement */
     STEP_ROWS = 1000, /* rows deleted per transaction */
     STEP_US = 5000,   /* duration of a transaction */
-    IDLE_US = 500000, /* of the writer's time per second without incoming reports … */
-    BUSY_US = 100000, /* … and with them; then also at most … */
-    BUSY_ROWS = 1000, /* … this many rows … */
-    ROW_BYTES = 512,  /* … plus one per this many incoming bytes */
 };
 
 #define DAY_US ((int64_t)86400 * USEC_PER_SEC)
@@ -55,8 +49,7 @@ struct sweep {
     struct writer_job job; /* the writer's while `busy`, as all up to the lock */
     struct pass pass, next;
     int64_t step_began_us, step_rows;
-    int64_t spent_us, second_rows; /* sums of all steps in this second */
-    uint64_t submitted, ticked;    /* writer_submitted() at the tick before the last, at the last */
+    struct sweep_pace pace;
     struct busy busy;
 };
 
@@ -67,6 +60,7 @@ struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, in
     s->options = *options;
     s->wall_us = wall_us;
     s->began_us = s->pass_began_us = mono_us;
+    sweep_pace_init(&s->pace, options->shared);
     return s;
 }
 
@@ -99,7 +93,7 @@ static int expire_runs(struct sweep *s, struct db *db, struct pass *p,
                                        .open_before = before < open_before ? before : open_before,
                                        .keep_failed = limits->keep_failed_runs,
                                        .at = { p->start_at, str_from(p->run_id, p->run_id_len) },
-                                       .window = WINDOW,
+                                       .window = expiry_window(db),
                                        .now_us = p->now_us };
     const struct gone_run *runs;
     struct expired_runs expired;
@@ -124,14 +118,15 @@ static int sweep_events(struct sweep *s, struct db *db, struct pass *p,
                         const struct retention_limits *limits, struct portion *ret,
                         struct error *err)
 {
+    const int64_t max = expiry_portion(db);
     struct expired_reports expired;
 
-    if (store_expire_events(db, p->tenant_id, PORTION, &expired, err) != 0)
+    if (store_expire_events(db, p->tenant_id, max, &expired, err) != 0)
         return -1;
     ret->rows = expired.rows;
     ret->bytes = expired.bytes;
     p->events += ret->rows;
-    ret->more = ret->rows == PORTION;
+    ret->more = ret->rows == max;
     if (ret->more || p->runs_examined || !limits->events_days.has)
         return 0;
     ret->more = true;
@@ -143,7 +138,7 @@ static int sweep_business(struct db *db, struct pass *p, const struct retention_
 {
     const struct expiry_reports which = { p->tenant_id,
                                           p->now_us - limits->business_days.value * DAY_US,
-                                          PORTION };
+                                          expiry_portion(db) };
     struct expired_reports expired;
 
     if (!limits->business_days.has)
@@ -160,7 +155,7 @@ static int sweep_llm(struct db *db, struct pass *p, const struct retention_limit
                      struct portion *ret, struct error *err)
 {
     const struct expiry_reports which = { p->tenant_id, p->now_us - limits->llm_days.value * DAY_US,
-                                          PORTION };
+                                          expiry_portion(db) };
     struct expired_reports expired;
 
     if (!limits->llm_days.has)
@@ -168,7 +163,7 @@ static int sweep_llm(struct db *db, struct pass *p, const struct retention_limit
     if (store_expire_llm(db, &which, &expired, err) != 0)
         return -1;
     p->llm += expired.reports;
-    *ret = (struct portion){ expired.rows, expired.bytes, expired.rows == PORTION };
+    *ret = (struct portion){ expired.rows, expired.bytes, expired.rows == which.max };
     return expired.rows == 0 ? 0 : store_retention_mark_llm(db, p->tenant_id, which.before, err);
 }
 
@@ -259,25 +254,13 @@ static void log_deleted(const struct pass *p)
                   (long long)p->llm);
 }
 
-/* With incoming reports, deletes about as fast as they arrive. Deletions are writes, too: in SQLite
- * most of that cost falls on the commits of other transactions. */
-static bool may_continue(const struct sweep *s)
-{
-    uint64_t arrived = writer_submitted(s->options.writer) - s->submitted;
-
-    if (arrived == 0)
-        return s->spent_us < IDLE_US;
-    return s->spent_us < BUSY_US && s->second_rows < BUSY_ROWS + (int64_t)(arrived / ROW_BYTES);
-}
-
 /* Starts the next step at once while this second's share lasts. After a failure the next minute
  * starts a new pass. */
 static void sweep_done(struct writer_job *job, const struct error *err)
 {
     struct sweep *s = CONTAINER_OF(job, struct sweep, job);
 
-    s->spent_us += clock_raw_us() - s->step_began_us;
-    s->second_rows += s->step_rows;
+    sweep_pace_spend(&s->pace, clock_raw_us() - s->step_began_us, s->step_rows);
     if (err == NULL) {
         count_deleted(&s->pass, &s->next);
         s->pass = s->next;
@@ -287,7 +270,8 @@ static void sweep_done(struct writer_job *job, const struct error *err)
     }
     if (!s->pass.under_way)
         log_deleted(&s->pass);
-    else if (may_continue(s) && writer_submit(s->options.writer, &s->job, NULL) == 0)
+    else if (sweep_pace_may_continue(&s->pace, writer_submitted(s->options.writer)) &&
+             writer_submit(s->options.writer, &s->job, NULL) == 0)
         return;
     busy_end(&s->busy);
 }
@@ -305,7 +289,7 @@ static int begin_pass(struct sweep *s, int64_t wall_us, int64_t mono_us, struct 
 {
     int64_t first;
 
-    if (mono_us - s->pass_began_us < (int64_t)PERIOD_S * USEC_PER_SEC)
+    if (mono_us - s->pass_began_us < (int64_t)SWEEP_PERIOD_S * USEC_PER_SEC)
         return 0;
     s->pass_began_us = mono_us;
     if (store_retention_next(s->options.db, 0, &first, err) != 0)
@@ -321,12 +305,10 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
 
     if (!busy_begin(&s->busy))
         return 0;
-    s->submitted = s->ticked;
-    s->ticked = writer_submitted(s->options.writer);
     if (!s->pass.under_way)
         r = begin_pass(s, wall_us, mono_us, err);
+    sweep_pace_tick(&s->pace, s->pass.under_way, mono_us, writer_submitted(s->options.writer));
     if (r == 0 && s->pass.under_way) {
-        s->spent_us = s->second_rows = 0;
         s->job = (struct writer_job){ .apply = sweep_apply,
                                       .done = sweep_done,
                                       .unbounded = true,

@@ -13,6 +13,8 @@
  * One thread at a time.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct db;
@@ -24,6 +26,7 @@ struct sweep_options {
     struct db *db;         /* a reader, borrowed during each tick only */
     struct writer *writer; /* borrowed, as is the next */
     struct event_log *log;
+    bool shared; /* other processes write to the database too: it has several writers */
 };
 
 struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, int64_t mono_us);

@@ -89,8 +89,8 @@ static void world_init(struct world *w)
     w->txn.db = w->db;
     writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
-    w->sweep =
-        sweep_new(&(struct sweep_options){ w->reader, w->writer, w->log }, w->wall_us, w->mono_us);
+    w->sweep = sweep_new(&(struct sweep_options){ w->reader, w->writer, w->log, false }, w->wall_us,
+                         w->mono_us);
 }
 
 static void world_done(struct world *w)

@@ -1,0 +1,81 @@
+"""What deleting costs: hundreds of rows for each statement, so that retention keeps up with what comes in.
+
+How much of each second it may take is tests/unit/features/retention/test_sweep_pace.c.
+"""
+
+import uuid
+
+import pytest
+from muster import Postgres, Server
+from relay import Relay
+from stored import of_tenant, stored
+from test_alerts import DAY, until
+from test_retention import MINUTE, at, business, fill, keep, rows, swept
+
+pytestmark = pytest.mark.administered
+
+EVENTS, RUNS, REPORTS = 6000, 600, 250  # of business runs, of three values each, and of LLM usage
+ROWS_PER_STATEMENT = 100  # at least, with all that belongs to it: steps that find nothing, too
+# What belongs to the deletion of each kind, by what is in the text of its statements.
+STATEMENTS = {
+    "events": ("DELETE FROM events", "DELETE FROM runs", "gone_runs", "DELETE FROM stuck_later"),
+    "business": ("DELETE FROM business_", "FROM business_runs WHERE tenant_id = $1 AND timestamp <"),
+    "llm": ("DELETE FROM llm_usage",),
+}
+
+
+@pytest.fixture(name="counted")
+def counted_tenant(store, tmp_path, clock):
+    if store != "postgres":
+        pytest.skip("a statement of SQLite is no round trip")
+    postgres = Postgres()
+    url, token = postgres.create_administered()
+    relay = Relay(url)
+    server = Server(tmp_path / "data", relay.url, environment=clock.environment)
+    server.be_administered(token)
+    try:
+        tenant = server.start().add_tenant()
+        tenant.relay = relay
+        yield tenant
+        tenant.client.close()
+        server.stop()
+    finally:
+        if server.process is not None:
+            server.process.kill()
+            server.process.wait()
+        relay.close()
+        postgres.drop(url)
+
+
+def statements(tenant):
+    """How many have been run for each kind."""
+    return {kind: tenant.relay.runs_of(*parts) for kind, parts in STATEMENTS.items()}
+
+
+def report(tenant, clock):
+    fill(tenant, clock, EVENTS, 10 * DAY)
+    for number in range(REPORTS):
+        business(tenant, at(clock, 10 * DAY + number), {"leads": number, "stock": 7, "note": "some text"},
+                 breakdowns=[{"metric": "leads", "by": "country", "slices": {"es": 1}}] * (number % 2))  # fmt: skip
+        body = {"agent_name": "worker", "run_id": str(uuid.uuid4()), "model": "m", "input_tokens": 5,
+                "timestamp": at(clock, 10 * DAY)}  # fmt: skip
+        assert tenant.client.post("/api/v1/telemetry/llm", body).status == 202
+
+
+def test_each_statement_deletes_many_rows(counted, clock):
+    report(counted, clock)
+    values, breakdowns = 3 * REPORTS, REPORTS // 2
+    tables = ("runs", "events", "gone_runs", "business_runs", "business_values", "business_breakdowns", "llm_usage")
+    assert rows(counted, *tables) == [RUNS, EVENTS, 0, REPORTS, values, breakdowns, REPORTS]
+    keep(counted, events_days=2, business_days=2, llm_days=2)
+    before = statements(counted)
+    clock.advance(MINUTE)
+    until(lambda: swept(counted.server) == (RUNS, EVENTS, REPORTS, REPORTS))
+    after = statements(counted)
+    assert rows(counted, *tables) == [0] * len(tables)
+    deleted = {"events": EVENTS + RUNS, "business": REPORTS + values + breakdowns, "llm": REPORTS}
+    spent = {kind: after[kind] - before[kind] for kind in deleted}
+    assert min(spent.values()) > 0, f"statements have other texts now: {spent}"
+    assert all(n <= deleted[kind] / ROWS_PER_STATEMENT for kind, n in spent.items()), spent
+    (counts,) = stored(counted.server, f"SELECT SUM(bytes) AS n FROM tenant_bytes WHERE {of_tenant(counted)}")
+    assert counts["n"] == 0, "as many bytes were counted when they were stored as when they were deleted"
