@@ -20,6 +20,7 @@
     X(METRIC_COMMITS,           "muster_commits_total", "result=\"ok\"", "Write transactions")                                          \
     X(METRIC_COMMITS_FAILED,    "muster_commits_total", "result=\"failed\"", "")                                                        \
     X(METRIC_COMMITS_RETRIED,   "muster_commits_retried_total", "", "Write transactions repeated after a deadlock (PostgreSQL)")        \
+    X(METRIC_AGENT_LOOKUPS,     "muster_agent_lookups_total", "", "Agents looked up in the database for a report, because the writer did not remember them")             \
     X(METRIC_RUN_CACHE_HITS,    "muster_run_cache_total", "result=\"hit\"", "Run lookups for incoming events (SQLite)")                 \
     X(METRIC_RUN_CACHE_MISSES,  "muster_run_cache_total", "result=\"miss\"", "")                                                        \
     X(METRIC_ID_FILTER_STOPS,   "muster_id_filter_total", "result=\"absent\"", "Id index segments checked for an id (SQLite)")          \

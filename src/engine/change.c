@@ -65,8 +65,6 @@ static void change_committed(struct writer_job *job, const struct error *err)
 
 int change_submit(struct engine *engine, struct change *change, struct error *err)
 {
-    const bool forgets = change->topic == CHANGE_REGISTRY || change->topic == CHANGE_RUNS;
-
     assert(change->apply != NULL && change->done != NULL);
     change->engine = engine;
     change->retried = false;
@@ -77,6 +75,6 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
                                          .events = 1,
                                          .administrative = change->administrative,
                                          .exclusive = true,
-                                         .keeps_caches = !forgets };
+                                         .keeps_caches = change->topic != CHANGE_RUNS };
     return writer_submit(engine_writer(engine), &change->write, err);
 }

@@ -89,7 +89,7 @@ struct readers *engine_readers(struct engine *e);
 
 /* Caches that features keep in memory, by the changes that make them stale. */
 enum change_topic {
-    CHANGE_REGISTRY, /* tenants, keys, directives; also of agents and runs, cached by writers */
+    CHANGE_REGISTRY, /* tenants, keys, directives, agents */
     CHANGE_USERS,    /* users, roles, sessions */
     CHANGE_NOTHING,  /* what no cache holds */
     CHANGE_RUNS,     /* states of runs, cached by writers alone */

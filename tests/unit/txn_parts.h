@@ -9,11 +9,11 @@
 #include "features/kpis/rollups.h"
 
 static inline struct txn txn_parts_new(struct db *db, struct event_log *log,
-                                       const struct registry *registry, struct last_seen *last_seen)
+                                       struct last_seen *last_seen)
 {
     return (struct txn){ .db = db,
                          .bytes = stored_bytes_new(NULL),
-                         .admit = admit_new(registry, last_seen),
+                         .admit = admit_new(last_seen),
                          .events = event_batch_new(log),
                          .rollups = rollups_new(),
                          .totals = llm_totals_new() };
@@ -44,7 +44,7 @@ static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 static inline void txn_parts_committed(struct txn *txn)
 {
     event_batch_committed(txn);
-    admit_expect_none(txn->admit);
+    admit_committed(txn->admit);
     stored_bytes_committed(txn->bytes);
     rollups_forget(txn->rollups);
     llm_totals_clear(txn->totals);
@@ -54,7 +54,7 @@ static inline void txn_parts_rolled_back(struct txn *txn)
 {
     event_batch_rolled_back(txn);
     stored_bytes_forget(txn->bytes);
-    admit_forget(txn->admit);
+    admit_rolled_back(txn->admit);
     rollups_forget(txn->rollups);
     llm_totals_clear(txn->totals);
 }
@@ -62,7 +62,6 @@ static inline void txn_parts_rolled_back(struct txn *txn)
 static inline void txn_parts_changed(struct txn *txn)
 {
     event_batch_changed(txn);
-    admit_forget(txn->admit);
 }
 
 static const struct writer_hooks txn_parts_hooks = {

@@ -135,8 +135,9 @@ static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was
 struct loaded {
     int64_t number, version;
     enum followed_verdict verdict;
-    bool whole;                /* everything, not only what has changed */
-    bool lost;                 /* the database may have lost changes */
+    bool whole; /* everything, not only what has changed */
+    bool lost;  /* the database may have lost changes */
+    struct change_span span;
     struct list tenants, keys; /* of struct tenant_row, struct key_row */
 };
 
@@ -230,7 +231,6 @@ static int load_rows(struct registry *r, struct db *db, struct arena *arena, str
 {
     const int64_t had = registry_number(r);
     const bool was_away = clock_mono_us() - r->refreshed_us > away_max_us;
-    struct change_span span;
     int64_t reload_at = 0;
 
     if (store_registry_number(db, &ret->number, err) != 0 ||
@@ -241,12 +241,12 @@ static int load_rows(struct registry *r, struct db *db, struct arena *arena, str
         return 0;
     ret->lost = ret->verdict == FOLLOWED_WHOLE && had != 0;
     ret->whole = ret->verdict == FOLLOWED_WHOLE || reload_at > had || was_away;
-    span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
-    if (store_tenants(db, span, arena, &ret->tenants, err) != 0)
+    ret->span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
+    if (store_tenants(db, ret->span, arena, &ret->tenants, err) != 0)
         return -1;
     if (ret->whole)
         return store_live_keys(db, clock_wall_us() - KEY_DEAD_US, arena, &ret->keys, err);
-    return store_changed_keys(db, span, arena, &ret->keys, err);
+    return store_changed_keys(db, ret->span, arena, &ret->keys, err);
 }
 
 /* Reads in one snapshot. */
@@ -259,7 +259,7 @@ static int load_registry(struct registry *registry, struct db *db, struct arena 
         return -1;
     if (load_rows(registry, db, arena, ret, err) == 0 &&
         (ret->verdict == FOLLOWED_HOLDS || registry->on_load == NULL ||
-         registry->on_load(registry->on_load_ctx, db, err) == 0))
+         registry->on_load(registry->on_load_ctx, db, ret->whole ? NULL : &ret->span, err) == 0))
         r = 0;
     db_rollback(db);
     return r;

@@ -29,6 +29,7 @@
 #include "features/access/rate.h"
 #include "features/access/token.h"
 
+struct change_span;
 struct db;
 struct key_line;
 struct registry;
@@ -95,8 +96,10 @@ void registry_free(struct registry *r);
  * thread. */
 int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
 
-/* Loads other data covered by the change number, in the same snapshot of the database. */
-typedef int registry_load_fn(void *ctx, struct db *db, struct error *err);
+/* Loads other data covered by the change number, in the same snapshot of the database. `changed`:
+ * what has changed since the last load; NULL: everything is loaded. */
+typedef int registry_load_fn(void *ctx, struct db *db, const struct change_span *changed,
+                             struct error *err);
 
 /* Before the first refresh. */
 void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx);

@@ -65,7 +65,16 @@ DB_QUERY(revoke_keys,
     " WHERE tenant_id = $1 AND revoked_at IS NULL");
 DB_QUERY(delete_roles, "DELETE FROM user_roles WHERE tenant_id = $1");
 DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'registry'");
-DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'");
+DB_QUERY(add_to_number,
+    "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry' RETURNING number");
+/* The last changes, each in the slot of its number: those of programs that do not tell are missing. */
+DB_QUERY(note_change,
+    "INSERT INTO registry_changes (slot, number, about_tenant, about_agent) VALUES ($1, $2, 0, 0)"
+    " ON CONFLICT (slot) DO UPDATE SET number = excluded.number, about_tenant = 0, about_agent = 0");
+DB_QUERY(set_about,
+    "UPDATE registry_changes SET about_tenant = $1, about_agent = $2 WHERE number = " CHANGE_NUMBER);
+DB_QUERY(select_abouts,
+    "SELECT about_tenant, about_agent FROM registry_changes WHERE number > $1 AND number <= $2");
 DB_QUERY(ask_reload,
     "UPDATE change_numbers SET number = " CHANGE_NUMBER " WHERE topic = 'registry_all'");
 DB_QUERY(select_reload, "SELECT number FROM change_numbers WHERE topic = 'registry_all'");
@@ -146,9 +155,46 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err)
 
 int store_registry_changed(struct db *db, struct error *err)
 {
-    if (db_run(db, &add_to_number, DB_NO_ARGS, err) != 0)
+    enum { SLOTS = 1024 };
+    int64_t number = 0;
+
+    if (db_exec(db, &add_to_number, DB_NO_ARGS, db_read_int, &number, err) != 0 ||
+        db_run(db, &note_change, DB_ARGS(db_int(number % SLOTS), db_int(number)), err) != 0)
         return -1;
     return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
+}
+
+int store_registry_about(struct db *db, int64_t tenant_id, int64_t agent_id, struct error *err)
+{
+    return db_run(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(agent_id)), err);
+}
+
+struct abouts {
+    registry_about_fn *fn;
+    void *ctx;
+    int64_t n;
+};
+
+static bool read_about(void *ctx, const struct db_row *row)
+{
+    struct abouts *abouts = ctx;
+
+    abouts->n++;
+    if (db_get_int(row, 1) != 0)
+        abouts->fn(abouts->ctx, db_get_int(row, 0), db_get_int(row, 1));
+    return true;
+}
+
+int store_registry_abouts(struct db *db, struct change_span span, registry_about_fn *fn, void *ctx,
+                          bool *ret_all, struct error *err)
+{
+    struct abouts abouts = { fn, ctx, 0 };
+
+    if (db_exec(db, &select_abouts, DB_ARGS(db_int(span.after), db_int(span.until)), read_about,
+                &abouts, err) != 0)
+        return -1;
+    *ret_all = abouts.n != span.until - span.after;
+    return 0;
 }
 
 int store_registry_reload(struct db *db, struct error *err)

@@ -64,6 +64,17 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err) MUST_C
  * new number as their `changed`. */
 int store_registry_changed(struct db *db, struct error *err) MUST_CHECK;
 
+/* After that: the change is about an agent, which was enabled, disabled or deleted. One agent for
+ * each change: what writers remember of others holds. */
+int store_registry_about(struct db *db, int64_t tenant_id, int64_t agent_id,
+                         struct error *err) MUST_CHECK;
+
+/* Calls `fn` for each agent that the changes of the span are about. *ret_all: they may be about any
+ * agent, because some are of a program that does not tell, or too long ago. */
+typedef void registry_about_fn(void *ctx, int64_t tenant_id, int64_t agent_id);
+int store_registry_abouts(struct db *db, struct change_span span, registry_about_fn *fn, void *ctx,
+                          bool *ret_all, struct error *err) MUST_CHECK;
+
 /* After that, for a change that rows cannot show, such as their removal: all processes load
  * everything. */
 int store_registry_reload(struct db *db, struct error *err) MUST_CHECK;

@@ -1,36 +1,39 @@
 /* admit.c - finding, registering and remembering agents. */
 #include "features/agents/admit.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/metrics.h"
 #include "db/postgres/array.h"
 #include "engine/txn.h"
-#include "features/access/registry.h"
+#include "features/agents/known_agents.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
 #include "shape/shape.h"
 
-enum { AGENTS_MAX = 100000 }; /* cached at most */
+enum { AGENTS_MAX = 400000 }; /* remembered at most */
 
-/* A cached agent, with its key in the map. */
-struct known_agent {
-    struct agent_row row;
-    struct last_seen_entry *entry;
-    bool added; /* because it was announced, and no job has asked for it yet */
-    char key[];
+/* An agent that the transaction has enabled, disabled or deleted. */
+struct changed_agent {
+    int64_t tenant_id, agent_id;
 };
 
 struct admit {
-    const struct registry *registry;
     struct last_seen *last_seen;
-    int64_t registry_version; /* for which `agents` is valid */
-    bool checked;             /* in this transaction, whether that is the version now */
-    struct map agents;
-    struct buf key; /* of the agent being looked up */
+    struct known_agents agents;
+    int64_t session; /* db_session() for which they are valid, as is */
+    int64_t all_no;  /* last_seen_all_changed() */
+    int64_t read_no; /* last_seen_changes() when the transaction began */
+    bool checked;    /* in this transaction, whether they still are */
+    struct buf key;  /* of the agent being looked up */
+
+    struct changed_agent *changed;
+    size_t n_changed, changed_capacity;
 
     /* Announced and not in `agents`; names are borrowed from the jobs. */
     struct agent_seek *expected;
@@ -44,22 +47,22 @@ struct admit {
     size_t n_full, full_capacity;
 };
 
-struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen)
+struct admit *admit_new(struct last_seen *last_seen)
 {
     struct admit *a = NEW(struct admit);
 
-    a->registry = registry;
     a->last_seen = last_seen;
-    map_init(&a->agents);
+    known_agents_init(&a->agents, AGENTS_MAX);
     map_init(&a->expected_keys);
     arena_init(&a->arena);
     buf_init(&a->key, MIB(1));
     return a;
 }
 
-void admit_expect_none(struct admit *a)
+/* The transaction has ended: nothing is announced any more. */
+static void end_txn(struct admit *a)
 {
-    a->n_full = 0;
+    a->n_full = a->n_changed = 0;
     a->checked = false;
     if (a->expected_keys.n == 0)
         return;
@@ -68,18 +71,27 @@ void admit_expect_none(struct admit *a)
     arena_reset(&a->arena);
 }
 
-void admit_forget(struct admit *a)
+void admit_committed(struct admit *a)
 {
-    struct known_agent *agent;
-    size_t at = 0;
-
-    admit_expect_none(a); /* what was found of it is forgotten too */
-    while ((agent = map_next(&a->agents, &at)) != NULL)
-        free(agent);
-    map_done(&a->agents);
+    known_agents_keep_recent(&a->agents);
+    for (size_t i = 0; i < a->n_changed; i++)
+        last_seen_agent_changed(a->last_seen, a->changed[i].tenant_id, a->changed[i].agent_id);
+    end_txn(a);
 }
 
-void admit_changed(struct admit *a)
+void admit_rolled_back(struct admit *a)
+{
+    known_agents_forget_recent(&a->agents);
+    end_txn(a);
+}
+
+void admit_agent_changed(struct admit *a, int64_t tenant_id, int64_t agent_id)
+{
+    a->changed = mem_grow(a->changed, a->n_changed, &a->changed_capacity, sizeof(*a->changed));
+    a->changed[a->n_changed++] = (struct changed_agent){ tenant_id, agent_id };
+}
+
+void admit_interval_changed(struct admit *a)
 {
     last_seen_set_changed(a->last_seen);
 }
@@ -88,50 +100,64 @@ void admit_free(struct admit *a)
 {
     if (a == NULL)
         return;
-    admit_forget(a);
+    known_agents_done(&a->agents);
     map_done(&a->expected_keys);
     arena_done(&a->arena);
     free(a->expected);
     free(a->full);
+    free(a->changed);
     buf_done(&a->key);
     free(a);
 }
 
+/* The agent that a->key names. */
 static struct known_agent *remember(struct admit *a, int64_t tenant_id, const struct agent_row *row)
 {
-    struct str key = buf_str(&a->key);
-    struct known_agent *agent = mem_new(sizeof(*agent) + key.len);
+    struct known_agent *agent = known_agents_put(&a->agents, buf_str(&a->key));
 
-    agent->row = *row;
+    assert(a->checked && row->agent_id != 0);
+    agent->agent_id = row->agent_id;
+    agent->last_seen_at = row->last_seen_at;
+    agent->read_no = a->read_no;
+    agent->added = false;
     agent->entry = last_seen_get(a->last_seen, tenant_id, row->agent_id);
-    last_seen_set_enabled(agent->entry, row->enabled);
-    memcpy(agent->key, key.data, key.len);
-    free(map_put(&a->agents, str_from(agent->key, key.len), agent));
+    last_seen_set_enabled(agent->entry, row->enabled, a->read_no);
     return agent;
 }
 
 /* Once for each transaction, before anything is announced or found: all its jobs came before it
- * began, and what they announced must not be forgotten halfway. */
-static void check_cache(struct admit *a)
+ * began, and what they announced must not be forgotten halfway. After another connection nothing
+ * holds: a standby that has become the primary may not have what was found. */
+static void check_cache(struct admit *a, const struct db *db)
 {
-    const int64_t version = registry_version(a->registry);
+    int64_t session, all_no;
 
     if (a->checked)
         return;
-    if (version != a->registry_version || a->agents.n > AGENTS_MAX)
-        admit_forget(a);
-    a->registry_version = version;
+    session = db_session(db);
+    a->read_no = last_seen_changes(a->last_seen);
+    all_no = last_seen_all_changed(a->last_seen);
+    if (session != a->session || all_no != a->all_no)
+        known_agents_forget_all(&a->agents);
+    else
+        known_agents_trim(&a->agents, clock_wall_us());
+    a->session = session;
+    a->all_no = all_no;
     a->checked = true;
 }
 
-/* The agent if it is in the cache; its key stays in a->key. */
-static struct known_agent *look_up(struct admit *a, int64_t tenant_id, struct str agent_name)
+/* The agent if it is in the cache and has not changed since; its key stays in a->key. */
+static struct known_agent *look_up(const struct txn *txn, int64_t tenant_id, struct str agent_name)
 {
-    check_cache(a);
+    struct admit *a = txn->admit;
+    struct known_agent *agent;
+
+    check_cache(a, txn->db);
     buf_clear(&a->key);
     buf_add(&a->key, str_from((const char *)&tenant_id, sizeof(tenant_id)));
     buf_add(&a->key, agent_name);
-    return map_get(&a->agents, buf_str(&a->key));
+    agent = known_agents_find(&a->agents, buf_str(&a->key));
+    return agent != NULL && last_seen_holds(agent->entry, agent->read_no) ? agent : NULL;
 }
 
 void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
@@ -140,7 +166,7 @@ void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
     struct str key;
 
     if (a == NULL || !pg_arrays_suit(txn->db) ||
-        look_up(a, agent->tenant_id, agent->agent_name) != NULL ||
+        look_up(txn, agent->tenant_id, agent->agent_name) != NULL ||
         map_get(&a->expected_keys, buf_str(&a->key)) != NULL)
         return;
     a->expected = mem_grow(a->expected, a->n_expected, &a->capacity, sizeof(*a->expected));
@@ -153,8 +179,9 @@ void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
 }
 
 /* Moves those that were found or added to the cache, and keeps the others. */
-static void remember_found(struct admit *a, bool added)
+static void remember_found(const struct txn *txn, bool added)
 {
+    struct admit *a = txn->admit;
     const size_t n = a->n_expected;
 
     a->n_expected = 0;
@@ -166,7 +193,7 @@ static void remember_found(struct admit *a, bool added)
             a->expected[a->n_expected++] = seek;
             continue;
         }
-        (void)look_up(a, seek.tenant_id, seek.agent_name); /* makes the key */
+        (void)look_up(txn, seek.tenant_id, seek.agent_name); /* makes the key */
         known = remember(a, seek.tenant_id, &seek.row);
         known->added = added;
         if (added && seek.seen)
@@ -181,15 +208,16 @@ int admit_expected(struct txn *txn, struct error *err)
 
     if (a == NULL || a->n_expected == 0)
         return 0;
+    metric_add(METRIC_AGENT_LOOKUPS, a->n_expected);
     if (store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
-    remember_found(a, false);
+    remember_found(txn, false);
     if (a->n_expected > 0 && store_agents_add(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
-    remember_found(a, true);
+    remember_found(txn, true);
     if (a->n_expected > 0 && store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
-    remember_found(a, false); /* others added these before the tenants' rows were locked */
+    remember_found(txn, false); /* others added these before the tenants' rows were locked */
     a->n_expected = 0;
     return 0;
 }
@@ -212,26 +240,31 @@ static void note_full(struct admit *a, int64_t tenant_id)
 bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret)
 {
     struct known_agent *known =
-        txn->admit == NULL ? NULL : look_up(txn->admit, agent->tenant_id, agent->agent_name);
+        txn->admit == NULL ? NULL : look_up(txn, agent->tenant_id, agent->agent_name);
 
     if (known == NULL || !known->added)
         return false;
     known->added = false;
-    *ret = known->row;
+    *ret = (struct agent_row){ .agent_id = known->agent_id,
+                               .enabled = true,
+                               .last_seen_at = known->last_seen_at };
     return true;
 }
 
 /* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
  * reached. */
-static int find_or_add(struct admit *a, struct db *db, const struct applicant *agent, bool may_add,
+static int find_or_add(const struct txn *txn, const struct applicant *agent, bool may_add,
                        struct known_agent **ret, struct error *err)
 {
+    struct admit *a = txn->admit;
+    struct db *db = txn->db;
     struct agent_row row;
 
-    *ret = look_up(a, agent->tenant_id, agent->agent_name);
+    *ret = look_up(txn, agent->tenant_id, agent->agent_name);
     if (*ret != NULL ||
         (is_full(a, agent->tenant_id) && map_get(&a->expected_keys, buf_str(&a->key)) != NULL))
         return 0;
+    metric_add(METRIC_AGENT_LOOKUPS, 1);
     if (store_agent_find(db, agent->tenant_id, agent->agent_name, &row, err) != 0)
         return -1;
     if (row.agent_id == 0 && may_add &&
@@ -252,14 +285,16 @@ static int note_seen(struct txn *txn, struct known_agent *known, const struct ap
 {
     struct last_seen *last_seen = txn->admit->last_seen;
     struct sighting sighting = { .tenant_id = agent->tenant_id,
-                                 .agent_id = known->row.agent_id,
+                                 .agent_id = known->agent_id,
                                  .at = agent->at };
 
-    if ((known->row.last_seen_at == TIME_NULL || last_seen_take_awaited(known->entry)) &&
+    if (known->last_seen_at == TIME_NULL)
+        known_agents_note_recent(&txn->admit->agents, known);
+    if ((known->last_seen_at == TIME_NULL || last_seen_take_awaited(known->entry)) &&
         (store_last_seen_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
          last_seen_stored(last_seen, txn, &sighting, 1, err) != 0))
         return -1;
-    known->row.last_seen_at = agent->at;
+    known->last_seen_at = agent->at;
     last_seen_note(last_seen, known->entry, agent->at);
     return 0;
 }
@@ -271,13 +306,13 @@ static int admit(struct txn *txn, const struct applicant *agent, enum verdict un
     const bool may_add = unknown == VERDICT_AGENT_CAP;
     struct known_agent *known;
 
-    if (find_or_add(txn->admit, txn->db, agent, may_add, &known, err) != 0)
+    if (find_or_add(txn, agent, may_add, &known, err) != 0)
         return -1;
     *ret = (struct admission){ .verdict = unknown };
     if (known == NULL)
         return 0;
     known->added = false;
-    ret->agent_id = known->row.agent_id;
+    ret->agent_id = known->agent_id;
     ret->verdict = last_seen_is_enabled(known->entry) ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
     return note_seen(txn, known, agent, err);
 }

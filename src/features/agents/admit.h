@@ -1,8 +1,10 @@
 /* admit.h - decides whether an agent may report, and adds unknown agents within the plan's cap.
  *
- * Each writer thread caches the agents it has seen until the registry changes
- * or a transaction is rolled back. Whether an agent is enabled is one flag for
- * all of them, so that a process never wavers.
+ * Each writer thread remembers the agents it has seen (known_agents.h). An agent that is enabled,
+ * disabled or deleted, here or by another process, is looked up again by all of them
+ * (last_seen_agent_changed()); other changes of the registry forget nothing. A rollback forgets
+ * what its transaction has found. Whether an agent is enabled is one flag for all writers, so that
+ * a process never wavers.
  */
 #pragma once
 #include "base/err.h"
@@ -11,7 +13,6 @@
 struct admit;
 struct agent_row;
 struct last_seen;
-struct registry;
 struct txn;
 
 /* The result of a report. */
@@ -35,8 +36,8 @@ struct applicant {
     int64_t at; /* wall clock: when it was received */
 };
 
-/* One per writer thread: its transaction's `admit`. Borrows both. */
-struct admit *admit_new(const struct registry *registry, struct last_seen *last_seen);
+/* One per writer thread: its transaction's `admit`. Borrows `last_seen`. */
+struct admit *admit_new(struct last_seen *last_seen);
 
 /* NULL is fine. */
 void admit_free(struct admit *a);
@@ -69,10 +70,12 @@ bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_ro
 int admit_sighting(struct txn *txn, const struct applicant *agent, struct error *err) MUST_CHECK;
 
 /* An agent's expected interval has changed. */
-void admit_changed(struct admit *a);
+void admit_interval_changed(struct admit *a);
 
-/* Clears the cache. Call after a rollback, which may have undone the adding of agents. */
-void admit_forget(struct admit *a);
+/* The transaction has enabled, disabled or deleted an agent: once it is committed, all writers look
+ * the agent up again. */
+void admit_agent_changed(struct admit *a, int64_t tenant_id, int64_t agent_id);
 
-/* Nothing is announced any more: the transaction has ended. */
-void admit_expect_none(struct admit *a);
+/* The transaction has ended. A rollback may have undone the adding of agents. */
+void admit_committed(struct admit *a);
+void admit_rolled_back(struct admit *a);

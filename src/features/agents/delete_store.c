@@ -1,6 +1,7 @@
 /* delete_store.c - SQL that deletes an agent. */
 #include "db/db.h"
 #include "db/name_key.h"
+#include "features/access/tenants_store.h"
 #include "features/agents/agent_count.h"
 #include "features/agents/store.h"
 
@@ -24,8 +25,8 @@ DB_QUERY(delete_kpis, "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2")
 DB_QUERY(delete_schedule, "DELETE FROM agent_schedules WHERE tenant_id = $1 AND agent_id = $2");
 DB_QUERY(delete_windows, "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND agent_id = $2");
 DB_QUERY(revoke_keys,
-    "UPDATE keys SET revoked_at = $3, changed = (SELECT number FROM change_numbers"
-    " WHERE topic = 'registry') WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL");
+    "UPDATE keys SET revoked_at = $3, changed = " CHANGE_NUMBER
+    " WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL");
 /* clang-format on */
 
 static int mark_deleted(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
@@ -47,21 +48,21 @@ static int mark_deleted(struct db *db, int64_t tenant_id, struct str agent_name,
 }
 
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
-                       int64_t *ret_keys, struct error *err)
+                       struct agent_deletion *ret, struct error *err)
 {
     const struct db_args keys = DB_ARGS(db_int(tenant_id), db_text(agent_name), db_int(now_us));
     struct db_args agent;
-    int64_t agent_id = 0;
 
-    if (mark_deleted(db, tenant_id, agent_name, now_us, &agent_id, err) != 0)
+    *ret = (struct agent_deletion){ 0 };
+    if (mark_deleted(db, tenant_id, agent_name, now_us, &ret->agent_id, err) != 0)
         return -1;
-    if (agent_id == 0)
+    if (ret->agent_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
-    agent = DB_ARGS(db_int(tenant_id), db_int(agent_id));
+    agent = DB_ARGS(db_int(tenant_id), db_int(ret->agent_id));
     if (db_run(db, &forget_sign, agent, err) != 0 || db_run(db, &delete_kpis, agent, err) != 0 ||
         db_run(db, &delete_schedule, agent, err) != 0 ||
         db_run(db, &delete_windows, agent, err) != 0 || db_run(db, &revoke_keys, keys, err) != 0)
         return -1;
-    *ret_keys = db_changes(db);
-    return 0;
+    ret->keys_revoked = db_changes(db);
+    return store_registry_about(db, tenant_id, ret->agent_id, err);
 }

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/registry.h"
+#include "features/access/tenants_store.h"
 #include "features/agents/admit.h"
 #include "features/agents/agents.h"
 #include "features/agents/config/handouts.h"
@@ -44,9 +45,32 @@ struct handouts *agents_handouts(const struct engine *e)
     return agents_of(e)->handouts;
 }
 
-static int load_directives(void *ctx, struct db *db, struct error *err)
+static void note_agent_changed(void *ctx, int64_t tenant_id, int64_t agent_id)
 {
-    return directives_cache_load(ctx, db, err);
+    last_seen_agent_changed(ctx, tenant_id, agent_id);
+}
+
+/* Has writers look up the agents that were enabled, disabled or deleted, by whichever process. */
+static int load_changed_agents(struct last_seen *last_seen, struct db *db,
+                               const struct change_span *changed, struct error *err)
+{
+    bool all = changed == NULL;
+
+    if (!all && store_registry_abouts(db, *changed, note_agent_changed, last_seen, &all, err) != 0)
+        return -1;
+    if (all)
+        last_seen_agents_changed(last_seen);
+    return 0;
+}
+
+static int agents_on_registry_load(void *ctx, struct db *db, const struct change_span *changed,
+                                   struct error *err)
+{
+    const struct agents *agents = ctx;
+
+    if (directives_cache_load(agents->directives, db, err) != 0)
+        return -1;
+    return load_changed_agents(agents->last_seen, db, changed, err);
 }
 
 static int agents_open(struct engine *e, void **ret_state, struct error *err)
@@ -57,7 +81,7 @@ static int agents_open(struct engine *e, void **ret_state, struct error *err)
     agents->last_seen = last_seen_new();
     agents->directives = directives_cache_new();
     agents->handouts = handouts_new();
-    registry_on_load(access_registry(e), load_directives, agents->directives);
+    registry_on_load(access_registry(e), agents_on_registry_load, agents);
     *ret_state = agents;
     return 0;
 }
@@ -92,7 +116,7 @@ static void agents_close(void *state)
 
 static void agents_txn_open(struct engine *e, struct txn *txn)
 {
-    txn->admit = admit_new(access_registry(e), agents_last_seen(e));
+    txn->admit = admit_new(agents_last_seen(e));
 }
 
 static void agents_txn_close(struct txn *txn)
@@ -102,13 +126,12 @@ static void agents_txn_close(struct txn *txn)
 
 static void agents_txn_committed(struct txn *txn)
 {
-    admit_expect_none(txn->admit);
+    admit_committed(txn->admit);
 }
 
-/* A rollback may have undone the adding of agents; an exclusive job may have changed them. */
-static void agents_txn_forget(struct txn *txn)
+static void agents_txn_rolled_back(struct txn *txn)
 {
-    admit_forget(txn->admit);
+    admit_rolled_back(txn->admit);
 }
 
 const struct feature agents_feature = {
@@ -127,6 +150,5 @@ const struct feature agents_feature = {
              .close = agents_txn_close,
              .announced = admit_expected,
              .committed = agents_txn_committed,
-             .rolled_back = agents_txn_forget,
-             .changed = agents_txn_forget },
+             .rolled_back = agents_txn_rolled_back },
 };

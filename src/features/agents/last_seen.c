@@ -31,8 +31,10 @@ struct agent_key {
 
 struct last_seen_entry {
     struct agent_key key;
-    _Atomic int64_t at; /* TIME_NULL: not seen since the start */
-    atomic_bool queued, awaited, enabled;
+    _Atomic int64_t at;         /* TIME_NULL: not seen since the start */
+    _Atomic int64_t changed_no; /* the last of last_seen_changes() that was this agent's */
+    _Atomic int64_t enabled;    /* twice the changes after which that was read, + 1: it is */
+    atomic_bool queued, awaited;
     struct last_seen_entry *next; /* in the queue */
     int unstored;                 /* consecutive saves that did not store it */
     int64_t noticed_at;           /* last_seen_noticed_us(): the last time it was given */
@@ -58,6 +60,7 @@ struct last_seen {
     bool saving GUARDED_BY(lock);
     size_t pending GUARDED_BY(lock); /* jobs of the running save */
     atomic_bool changed;             /* an agent's expected interval has changed */
+    _Atomic int64_t changes, all_changed;
     last_seen_fn *on_stored;
 
     /* of the running save; belongs to the writer */
@@ -111,21 +114,31 @@ static struct last_seen_entry *find_entry(struct last_seen *l, const struct agen
     return entry;
 }
 
+static struct last_seen_entry *get_entry(struct last_seen *l, const struct agent_key *key)
+    REQUIRES(l->lock)
+{
+    struct last_seen_entry *entry = map_get(&l->entries, key_str(key));
+
+    if (entry != NULL)
+        return entry;
+    entry = NEW(struct last_seen_entry);
+    entry->key = *key;
+    atomic_init(&entry->at, TIME_NULL);
+    atomic_init(&entry->changed_no, 0);
+    atomic_init(&entry->enabled, 0);
+    atomic_init(&entry->queued, false);
+    atomic_init(&entry->awaited, false);
+    (void)map_put(&l->entries, key_str(&entry->key), entry);
+    return entry;
+}
+
 struct last_seen_entry *last_seen_get(struct last_seen *l, int64_t tenant_id, int64_t agent_id)
 {
     const struct agent_key key = { tenant_id, agent_id };
     struct last_seen_entry *entry;
 
     lock_acquire(&l->lock);
-    entry = map_get(&l->entries, key_str(&key));
-    if (entry == NULL) {
-        entry = NEW(struct last_seen_entry);
-        entry->key = key;
-        atomic_init(&entry->at, TIME_NULL);
-        atomic_init(&entry->queued, false);
-        atomic_init(&entry->awaited, false);
-        (void)map_put(&l->entries, key_str(&entry->key), entry);
-    }
+    entry = get_entry(l, &key);
     lock_release(&l->lock);
     return entry;
 }
@@ -192,14 +205,50 @@ bool last_seen_take_awaited(struct last_seen_entry *entry)
            atomic_exchange(&entry->awaited, false);
 }
 
-void last_seen_set_enabled(struct last_seen_entry *entry, bool enabled)
+/* An agent without an entry may be being read just now: it gets one. */
+void last_seen_agent_changed(struct last_seen *l, int64_t tenant_id, int64_t agent_id)
 {
-    atomic_store_explicit(&entry->enabled, enabled, memory_order_relaxed);
+    const struct agent_key key = { tenant_id, agent_id };
+
+    lock_acquire(&l->lock);
+    atomic_store(&get_entry(l, &key)->changed_no, atomic_fetch_add(&l->changes, 1) + 1);
+    lock_release(&l->lock);
+}
+
+void last_seen_agents_changed(struct last_seen *l)
+{
+    lock_acquire(&l->lock);
+    atomic_store(&l->all_changed, atomic_fetch_add(&l->changes, 1) + 1);
+    lock_release(&l->lock);
+}
+
+int64_t last_seen_changes(const struct last_seen *l)
+{
+    return atomic_load(&l->changes);
+}
+
+int64_t last_seen_all_changed(const struct last_seen *l)
+{
+    return atomic_load(&l->all_changed);
+}
+
+bool last_seen_holds(const struct last_seen_entry *entry, int64_t read_no)
+{
+    return atomic_load_explicit(&entry->changed_no, memory_order_acquire) <= read_no;
+}
+
+void last_seen_set_enabled(struct last_seen_entry *entry, bool enabled, int64_t read_no)
+{
+    const int64_t now = 2 * read_no + (enabled ? 1 : 0);
+    int64_t before = atomic_load(&entry->enabled);
+
+    while (before / 2 <= read_no && !atomic_compare_exchange_weak(&entry->enabled, &before, now))
+        continue;
 }
 
 bool last_seen_is_enabled(const struct last_seen_entry *entry)
 {
-    return atomic_load_explicit(&entry->enabled, memory_order_relaxed);
+    return atomic_load_explicit(&entry->enabled, memory_order_relaxed) % 2 != 0;
 }
 
 void last_seen_set_changed(struct last_seen *l)

@@ -55,9 +55,22 @@ int64_t last_seen_noticed_us(struct last_seen_entry *entry, int64_t at, int64_t 
 void last_seen_await(struct last_seen_entry *entry);
 bool last_seen_take_awaited(struct last_seen_entry *entry);
 
-/* Whether the agent may report, as the thread that read it last found it: all writers of a process
- * go by the same, whichever of them has it in its cache. */
-void last_seen_set_enabled(struct last_seen_entry *entry, bool enabled);
+/* Writers remember what they read of agents. One that was enabled, disabled or deleted is read
+ * again: what was read when last_seen_changes() was less than it is after this call holds no
+ * longer. Call it after the commit. The second is for all agents: changes may be lost. */
+void last_seen_agent_changed(struct last_seen *l, int64_t tenant_id, int64_t agent_id);
+void last_seen_agents_changed(struct last_seen *l);
+
+/* How many there were, before anything is read; and which was the last for all agents. */
+int64_t last_seen_changes(const struct last_seen *l);
+int64_t last_seen_all_changed(const struct last_seen *l);
+
+/* Does what was read of this agent after that number of changes still hold? */
+bool last_seen_holds(const struct last_seen_entry *entry, int64_t read_no);
+
+/* Whether the agent may report: all writers of a process go by what was read after the most
+ * changes, whichever of them has it in its cache. */
+void last_seen_set_enabled(struct last_seen_entry *entry, bool enabled, int64_t read_no);
 bool last_seen_is_enabled(const struct last_seen_entry *entry);
 
 /* An agent's expected interval has changed; and has one changed since the last call? */

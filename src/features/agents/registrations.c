@@ -77,7 +77,7 @@ static void registration_committed(struct writer_job *job)
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
 
     if (job->txn->admit != NULL && request->is_other)
-        admit_changed(job->txn->admit);
+        admit_interval_changed(job->txn->admit);
 }
 
 static struct str catalog_of(const struct list *list, struct arena *arena)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "db/name_key.h"
+#include "features/access/tenants_store.h"
 #include "features/agents/agent_count.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -59,7 +60,7 @@ DB_QUERY(select_muted,
     "SELECT COALESCE(muted_until, 0) FROM agents WHERE tenant_id = $1 AND agent_id = $2");
 DB_QUERY(enable_agent,
     "UPDATE agents SET enabled = $3"
-    " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL");
+    " WHERE tenant_id = $1 AND agent_name = $2 AND deleted_at IS NULL RETURNING agent_id");
 ROWS_LIST_FN(store_agent_names, agent_name_row, (int64_t tenant_id), (db_int(tenant_id)),
     "SELECT agent_id, COALESCE(full_name, agent_name) AS name FROM agents WHERE tenant_id = $1"
     " ORDER BY agent_id");
@@ -201,31 +202,36 @@ int store_agent_add(struct db *db, int64_t tenant_id, struct str agent_name, int
     return add_agent(db, tenant_id, &name, now_us, ret, err);
 }
 
-/* Sets $3 of the agent. ERR_NOT_FOUND. */
-static int set_agent(struct db *db, const struct db_query *q, int64_t tenant_id,
-                     struct str agent_name, struct db_value value, struct error *err)
+static int not_found(struct str agent_name, struct error *err)
 {
-    struct name_room room;
-
-    if (db_run(db, q,
-               DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(agent_name, &room).key), value),
-               err) != 0)
-        return -1;
-    if (db_changes(db) == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
-    return 0;
+    return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(agent_name));
 }
 
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
-                       struct error *err)
+                       int64_t *ret_agent_id, struct error *err)
 {
-    return set_agent(db, &enable_agent, tenant_id, agent_name, db_int(enabled), err);
+    struct name_room room;
+    const struct name_key name = store_name_key_in(agent_name, &room);
+
+    *ret_agent_id = 0;
+    if (db_exec(db, &enable_agent, DB_ARGS(db_int(tenant_id), db_text(name.key), db_int(enabled)),
+                db_read_int, ret_agent_id, err) != 0)
+        return -1;
+    if (*ret_agent_id == 0)
+        return not_found(agent_name, err);
+    return store_registry_about(db, tenant_id, *ret_agent_id, err);
 }
 
 int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,
                      struct error *err)
 {
-    return set_agent(db, &mute_agent, tenant_id, agent_name, rows_time_value(until), err);
+    struct name_room room;
+    const struct name_key name = store_name_key_in(agent_name, &room);
+
+    if (db_run(db, &mute_agent,
+               DB_ARGS(db_int(tenant_id), db_text(name.key), rows_time_value(until)), err) != 0)
+        return -1;
+    return db_changes(db) == 0 ? not_found(agent_name, err) : 0;
 }
 
 int store_agent_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,

@@ -50,9 +50,9 @@ int store_agents_find(struct db *db, struct agent_seek *seeks, size_t n, struct 
 int store_agents_add(struct db *db, struct agent_seek *seeks, size_t n, struct arena *arena,
                      struct error *err) MUST_CHECK;
 
-/* ERR_NOT_FOUND. */
+/* In a change of the registry, as is deleting one. ERR_NOT_FOUND. */
 int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool enabled,
-                       struct error *err) MUST_CHECK;
+                       int64_t *ret_agent_id, struct error *err) MUST_CHECK;
 
 /* Mutes the agent's alerts until a time; TIME_NULL unmutes. ERR_NOT_FOUND. */
 int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,
@@ -64,10 +64,15 @@ int store_agent_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool 
 int store_agent_is_muted(struct db *db, int64_t tenant_id, int64_t agent_id, int64_t now_us,
                          bool *ret, struct error *err) MUST_CHECK;
 
-/* Marks the agent as deleted, clears its registration and revokes the keys bound to it; *ret_keys
- * is how many. ERR_NOT_FOUND. */
+struct agent_deletion {
+    int64_t agent_id;
+    int64_t keys_revoked;
+};
+
+/* Marks the agent as deleted, clears its registration and revokes the keys bound to it.
+ * ERR_NOT_FOUND. */
 int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
-                       int64_t *ret_keys, struct error *err) MUST_CHECK;
+                       struct agent_deletion *ret, struct error *err) MUST_CHECK;
 
 struct agent_name {
     int64_t agent_id;

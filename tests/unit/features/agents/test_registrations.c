@@ -219,10 +219,11 @@ TEST(kpis_that_differ_are_replaced_and_others_stay)
 TEST(a_disabled_agent_registers_and_stays_disabled)
 {
     struct world w;
+    int64_t agent_id;
 
     world_init(&w, -1, ERR_NONE);
     CHECK_INT(put(&w, 0, "{\"agent_name\":\"a\"}"), 'R');
-    CHECK(store_agent_enable(w.real, w.tenants[0].id, STR_LIT("a"), false, NULL) == 0);
+    CHECK(store_agent_enable(w.real, w.tenants[0].id, STR_LIT("a"), false, &agent_id, NULL) == 0);
     CHECK_INT(put(&w, 0, "{\"agent_name\":\"a\",\"description\":\"new\"}"), 'U');
     CHECK_STR(rows(&w, &all_agents), "a 0 v new  null null null null 2");
     world_done(&w);

@@ -85,7 +85,7 @@ static void world_init(struct world *w, int nth, enum err_code code)
     w->registry = registry_new(&w->budgets);
     w->last_seen = last_seen_new();
     w->fault = db_fault_new(w->real, nth, code);
-    w->txn = txn_parts_new(w->fault, w->log, w->registry, w->last_seen);
+    w->txn = txn_parts_new(w->fault, w->log, w->last_seen);
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
 
@@ -232,9 +232,11 @@ TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
 /* As an administrative change does it. */
 static void enable(struct world *w, const char *agent, bool enabled)
 {
-    CHECK(store_agent_enable(w->real, w->tenants[0].id, str_of(agent), enabled, NULL) == 0);
-    CHECK(store_registry_changed(w->real, NULL) == 0);
-    CHECK(registry_refresh(w->registry, w->reader, NULL) == 0);
+    int64_t agent_id;
+
+    CHECK(store_agent_enable(w->real, w->tenants[0].id, str_of(agent), enabled, &agent_id, NULL) ==
+          0);
+    last_seen_agent_changed(w->last_seen, w->tenants[0].id, agent_id);
 }
 
 TEST(a_disabled_agents_report_is_rejected_and_not_stored)

@@ -22,8 +22,10 @@ struct world {
     struct arena arena;
 };
 
-static int load_directives(void *ctx, struct db *db, struct error *err)
+static int load_directives(void *ctx, struct db *db, const struct change_span *changed,
+                           struct error *err)
 {
+    (void)changed;
     return directives_cache_load(ctx, db, err);
 }
 

@@ -1,0 +1,147 @@
+"""What a server remembers of agents: a change makes it look again at the agent that changed, and at no other."""
+
+import pytest
+from exposition import read, value
+from muster import WATCHES, running
+from nodes import in_threads, more_servers
+from people import platform_admin
+from postgres import run_sql
+from stored import of_tenant
+from waiting import until
+
+AGENTS = [f"agent-{number}" for number in range(40)]
+CHANGES = 12
+EVENTS, AT_ONCE = 200, 4  # enough work for both writers of a node
+WRITERS = {"sqlite": 1, "postgres": 2}  # each looks an agent up by itself
+
+
+@pytest.fixture(name="nodes", scope="module")
+def servers(store, tmp_path_factory):
+    """Two with PostgreSQL; their administrator changes things at the first."""
+    folder = tmp_path_factory.mktemp("known")
+    with running(store, folder, environment={"MUSTER_METRICS_TOKEN": WATCHES}) as first:
+        first.admin, first.writers = platform_admin(first), WRITERS[store]
+        with more_servers(first, folder, 1 if first.database else 0) as others:
+            yield [first, *others]
+
+
+def lookups(node):
+    return int(value(read(node.metrics().decode()), "muster_agent_lookups_total"))
+
+
+def report(node, tenant, names):
+    """How many of these agents' events were accepted."""
+    events = {"events": [tenant.event(agent_name=name) for name in names]}
+    answer = node.client(tenant.token).post("/api/v1/telemetry/batch", events)
+    assert answer.status == 202, answer.body
+    return answer.json()["accepted"]
+
+
+def meet(nodes, tenant, names):
+    """Every writer of each node comes to know these agents."""
+    for node in nodes:
+        before, events = lookups(node), names * (EVENTS // len(names))
+
+        def all_have_met(node=node, before=before, events=events):
+            in_threads([lambda: report(node, tenant, events)] * AT_ONCE)
+            return lookups(node) - before >= nodes[0].writers * len(names)
+
+        until(all_have_met)
+
+
+def change(node, method, tenant, rest, body=None, status=200):
+    path = f"/api/v1/tenants/{tenant.slug}{rest}"
+    answer = node.admin.request(method, path, body)
+    assert answer.status == status, answer.body
+    return answer
+
+
+def add_key(node, tenant):
+    return change(node, "POST", tenant, "/keys", {"label": "k"}, 201)
+
+
+def set_policy(node, tenant):
+    change(node, "PUT", tenant, "/command-policy", {"mode": "deny_all"})
+
+
+def set_plan(node, tenant):
+    change(node, "PATCH", tenant, "", {"max_agents": 1000})
+
+
+def disable_agent(node, tenant):
+    change(node, "PATCH", tenant, "/agents/own", {"enabled": False})
+
+
+def delete_agent(node, tenant):
+    change(node, "DELETE", tenant, "/agents/own")
+    report(node, tenant, ["own"])
+
+
+def disable_no_agent(node, tenant):
+    """Its transaction is rolled back."""
+    change(node, "PATCH", tenant, "/agents/none", {"enabled": False}, 404)
+
+
+def has_heard(node, tenant, answer):
+    return node.client(answer.json()["token"]).get("/api/v1/limits").status == 200
+
+
+@pytest.mark.parametrize(
+    "work", [add_key, set_policy, set_plan, disable_agent, delete_agent, disable_no_agent]
+)
+def test_changes_of_a_tenant_cause_no_lookups_of_another_tenants_agents(nodes, work):
+    tenant, other = (nodes[0].add_tenant("--max-agents", "1000") for _ in range(2))
+    report(nodes[0], other, ["own"])
+    meet(nodes, tenant, AGENTS)
+    before = [lookups(node) for node in nodes]
+    for _ in range(CHANGES):
+        work(nodes[0], other)
+        for node in nodes * 2:  # by the writer that changed it, and by another
+            assert report(node, tenant, AGENTS) == len(AGENTS)
+    for node in nodes[1:]:  # has it heard of them?
+        answer = add_key(nodes[0], other)
+        until(lambda n=node, a=answer: has_heard(n, other, a))
+        assert report(node, tenant, AGENTS) == len(AGENTS)
+    for node, n in zip(nodes, before, strict=True):
+        own = (1 + nodes[0].writers) * CHANGES if work is delete_agent else 0  # of "own", which reports
+        assert lookups(node) - n <= own
+
+
+def test_an_agent_that_changed_is_looked_up_again_and_those_beside_it_are_not(nodes):
+    tenant = nodes[0].add_tenant("--max-agents", "1000")
+    meet(nodes, tenant, AGENTS)
+    before = [lookups(node) for node in nodes]
+    for enabled in (False, True) * (CHANGES // 2):
+        change(nodes[0], "PATCH", tenant, f"/agents/{AGENTS[0]}", {"enabled": enabled})
+        assert report(nodes[0], tenant, AGENTS) == len(AGENTS) - (not enabled)
+        for node in nodes[1:]:
+            until(lambda n=node, e=enabled: report(n, tenant, AGENTS) == len(AGENTS) - (not e))
+    for node, n in zip(nodes, before, strict=True):
+        assert 0 < lookups(node) - n <= 2 * nodes[0].writers * CHANGES
+
+
+def test_an_agent_that_another_node_deleted_comes_back_as_a_new_one(nodes):
+    tenant = nodes[0].add_tenant("--max-agents", "1")
+    meet(nodes, tenant, ["a"])
+    change(nodes[0], "DELETE", tenant, "/agents/a")
+    assert report(nodes[0], tenant, ["b"]) == 1  # it has the place
+    for node in nodes:
+        until(lambda n=node: report(n, tenant, ["a"]) == 0)
+    change(nodes[0], "PATCH", tenant, "", {"max_agents": 2})
+    for node in nodes:
+        until(lambda n=node: report(n, tenant, ["a"]) == 1)
+
+
+def test_a_node_of_the_version_before_is_heard_too(nodes):
+    """It does not tell which agents its changes are about: all are looked up."""
+    if not nodes[0].database:
+        pytest.skip("one process has the embedded store")
+    tenant = nodes[0].add_tenant("--max-agents", "1000")
+    meet(nodes, tenant, AGENTS)
+    run_sql(
+        nodes[0].database,
+        f"UPDATE agents SET enabled = 0 WHERE agent_name = '{AGENTS[0]}' AND {of_tenant(tenant)}",
+        "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'",
+    )
+    for node in nodes:
+        until(lambda n=node: report(n, tenant, AGENTS) == len(AGENTS) - 1)

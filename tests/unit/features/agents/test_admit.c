@@ -1,0 +1,189 @@
+/* test_admit.c - when a writer looks an agent up again, and when it need not. */
+#include "features/agents/admit.h"
+
+#include "base/metrics.h"
+#include "engine/txn.h"
+#include "features/access/tenants_store.h"
+#include "features/agents/last_seen.h"
+#include "features/agents/store.h"
+#include "shape/shape.h"
+#include "unit/temp_db.h"
+
+enum { WRITERS = 2, CAP = 5, AT = 1000 };
+
+/* One database and two writers of a process, which take turns. */
+struct world {
+    struct db *db;
+    struct last_seen *last_seen;
+    struct txn txns[WRITERS];
+    int64_t tenants[2];
+};
+
+static void world_init(struct world *w)
+{
+    struct tenant_row acme = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = CAP };
+    struct tenant_row other = { .slug = STR_LIT("other"), .name = STR_LIT(""), .max_agents = CAP };
+
+    *w = (struct world){ .db = temp_db_open(temp_db_migrated(), DB_WRITER),
+                         .last_seen = last_seen_new() };
+    for (size_t i = 0; i < WRITERS; i++)
+        w->txns[i] = (struct txn){ .db = w->db, .admit = admit_new(w->last_seen) };
+    CHECK(store_tenant_add(w->db, &acme, NULL) == 0);
+    CHECK(store_tenant_add(w->db, &other, NULL) == 0);
+    w->tenants[0] = acme.tenant_id;
+    w->tenants[1] = other.tenant_id;
+}
+
+static void world_done(struct world *w)
+{
+    for (size_t i = 0; i < WRITERS; i++)
+        admit_free(w->txns[i].admit);
+    last_seen_free(w->last_seen);
+    db_close(w->db);
+}
+
+static struct admission admit(struct world *w, size_t writer, size_t tenant, const char *name)
+{
+    const struct applicant agent = { w->tenants[tenant], str_of(name), AT };
+    struct admission ret;
+
+    CHECK(admit_agent(&w->txns[writer], &agent, &ret, NULL) == 0);
+    return ret;
+}
+
+/* Reports of these agents, one letter each, in one transaction; returns how many were looked up. */
+static int report(struct world *w, size_t writer, size_t tenant, const char *names)
+{
+    const uint64_t before = metric_sum(METRIC_AGENT_LOOKUPS);
+
+    CHECK(db_begin(w->db, NULL) == 0);
+    for (; *names != '\0'; names++)
+        CHECK_INT(admit(w, writer, tenant, (const char[]){ *names, '\0' }).verdict,
+                  VERDICT_ACCEPTED);
+    CHECK(db_commit(w->db, NULL) == 0);
+    admit_committed(w->txns[writer].admit);
+    return (int)(metric_sum(METRIC_AGENT_LOOKUPS) - before);
+}
+
+static enum verdict verdict_on(struct world *w, size_t writer, const char *name)
+{
+    const enum verdict verdict = admit(w, writer, 0, name).verdict;
+
+    admit_committed(w->txns[writer].admit);
+    return verdict;
+}
+
+/* As a route does it, on one of the writers. */
+static void enable(struct world *w, size_t writer, const char *name, bool enabled)
+{
+    int64_t agent_id;
+
+    CHECK(store_agent_enable(w->db, w->tenants[0], str_of(name), enabled, &agent_id, NULL) == 0);
+    admit_agent_changed(w->txns[writer].admit, w->tenants[0], agent_id);
+    admit_committed(w->txns[writer].admit);
+}
+
+TEST(an_agent_is_looked_up_again_by_all_writers_when_it_changed_and_others_are_not)
+{
+    struct world w;
+
+    world_init(&w);
+    for (size_t writer = 0; writer < WRITERS; writer++) {
+        CHECK_INT(report(&w, writer, 0, "abc"), 3);
+        CHECK_INT(report(&w, writer, 1, "a"), 1);
+        CHECK_INT(report(&w, writer, 0, "cba"), 0);
+    }
+    enable(&w, 0, "b", false);
+    for (size_t writer = 0; writer < WRITERS; writer++) {
+        CHECK_INT(verdict_on(&w, writer, "b"), VERDICT_AGENT_DISABLED);
+        CHECK_INT(report(&w, writer, 0, "ac"), 0);
+        CHECK_INT(report(&w, writer, 1, "a"), 0);
+    }
+    enable(&w, 1, "b", true);
+    for (size_t writer = 0; writer < WRITERS; writer++)
+        CHECK_INT(report(&w, writer, 0, "abc"), 1);
+    world_done(&w);
+}
+
+TEST(a_deleted_agent_is_looked_up_again_and_comes_back_as_a_new_one)
+{
+    struct agent_deletion deletion;
+    struct agent_row row;
+    struct world w;
+
+    world_init(&w);
+    CHECK_INT(report(&w, 0, 0, "ab"), 2);
+    CHECK_INT(report(&w, 1, 0, "ab"), 2);
+    CHECK(store_agent_delete(w.db, w.tenants[0], STR_LIT("a"), AT, &deletion, NULL) == 0);
+    last_seen_agent_changed(w.last_seen, w.tenants[0], deletion.agent_id); /* another node did it */
+    CHECK_INT(report(&w, 1, 0, "ab"), 1);
+    CHECK(store_agent_find(w.db, w.tenants[0], STR_LIT("a"), &row, NULL) == 0);
+    CHECK_INT(row.agent_id, deletion.agent_id);
+    CHECK_INT(report(&w, 0, 0, "ab"), 1);
+    world_done(&w);
+}
+
+TEST(a_change_that_is_rolled_back_changes_nothing)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK_INT(report(&w, 0, 0, "a"), 1);
+    admit_agent_changed(w.txns[0].admit, w.tenants[0], 1);
+    admit_rolled_back(w.txns[0].admit);
+    CHECK_INT(report(&w, 0, 0, "a"), 0);
+    world_done(&w);
+}
+
+TEST(a_rollback_forgets_the_agents_of_its_transaction_alone)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK_INT(report(&w, 0, 0, "ab"), 2);
+    CHECK(db_begin(w.db, NULL) == 0);
+    CHECK_INT(admit(&w, 0, 0, "a").verdict, VERDICT_ACCEPTED);
+    CHECK_INT(admit(&w, 0, 0, "new").verdict, VERDICT_ACCEPTED);
+    db_rollback(w.db);
+    admit_rolled_back(w.txns[0].admit);
+    CHECK_INT(report(&w, 0, 0, "ab"), 0);
+    CHECK_INT(verdict_on(&w, 0, "new"), VERDICT_ACCEPTED);
+    CHECK_INT(temp_db_int(w.db, &(const struct db_query){ .sql = "SELECT COUNT(*) FROM agents" },
+                          DB_NO_ARGS),
+              3);
+    world_done(&w);
+}
+
+TEST(when_changes_may_be_lost_every_agent_is_looked_up_again)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK_INT(report(&w, 0, 0, "abc"), 3);
+    CHECK_INT(report(&w, 0, 1, "abc"), 3);
+    last_seen_agents_changed(w.last_seen);
+    CHECK_INT(report(&w, 0, 0, "abc"), 3);
+    CHECK_INT(report(&w, 0, 1, "abc"), 3);
+    CHECK_INT(report(&w, 0, 0, "abc"), 0);
+    world_done(&w);
+}
+
+/* What a slow writer has read before a change is not believed when it comes after it. */
+TEST(the_last_change_decides_whether_an_agent_is_enabled_whoever_is_late)
+{
+    struct world w;
+    struct last_seen_entry *entry;
+    int64_t before;
+
+    world_init(&w);
+    entry = last_seen_get(w.last_seen, 1, 2);
+    before = last_seen_changes(w.last_seen);
+    last_seen_set_enabled(entry, true, before);
+    last_seen_agent_changed(w.last_seen, 1, 2);
+    CHECK(!last_seen_holds(entry, before));
+    last_seen_set_enabled(entry, false, last_seen_changes(w.last_seen));
+    last_seen_set_enabled(entry, true, before);
+    CHECK(!last_seen_is_enabled(entry));
+    CHECK(last_seen_holds(entry, last_seen_changes(w.last_seen)));
+    world_done(&w);
+}

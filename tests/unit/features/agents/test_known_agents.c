@@ -1,0 +1,152 @@
+/* test_known_agents.c - which agents a writer remembers, and which make room for others. */
+#include "features/agents/known_agents.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "shape/shape.h"
+#include "unit/temp_db.h"
+
+enum { MAX = 1000, ROUNDS = 20 };
+
+#define NOW_US  (1000000 * (int64_t)USEC_PER_SEC)
+#define LONG_US (3600 * (int64_t)USEC_PER_SEC)
+
+struct name {
+    char bytes[sizeof(int64_t) + 16];
+};
+
+static struct str key_of(struct name *room, int64_t tenant_id, int number)
+{
+    int len = snprintf(room->bytes + sizeof(tenant_id), 16, "a%d", number);
+
+    memcpy(room->bytes, &tenant_id, sizeof(tenant_id));
+    return str_from(room->bytes, sizeof(tenant_id) + (size_t)len);
+}
+
+static bool is_known(const struct known_agents *k, int64_t tenant_id, int number)
+{
+    struct name room;
+
+    return known_agents_find(k, key_of(&room, tenant_id, number)) != NULL;
+}
+
+static int count(const struct known_agents *k, int64_t tenant_id, int n)
+{
+    int known = 0;
+
+    for (int i = 0; i < n; i++)
+        known += is_known(k, tenant_id, i);
+    return known;
+}
+
+/* A transaction of its own for each, as between the reports of a fleet. */
+static void see(struct known_agents *k, int64_t tenant_id, int number, int64_t at)
+{
+    struct name room;
+    struct str key = key_of(&room, tenant_id, number);
+
+    known_agents_trim(k, at);
+    known_agents_put(k, key)->last_seen_at = at;
+    known_agents_keep_recent(k);
+}
+
+static void init(struct known_agents *k)
+{
+    digest_init();
+    known_agents_init(k, MAX);
+}
+
+TEST(a_tenant_with_ever_new_names_pushes_out_its_own_agents_alone)
+{
+    struct known_agents k;
+
+    init(&k);
+    for (int64_t tenant = 1; tenant <= 3; tenant++)
+        for (int i = 0; i < 100; i++)
+            see(&k, tenant, i, NOW_US);
+    for (int i = 0; i < ROUNDS * MAX; i++)
+        see(&k, 9, i, NOW_US);
+    for (int64_t tenant = 1; tenant <= 3; tenant++)
+        CHECK_INT(count(&k, tenant, 100), 100);
+    known_agents_trim(&k, NOW_US);
+    CHECK_INT(k.agents.n, MAX);
+    CHECK_INT(count(&k, 9, ROUNDS * MAX), MAX - 300);
+    known_agents_done(&k);
+}
+
+/* Two such tenants share what is left, whoever of them came first. */
+TEST(tenants_with_too_many_agents_have_equal_shares)
+{
+    struct known_agents k;
+
+    init(&k);
+    for (int i = 0; i < 100; i++)
+        see(&k, 1, i, NOW_US);
+    for (int i = 0; i < 2 * MAX; i++)
+        see(&k, 2, i, NOW_US);
+    for (int i = 0; i < 2 * MAX; i++)
+        see(&k, 3, i, NOW_US);
+    known_agents_trim(&k, NOW_US);
+    CHECK_INT(count(&k, 1, 100), 100);
+    CHECK_INT(count(&k, 2, 2 * MAX), 450);
+    CHECK_INT(count(&k, 3, 2 * MAX), 450);
+    known_agents_done(&k);
+}
+
+/* A fleet of a tenth more than there is room for reports in turn: most are still known. Whoever
+ * forgets the oldest finds none. */
+TEST(a_fleet_beyond_the_bound_is_still_known_for_the_most_part)
+{
+    enum { FLEET = MAX + MAX / 10 };
+    struct known_agents k;
+    int found = 0;
+
+    init(&k);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < FLEET; i++) {
+            found += round > 1 && is_known(&k, 1, i);
+            see(&k, 1, i, NOW_US);
+        }
+    CHECK(found > (ROUNDS - 2) * FLEET * 7 / 10);
+    CHECK(found < (ROUNDS - 2) * FLEET);
+    known_agents_done(&k);
+}
+
+/* Names that are no longer used, of many small tenants, do not keep a large fleet out. */
+TEST(agents_that_have_not_reported_for_long_make_room_first)
+{
+    enum { FLEET = MAX / 2 };
+    struct known_agents k;
+
+    init(&k);
+    for (int64_t tenant = 1; tenant <= MAX; tenant++)
+        see(&k, tenant, 0, NOW_US - LONG_US);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < FLEET; i++)
+            see(&k, MAX + 1, i, NOW_US);
+    known_agents_trim(&k, NOW_US);
+    CHECK_INT(count(&k, MAX + 1, FLEET), FLEET);
+    CHECK_INT(k.agents.n, MAX);
+    known_agents_done(&k);
+}
+
+TEST(a_rollback_forgets_what_its_transaction_found_and_nothing_else)
+{
+    struct known_agents k;
+    struct name room;
+
+    init(&k);
+    see(&k, 1, 0, NOW_US);
+    see(&k, 1, 1, NOW_US);
+    (void)known_agents_put(&k, key_of(&room, 1, 2));
+    (void)known_agents_put(&k, key_of(&room, 2, 0));
+    known_agents_note_recent(&k, known_agents_find(&k, key_of(&room, 1, 1)));
+    known_agents_forget_recent(&k);
+    CHECK_INT(count(&k, 1, 3), 1);
+    CHECK(is_known(&k, 1, 0) && !is_known(&k, 2, 0));
+    known_agents_forget_recent(&k);
+    CHECK_INT(k.agents.n, 1);
+    known_agents_forget_all(&k);
+    CHECK_INT(k.agents.n + k.n_tenants, 0);
+    known_agents_done(&k);
+}
