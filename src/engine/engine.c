@@ -403,6 +403,8 @@ const char *engine_problem(const struct engine *e)
         return "The writer has no connection to the database";
     if (writer_is_stalled(e->writer))
         return "Reports have waited for more than 5 seconds to be stored";
+    if (writer_all_parts_are_away(e->writer))
+        return "No server of the database that has tenants stores reports";
     if (space_is_low(&e->space))
         return "Free disk space is below the floor, so reports are refused";
     if (space_is_full(&e->space))

@@ -176,14 +176,20 @@ static void forget_away(struct job_queue *q, int64_t part)
             q->away[i].until_us = q->away[i].doubted_us = 0;
 }
 
-/* How long a part counts as away. One that hangs does until the next attempt has failed too; one
- * that is slow does not, but one writer is enough to wait for its locks. */
+/* Does a caller wait for as long as it may, and then fail? */
+static bool is_silent(enum part_state state)
+{
+    return state == PART_HUNG || state == PART_STUCK;
+}
+
+/* How long a part counts as away. One that is silent does until the next attempt has failed too;
+ * one that is slow does not, but one writer is enough to wait for its locks. */
 static int64_t away_us(const struct job_queue *q, enum part_state state)
 {
     if (state == PART_SLOW)
         return 0;
     return (int64_t)AWAY_S * USEC_PER_SEC +
-           (state == PART_HUNG ? (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC : 0);
+           (is_silent(state) ? (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC : 0);
 }
 
 /* Who tried it got no verdict: the next one may try. */
@@ -213,11 +219,13 @@ void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state stat
     }
     if (i == PARTS_AWAY_MAX)
         i = oldest;
+    else if (state == PART_SLOW && q->away[i].stuck && q->away[i].doubted_us > raw_us)
+        state = PART_STUCK; /* its locks are those of the commit that does not return */
     q->away[i].part = part;
     q->away[i].hung = state == PART_HUNG;
+    q->away[i].stuck = state == PART_STUCK;
     q->away[i].until_us = raw_us + away_us(q, state);
-    q->away[i].doubted_us =
-        raw_us + (int64_t)(state == PART_HUNG ? DOUBT_S : AWAY_S) * USEC_PER_SEC;
+    q->away[i].doubted_us = raw_us + (int64_t)(is_silent(state) ? DOUBT_S : AWAY_S) * USEC_PER_SEC;
 }
 
 bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us)

@@ -39,7 +39,7 @@ struct job_queue {
     struct {
         int64_t part, until_us; /* raw clock: it counts as away until then; 0: not used */
         int64_t doubted_us;     /* raw clock: until then one writer at a time tries it */
-        bool hung;
+        bool hung, stuck;
     } away[PARTS_AWAY_MAX];           /* those that failed last */
     int64_t sync_us;                  /* moving average of what a commit adds to its group */
     const struct budget *last_tenant; /* whose job was taken last; compared only, it may be gone */

@@ -23,9 +23,10 @@ enum part_state {
     PART_UNKNOWN, /* no verdict: the connection's own server failed, or did not say who has the
                      tenant */
     PART_ANSWERS,
-    PART_SLOW, /* its server answers, but something took too long there: it waited for a lock */
-    PART_AWAY, /* its server refuses at once */
-    PART_HUNG, /* its server does not answer */
+    PART_SLOW,  /* its server answers, but something took too long there: it waited for a lock */
+    PART_STUCK, /* its server answers, but a commit there did not return */
+    PART_AWAY,  /* its server refuses at once */
+    PART_HUNG,  /* its server does not answer */
 };
 
 /* May a read of a part begin? */

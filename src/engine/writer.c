@@ -268,6 +268,19 @@ bool writer_part_is_away(struct writer *w)
     return away;
 }
 
+bool writer_all_parts_are_away(struct writer *w)
+{
+    const int64_t now_us = clock_raw_us();
+    bool away;
+
+    lock_acquire(&w->lock);
+    away = w->parts.n > 0;
+    for (size_t i = 0; away && i < w->parts.n; i++)
+        away = job_queue_is_away(&w->queue, w->parts.ranges[i].part, now_us);
+    lock_release(&w->lock);
+    return away;
+}
+
 bool writer_tenant_is_away(struct writer *w, int64_t tenant_id)
 {
     bool away;

@@ -125,8 +125,11 @@ void writer_set_parts(struct writer *w, struct parts *parts);
 int64_t writer_part_of(struct writer *w, int64_t tenant_id);
 
 /* Has a job or a read failed in the last seconds because its tenant's server of a distributed
- * database is away or hangs, and none been stored there since? Any thread. */
+ * database is away, hangs or commits nothing, and none been stored there since? Any thread. */
 bool writer_part_is_away(struct writer *w);
+
+/* The same, for each server that has tenants. Any thread. */
+bool writer_all_parts_are_away(struct writer *w);
 
 /* The same, for the server of this tenant. Any thread. */
 bool writer_tenant_is_away(struct writer *w, int64_t tenant_id);

@@ -16,6 +16,7 @@ struct writer_thread {
     struct txn *txn;
     pthread_t id;
     bool lost;                /* the connection was lost: reconnect before using it */
+    bool commits;             /* the transaction has come to its commit, which may have failed */
     int64_t session;          /* see db_session(): of the last transaction */
     _Atomic int64_t group_us; /* raw clock, when it took the group it works on; 0: none */
 };

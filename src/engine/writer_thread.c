@@ -251,6 +251,7 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
 
     assert(on_writer_thread(t));
     ret_pace->began_us = clock_mono_us();
+    t->commits = false;
     db_set_patience(t->txn->db, job_queue_patience(&t->writer->options.limits, group));
     if (begin(t, group, err) != 0)
         return -1;
@@ -261,6 +262,7 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     if (MUSTER_ACK_EARLY)
         writer_finish(group, NULL);
     ret_pace->applied_us = clock_mono_us();
+    t->commits = true;
     if (db_commit(t->txn->db, err) != 0)
         return roll_back(t);
     ret_pace->committed_us = clock_mono_us();
@@ -398,7 +400,7 @@ static void note_failure(struct writer_thread *t, const struct job_list *group, 
 
 /* To find out what was silent takes seconds: the callers know by then. A server that hangs is told
  * from a hung server of this connection's own, which then does not answer a new connection either,
- * and from one where the group waited for a lock. */
+ * and from one where the group waited for a lock or for its commit. */
 static void fail_silent(struct writer_thread *t, struct job_list *group, const struct error *err)
 {
     const int64_t tenant_id = group->first == NULL ? 0 : group->first->tenant_id;
@@ -408,6 +410,8 @@ static void fail_silent(struct writer_thread *t, struct job_list *group, const s
     writer_finish(group, err);
     atomic_store_explicit(&t->group_us, 0, memory_order_relaxed); /* it holds no job meanwhile */
     state = writer_probe(t->writer, t->txn->db, tenant_id);
+    if (state == PART_SLOW && t->commits)
+        state = PART_STUCK;
     atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
     if (state != PART_UNKNOWN)
         writer_note_part(t->writer, writer_part_of(t->writer, tenant_id), state);

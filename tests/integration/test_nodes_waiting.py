@@ -12,11 +12,10 @@ import pytest
 from conftest import running
 from nodes import in_threads
 from people import PASSWORD, Person, add_user, post_log_in
-from postgres import run_sql
+from postgres import is_distributed, place_of, run_sql, servers_of
 from stored import stored
 from waiting import until
 
-pytestmark = pytest.mark.one_server
 LIMIT_S = 5
 IMPATIENT = {"MUSTER_QUEUE_MAX_WAIT_MS": str(LIMIT_S * 1000), "PGCONNECT_TIMEOUT": "2"}
 SLACK_S = 1.5  # what is overdue is looked for four times a second
@@ -37,10 +36,10 @@ def parent(pid):
     return int(status.split("PPid:")[1].split()[0])
 
 
-def processes(node):
-    """Those of the PostgreSQL server."""
+def processes(url):
+    """Those of a PostgreSQL server."""
     asked = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
-    master = parent(stored(node, asked)[0]["pid"])
+    master = parent(run_sql(url, asked)[0][0])
     found = [master]
     for folder in Path("/proc").iterdir():
         try:
@@ -52,13 +51,15 @@ def processes(node):
 
 
 @contextmanager
-def stopped(node):
+def stopped(urls):
+    """All of these servers."""
+
     def send(number):
         for pid in pids:
             with suppress(ProcessLookupError):  # it has ended meanwhile
                 os.kill(pid, number)
 
-    pids = processes(node)
+    pids = [pid for url in urls for pid in processes(url)]
     try:
         send(signal.SIGSTOP)
         yield
@@ -67,7 +68,9 @@ def stopped(node):
 
 
 def sql(node, statement):
-    run_sql(node.database, statement)
+    """On each server of its database."""
+    for url in servers_of(node.database):
+        run_sql(url, statement)
 
 
 @contextmanager
@@ -184,36 +187,73 @@ def administrator(node):
     return post_log_in(node, add_user(node, "--role", "platform_admin"))
 
 
+def hang(node, urls, requests):
+    """What each of these requests is answered while these servers hang: of each try, first, and when their
+    connections were given up. Then what health says."""
+    first, later, sick = [], [], set()
+    for _ in range(TRIES):
+        with stopped(urls):
+            first.append(answered(node, requests * 2))
+            later.append(answered(node, requests * 2))
+            sick.add(health(node))
+        until(lambda: health(node) == 200)
+        until(lambda: requests[0][1]().status == 202)
+    return first, later, sick
+
+
 def test_a_database_that_hangs_keeps_no_request_waiting(node, admin):
-    tenant, first, later = node.add_tenant(), [], []
+    tenant = node.add_tenant()
     assert report(node, tenant) == 202
     requests = every_kind(node, tenant, admin)
     for kind, request in requests:
         assert request().status in (200, 201, 202), kind
-    for _ in range(TRIES):
-        with stopped(node):
-            first.append(answered(node, requests * 2))
-            later.append(answered(node, requests * 2))  # connections were given up
-            sick = health(node)
-        assert sick == 503
-        becomes_well(node, tenant)
+    first, later, sick = hang(node, servers_of(node.database), requests)
+    assert sick == {503}
     assert {status for one in first + later for _, status, _ in one} == {503}
     are_in_time(first)
     are_in_time(later)
 
 
-def test_commits_that_do_not_return_are_503_and_seen_by_health(node):
-    tenant, seen = node.add_tenant(), []
+def test_workers_that_hang_keep_no_request_waiting(node, admin):
+    """Those of Citus. The coordinator answers: nobody waits longer for what it asks of them."""
+    if not is_distributed():
+        pytest.skip("one server has everything")
+    tenant = node.add_tenant()
     assert report(node, tenant) == 202
-    write = ("report", lambda: node.client(tenant.token).post("/api/v1/telemetry", tenant.event()))
+    requests = every_kind(node, tenant, admin)
+    first, later, _ = hang(node, servers_of(node.database)[1:], requests)
+    assert {status for one in first + later for _, status, _ in one} == {503}
+    are_in_time(first)
+    are_in_time(later)
+
+
+def tenants_everywhere(node):
+    """Tenants, one on each server that has rows of some."""
+    found = {}
+    while len(found) < max(1, len(servers_of(node.database)) - 1):
+        tenant = node.add_tenant()
+        (row,) = stored(node, f"SELECT tenant_id FROM tenants WHERE slug = '{tenant.slug}'")
+        found.setdefault(place_of(node.database, "events", row["tenant_id"])[0], tenant)
+    return list(found.values())
+
+
+def test_commits_that_do_not_return_are_503_and_seen_by_health(node):
+    tenants, seen = tenants_everywhere(node), []
+    for tenant in tenants:
+        assert report(node, tenant) == 202
+
+    def write(tenant):
+        return node.client(tenant.token).post("/api/v1/telemetry", tenant.event())
+
+    writes = [("report", lambda t=t: write(t)) for t in tenants]
     for _ in range(TRIES):
         with without_commits(node):
-            until(lambda: report(node, tenant) == 503)  # the server has read its settings
-            seen.append(answered(node, [write] * 6))
-            sick = health(node)
-            runs = node.client(tenant.token).get(tenant.path("dashboard/runs"))
-        assert sick == 503
-        assert runs.status == 200, "reads go on"
-        becomes_well(node, tenant)
+            until(lambda: report(node, tenants[0]) == 503)  # the server has read its settings
+            seen.append(answered(node, writes * 6))
+            until(lambda: health(node) == 503)  # Citus is asked first whether its servers answer
+            runs = [node.client(t.token).get(t.path("dashboard/runs")).status for t in tenants]
+        assert set(runs) == {200}, "reads go on"
+        for tenant in tenants:
+            becomes_well(node, tenant)
     assert {status for one in seen for _, status, _ in one} == {503}
     are_in_time(seen)

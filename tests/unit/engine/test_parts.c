@@ -224,6 +224,25 @@ TEST(of_the_reads_of_a_part_that_hung_one_at_a_time_finds_out)
     tear_down();
 }
 
+TEST(a_part_where_a_commit_does_not_return_is_away_until_one_does)
+{
+    const int64_t now_us = clock_raw_us();
+
+    set_up(2);
+    job_queue_note_part(&w.queue, 1, PART_STUCK, now_us);
+    CHECK(job_queue_is_away(&w.queue, 1, now_us) && !job_queue_any_hangs(&w.queue, now_us));
+    CHECK_INT(job_queue_try_read(&w.queue, 1, now_us), READ_MAY);
+    job_queue_note_part(&w.queue, 1, PART_SLOW, now_us); /* it waited for locks of that commit */
+    CHECK(job_queue_is_away(&w.queue, 1, now_us));
+    job_queue_note_part(&w.queue, 2, PART_SLOW, now_us);
+    CHECK(!job_queue_is_away(&w.queue, 2, now_us));
+    job_queue_note_part(&w.queue, 1, PART_ANSWERS, now_us);
+    CHECK(!job_queue_is_away(&w.queue, 1, now_us));
+    job_queue_note_part(&w.queue, 1, PART_SLOW, now_us);
+    CHECK(!job_queue_is_away(&w.queue, 1, now_us));
+    tear_down();
+}
+
 TEST(a_part_where_a_group_waited_for_a_lock_is_not_away)
 {
     const int64_t now_us = clock_raw_us();

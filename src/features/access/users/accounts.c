@@ -128,13 +128,14 @@ static void take_out(struct api_call *call, sync_job_fn *fn, struct throttle_row
 }
 
 /* Has it waited for its turn, behind others that wait for a database that does not answer? It would
- * then wait for as long as they did, once more. */
+ * then wait for as long as they did, once more. All servers of a distributed one are needed. */
 static bool waits_in_vain(const struct api_call *call)
 {
-    const struct writer *writer = engine_writer(call->api->engine);
+    struct writer *writer = engine_writer(call->api->engine);
 
     return clock_raw_us() - call->read.queued_us > USEC_PER_SEC &&
-           (!writer_is_healthy(writer) || writer_is_stalled(writer));
+           (!writer_is_healthy(writer) || writer_is_stalled(writer) || writer_hangs(writer) ||
+            writer_all_parts_are_away(writer));
 }
 
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
