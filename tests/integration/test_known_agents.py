@@ -107,6 +107,24 @@ def test_changes_of_a_tenant_cause_no_lookups_of_another_tenants_agents(nodes, w
         assert lookups(node) - n <= own
 
 
+def test_changes_leave_the_runs_that_are_remembered(nodes):
+    (node, *others) = nodes
+    if others:
+        pytest.skip("its runs are counted with the embedded store only")
+    tenant, other = (node.add_tenant() for _ in range(2))
+    runs = [tenant.event()["run_id"] for _ in AGENTS]
+
+    def misses():
+        events = {"events": [tenant.event(run_id=run, event="in_progress") for run in runs]}
+        assert tenant.client.post("/api/v1/telemetry/batch", events).json()["accepted"] == len(runs)
+        return value(read(node.metrics().decode()), "muster_run_cache_total", result="miss")
+
+    before = misses()
+    for work in (add_key, set_policy, set_plan):
+        work(node, other)
+        assert misses() == before
+
+
 def test_an_agent_that_changed_is_looked_up_again_and_those_beside_it_are_not(nodes):
     tenant = nodes[0].add_tenant("--max-agents", "1000")
     meet(nodes, tenant, AGENTS)
