@@ -4,7 +4,3 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "one_server: not for a database of several servers")

@@ -13,9 +13,8 @@ MUSTER_TEST_BINARY names the binary, MUSTER_TEST_STORES the stores (default "sql
 MUSTER_TEST_COMMANDS names another binary, for commands that ask a running server in tests that are
 not marked `commands`. MUSTER_TEST_STORED=1 leaves out the tests that are the same for each store, and
 MUSTER_TEST_THREADS=1 those that are marked `same_threads`: TSan has seen in others what threads do in
-them. What is marked `one_server` asks one PostgreSQL for its locks or plans, or does to its rows what
-Citus would not: left out under tests/cluster/with_citus. Those that are marked `smoke` are what
-`make check` runs.
+them. Under tests/cluster/with_citus none is left out. Those that are marked `smoke` are what `make check`
+runs.
 """
 
 import os
@@ -35,7 +34,6 @@ STORES = os.environ.get("MUSTER_TEST_STORES", "sqlite postgres").split()
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "smoke: one of the few that `make check` runs")
-    config.addinivalue_line("markers", "one_server: not for a database of several servers")
     config.addinivalue_line("markers", "real_hash: its own_server hashes passwords at full cost")
     config.addinivalue_line("markers", "administered: its own_server has an administrator")
     config.addinivalue_line("markers", "same_threads: what threads do in it they do in others too")
@@ -47,8 +45,6 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=[item for item in items if is_in_vain(item)])
         items[:] = [item for item in items if not is_in_vain(item)]
 
-    if os.environ.get("MUSTER_TEST_CITUS"):
-        leave_out(lambda item: item.get_closest_marker("one_server"))
     if os.environ.get("MUSTER_TEST_STORED"):
         leave_out(lambda item: "store" not in item.fixturenames)
     if os.environ.get("MUSTER_TEST_THREADS"):

@@ -8,7 +8,7 @@ import struct
 import threading
 
 ENCRYPTION = (80877103, 80877104)  # what a client asks before it starts its session: SSL, GSS
-PARSE, BIND, EXECUTE = b"P", b"B", b"E"
+PARSE, BIND, EXECUTE, SIMPLE = b"P", b"B", b"E", b"Q"
 
 
 class Messages:
@@ -17,6 +17,7 @@ class Messages:
     def __init__(self):
         self.bytes, self.started = b"", False
         self.bound, self.texts = "", {}  # of statements that are prepared, by name
+        self.simple = collections.Counter()  # how often each text was sent that has no arguments
 
     def take(self, data):
         """The types and contents of the messages that are whole with these bytes."""
@@ -44,6 +45,8 @@ class Messages:
                 self.bound = self.texts.get(content.split(b"\0", 2)[1], "")
             if kind == EXECUTE:
                 yield self.bound
+            if kind == SIMPLE:
+                self.simple[content.rstrip(b"\0").decode()] += 1
 
 
 class Relay:
@@ -56,7 +59,7 @@ class Relay:
         self.listener = socket.create_server(("127.0.0.1", 0))
         here = self.listener.getsockname()[1]
         self.url = re.sub(r"@[^:/]*:\d+", f"@127.0.0.1:{here}", url)
-        self.lock, self.open = threading.Lock(), []
+        self.lock, self.open, self.sessions = threading.Lock(), [], []
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -69,6 +72,11 @@ class Relay:
         with self.lock:
             return sum(n for text, n in self.texts.items() if any(part in text for part in parts))
 
+    def simple_of(self, part):
+        """The same of those without arguments, which are no turns of a reader."""
+        with self.lock:
+            return sum(n for one in self.sessions for text, n in one.simple.items() if part in text)
+
     def _accept(self):
         with contextlib.suppress(OSError):  # it was closed
             while True:
@@ -77,7 +85,8 @@ class Relay:
                 self.open += [client, server]
                 for one in (client, server):
                     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=self._pass, args=(client, server, Messages()), daemon=True).start()
+                self.sessions.append(Messages())
+                threading.Thread(target=self._pass, args=(client, server, self.sessions[-1]), daemon=True).start()
                 threading.Thread(target=self._pass, args=(server, client, None), daemon=True).start()
 
     def _pass(self, source, target, messages):

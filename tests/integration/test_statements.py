@@ -8,7 +8,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from muster import Postgres, Server
+from postgres import is_distributed
 from relay import Relay
+from waiting import until
 
 FEW, MANY = 5, 120
 STRAY = 20  # that the service runs by itself meanwhile; a page that grew would have MANY more
@@ -48,6 +50,25 @@ def counted_tenant(store, tmp_path_factory):
             server.process.wait()
         relay.close()
         postgres.drop(url)
+
+
+def test_plans_of_reports_are_kept_but_on_citus_whose_servers_make_them(counted):
+    """Citus could not tell where a statement goes to without its arguments."""
+
+    def kept():
+        return counted.relay.simple_of("force_generic_plan")
+
+    def report():
+        event = counted.event(agent_name="agent-0000")
+        assert counted.client.post("/api/v1/telemetry", event).status == 202
+
+    for _ in range(20):
+        report()
+    if is_distributed():
+        assert counted.relay.simple_of("BEGIN") > 20, "the relay sees nothing"
+        assert kept() == 0
+    else:
+        until(lambda: report() or kept())
 
 
 PAGES = {

@@ -46,8 +46,9 @@ static const struct db_query select_tenants = {
     .citus = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed,"
              " COALESCE(s.bytes, 0) AS stored_bytes"
              " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id LEFT JOIN"
-             " (SELECT tenant_id, SUM(bytes) AS bytes FROM tenant_bytes GROUP BY tenant_id) s"
-             " ON s.tenant_id = t.tenant_id"
+             " (SELECT b.tenant_id, SUM(b.bytes) AS bytes FROM tenant_bytes b"
+             " JOIN tenants c ON c.tenant_id = b.tenant_id WHERE c.changed > $1 AND c.changed <= $2"
+             " GROUP BY b.tenant_id) s ON s.tenant_id = t.tenant_id"
              " WHERE t.changed > $1 AND t.changed <= $2 AND t.deleted_at IS NULL",
 };
 DB_ROWS_QUERY(select_plan, tenant_plan_shape,
