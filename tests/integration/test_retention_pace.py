@@ -1,4 +1,5 @@
-"""What deleting costs: hundreds of rows for each statement, so that retention keeps up with what comes in.
+"""What deleting costs, hundreds of rows for each statement, so that retention keeps up with what comes in; and
+that its room is used again.
 
 How much of each second it may take is tests/unit/features/retention/test_sweep_pace.c.
 """
@@ -7,6 +8,7 @@ import uuid
 
 import pytest
 from muster import Postgres, Server
+from postgres import run_sql, servers_of
 from relay import Relay
 from stored import of_tenant, stored
 from test_alerts import DAY, until
@@ -79,3 +81,29 @@ def test_each_statement_deletes_many_rows(counted, clock):
     assert all(n <= deleted[kind] / ROWS_PER_STATEMENT for kind, n in spent.items()), spent
     (counts,) = stored(counted.server, f"SELECT SUM(bytes) AS n FROM tenant_bytes WHERE {of_tenant(counted)}")
     assert counts["n"] == 0, "as many bytes were counted when they were stored as when they were deleted"
+
+
+def bytes_of_events(server):
+    """What the store takes for events, with indexes and what is free in them; on Citus, over all servers."""
+    if not server.database:
+        return stored(server, "SELECT page_count * page_size AS n FROM pragma_page_count, pragma_page_size")[0]["n"]
+    sql = ("SELECT SUM(pg_total_relation_size(oid)) FROM pg_class"
+           " WHERE relkind = 'r' AND relname ~ '^(events|runs)(_[0-9]+)?$'")  # fmt: skip
+    return sum(int(run_sql(url, sql)[0][0] or 0) for url in servers_of(server.database))
+
+
+def test_new_events_take_the_room_of_deleted_ones(own_server, clock):
+    """A day of events arrives and the day before goes, five times: the store is not larger for it."""
+    tenant = own_server.add_tenant()
+    keep(tenant, events_days=1)
+    sizes = []
+    for day in range(5):
+        fill(tenant, clock, 3000, 0.1 + day / 1000)  # another time, other ids
+        sizes.append(bytes_of_events(own_server))
+        clock.advance(2 * DAY)
+        until(lambda: rows(tenant, "runs", "events", "gone_runs") == [0, 0, 0])
+        if own_server.database:  # as autovacuum does in its own time; twice, since room is free for later ones
+            run_sql(own_server.database, "VACUUM events")
+            run_sql(own_server.database, "VACUUM events", "VACUUM runs")
+    tenant.client.close()
+    assert sizes[-1] <= 1.3 * sizes[0], sizes

@@ -254,6 +254,14 @@ static void log_deleted(const struct pass *p)
                   (long long)p->llm);
 }
 
+static bool may_continue(const struct sweep *s)
+{
+    struct writer_queue queue;
+
+    writer_waiting(s->options.writer, &queue);
+    return sweep_pace_may_continue(&s->pace, writer_submitted(s->options.writer), queue.bytes);
+}
+
 /* Starts the next step at once while this second's share lasts. After a failure the next minute
  * starts a new pass. */
 static void sweep_done(struct writer_job *job, const struct error *err)
@@ -270,8 +278,7 @@ static void sweep_done(struct writer_job *job, const struct error *err)
     }
     if (!s->pass.under_way)
         log_deleted(&s->pass);
-    else if (sweep_pace_may_continue(&s->pace, writer_submitted(s->options.writer)) &&
-             writer_submit(s->options.writer, &s->job, NULL) == 0)
+    else if (may_continue(s) && writer_submit(s->options.writer, &s->job, NULL) == 0)
         return;
     busy_end(&s->busy);
 }

@@ -10,7 +10,8 @@ enum {
     BUSY_US = 100000, /* … and with them; then also at most … */
     BUSY_ROWS = 1000, /* … this many rows … */
     ROW_BYTES = 512,  /* … plus one per this many incoming bytes; the last three times the effort */
-    EFFORT_ALONE = 4, /* the one writer of SQLite has 0.6 of a second left for reports … */
+    WAITING_PART = 20,  /* of what arrives in a second or two: if more waits, reports are late */
+    EFFORT_ALONE = 4,   /* the one writer of SQLite has 0.6 of a second left for reports … */
     EFFORT_SEVERAL = 8, /* … and one of several 0.2 of it */
 };
 
@@ -52,13 +53,16 @@ void sweep_pace_spend(struct sweep_pace *p, int64_t us, int64_t rows)
 
 /* Deletions are writes, too: in SQLite most of their cost falls on the commits of other
  * transactions. */
-bool sweep_pace_may_continue(const struct sweep_pace *p, uint64_t incoming)
+bool sweep_pace_may_continue(const struct sweep_pace *p, uint64_t incoming, uint64_t waiting)
 {
     const int64_t busy_us = BUSY_US * (int64_t)p->effort;
     const uint64_t arrived = incoming - p->before;
+    const bool late = waiting > arrived / WAITING_PART;
+    int64_t rows = BUSY_ROWS + (int64_t)(arrived / ROW_BYTES);
 
     if (arrived == 0)
         return p->spent_us < (busy_us > IDLE_US ? busy_us : IDLE_US);
-    return p->spent_us < busy_us &&
-           p->rows < (BUSY_ROWS + (int64_t)(arrived / ROW_BYTES)) * (int64_t)p->effort;
+    if (!late)
+        rows *= (int64_t)p->effort;
+    return p->spent_us < busy_us && p->rows < rows;
 }

@@ -4,7 +4,8 @@
  * small share of a writer's time. A pass that is not done when the next one is
  * due is behind: then both limits double, every minute again, up to a maximum.
  * A pass that is done early halves them. So retention costs little as long as
- * that is enough, and keeps up with reports otherwise.
+ * that is enough, and keeps up with reports otherwise. What it would catch up
+ * with beyond that has to wait while reports wait for a writer.
  *
  * A plain value, by the times that it is given; one thread at a time.
  */
@@ -31,5 +32,6 @@ void sweep_pace_tick(struct sweep_pace *p, bool under_way, int64_t mono_us, uint
 /* A step took so long. */
 void sweep_pace_spend(struct sweep_pace *p, int64_t us, int64_t rows);
 
-/* Is something left of this second? `incoming` as above. */
-bool sweep_pace_may_continue(const struct sweep_pace *p, uint64_t incoming);
+/* Is something left of this second? `incoming` as above; `waiting` bytes of it wait for a writer.
+ */
+bool sweep_pace_may_continue(const struct sweep_pace *p, uint64_t incoming, uint64_t waiting);

@@ -14,8 +14,8 @@ struct service {
     int64_t events_per_s, row_ns, step_us; /* what deleting costs */
     int64_t mono_us, pass_us;              /* when the last pass was due */
     int64_t due, in_pass;                  /* events; of these, in the pass that is under way */
-    uint64_t incoming;
-    int64_t spent_us; /* of the last second */
+    uint64_t incoming, waiting;            /* bytes of reports */
+    int64_t spent_us;                      /* of the last second */
 };
 
 static void service_init(struct service *s, int64_t events_per_s, int64_t row_ns, bool several)
@@ -41,7 +41,7 @@ static void service_second(struct service *s)
         sweep_pace_spend(&s->pace, s->step_us + rows * s->row_ns / 1000, rows);
         s->in_pass -= rows;
         s->due -= rows;
-        if (!sweep_pace_may_continue(&s->pace, s->incoming))
+        if (!sweep_pace_may_continue(&s->pace, s->incoming, s->waiting))
             break;
     }
     s->spent_us = s->pace.spent_us;
@@ -125,4 +125,28 @@ TEST(it_uses_half_of_the_time_of_an_idle_service)
         service_second(&s);
     CHECK(s.spent_us >= 500000);
     CHECK(s.spent_us <= 500000 + 2000 + STEP_ROWS * 8);
+}
+
+/* Far behind, with reports that wait for a writer: as many events go as come, and not many more. */
+TEST(what_is_late_waits_while_reports_wait)
+{
+    struct service s;
+    int64_t due, in_ten_minutes;
+
+    service_init(&s, 5000, 8000, true);
+    s.due = 100000000;
+    s.waiting = (uint64_t)s.events_per_s * EVENT_BYTES / 4;
+    service_hour(&s);
+    CHECK_INT(s.pace.effort, 8);
+    in_ten_minutes = 600 * s.events_per_s;
+    due = s.due;
+    for (int i = 0; i < 600; i++)
+        service_second(&s);
+    CHECK(s.due < due);
+    CHECK(due - s.due < 2 * in_ten_minutes);
+    s.waiting = 0;
+    due = s.due;
+    for (int i = 0; i < 600; i++)
+        service_second(&s);
+    CHECK(due - s.due > 5 * in_ten_minutes);
 }
