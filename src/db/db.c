@@ -66,11 +66,23 @@ void db_close(struct db *db)
     db->driver->close(db);
 }
 
-int db_begin(struct db *db, struct error *err)
+static int begin_by(struct db *db, int (*begin)(struct db *db, struct error *err),
+                    struct error *err)
 {
     begin_use(db);
-    db->contended = db->part_away = false;
-    return end_use(db, db->driver->begin(db, err));
+    db->contended = db->part_away = db->beginning = false;
+    return end_use(db, begin(db, err));
+}
+
+int db_begin(struct db *db, struct error *err)
+{
+    return begin_by(db, db->driver->begin, err);
+}
+
+int db_begin_later(struct db *db, struct error *err)
+{
+    return begin_by(
+        db, db->driver->begin_later == NULL ? db->driver->begin : db->driver->begin_later, err);
 }
 
 int db_commit(struct db *db, struct error *err)
@@ -217,6 +229,11 @@ void db_give_up(struct db *db)
 bool db_part_is_away(const struct db *db)
 {
     return db->part_away;
+}
+
+bool db_is_beginning(const struct db *db)
+{
+    return db->beginning;
 }
 
 bool db_is_silent(const struct db *db)

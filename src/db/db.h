@@ -140,6 +140,14 @@ void db_close(struct db *db);
  * unchanging view until commit or rollback. */
 int db_begin(struct db *db, struct error *err) MUST_CHECK;
 
+/* The same, said to the server with the first statement of the transaction, so that it takes no
+ * turn of its own. What would keep it from beginning is then an error of that statement. */
+int db_begin_later(struct db *db, struct error *err) MUST_CHECK;
+
+/* Has the server answered nothing yet in this transaction, or in the one that failed last? Then
+ * nothing of it was done, and a lost connection may have been lost before it. */
+bool db_is_beginning(const struct db *db);
+
 /* Durable on return of 0. After ERR_IO it is unknown what is stored: the process must end, and an
  * SQLite writer refuses everything from then on. ERR_UNAVAILABLE: the connection was lost and with
  * it the answer; whether it was stored is unknown, and a retry must be idempotent. After any error:

@@ -8,6 +8,7 @@ struct db_driver {
     const char *dialect; /* "sqlite", "postgres" */
     void (*close)(struct db *db);
     int (*begin)(struct db *db, struct error *err);
+    int (*begin_later)(struct db *db, struct error *err); /* may be NULL */
     int (*commit)(struct db *db, struct error *err);
     void (*rollback)(struct db *db);
     int (*exec)(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
@@ -56,6 +57,7 @@ struct db {
     bool contended;                 /* see db_was_contended(); the driver sets it */
     bool part_away;                 /* see db_part_is_away(); the driver sets it */
     bool silent;                    /* see db_is_silent(); the driver sets it */
+    bool beginning;                 /* see db_is_beginning(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
     bool worker;                    /* see db_is_worker(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */

@@ -164,10 +164,19 @@ static bool has_waited(const struct writer_thread *t, const struct job_list *gro
     return false;
 }
 
+/* What changes the configuration may read much, row by row, which its first statement could not. */
+static int begin_transaction(const struct writer_thread *t, const struct job_list *group,
+                             struct error *err)
+{
+    struct db *db = t->txn->db;
+
+    return group->first->exclusive ? db_begin(db, err) : db_begin_later(db, err);
+}
+
 /* A connection lost between transactions fails no job: reconnect first. */
 static int begin_connected(struct writer_thread *t, const struct job_list *group, struct error *err)
 {
-    if (!t->lost && db_begin(t->txn->db, err) == 0)
+    if (!t->lost && begin_transaction(t, group, err) == 0)
         return 0;
     if (!t->lost && err->code != ERR_UNAVAILABLE)
         return -1;
@@ -176,7 +185,7 @@ static int begin_connected(struct writer_thread *t, const struct job_list *group
     if (db_ping(t->txn->db, err) != 0)
         return -1;
     set_lost(t, false);
-    return db_begin(t->txn->db, err);
+    return begin_transaction(t, group, err);
 }
 
 /* What transactions before have found is forgotten with their connection: a standby that has become
@@ -270,13 +279,21 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     return 0;
 }
 
-/* The same, again after a deadlock. */
+/* Was the connection lost between transactions, which this one's first statement has noticed? */
+static bool was_lost_before(const struct writer_thread *t, enum err_code code)
+{
+    return code == ERR_UNAVAILABLE && db_is_beginning(t->txn->db) && !db_part_is_away(t->txn->db);
+}
+
+/* The same, again after a deadlock, and with another connection. */
 static int commit_or_retry(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
                            struct error *err)
 {
     for (unsigned attempt = 1;; attempt++) {
         if (commit_group(t, group, ret_pace, err) == 0)
             return 0;
+        if (attempt == 1 && was_lost_before(t, err->code))
+            continue;
         if (err->code != ERR_BUSY || attempt > RETRIES_MAX || !db_was_contended(t->txn->db))
             return -1;
         metric_add(METRIC_COMMITS_RETRIED, 1);

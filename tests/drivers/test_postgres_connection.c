@@ -93,6 +93,61 @@ TEST(a_commit_without_an_answer_is_unknown_and_says_so)
     db_close(db);
 }
 
+TEST(a_transaction_can_begin_with_its_first_statement)
+{
+    struct db *db = suite_open(suite_new_database(), DB_WRITER);
+    struct error err = { 0 };
+
+    suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
+    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(db_is_beginning(db));
+    CHECK(db_begin(db, &err) != 0); /* one is open */
+    CHECK_INT(err.code, ERR_INTERNAL);
+    db_rollback(db);
+    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(add(db, 1, NULL) == 0);
+    CHECK(!db_is_beginning(db));
+    db_rollback(db);
+    CHECK_INT(suite_int(db, &count), 0);
+    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(add(db, 1, NULL) == 0 && add(db, 2, NULL) == 0);
+    CHECK(db_commit(db, NULL) == 0);
+    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(db_run_later(db, &insert, DB_ARGS(db_int(1)), NULL) == 0); /* it is there */
+    CHECK(db_commit(db, NULL) != 0);
+    db_rollback(db);
+    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(db_commit(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &count), 2);
+    db_close(db);
+}
+
+/* Only if nothing was answered may all of it be said again; a COMMIT may have been done. */
+TEST(a_transaction_whose_beginning_was_lost_is_told_from_one_that_was_cut_off)
+{
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_WRITER), *killer = suite_open(url, DB_WRITER);
+    struct error err = { 0 };
+
+    suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
+    for (int answered = 0; answered < 3; answered++) {
+        const int64_t pid = suite_int(db, &backend);
+
+        CHECK(db_begin_later(db, NULL) == 0);
+        if (answered == 1)
+            CHECK(add(db, 1, NULL) == 0);
+        kill_backend(killer, pid);
+        CHECK((answered == 2 ? db_commit(db, &err) : add(db, 2, &err)) != 0);
+        CHECK_INT(err.code, ERR_UNAVAILABLE);
+        CHECK_INT(db_is_beginning(db), answered == 0);
+        db_rollback(db);
+        CHECK(db_ping(db, NULL) == 0);
+        CHECK_INT(suite_int(db, &count), 0);
+    }
+    db_close(killer);
+    db_close(db);
+}
+
 /* As a server that was stopped, or cut off, in the midst of a statement. */
 TEST(a_server_that_does_not_answer_in_time_is_lost)
 {

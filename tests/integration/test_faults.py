@@ -327,6 +327,11 @@ class Cluster:
     def start_again(self):
         assert self.server.listen(self.port)
 
+    def cut_connections(self):
+        cut = ("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+               " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")  # fmt: skip
+        subprocess.run(["psql", "-X", "-q", "-c", cut, self.url], check=True, capture_output=True, timeout=120)
+
 
 @pytest.fixture
 def cluster(store):
@@ -501,17 +506,21 @@ def test_a_database_that_stands_still_delays_and_loses_nothing(cluster, on_clust
     check_load(load, tenant)
 
 
+def test_a_connection_that_is_cut_between_reports_fails_none(cluster, on_cluster):
+    tenant = on_cluster.add_tenant()
+    for _ in range(4):  # of which each writer gets some
+        cluster.cut_connections()
+        answers = [tenant.client.post(TELEMETRY, tenant.event()) for _ in range(4)]
+        assert [answer.status for answer in answers] == [202] * 4, answers
+
+
 def test_a_connection_that_is_cut_is_opened_again(cluster, on_cluster):
     tenant = on_cluster.add_tenant()
     load = Load(on_cluster, tenant)
     load.wait_for(202, 50)
     for _ in range(3):
         before = load.count(202)
-        subprocess.run(
-            ["psql", "-X", "-q", "-c", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-             " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'", cluster.url],
-            check=True, capture_output=True, timeout=120,
-        )  # fmt: skip
+        cluster.cut_connections()
         load.wait_for(202, before + 50)
     load.stop()
     check_load(load, tenant)

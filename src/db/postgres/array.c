@@ -13,18 +13,18 @@ bool pg_arrays_suit(const struct db *db)
 
 struct pg_arrays pg_arrays_of(size_t n_columns, struct arena *arena)
 {
-    struct pg_arrays a = { .columns = ARENA_ARRAY(arena, struct buf, n_columns),
+    struct pg_arrays a = { .columns = ARENA_ARRAY(arena, struct pg_array, n_columns),
                            .n_columns = n_columns };
 
     for (size_t i = 0; i < n_columns; i++)
-        buf_init(&a.columns[i], ARRAY_MAX);
+        buf_init(&a.columns[i].text, ARRAY_MAX);
     return a;
 }
 
 void pg_arrays_done(struct pg_arrays *a)
 {
     for (size_t i = 0; i < a->n_columns; i++)
-        buf_done(&a->columns[i]);
+        buf_done(&a->columns[i].text);
 }
 
 static void add_quoted(struct buf *b, struct str s)
@@ -63,20 +63,32 @@ static void add_value(struct buf *b, const struct db_value *value)
     }
 }
 
+/* As the value number `at`; what is missing before it is NULL. */
+static void put_at(struct pg_array *array, size_t at, const struct db_value *value)
+{
+    static const struct db_value null = { .type = DB_NULL };
+
+    for (; array->n <= at; array->n++) {
+        buf_add_char(&array->text, array->n == 0 ? '{' : ',');
+        add_value(&array->text, array->n < at ? &null : value);
+    }
+}
+
 void pg_arrays_add(struct pg_arrays *a, const struct db_value *values)
 {
-    for (size_t i = 0; i < a->n_columns; i++) {
-        buf_add_char(&a->columns[i], a->n_rows == 0 ? '{' : ',');
-        add_value(&a->columns[i], &values[i]);
-    }
+    for (size_t i = 0; i < a->n_columns; i++)
+        if (i == 0 || values[i].type != DB_NULL)
+            put_at(&a->columns[i], a->n_rows, &values[i]);
     a->n_rows++;
 }
 
 void pg_arrays_args(struct pg_arrays *a, struct db_value *ret)
 {
     for (size_t i = 0; i < a->n_columns; i++) {
-        assert(!a->columns[i].overflown);
-        buf_add_c(&a->columns[i], a->n_rows == 0 ? "{}" : "}");
-        ret[i] = db_text(buf_str(&a->columns[i]));
+        struct pg_array *array = &a->columns[i];
+
+        assert(!array->text.overflown);
+        buf_add_c(&array->text, array->n == 0 ? "{}" : "}");
+        ret[i] = db_text(buf_str(&array->text));
     }
 }

@@ -10,9 +10,16 @@
  * have statements without arrays, or tenants that are distributed. */
 bool pg_arrays_suit(const struct db *db);
 
-/* One array for each of `n_columns`, of the same length. */
+struct pg_array {
+    struct buf text;
+    size_t n;
+};
+
+/* One array for each of `n_columns`. Those after the first end with their last value that is not
+ * NULL: unnest() of several arrays fills the shorter ones with NULL, and most columns of most rows
+ * are NULL. */
 struct pg_arrays {
-    struct buf *columns;
+    struct pg_array *columns;
     size_t n_columns, n_rows;
 };
 

@@ -26,6 +26,8 @@ static int take_all(struct postgres *pg, db_row_fn *on_row, void *ctx, struct er
         if (PQresultStatus(result) == PGRES_PIPELINE_ABORTED ||
             db_postgres_take(pg, result, on_row, ctx, &more, why) != 0)
             failed = true;
+        else
+            pg->base.beginning = false;
         PQclear(result);
     }
     return failed || pg->conn == NULL ? -1 : 0;
@@ -90,6 +92,15 @@ int db_postgres_run_later(struct db *db, const struct db_query *q, struct db_arg
         return db_postgres_fail(pg, NULL, err);
     if (db_postgres_send(pg, q, args, true, err) != 0)
         return -1;
+    pg->n_later++;
+    return 0;
+}
+
+int db_postgres_say_later(struct postgres *pg, const char *sql, struct error *err)
+{
+    if ((pg->n_later == 0 && PQenterPipelineMode(pg->conn) != 1) ||
+        PQsendQueryParams(pg->conn, sql, 0, NULL, NULL, NULL, NULL, 0) == 0)
+        return db_postgres_fail(pg, NULL, err);
     pg->n_later++;
     return 0;
 }

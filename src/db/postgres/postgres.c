@@ -84,12 +84,13 @@ static void postgres_rollback(struct db *db)
         db_postgres_drop(pg);
 }
 
+#define BEGIN_WRITER    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+#define SET_KEEPS_PLANS "SET LOCAL plan_cache_mode = force_generic_plan"
+
 static int begin_writer(struct postgres *pg, struct error *err)
 {
-    const char *sql = db_postgres_expect_kept_plans(pg)
-                          ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-                            "SET LOCAL plan_cache_mode = force_generic_plan"
-                          : "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+    const char *sql =
+        db_postgres_expect_kept_plans(pg) ? BEGIN_WRITER ";" SET_KEEPS_PLANS : BEGIN_WRITER;
 
     return db_postgres_run(pg, sql, NULL, NULL, err) != 0 ? -1 : db_postgres_check_session(pg, err);
 }
@@ -121,6 +122,21 @@ static int postgres_begin(struct db *db, struct error *err)
     return -1;
 }
 
+/* By a pooler, which session it is must be asked before anything is written. */
+static int postgres_begin_later(struct db *db, struct error *err)
+{
+    struct postgres *pg = postgres_of(db);
+
+    assert(pg->mode == DB_WRITER);
+    if (pg->mark[0] != '\0')
+        return postgres_begin(db, err);
+    if (expect_state(pg, false, err) != 0 || db_postgres_check_origin(pg, err) != 0 ||
+        db_postgres_say_later(pg, BEGIN_WRITER, err) != 0)
+        return -1;
+    db->beginning = true;
+    return db_postgres_expect_kept_plans(pg) ? db_postgres_say_later(pg, SET_KEEPS_PLANS, err) : 0;
+}
+
 static int postgres_commit(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
@@ -131,6 +147,7 @@ static int postgres_commit(struct db *db, struct error *err)
     if (PQtransactionStatus(pg->conn) == PQTRANS_INERROR)
         return err_set(err, ERR_INTERNAL, "the transaction has failed and cannot be committed");
     pg->warned = false;
+    pg->base.beginning = false; /* from now on, what is not answered may have been done */
     if ((pg->n_later > 0 ? db_postgres_settle_commit(pg, err)
                          : db_postgres_run(pg, "COMMIT", NULL, NULL, err)) != 0) {
         if (pg->conn == NULL)
@@ -228,6 +245,7 @@ static const struct db_driver driver = {
     .dialect = "postgres",
     .close = postgres_close,
     .begin = postgres_begin,
+    .begin_later = postgres_begin_later,
     .commit = postgres_commit,
     .rollback = postgres_rollback,
     .exec = postgres_exec,

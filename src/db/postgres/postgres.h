@@ -147,6 +147,9 @@ int db_postgres_send(struct postgres *pg, const struct db_query *q, struct db_ar
 int db_postgres_run_later(struct db *db, const struct db_query *q, struct db_args args,
                           struct error *err);
 
+/* A command without parameters and rows. */
+int db_postgres_say_later(struct postgres *pg, const char *sql, struct error *err);
+
 /* Waits for those that were sent. Does nothing if there are none. */
 int db_postgres_settle(struct postgres *pg, struct error *err);
 

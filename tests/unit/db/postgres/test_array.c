@@ -60,3 +60,27 @@ TEST(columns_are_as_long_as_there_are_rows)
         arena_done(&arena);
     }
 }
+
+/* The first column says how many rows there are. */
+TEST(nulls_at_the_end_of_other_columns_are_left_out)
+{
+    const struct db_value rows[][4] = {
+        { db_int(1), db_null(), db_null(), T("x") },
+        { db_int(2), db_null(), db_int(5), db_null() },
+        { db_null(), db_null(), db_null(), db_null() },
+    };
+    static const char *const texts[] = { "{1,2,NULL}", "{}", "{NULL,5}", "{\"x\"}" };
+    struct db_value args[4];
+    struct pg_arrays arrays;
+    struct arena arena;
+
+    arena_init(&arena);
+    arrays = pg_arrays_of(4, &arena);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        pg_arrays_add(&arrays, rows[i]);
+    pg_arrays_args(&arrays, args);
+    for (size_t i = 0; i < COUNT_OF(args); i++)
+        CHECK_STR(args[i].bytes, texts[i]);
+    pg_arrays_done(&arrays);
+    arena_done(&arena);
+}
