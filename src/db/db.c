@@ -185,10 +185,17 @@ int db_run(struct db *db, const struct db_query *q, struct db_args args, struct 
 
 int db_run_later(struct db *db, const struct db_query *q, struct db_args args, struct error *err)
 {
-    if (db->driver->run_later == NULL)
-        return db_run(db, q, args, err);
+    return db_exec_later(db, q, args, NULL, NULL, err);
+}
+
+int db_exec_later(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                  void *ctx, struct error *err)
+{
+    assert(q->sum == NULL); /* what verifies them would be gone by then */
+    if (db->driver->exec_later == NULL)
+        return db_exec(db, q, args, on_row, ctx, err);
     begin_use(db);
-    return end_use(db, db->driver->run_later(db, q, args, err));
+    return end_use(db, db->driver->exec_later(db, q, args, on_row, ctx, err));
 }
 
 int db_fail_args(struct db_args args, unsigned n_params, struct error *err)

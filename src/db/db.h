@@ -205,6 +205,10 @@ int db_check_room(struct db *db, const struct db_query *count, struct db_args ar
 int db_run_later(struct db *db, const struct db_query *q, struct db_args args,
                  struct error *err) MUST_CHECK;
 
+/* The same with rows, which on_row may see only with the next statement; not after a rollback. */
+int db_exec_later(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                  void *ctx, struct error *err) MUST_CHECK;
+
 /* A function of a store that is one statement; its prototype is in the store's header:
  *
  *     DB_RUN_FN(store_role_remove, (int64_t tenant_id, struct str user_id),

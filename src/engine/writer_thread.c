@@ -282,7 +282,10 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
 /* Was the connection lost between transactions, which this one's first statement has noticed? */
 static bool was_lost_before(const struct writer_thread *t, enum err_code code)
 {
-    return code == ERR_UNAVAILABLE && db_is_beginning(t->txn->db) && !db_part_is_away(t->txn->db);
+    const struct db *db = t->txn->db;
+
+    return code == ERR_UNAVAILABLE && db_is_beginning(db) && !db_is_silent(db) &&
+           !db_part_is_away(db);
 }
 
 /* The same, again after a deadlock, and with another connection. */

@@ -35,6 +35,7 @@ struct story_event {
     int tenant, agent, run;
     int id; /* which event_id; 0: the empty one */
     int64_t received_at;
+    int64_t run_no, run_events; /* once it is stored */
 };
 
 struct story {
@@ -242,10 +243,31 @@ static inline int story_add(struct story *s, struct db *db, const struct story_e
         if (known)
             continue;
         CHECK(s->n < STORY_EVENTS_MAX);
-        s->stored[s->n++] = events[i];
+        s->stored[s->n] = events[i];
+        s->stored[s->n].run_events = items[i].run_events;
+        s->stored[s->n++].run_no = items[i].run_no;
     }
     arena_done(&arena);
     return r;
+}
+
+/* The transaction is committed. */
+static inline void story_committed(struct story *s)
+{
+    const size_t n = s->n - s->n_committed;
+    struct event_item *items = calloc(n + 1, sizeof(*items));
+
+    for (size_t i = 0; i < n; i++) {
+        const struct story_event *e = &s->stored[s->n_committed + i];
+
+        items[i] = (struct event_item){ .tenant_id = s->tenant_ids[e->tenant],
+                                        .event = &e->event,
+                                        .run_no = e->run_no,
+                                        .run_events = e->run_events };
+    }
+    s->log->methods->committed(s->log, items, n);
+    s->n_committed = s->n;
+    free(items);
 }
 
 /* All of a transaction, through a connection that may fail. */
@@ -263,8 +285,7 @@ static inline int story_append(struct story *s, struct db *db, const struct stor
         s->n = s->n_committed;
         return -1;
     }
-    log->committed(s->log);
-    s->n_committed = s->n;
+    story_committed(s);
     return 0;
 }
 
@@ -399,8 +420,7 @@ static inline void story_live(struct story *s)
         story_must(log->prepare(s->log, s->db, &err), &err);
     if (end < 75) {
         story_must(db_commit(s->db, &err), &err);
-        log->committed(s->log);
-        s->n_committed = s->n;
+        story_committed(s);
     } else if (end < 80) { /* the process ends after the commit … */
         story_must(db_commit(s->db, &err), &err);
         s->n_committed = s->n;

@@ -120,8 +120,7 @@ TEST(two_calls_in_one_transaction_know_of_each_other)
             s.n = 0;
         } else {
             story_must(db_commit(s.db, &err), &err);
-            s.log->methods->committed(s.log);
-            s.n_committed = s.n;
+            story_committed(&s);
         }
         story_check(&s);
     }

@@ -109,7 +109,7 @@ static int expire_window(struct story *s, struct expiry_runs *which, struct aren
         return 0;
     }
     story_must(db_commit(s->db, &err), &err);
-    s->log->methods->committed(s->log);
+    s->log->methods->committed(s->log, NULL, 0);
     *ret_more = expired.more;
     which->at = expired.at;
     return (int)expired.runs.n;

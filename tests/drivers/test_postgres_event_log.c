@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+#include "db/driver.h"
 #include "story.h"
 #include "suite.h"
 
@@ -33,6 +35,8 @@ static int write_batch(struct writer *w, struct db *db, struct event_item *items
         r = db_commit(db, &w->err);
     if (r != 0)
         db_rollback(db);
+    else
+        log->committed(w->story->log, items, n);
 out:
     arena_done(&arena);
     return r;
@@ -218,6 +222,103 @@ TEST(an_event_that_is_neither_inserted_nor_known_is_stored_by_another_try)
 TEST(events_of_a_run_that_is_not_there_are_not_stored)
 {
     check_left_out("runs");
+}
+
+static struct event_log *another_log(const struct story *s)
+{
+    struct event_log *log;
+    struct error err = { 0 };
+
+    story_must(event_log_new(s->db, &log, &err), &err);
+    return log;
+}
+
+/* Events of a run with these one or two ids, in a transaction of their own; the run's number. */
+static int64_t store_events(struct story *s, struct event_log *log, const char *run, int kind,
+                            const char *const ids[2])
+{
+    const struct str none = STR_LIT("");
+    struct telemetry_event events[2];
+    struct event_item items[2];
+    struct error err = { 0 };
+    size_t n = 0;
+
+    for (; n < 2 && ids[n] != NULL; n++) {
+        events[n] = (struct telemetry_event){ .event_id = str_of(ids[n]),
+                                              .run_id = str_of(run),
+                                              .event = kind,
+                                              .timestamp = 1000,
+                                              .agent_version = none,
+                                              .message = none,
+                                              .level = none,
+                                              .category = none,
+                                              .source = none };
+        items[n] = (struct event_item){ .tenant_id = s->tenant_ids[0],
+                                        .agent_id = s->agent_ids[0][0],
+                                        .event = &events[n] };
+    }
+    story_must(db_begin_later(s->db, &err), &err);
+    story_must(log->methods->add(log, s->db, items, n, &s->arena, &err), &err);
+    story_must(log->methods->prepare(log, s->db, &err), &err);
+    story_must(db_commit(s->db, &err), &err);
+    log->methods->committed(log, items, n);
+    for (size_t i = 0; i < n; i++)
+        CHECK(!items[i].duplicate);
+    return items[0].run_no;
+}
+
+static int64_t store_event(struct story *s, struct event_log *log, int kind, const char *id)
+{
+    return store_events(s, log, "run", kind, (const char *const[]){ id, NULL });
+}
+
+/* Two nodes, each of which assumes what it has seen of the run. */
+TEST(a_run_that_another_node_began_or_deleted_has_all_its_events_under_one_number)
+{
+    struct event_log *other;
+    struct story s;
+    int64_t run_no;
+
+    story_init(&s, suite_open(suite_new_database(), DB_WRITER), 1);
+    other = another_log(&s);
+    run_no = store_event(&s, s.log, EVENT_STARTED, "1");
+    CHECK_INT(store_event(&s, s.log, EVENT_IN_PROGRESS, "2"), run_no);
+    CHECK_INT(store_event(&s, other, EVENT_STARTED, "3"), run_no); /* it seemed to be new */
+    CHECK_INT(suite_int(s.db, &count_events), 3);
+    CHECK_INT(suite_int(s.db, &wrong_counts), 0);
+    CHECK_INT(suite_int(s.db, &without_run), 0);
+    suite_script(s.db, "DELETE FROM events; DELETE FROM runs");
+    CHECK(store_event(&s, s.log, EVENT_IN_PROGRESS, "4") != run_no); /* it was known */
+    CHECK_INT(suite_int(s.db, &count_events), 1);
+    CHECK_INT(suite_int(s.db, &wrong_counts), 0);
+    CHECK_INT(suite_int(s.db, &without_run), 0);
+    other->methods->free(other);
+    story_done(&s);
+}
+
+/* A clock that is set back gives the number of another event to one of a group that is stored
+ * again. */
+TEST(what_is_stored_again_takes_no_other_event_with_it)
+{
+    static const struct db_query others = {
+        .postgres = "SELECT COUNT(*) FROM events WHERE event_id = 'other'",
+    };
+    struct event_log *log;
+    struct story s;
+
+    story_init(&s, suite_open(suite_new_database(), DB_WRITER), 1);
+    log = another_log(&s);
+    (void)store_event(&s, s.log, EVENT_STARTED, "1");
+    (void)store_event(&s, log, EVENT_IN_PROGRESS, "2"); /* what s.log assumes is wrong now */
+    s.db->number_at += (int64_t)3600 * USEC_PER_SEC;
+    (void)store_events(&s, log, "another", EVENT_STARTED, (const char *const[]){ "other", NULL });
+    s.db->number_at--; /* the next number is that of the other event */
+    (void)store_events(&s, s.log, "run", EVENT_IN_PROGRESS, (const char *const[]){ "3", "4" });
+    CHECK_INT(suite_int(s.db, &others), 1);
+    CHECK_INT(suite_int(s.db, &count_events), 5);
+    CHECK_INT(suite_int(s.db, &wrong_counts), 0);
+    log->methods->free(log);
+    story_done(&s);
 }
 
 static void add_event(struct story *s, struct telemetry_event event, const char *id)

@@ -9,6 +9,7 @@ import threading
 
 ENCRYPTION = (80877103, 80877104)  # what a client asks before it starts its session: SSL, GSS
 PARSE, BIND, EXECUTE, SIMPLE = b"P", b"B", b"E", b"Q"
+SYNC = b"S"  # the end of a pipeline: as after SIMPLE, the server answers
 
 
 class Messages:
@@ -17,7 +18,7 @@ class Messages:
     def __init__(self):
         self.bytes, self.started = b"", False
         self.bound, self.texts = "", {}  # of statements that are prepared, by name
-        self.simple = collections.Counter()  # how often each text was sent that has no arguments
+        self.turns = 0
 
     def take(self, data):
         """The types and contents of the messages that are whole with these bytes."""
@@ -45,8 +46,7 @@ class Messages:
                 self.bound = self.texts.get(content.split(b"\0", 2)[1], "")
             if kind == EXECUTE:
                 yield self.bound
-            if kind == SIMPLE:
-                self.simple[content.rstrip(b"\0").decode()] += 1
+            self.turns += kind in (SYNC, SIMPLE)
 
 
 class Relay:
@@ -67,15 +67,16 @@ class Relay:
         with self.lock:
             return self.texts.total()
 
+    @property
+    def turns(self):
+        """How often the server was waited for."""
+        with self.lock:
+            return sum(session.turns for session in self.sessions)
+
     def runs_of(self, *parts):
         """How often statements have been run that have one of these in their text."""
         with self.lock:
             return sum(n for text, n in self.texts.items() if any(part in text for part in parts))
-
-    def simple_of(self, part):
-        """The same of those without arguments, which are no turns of a reader."""
-        with self.lock:
-            return sum(n for one in self.sessions for text, n in one.simple.items() if part in text)
 
     def _accept(self):
         with contextlib.suppress(OSError):  # it was closed

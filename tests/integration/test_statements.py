@@ -1,6 +1,7 @@
-"""How many statements a page costs with PostgreSQL: as many for few rows as for many.
+"""How many statements a page costs with PostgreSQL: as many for few rows as for many. And in how many
+turns an event is stored.
 
-Each is a round trip to the database, and it may be in another building.
+Each turn is a round trip to the database, and it may be in another building.
 """
 
 import uuid
@@ -13,6 +14,7 @@ from relay import Relay
 from waiting import until
 
 FEW, MANY = 5, 120
+TURNS = 300  # of events
 STRAY = 20  # that the service runs by itself meanwhile; a page that grew would have MANY more
 T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
@@ -56,7 +58,7 @@ def test_plans_of_reports_are_kept_but_on_citus_whose_servers_make_them(counted)
     """Citus could not tell where a statement goes to without its arguments."""
 
     def kept():
-        return counted.relay.simple_of("force_generic_plan")
+        return counted.relay.runs_of("force_generic_plan")
 
     def report():
         event = counted.event(agent_name="agent-0000")
@@ -65,7 +67,7 @@ def test_plans_of_reports_are_kept_but_on_citus_whose_servers_make_them(counted)
     for _ in range(20):
         report()
     if is_distributed():
-        assert counted.relay.simple_of("BEGIN") > 20, "the relay sees nothing"
+        assert counted.relay.runs_of("BEGIN") > 20, "the relay sees nothing"
         assert kept() == 0
     else:
         until(lambda: report() or kept())
@@ -95,3 +97,19 @@ def test_a_page_of_many_rows_takes_as_many_statements_as_one_of_few(counted, pag
     few, many = cost(FEW), cost(MANY)
     assert few > 0, "the relay counts nothing"
     assert many <= few + STRAY
+
+
+def test_an_event_of_a_run_that_is_known_is_stored_in_two_turns(counted):
+    def send(event):
+        answer = counted.client.post("/api/v1/telemetry", event)
+        assert answer.status == 202, answer.body
+
+    run = str(uuid.uuid4())
+    for event in ("started", *["in_progress"] * 20):  # both writers have prepared their statements
+        send(counted.event(agent_name="agent-0000", run_id=run, event=event))
+    before = counted.relay.turns
+    for _ in range(TURNS):
+        send(counted.event(agent_name="agent-0000", run_id=run, event="in_progress"))
+    turns = counted.relay.turns - before
+    assert turns >= 2 * TURNS, "the relay counts too few"
+    assert turns < 2.5 * TURNS  # plans that are made again, and what the service does by itself

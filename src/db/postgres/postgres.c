@@ -78,19 +78,17 @@ static void postgres_rollback(struct db *db)
 {
     struct postgres *pg = postgres_of(db);
 
-    (void)db_postgres_settle(pg, NULL); /* whatever they say */
+    db_postgres_discard(pg); /* whatever they say */
     if (pg->conn != NULL && PQtransactionStatus(pg->conn) != PQTRANS_IDLE &&
         db_postgres_run(pg, "ROLLBACK", NULL, NULL, NULL) != 0)
         db_postgres_drop(pg);
 }
 
-#define BEGIN_WRITER    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-#define SET_KEEPS_PLANS "SET LOCAL plan_cache_mode = force_generic_plan"
-
 static int begin_writer(struct postgres *pg, struct error *err)
 {
-    const char *sql =
-        db_postgres_expect_kept_plans(pg) ? BEGIN_WRITER ";" SET_KEEPS_PLANS : BEGIN_WRITER;
+    const char *sql = db_postgres_expect_kept_plans(pg) ? DB_POSTGRES_BEGIN_WRITER
+                          ";" DB_POSTGRES_KEEP_PLANS
+                                                        : DB_POSTGRES_BEGIN_WRITER;
 
     return db_postgres_run(pg, sql, NULL, NULL, err) != 0 ? -1 : db_postgres_check_session(pg, err);
 }
@@ -130,11 +128,9 @@ static int postgres_begin_later(struct db *db, struct error *err)
     assert(pg->mode == DB_WRITER);
     if (pg->mark[0] != '\0')
         return postgres_begin(db, err);
-    if (expect_state(pg, false, err) != 0 || db_postgres_check_origin(pg, err) != 0 ||
-        db_postgres_say_later(pg, BEGIN_WRITER, err) != 0)
+    if (expect_state(pg, false, err) != 0 || db_postgres_check_origin(pg, err) != 0)
         return -1;
-    db->beginning = true;
-    return db_postgres_expect_kept_plans(pg) ? db_postgres_say_later(pg, SET_KEEPS_PLANS, err) : 0;
+    return db_postgres_begin_later(pg, db_postgres_expect_kept_plans(pg), err);
 }
 
 static int postgres_commit(struct db *db, struct error *err)
@@ -147,7 +143,8 @@ static int postgres_commit(struct db *db, struct error *err)
     if (PQtransactionStatus(pg->conn) == PQTRANS_INERROR)
         return err_set(err, ERR_INTERNAL, "the transaction has failed and cannot be committed");
     pg->warned = false;
-    pg->base.beginning = false; /* from now on, what is not answered may have been done */
+    /* From now on, what is not answered may have been done; nothing else is done again. */
+    pg->base.beginning = pg->base.beginning && pg->n_later == pg->n_begin;
     if ((pg->n_later > 0 ? db_postgres_settle_commit(pg, err)
                          : db_postgres_run(pg, "COMMIT", NULL, NULL, err)) != 0) {
         if (pg->conn == NULL)
@@ -249,7 +246,7 @@ static const struct db_driver driver = {
     .commit = postgres_commit,
     .rollback = postgres_rollback,
     .exec = postgres_exec,
-    .run_later = db_postgres_run_later,
+    .exec_later = db_postgres_exec_later,
     .changes = postgres_changes,
     .script = db_postgres_script,
     .ping = postgres_ping,

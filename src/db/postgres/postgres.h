@@ -19,6 +19,7 @@ struct postgres {
     unsigned session;    /* counts connections: statements of an earlier one are gone */
     unsigned n_names;    /* of prepared statements */
     unsigned listens_in; /* the session that hears; 0: none */
+    unsigned says_in;    /* the session that knows the commands of later.c; 0: none */
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
@@ -29,8 +30,12 @@ struct postgres {
     bool pooled;                         /* no session is its own: each transaction sets it up */
     bool standby;                        /* reads from a standby, and does without one */
     char mark[DB_POSTGRES_MARK_LEN + 1]; /* of the session behind a pooler; empty: none is there */
-    bool keeps_plans; /* this transaction uses kept plans: all of its statements say keeps_plan */
-    unsigned n_later; /* statements that were sent and not yet answered */
+    bool keeps_plans;   /* this transaction uses kept plans: all of its statements say keeps_plan */
+    unsigned n_begin;   /* of n_later: those of db_postgres_begin_later() */
+    unsigned n_later;   /* statements that were sent and not yet answered */
+    unsigned rows_at;   /* the place of the one among them that has rows */
+    db_row_fn *rows_fn; /* which sees these; NULL: there is no such one */
+    void *rows_ctx;
     unsigned n_keeping, n_other; /* its statements that do and do not */
     bool hides_origin;           /* the server does not let us ask for it */
     _Atomic int64_t *latest;     /* timeline of its system, known to this process; or NULL */
@@ -77,6 +82,9 @@ int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **r
                                  struct error *err);
 
 /* --- postgres.c --- */
+
+#define DB_POSTGRES_BEGIN_WRITER "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+#define DB_POSTGRES_KEEP_PLANS   "SET LOCAL plan_cache_mode = force_generic_plan"
 
 struct address {
     const char *url;         /* libpq can read it */
@@ -143,12 +151,16 @@ int db_postgres_send(struct postgres *pg, const struct db_query *q, struct db_ar
 
 /* --- later.c: statements that are sent with the next one --- */
 
-/* The driver's run_later. */
-int db_postgres_run_later(struct db *db, const struct db_query *q, struct db_args args,
-                          struct error *err);
+/* The driver's exec_later. */
+int db_postgres_exec_later(struct db *db, const struct db_query *q, struct db_args args,
+                           db_row_fn *on_row, void *ctx, struct error *err);
 
-/* A command without parameters and rows. */
-int db_postgres_say_later(struct postgres *pg, const char *sql, struct error *err);
+/* Waits for those that were sent, and passes on no rows. */
+void db_postgres_discard(struct postgres *pg);
+
+/* BEGIN of a writer, in the turn of what follows; `keeps_plans`: as db_postgres_expect_kept_plans()
+ * says. */
+int db_postgres_begin_later(struct postgres *pg, bool keeps_plans, struct error *err);
 
 /* Waits for those that were sent. Does nothing if there are none. */
 int db_postgres_settle(struct postgres *pg, struct error *err);

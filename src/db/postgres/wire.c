@@ -15,6 +15,7 @@ void db_postgres_drop(struct postgres *pg)
     PQfinish(pg->conn); /* NULL is fine */
     pg->conn = NULL;
     pg->n_later = 0;
+    pg->rows_fn = NULL;
 }
 
 static enum err_code classify(const char *state, enum db_mode mode)

@@ -132,7 +132,7 @@ void event_batch_committed(struct txn *txn)
 {
     struct event_batch *batch = txn->events;
 
-    batch->log->methods->committed(batch->log);
+    batch->log->methods->committed(batch->log, batch->items, batch->n);
     publish(batch, txn->feed);
     reset(batch);
 }

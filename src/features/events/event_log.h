@@ -21,6 +21,7 @@ struct event_item {
     bool duplicate; /* set by add() */
     int run_status; /* set by add() if it is stored: the run's status after it, enum run_status */
     int64_t run_no, event_no; /* set by add() if it is stored */
+    int64_t run_events;       /* set by add() of PostgreSQL if it is stored: of the run, with it */
     bool watched;             /* for the caller; not used here */
     bool no_room; /* the tenant has reached its quota: add() looks for a duplicate and stores
                      nothing */
@@ -43,8 +44,8 @@ struct event_log_methods {
     /* The last step before a commit. */
     int (*prepare)(struct event_log *log, struct db *db, struct error *err);
 
-    /* The end of the transaction. */
-    void (*committed)(struct event_log *log);
+    /* The end of the transaction, which had these items. */
+    void (*committed)(struct event_log *log, const struct event_item *items, size_t n);
     void (*rolled_back)(struct event_log *log);
 
     /* Other code has changed runs: drops cached run states. */

@@ -20,11 +20,15 @@
 #include "features/events/kinds/kinds_memory.h"
 #include "features/events/kinds/kinds_postgres.h"
 #include "features/events/shapes.h"
+#include "features/events/slots/items_by_tenant.h"
 #include "features/events/slots/run_slots_postgres.h"
+
+enum { DOUBTS = 64 }; /* so that guesses which are often wrong cost little */
 
 struct postgres_log {
     struct event_log base;
     struct runs_known known;
+    atomic_uint doubts; /* additions that lock runs before they store events */
     struct kinds_memory *kinds;
     _Atomic(enum event_packing) packing;
 };
@@ -99,6 +103,12 @@ static const struct db_query insert_events_after_plain = {
     .postgres = ROWS_POSTGRES UNLESS_KNOWN("x.tenant_id") " ORDER BY x.tenant_id, " IN_ORDER_OF_IDS,
     .citus = ROWS_CITUS UNLESS_KNOWN("$1") " ORDER BY " IN_ORDER_OF_IDS,
 };
+static const struct db_query delete_events = {
+    .keeps_plan = true,
+    .postgres = "DELETE FROM events WHERE (tenant_id, event_no) IN (SELECT t, e"
+                " FROM unnest($1::bigint[], $2::bigint[]) AS x(t, e))",
+    .citus = "DELETE FROM events WHERE tenant_id = $1 AND event_no = ANY ($2::bigint[])",
+};
 static const struct db_query select_known = {
     .postgres = "SELECT tenant_id, event_id FROM events WHERE (tenant_id, event_id) IN"
                 " (SELECT t, e FROM unnest($1::bigint[], $2::text[]) AS x(t, e))"
@@ -138,7 +148,8 @@ static void assign_slots(struct addition *a)
             slot = &a->runs.items[a->runs.n++];
             *slot = (struct run_slot){ .tenant_id = item->tenant_id,
                                        .agent_id = item->agent_id,
-                                       .run_id = item->event->run_id };
+                                       .run_id = item->event->run_id,
+                                       .starts = item->event->event == EVENT_STARTED };
             run_state_init(&slot->foreseen);
             map_put(&a->runs.by_key, run_key, slot);
         }
@@ -201,14 +212,16 @@ static int insert_all(struct addition *a, struct error *err)
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(values), a->arena);
 
     for (size_t i = 0; i < a->n; i++) {
+        const struct run_slot *slot = a->slot_of[i];
         int64_t event_no;
 
-        if (a->slot_of[i] == NULL)
+        if (slot == NULL)
             continue;
         event_no = db_number(a->db);
-        assert(a->slot_of[i]->run_no > 0 && a->slot_of[i]->tenant_id == a->items[i].tenant_id);
+        assert(slot->tenant_id == a->items[i].tenant_id);
         assert(a->n_numbered == 0 || a->numbered[a->n_numbered - 1].event_no < event_no);
-        event_row_values(a->slot_of[i]->run_no, &a->items[i], values);
+        event_row_values(slot->assumed_no != 0 ? slot->assumed_no : slot->run_no, &a->items[i],
+                         values);
         event_row_pack(&a->items[i], a->packing != EVENTS_PLAIN, &a->kinds[i], values);
         values[EVENT_ROW_N - 1] = db_int(event_no);
         pg_arrays_add(&arrays, values);
@@ -229,9 +242,8 @@ static bool event_log_note_known(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* Of which items must be asked whether they are stored: those without room, and those that were to
- * be inserted and were not. A conflict of ids is not the only reason: two events may have got the
- * same number when a clock was set back. */
+/* Must be asked whether the item is stored? It has no room, or was to be inserted and was not: not
+ * only for a conflict of ids, as two events get the same number when a clock was set back. */
 static bool is_asked_for(const struct addition *a, size_t i)
 {
     return a->items[i].no_room || (a->slot_of[i] != NULL && a->items[i].duplicate);
@@ -276,22 +288,72 @@ static int find_known(struct addition *a, struct error *err)
     return 0;
 }
 
+/* May events be stored in the same turn as their runs are locked, which tells the runs' numbers? */
+static bool is_sure(struct addition *a)
+{
+    unsigned doubts = atomic_load_explicit(&a->log->doubts, memory_order_relaxed);
+
+    if (doubts > 0)
+        (void)atomic_compare_exchange_strong(&a->log->doubts, &doubts, doubts - 1);
+    return run_slots_foresee(&a->runs) && doubts == 0;
+}
+
+/* A run is not as assumed, because another node has stored events of it, or because it was deleted:
+ * what was stored goes, and is stored again with the right number and after what was there. An item
+ * that was not stored may have had the number of another's event. */
+static int insert_again(struct addition *a, struct error *err)
+{
+    struct db_value args[2];
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), a->arena);
+
+    for (size_t i = 0; i < a->n_numbered; i++) {
+        struct event_item *item = a->numbered[i].item;
+
+        if (!item->duplicate)
+            pg_arrays_add(&arrays, (const struct db_value[]){ db_int(item->tenant_id),
+                                                              db_int(a->numbered[i].event_no) });
+        item->duplicate = true;
+    }
+    if (arrays.n_rows == 0 && run_slots_are_there(&a->runs))
+        return 0; /* duplicates */
+    atomic_store_explicit(&a->log->doubts, DOUBTS, memory_order_relaxed);
+    a->n_numbered = 0;
+    take_args(a, &arrays, args);
+    if ((arrays.n_rows > 0 && db_run_later(a->db, &delete_events, DB_ARGS_OF(args), err) != 0) ||
+        run_slots_lock(&a->runs, err) != 0)
+        return -1;
+    return insert_all(a, err);
+}
+
+/* Locks the runs of the events, and inserts these. */
+static int lock_and_insert(struct addition *a, struct error *err)
+{
+    if (!is_sure(a))
+        return run_slots_lock(&a->runs, err) == 0 ? insert_all(a, err) : -1;
+    if (run_slots_lock_later(&a->runs, err) != 0 || insert_all(a, err) != 0)
+        return -1;
+    return run_slots_confirm(&a->runs) ? 0 : insert_again(a, err);
+}
+
 static int add_new(struct addition *a, struct error *err)
 {
     if (a->runs.n == 0)
         return 0;
-    if (find_kinds(a, err) != 0 || run_slots_lock(&a->runs, err) != 0 || insert_all(a, err) != 0)
+    if (find_kinds(a, err) != 0 || lock_and_insert(a, err) != 0)
         return -1;
     for (size_t i = 0; i < a->n; i++) {
-        if (a->slot_of[i] == NULL || a->items[i].duplicate)
+        struct event_item *item = &a->items[i];
+        struct run_slot *slot = a->slot_of[i];
+
+        if (slot == NULL || item->duplicate)
             continue;
-        if (a->slot_of[i]->state.event_count ==
-            0) /* a run belongs to the agent of its first event */
-            a->slot_of[i]->agent_id = a->items[i].agent_id;
-        run_state_add(&a->slot_of[i]->state, a->items[i].event);
-        a->items[i].run_status = run_state_status(&a->slot_of[i]->state);
-        a->items[i].run_no = a->slot_of[i]->run_no;
-        a->slot_of[i]->stored++;
+        if (slot->state.event_count == 0) /* a run belongs to the agent of its first event */
+            slot->agent_id = item->agent_id;
+        run_state_add(&slot->state, item->event);
+        item->run_status = run_state_status(&slot->state);
+        item->run_no = slot->run_no;
+        item->run_events = slot->state.event_count;
+        slot->stored++;
         if (!str_is_null(a->kinds[i].key))
             kinds_memory_saw(a->log->kinds, a->kinds[i].key);
     }
@@ -333,62 +395,18 @@ static int add_items(const struct scene *c, struct event_item *items, size_t n, 
     return r;
 }
 
-/* The items of the tenant of items[first], which none before it is of; the results are copied
- * back. */
-static int add_tenant(const struct scene *c, struct event_item *items, size_t n, size_t first,
-                      struct error *err)
+static int add_of_tenant(void *ctx, struct event_item *items, size_t n, struct error *err)
 {
-    struct event_item *own = ARENA_ARRAY(c->arena, struct event_item, n - first);
-    size_t *places = ARENA_ARRAY(c->arena, size_t, n - first);
-    size_t n_own = 0;
-
-    for (size_t i = first; i < n; i++) {
-        if (items[i].tenant_id != items[first].tenant_id)
-            continue;
-        places[n_own] = i;
-        own[n_own++] = items[i];
-    }
-    if (add_items(c, own, n_own, err) != 0)
-        return -1;
-    for (size_t i = 0; i < n_own; i++)
-        items[places[i]] = own[i];
-    return 0;
-}
-
-static int compare_tenants(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Tenant by tenant, in the order of their numbers: so all writers take their locks. */
-static int add_by_tenant(const struct scene *c, struct event_item *items, size_t n,
-                         struct error *err)
-{
-    int64_t *tenants = ARENA_ARRAY(c->arena, int64_t, n);
-    size_t first = 0;
-
-    for (size_t i = 0; i < n; i++)
-        tenants[i] = items[i].tenant_id;
-    qsort(tenants, n, sizeof(*tenants), compare_tenants);
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && tenants[i] == tenants[i - 1])
-            continue;
-        for (first = 0; items[first].tenant_id != tenants[i]; first++)
-            ;
-        if (add_tenant(c, items, n, first, err) != 0)
-            return -1;
-    }
-    return 0;
+    return add_items(ctx, items, n, err);
 }
 
 static int postgres_add(struct event_log *log, struct db *db, struct event_item *items, size_t n,
                         struct arena *arena, struct error *err)
 {
-    const struct scene c = { CONTAINER_OF(log, struct postgres_log, base), db, arena };
+    struct scene c = { CONTAINER_OF(log, struct postgres_log, base), db, arena };
 
-    return db_is_distributed(db) ? add_by_tenant(&c, items, n, err) : add_items(&c, items, n, err);
+    return db_is_distributed(db) ? items_by_tenant(items, n, arena, add_of_tenant, &c, err)
+                                 : add_items(&c, items, n, err);
 }
 
 static int postgres_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
@@ -409,18 +427,23 @@ static int postgres_prepare(struct event_log *log, struct db *db, struct error *
     return 0;
 }
 
-static void postgres_settled(struct event_log *log)
-{
-    (void)log;
-}
-
-/* A run that this transaction has inserted and locked again may be among the known ones. */
-static void postgres_rolled_back(struct event_log *log)
+static void postgres_committed(struct event_log *log, const struct event_item *items, size_t n)
 {
     struct postgres_log *own = CONTAINER_OF(log, struct postgres_log, base);
 
-    runs_known_clear(&own->known);
-    kinds_memory_forget(own->kinds);
+    for (size_t i = 0; i < n; i++)
+        if (event_item_is_stored(&items[i]))
+            runs_known_add(&own->known, &items[i]);
+}
+
+static void postgres_rolled_back(struct event_log *log)
+{
+    kinds_memory_forget(CONTAINER_OF(log, struct postgres_log, base)->kinds);
+}
+
+static void postgres_forget(struct event_log *log)
+{
+    (void)log;
 }
 
 static void postgres_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
@@ -442,9 +465,9 @@ static const struct event_log_methods postgres_methods = {
     .free = postgres_free,
     .add = postgres_add,
     .prepare = postgres_prepare,
-    .committed = postgres_settled,
+    .committed = postgres_committed,
     .rolled_back = postgres_rolled_back,
-    .forget = postgres_settled,
+    .forget = postgres_forget,
     .run_gone = postgres_run_gone,
     .find_run = postgres_find_run,
 };

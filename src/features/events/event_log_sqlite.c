@@ -361,10 +361,12 @@ static int sqlite_prepare(struct event_log *log, struct db *db, struct error *er
     return ids_save(CONTAINER_OF(log, struct sqlite_log, base)->ids, db, err);
 }
 
-static void sqlite_committed(struct event_log *log)
+static void sqlite_committed(struct event_log *log, const struct event_item *items, size_t n)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
+    (void)items;
+    (void)n;
     assert(l->next_event_no >= l->committed_event_no && l->next_run_no >= l->committed_run_no);
     ids_committed(l->ids);
     event_kinds_committed(l->kinds);

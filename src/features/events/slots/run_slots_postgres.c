@@ -6,7 +6,9 @@
 
 #include "base/digest.h"
 #include "db/postgres/array.h"
+#include "features/events/event_log.h"
 #include "features/events/run_rows.h"
+#include "features/events/shapes.h"
 
 enum { RUN_KEYS_N = 4 }; /* tenant_id, run_id, agent_id, run_no */
 
@@ -83,30 +85,53 @@ static void take_args(const struct run_slots *s, struct pg_arrays *arrays, struc
         ret[0] = db_int(s->items[0].tenant_id);
 }
 
-static uint64_t hash_of(const struct run_slots *s, const struct run_slot *slot)
+static uint64_t hash_of(int64_t tenant_id, struct str run_id)
 {
-    return digest_sip(run_slots_key(s->arena, slot->tenant_id, slot->run_id));
+    return digest_sip(run_id) ^ (uint64_t)tenant_id * 0x9e3779b97f4a7c15U;
 }
 
-static bool is_known(const struct run_slots *s, const struct run_slot *slot)
+static void set_known(struct runs_known *known, uint64_t hash, int64_t run_no, int64_t n_events)
 {
-    const uint64_t hash = hash_of(s, slot);
+    const size_t place = hash % RUNS_KNOWN;
 
-    return atomic_load_explicit(&s->known->hashes[hash % RUNS_KNOWN], memory_order_relaxed) == hash;
+    atomic_store_explicit(&known->places[place].run_no, run_no, memory_order_relaxed);
+    atomic_store_explicit(&known->places[place].n_events, n_events, memory_order_relaxed);
+    atomic_store_explicit(&known->places[place].hash, hash, memory_order_relaxed);
 }
 
-static void set_known(const struct run_slots *s, const struct run_slot *slot, bool known)
+void runs_known_add(struct runs_known *known, const struct event_item *item)
 {
-    const uint64_t hash = hash_of(s, slot);
-
-    atomic_store_explicit(&s->known->hashes[hash % RUNS_KNOWN], known ? hash : 0,
-                          memory_order_relaxed);
+    assert(item->run_no > 0 && item->run_events > 0);
+    set_known(known, hash_of(item->tenant_id, item->event->run_id), item->run_no, item->run_events);
 }
 
-void runs_known_clear(struct runs_known *known)
+static void find_known(struct runs_known *known, struct run_slot *slot)
 {
-    for (size_t i = 0; i < RUNS_KNOWN; i++)
-        atomic_store_explicit(&known->hashes[i], 0, memory_order_relaxed);
+    const uint64_t hash = hash_of(slot->tenant_id, slot->run_id);
+    const size_t place = hash % RUNS_KNOWN;
+
+    if (atomic_load_explicit(&known->places[place].hash, memory_order_relaxed) != hash)
+        return;
+    slot->known_no = atomic_load_explicit(&known->places[place].run_no, memory_order_relaxed);
+    slot->known_events = atomic_load_explicit(&known->places[place].n_events, memory_order_relaxed);
+}
+
+static void forget_known(struct runs_known *known, const struct run_slot *slot)
+{
+    set_known(known, hash_of(slot->tenant_id, slot->run_id), 0, 0);
+}
+
+bool run_slots_foresee(struct run_slots *s)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < s->n; i++) {
+        struct run_slot *slot = &s->items[i];
+
+        find_known(s->known, slot);
+        all = all && (slot->known_no != 0 || slot->starts);
+    }
+    return all;
 }
 
 static int insert_new(struct run_slots *s, struct error *err)
@@ -118,7 +143,7 @@ static int insert_new(struct run_slots *s, struct error *err)
     for (size_t i = 0; i < s->n; i++) {
         struct run_slot *slot = &s->items[i];
 
-        if (slot->run_no != 0 || is_known(s, slot))
+        if (slot->run_no != 0 || slot->known_no != 0)
             continue;
         slot->new_no = db_number(s->db);
         values[0] = db_int(slot->tenant_id);
@@ -135,7 +160,7 @@ static int insert_new(struct run_slots *s, struct error *err)
 }
 
 /* Of a run that this transaction has inserted the row says what is foreseen: nothing is stored of
- * it yet. One that is there already can be known from now on: it was committed. */
+ * it yet. */
 static bool read_run(void *ctx, const struct db_row *row)
 {
     struct run_slots *s = ctx;
@@ -152,11 +177,14 @@ static bool read_run(void *ctx, const struct db_row *row)
     slot->new_no = 0;
     slot->agent_id = db_get_int(row, 3);
     run_row_read(row, 4, s->arena, &slot->state);
-    set_known(s, slot, true);
     return true;
 }
 
-static int lock_all(struct run_slots *s, struct error *err)
+/* Exactly db_exec() or db_exec_later(). */
+typedef int exec_fn(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
+                    void *ctx, struct error *err);
+
+static int lock_all(struct run_slots *s, exec_fn *exec, struct error *err)
 {
     struct db_value args[2];
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), s->arena);
@@ -168,7 +196,7 @@ static int lock_all(struct run_slots *s, struct error *err)
         pg_arrays_add(&arrays, row);
     }
     take_args(s, &arrays, args);
-    return db_exec(s->db, &select_runs, DB_ARGS_OF(args), read_run, s, err);
+    return exec(s->db, &select_runs, DB_ARGS_OF(args), read_run, s, err);
 }
 
 /* Forgets runs that are not there. */
@@ -179,7 +207,8 @@ static bool any_is_missing(struct run_slots *s)
     for (size_t i = 0; i < s->n; i++) {
         if (s->items[i].run_no != 0)
             continue;
-        set_known(s, &s->items[i], false);
+        forget_known(s->known, &s->items[i]);
+        s->items[i].known_no = 0;
         any = true;
     }
     return any;
@@ -187,16 +216,53 @@ static bool any_is_missing(struct run_slots *s)
 
 int run_slots_lock(struct run_slots *s, struct error *err)
 {
-    if (insert_new(s, err) != 0 || lock_all(s, err) != 0)
+    if (insert_new(s, err) != 0 || lock_all(s, db_exec, err) != 0)
         return -1;
     if (!any_is_missing(s))
         return 0;
     /* Deleted since they were seen: once more, as if they were new. */
-    if (insert_new(s, err) != 0 || lock_all(s, err) != 0)
+    if (insert_new(s, err) != 0 || lock_all(s, db_exec, err) != 0)
         return -1;
     return any_is_missing(s) /* deleted since the insert: their events would be lost */
                ? err_set(err, ERR_BUSY, "a run was deleted while its events were being stored")
                : 0;
+}
+
+int run_slots_lock_later(struct run_slots *s, struct error *err)
+{
+    if (insert_new(s, err) != 0 || lock_all(s, db_exec_later, err) != 0)
+        return -1;
+    for (size_t i = 0; i < s->n; i++) {
+        struct run_slot *slot = &s->items[i];
+
+        slot->assumed_no = slot->known_no != 0 ? slot->known_no : slot->new_no;
+    }
+    return 0;
+}
+
+static bool is_as_assumed(const struct run_slot *slot)
+{
+    return slot->run_no == slot->assumed_no &&
+           (slot->run_no == slot->new_no || slot->state.event_count == slot->known_events);
+}
+
+bool run_slots_confirm(struct run_slots *s)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < s->n; i++)
+        all = all && is_as_assumed(&s->items[i]);
+    for (size_t i = 0; !all && i < s->n; i++)
+        s->items[i].assumed_no = 0;
+    return all;
+}
+
+bool run_slots_are_there(const struct run_slots *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->items[i].run_no == 0)
+            return false;
+    return true;
 }
 
 /* Is the row of this run already as it must be? */

@@ -13,16 +13,22 @@
 
 struct db;
 struct error;
+struct event_item;
 
-enum { RUNS_KNOWN = 8192 };
+enum { RUNS_KNOWN = 65536 };
 
-/* Runs that were seen not long ago, as hashes, each in its place: no insert is tried for them. One
- * that was deleted since is forgotten when it is missed. Any thread. */
+/* Runs that were stored not long ago, as hashes, each in its place: no insert is tried for them.
+ * One that was deleted since is forgotten when it is missed. Any thread: what two threads have
+ * written by halves is wrong, which is noticed when the run is locked. */
 struct runs_known {
-    _Atomic uint64_t hashes[RUNS_KNOWN];
+    struct {
+        _Atomic uint64_t hash;
+        _Atomic int64_t run_no, n_events;
+    } places[RUNS_KNOWN];
 };
 
-void runs_known_clear(struct runs_known *known);
+/* The run is committed, with this number of events. */
+void runs_known_add(struct runs_known *known, const struct event_item *item);
 
 /* A run that has events among those to be stored. */
 struct run_slot {
@@ -32,6 +38,10 @@ struct run_slot {
     struct run_state foreseen; /* of a new run: as its row says, if each event is stored */
     int64_t expected, stored;  /* events to be stored, and those that were */
     int64_t new_no;            /* offered for its row, if it may be new; 0 */
+    int64_t known_no;          /* by which it was known; 0: not */
+    int64_t known_events;      /* that it had then */
+    int64_t assumed_no;        /* by which its events were stored before it was locked; 0 */
+    bool starts;               /* its first event says so: then it is new, unless it came late */
 };
 
 struct run_slots {
@@ -47,8 +57,21 @@ struct run_slots {
 /* Tenant and id as one key, in the arena. */
 struct str run_slots_key(struct arena *arena, int64_t tenant_id, struct str id);
 
+/* Are the numbers of all runs known or, if they seem to be new, theirs to choose? */
+bool run_slots_foresee(struct run_slots *s);
+
 /* Inserts new runs with what is foreseen, and locks all of them. */
 int run_slots_lock(struct run_slots *s, struct error *err);
+
+/* The same, with the next statement, if run_slots_foresee() says so. For that one the numbers of
+ * runs are assumed. After it run_slots_confirm() says whether they all were right, and no run has
+ * got other events meanwhile, whose numbers might be greater than those of the ones to be stored;
+ * else nothing is assumed any longer. */
+int run_slots_lock_later(struct run_slots *s, struct error *err);
+bool run_slots_confirm(struct run_slots *s);
+
+/* Did the lock find all of them? */
+bool run_slots_are_there(const struct run_slots *s);
 
 /* Writes states that are not stored yet; deletes runs that were inserted for duplicates only. */
 int run_slots_save(struct run_slots *s, struct error *err);

@@ -54,7 +54,7 @@ static inline void log_add(struct log_world *w, struct event_item *items, size_t
     log_must(m->add(w->log, w->db, items, n, &w->arena, &err), &err);
     log_must(m->prepare(w->log, w->db, &err), &err);
     log_must(db_commit(w->db, &err), &err);
-    m->committed(w->log);
+    m->committed(w->log, items, n);
 }
 
 /* One event in a transaction of its own; was it new? */

@@ -48,7 +48,7 @@ static void add_event(int run, int second)
     must(m->add(event_log, w.db, &item, 1, &w.arena, &err), &err);
     must(m->prepare(event_log, w.db, &err), &err);
     must(db_commit(w.db, &err), &err);
-    m->committed(event_log);
+    m->committed(event_log, &item, 1);
 }
 
 static void add_report(int run)

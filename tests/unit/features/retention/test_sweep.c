@@ -291,7 +291,7 @@ static void report(struct world *w, const char *event_id, int64_t at)
     if (writer_run_sync(w->writer, run_event, &e, &err) != 0)
         fail_msg("%s", err.text);
     CHECK(!e.item.duplicate);
-    w->log->methods->committed(w->log);
+    w->log->methods->committed(w->log, &e.item, 1);
 }
 
 /* The log remembers runs that had an event a moment ago; one that is gone it must not. */
