@@ -4,18 +4,20 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 from muster import Server
+from postgres import servers_of
 
 
 @contextmanager
 def more_servers(first, folder, n, environments=None):
-    """Others on the same database; `environments` adds to that of each."""
-    key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
+    """Others on the same database; `environments` adds to that of each. On Citus each uses another of its
+    servers."""
+    key, urls = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}, servers_of(first.database)
     with ExitStack() as stack:
         servers = []
         for i in range(n):
             own = environments[i] if environments else {}
             server = Server(
-                folder / f"node-{i}", first.database, arguments=first.arguments,
+                folder / f"node-{i}", urls[(i + 1) % len(urls)], arguments=first.arguments,
                 environment={**first.environment, **key, **own},
             )  # fmt: skip
             stack.callback(lambda s=server: s.process and s.kill())

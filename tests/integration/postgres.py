@@ -150,6 +150,11 @@ def servers_of(url):
     return [url, *(f"{worker.rsplit('/', 1)[0]}/{name}" for worker in workers)]
 
 
+def by_another_server(url):
+    """The same database, by another server of its cluster if there is one. None: the embedded store."""
+    return url and servers_of(url)[-1]
+
+
 def lock_waits(url, statement="%", longer_than_s=0):
     """How many sessions of the database wait for a lock with a statement like this one. Citus names shards
     in statements, so that a % stands before and after each name of a table."""

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from muster import Server
 from people import add_user, log_in
+from postgres import by_another_server
 from stored import of_tenant, stored
 from waiting import always, until
 
@@ -493,7 +494,7 @@ def test_an_agent_that_never_closes_its_runs_has_few_alerts(world, clock):
 @contextmanager
 def second_server(first, folder):
     key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
-    server = Server(folder / "second", first.database, environment={**first.environment, **key})
+    server = Server(folder / "second", by_another_server(first.database), environment={**first.environment, **key})
     try:
         yield server.start()
         server.stop()

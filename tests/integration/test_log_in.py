@@ -13,6 +13,7 @@ from people import (
     OTHER_PASSWORD, PASSWORD, add_user, cookie_of, log_in, new_email, platform_admin, post_log_in,
     tenant_person,
 )  # fmt: skip
+from postgres import by_another_server
 from stored import stored
 from waiting import until
 
@@ -223,7 +224,7 @@ def test_other_processes_know_soon(own_server, store):
     if store != "postgres":
         return  # there are none
     key = ["--master-key-file", str(own_server.data / "master.key")]
-    other = Server(own_server.data.parent / "other", own_server.database, arguments=key).start()
+    other = Server(own_server.data.parent / "other", by_another_server(own_server.database), arguments=key).start()
     try:
         person = platform_admin(own_server)
         elsewhere = log_in(other, person.email)

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 from muster import Server
 from people import OTHER_PASSWORD, PASSWORD, add_user, log_in, platform_admin, tenant_person
+from postgres import by_another_server
 from waiting import until
 
 TOKENS = "/api/v1/auth/tokens"
@@ -234,7 +235,7 @@ def test_a_deleted_token_ends_on_every_node(own_server, tmp_path):
         pytest.skip("several nodes need PostgreSQL")
     person = platform_admin(own_server)
     made = make(person)
-    other = Server(tmp_path / "other", own_server.database, environment=own_server.environment)
+    other = Server(tmp_path / "other", by_another_server(own_server.database), environment=own_server.environment)
     (tmp_path / "other").mkdir(mode=0o700)
     (tmp_path / "other" / "master.key").write_bytes((own_server.data / "master.key").read_bytes())
     (tmp_path / "other" / "master.key").chmod(0o600)

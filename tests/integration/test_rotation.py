@@ -8,6 +8,7 @@ from datetime import datetime
 import pytest
 from muster import Server
 from people import platform_admin, tenant_person
+from postgres import by_another_server
 from stored import change, of_tenant, stored
 from waiting import until
 
@@ -338,7 +339,7 @@ def test_the_last_use_is_told_at_once_and_stored_in_a_minute(own_server, clock):
 def test_what_one_server_rotates_holds_on_the_other(own_server, tmp_path, clock):
     if not own_server.database:
         return  # one server a data directory
-    other = Server(tmp_path / "other", own_server.database, environment=clock.environment)
+    other = Server(tmp_path / "other", by_another_server(own_server.database), environment=clock.environment)
     other.data.mkdir()
     shutil.copy(own_server.data / "master.key", other.data)  # servers of one database share it
     other.start()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from muster import Server, Trouble
+from postgres import by_another_server
 from stored import of_tenant, stored
 
 KEY_LINE = 45
@@ -170,7 +171,7 @@ def test_a_start_without_the_right_master_key_is_refused_with_a_sentence(own_ser
 def test_another_node_with_another_key_does_not_start(own_server, tmp_path):
     if not own_server.database:
         return  # one data directory, one server
-    other = Server(tmp_path / "other", own_server.database)
+    other = Server(tmp_path / "other", by_another_server(own_server.database))
     refused_start(other, "copy it from another node")
     key_file(other).write_text(base64.b64encode(os.urandom(32)).decode())
     key_file(other).chmod(0o600)

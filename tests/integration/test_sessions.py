@@ -5,6 +5,7 @@ import json
 import pytest
 from muster import Server
 from people import add_user, log_in, platform_admin, post_log_in, tenant_person
+from postgres import by_another_server
 from waiting import until
 
 SESSIONS = "/api/v1/auth/sessions"
@@ -135,7 +136,7 @@ def test_a_session_that_is_ended_on_one_node_ends_on_all(own_server, tmp_path):
         pytest.skip("several nodes need PostgreSQL")
     email = add_user(own_server, "--role", "platform_admin")
     person, victim = log_in(own_server, email), log_in(own_server, email)
-    other = Server(tmp_path / "other", own_server.database, environment=own_server.environment)
+    other = Server(tmp_path / "other", by_another_server(own_server.database), environment=own_server.environment)
     (tmp_path / "other").mkdir(mode=0o700)
     (tmp_path / "other" / "master.key").write_bytes((own_server.data / "master.key").read_bytes())
     (tmp_path / "other" / "master.key").chmod(0o600)

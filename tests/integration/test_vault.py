@@ -14,7 +14,7 @@ import pytest
 from conftest import running
 from muster import STOP_S, Server
 from people import add_user, log_in, platform_admin, tenant_person
-from postgres import add_trigger, drop_trigger, run_sql
+from postgres import add_trigger, by_another_server, drop_trigger, run_sql
 from stored import of_tenant, stored
 from strace import injected
 from waiting import until
@@ -210,7 +210,7 @@ def test_another_node_goes_on_after_a_rotation(own_server, tmp_path):
         return  # one server alone
     tenant, client = with_secrets(own_server, ["A"])
     shared = {"MUSTER_MASTER_KEY_FILE": str(own_server.data / "master.key")}
-    other = Server(tmp_path / "other", own_server.database, environment=shared).start()
+    other = Server(tmp_path / "other", by_another_server(own_server.database), environment=shared).start()
     try:
         there = other.client(tenant.add_key(AGENT))
         for _ in range(3):
