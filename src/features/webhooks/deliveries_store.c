@@ -1,6 +1,8 @@
 /* deliveries_store.c - SQL of messages and deliveries. */
 #include "features/webhooks/deliveries_store.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "db/postgres/array.h"
 #include "features/webhooks/shapes.h"
@@ -155,7 +157,6 @@ DB_QUERY(delete_delivery,
     "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = $2" STILL_FINISHED);
 static const struct db_query delete_deliveries = {
     .postgres = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = ANY($2::text[])" STILL_FINISHED,
-    .citus = "SELECT 1", /* one by one there */
 };
 /* A message goes with its last delivery. */
 #define UNSENT                                                                                     \
@@ -164,7 +165,6 @@ static const struct db_query delete_deliveries = {
 DB_QUERY(delete_message, "DELETE FROM messages WHERE tenant_id = $1 AND message_id = $2" UNSENT);
 static const struct db_query delete_messages = {
     .postgres = "DELETE FROM messages WHERE tenant_id = $1 AND message_id = ANY($2::text[])" UNSENT,
-    .citus = "SELECT 1", /* one by one there */
 };
 /* clang-format on */
 
@@ -349,8 +349,8 @@ int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool 
 
     r = rows_list(db, &select_oldest, args, &arena, &rows, err);
     if (r == 0 && rows.n > 0)
-        r = pg_arrays_suit(db) ? delete_at_once(db, trim, &rows, &arena, err)
-                               : delete_one_by_one(db, trim, &rows, err);
+        r = strcmp(db_dialect(db), "sqlite") == 0 ? delete_one_by_one(db, trim, &rows, err)
+                                                  : delete_at_once(db, trim, &rows, &arena, err);
     *ret_more = r == 0 && rows.n == STEP_MAX;
     return r;
 }
