@@ -251,6 +251,17 @@ bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_ro
     return true;
 }
 
+/* Was the agent that a->key names announced, and then not found, so that a full tenant need not be
+ * asked again? One that was found and has changed since, which look_up() does not return either,
+ * is not unknown. */
+static bool is_refused(const struct admit *a, int64_t tenant_id)
+{
+    const struct str key = buf_str(&a->key);
+
+    return is_full(a, tenant_id) && map_get(&a->expected_keys, key) != NULL &&
+           known_agents_find(&a->agents, key) == NULL;
+}
+
 /* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
  * reached. */
 static int find_or_add(const struct txn *txn, const struct applicant *agent, bool may_add,
@@ -261,8 +272,7 @@ static int find_or_add(const struct txn *txn, const struct applicant *agent, boo
     struct agent_row row;
 
     *ret = look_up(txn, agent->tenant_id, agent->agent_name);
-    if (*ret != NULL ||
-        (is_full(a, agent->tenant_id) && map_get(&a->expected_keys, buf_str(&a->key)) != NULL))
+    if (*ret != NULL || is_refused(a, agent->tenant_id))
         return 0;
     metric_add(METRIC_AGENT_LOOKUPS, 1);
     if (store_agent_find(db, agent->tenant_id, agent->agent_name, &row, err) != 0)
