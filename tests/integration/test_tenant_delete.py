@@ -5,13 +5,16 @@ import uuid
 
 import pytest
 from muster import Tenant
+from nodes import more_servers
 from people import platform_admin, tenant_person
+from postgres import is_distributed, run_sql
 from stored import of_tenant, stored
 from waiting import until
 
 TELEMETRY = "/api/v1/telemetry"
 AT = "2025-01-02T03:04:05Z"
 WAIT_S = 15  # other processes may store reports for ten seconds
+SWEEP_S = 65  # retention begins a pass each minute
 
 
 @pytest.fixture
@@ -151,6 +154,66 @@ def test_a_kill_in_the_middle_only_delays_it(server, clock):
     client = server.client(tenant.token)
     assert client.post(TELEMETRY, tenant.event()).status == 401
     await_erased(server, clock, tenant_id)
+
+
+def report_many(tenant, runs=20, events=1000, **fields):
+    for _ in range(runs):
+        run = str(uuid.uuid4())
+        batch = [tenant.event(run_id=run, seq=i, **fields) for i in range(events)]
+        assert tenant.client.post(f"{TELEMETRY}/batch", {"events": batch}).status == 202
+
+
+def await_gone(server, clock, tenant_id, wait_s=WAIT_S):
+    """Its own row goes last."""
+    clock.advance(wait_s)
+    until(lambda: not stored(server, f"SELECT slug FROM tenants WHERE tenant_id = {tenant_id}"))
+    assert rows_of(server, tenant_id) == {}
+
+
+def id_of(server, tenant):
+    return stored(server, f"SELECT tenant_id FROM tenants WHERE {of_tenant(tenant)}")[0]["tenant_id"]
+
+
+def test_several_nodes_that_erase_a_tenant_leave_nothing(server, clock, tmp_path):
+    """Each finds rows that another has just deleted, and must not take them for the last."""
+    if not server.database:
+        pytest.skip("SQLite has one process")
+    with more_servers(server, tmp_path, 3):
+        for _ in range(2):
+            tenant = server.add_tenant()
+            report_many(tenant)
+            tenant_id = id_of(server, tenant)
+            assert delete(server, tenant).status == 200
+            await_gone(server, clock, tenant_id)
+
+
+def test_what_nodes_of_before_have_left_is_erased_at_the_next_start(server, clock):
+    if not server.database:
+        pytest.skip("SQLite has one process")
+    if is_distributed():
+        pytest.skip("looked for on one PostgreSQL only")
+    tenant, gone_id = server.add_tenant(), 4711
+    report_many(tenant, runs=2)
+    tenant_id = id_of(server, tenant)
+    kept = rows_of(server, tenant_id)
+    server.stop()
+    of_one = f"(SELECT MIN(run_no) FROM runs WHERE tenant_id = {tenant_id})"
+    run_sql(server.database, f"UPDATE events SET tenant_id = {gone_id} WHERE run_no = {of_one}")
+    assert rows_of(server, gone_id) == {"events": 1000}
+    server.start()
+    until(lambda: not rows_of(server, gone_id))
+    assert rows_of(server, tenant_id) == {**kept, "events": 1000}
+
+
+def test_what_is_too_old_and_erased_at_once_leaves_nothing(server, clock):
+    """Retention and the erasure delete the same rows."""
+    for _ in range(2):
+        tenant = server.add_tenant()
+        report_many(tenant, timestamp=AT)
+        tenant_id = id_of(server, tenant)
+        ask(server, "PUT", f"/api/v1/tenants/{tenant.slug}/retention", {"events_days": 2}, 200)
+        assert delete(server, tenant).status == 200
+        await_gone(server, clock, tenant_id, SWEEP_S)
 
 
 def test_the_command_wants_the_slug_typed(server):

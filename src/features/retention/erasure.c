@@ -23,6 +23,7 @@ enum {
 /* A plain value: a step works on a copy. */
 struct position {
     int64_t tenant_id; /* 0: none */
+    bool leftover;     /* the tenant's own row is gone */
     bool runs_erased;  /* and their events */
     size_t table;
     int64_t rows;
@@ -32,6 +33,8 @@ struct erasure {
     struct erasure_options options;
     struct writer_job job; /* the writer's while `busy`, as all before the next comment */
     struct position now, next;
+    enum erasure_turn turn;
+    bool looked; /* for what earlier versions have left */
     int64_t step_began_us, step_rows, spent_us;
     struct busy busy;
 };
@@ -119,6 +122,21 @@ static int erase_portion(struct erasure *e, struct db *db, struct position *at, 
     return r;
 }
 
+/* What another process has erased to the end is not begun again, unless it has left something. */
+static int take_turn(struct erasure *e, struct db *db, struct error *err)
+{
+    if (store_erasure_take(db, e->now.tenant_id, &e->turn, err) != 0)
+        return -1;
+    if (e->turn != ERASURE_ENDED)
+        return 0;
+    if (e->now.leftover) {
+        e->turn = ERASURE_OURS;
+        return 0;
+    }
+    e->next = (struct position){ 0 };
+    return store_erase_limits(db, e->now.tenant_id, err);
+}
+
 /* Works on a copy of the position: a failed transaction leaves it unchanged. */
 static int erasure_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
@@ -128,7 +146,9 @@ static int erasure_apply(struct writer_job *job, struct txn *txn, struct error *
     e->next = e->now;
     e->step_rows = 0;
     e->step_began_us = clock_raw_us();
-    while (r == 0 && e->next.tenant_id != 0 && !step_is_full(e))
+    if (r == 0)
+        r = take_turn(e, txn->db, err);
+    while (r == 0 && e->turn == ERASURE_OURS && e->next.tenant_id != 0 && !step_is_full(e))
         r = erase_portion(e, txn->db, &e->next, err);
     if (store_erase_end(txn->db, r == 0 ? err : NULL) != 0)
         return -1;
@@ -144,13 +164,13 @@ static void erasure_done(struct writer_job *job, const struct error *err)
     if (err != NULL)
         log_write(LOG_WARNING, "erasure", "tenant %lld: a step failed: %s",
                   (long long)e->now.tenant_id, err->text);
-    else if (e->next.tenant_id == 0)
+    else if (e->next.tenant_id == 0 && e->next.rows > 0)
         log_write(LOG_INFO, "erasure", "tenant %lld is erased: %lld rows",
                   (long long)e->now.tenant_id, (long long)e->next.rows);
     if (err == NULL)
         e->now = e->next;
-    if (err == NULL && e->now.tenant_id != 0 && e->spent_us < SECOND_US &&
-        writer_submit(e->options.writer, &e->job, NULL) == 0)
+    if (err == NULL && e->now.tenant_id != 0 && e->turn == ERASURE_OURS &&
+        e->spent_us < SECOND_US && writer_submit(e->options.writer, &e->job, NULL) == 0)
         return;
     busy_end(&e->busy);
 }
@@ -161,7 +181,16 @@ static int begin(struct erasure *e, int64_t wall_us, struct error *err)
     const int64_t wait_us = e->options.shared ? (int64_t)SHARED_WAIT_S * USEC_PER_SEC : 0;
 
     e->now = (struct position){ 0 };
-    return store_erasure_next(e->options.db, wall_us - wait_us, &e->now.tenant_id, err);
+    if (store_erasure_next(e->options.db, wall_us - wait_us, &e->now.tenant_id, err) != 0)
+        return -1;
+    if (e->now.tenant_id != 0 || e->looked)
+        return 0;
+    e->looked = true; /* until the next start, if that fails */
+    if (store_erasure_leftover(e->options.db, &e->now.tenant_id, err) != 0)
+        return -1;
+    e->now.leftover = e->now.tenant_id != 0;
+    e->looked = !e->now.leftover;
+    return 0;
 }
 
 int erasure_tick(struct erasure *e, int64_t wall_us, struct error *err)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "db/db.h"
+#include "features/access/retention_store.h"
 
 /* clang-format off */
 #define POSTGRES_PORTION(table)                                                                    \
@@ -22,7 +23,10 @@
       POSTGRES_PORTION(table) }
 #define ONE_ROW(table) BY_TENANT(table, "tenant_id")
 
+/* Events and runs are gone when this begins, but for what nodes of the version before have left. */
 static const struct db_query tables[] = {
+    { POSTGRES_PORTION("events") },
+    { POSTGRES_PORTION("runs") },
     BY_TENANT("business_values", "run_no, key"),
     BY_NUMBER("business_breakdowns", "breakdown_no"),
     BY_NUMBER("business_runs", "run_no"),
@@ -63,12 +67,20 @@ static const struct db_query tables[] = {
     BY_TENANT("audit_log", "seq"),
     ONE_ROW("audit_heads"),
     BY_TENANT("tenant_bytes", "part"),
-    ONE_ROW("retention"),
 };
 const size_t erasure_tables_n = COUNT_OF(tables);
 
 DB_INT_FN(store_erasure_next, (int64_t before), (db_int(before)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
+/* From one tenant's first entry in the index to the next one's. */
+static const struct db_query select_leftover = {
+    .sqlite = "SELECT 0",
+    .postgres = "WITH RECURSIVE ids(id) AS (SELECT MIN(tenant_id) FROM events UNION ALL"
+                " SELECT (SELECT MIN(e.tenant_id) FROM events e WHERE e.tenant_id > ids.id)"
+                " FROM ids WHERE ids.id IS NOT NULL) SELECT COALESCE(MIN(id), 0) FROM ids"
+                " WHERE NOT EXISTS (SELECT 1 FROM tenants t WHERE t.tenant_id = ids.id)",
+    .citus = "SELECT 0",
+};
 static const struct db_query keep_agent_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number,"
               " COALESCE((SELECT MAX(agent_id) FROM agents), 0)) WHERE topic = 'agent_id'",
@@ -76,6 +88,15 @@ static const struct db_query keep_agent_id = {
 static const struct db_query keep_tenant_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number, $1) WHERE topic = 'tenant_id'",
 };
+DB_QUERY(count_tenants, "SELECT COUNT(*) FROM tenants WHERE tenant_id = $1");
+DB_QUERY(count_living,
+    "SELECT COUNT(*) FROM tenants WHERE tenant_id = $1 AND deleted_at IS NULL");
+/* The row that is locked. */
+static const struct db_query add_limits = {
+    .postgres = "INSERT INTO retention (tenant_id, keep_failed_runs, updated_at) VALUES ($1, 0, 0)"
+                " ON CONFLICT (tenant_id) DO NOTHING",
+};
+DB_QUERY(delete_limits, "DELETE FROM retention WHERE tenant_id = $1");
 DB_QUERY(delete_tenant, "DELETE FROM tenants WHERE tenant_id = $1 AND deleted_at IS NOT NULL");
 /* clang-format on */
 
@@ -84,10 +105,41 @@ static bool is_sqlite(const struct db *db)
     return strcmp(db_dialect(db), "sqlite") == 0;
 }
 
+int store_erasure_leftover(struct db *db, int64_t *ret, struct error *err)
+{
+    return db_exec_int(db, &select_leftover, DB_NO_ARGS, ret, err);
+}
+
+int store_erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
+    struct retention_limits limits;
+    bool there = true;
+    int64_t rows, living;
+
+    if (!is_sqlite(db) && (db_run(db, &add_limits, args, err) != 0 ||
+                           store_retention_take(db, tenant_id, &limits, &there, err) != 0))
+        return -1;
+    if (db_exec_int(db, &count_tenants, args, &rows, err) != 0 ||
+        db_exec_int(db, &count_living, args, &living, err) != 0)
+        return -1;
+    if (living > 0)
+        return err_set(err, ERR_INTERNAL, "this tenant is not deleted");
+    *ret = !there ? ERASURE_TAKEN : rows > 0 ? ERASURE_OURS : ERASURE_ENDED;
+    return 0;
+}
+
+int store_erase_limits(struct db *db, int64_t tenant_id, struct error *err)
+{
+    return db_run(db, &delete_limits, DB_ARGS(db_int(tenant_id)), err);
+}
+
 int store_erase_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max, int64_t *ret,
                      struct error *err)
 {
     *ret = 0;
+    if (is_sqlite(db) && tables[table].sqlite == NULL)
+        return 0;
     if (db_run(db, &tables[table], DB_ARGS(db_int(tenant_id), db_int(max)), err) != 0)
         return -1;
     *ret = db_changes(db);
@@ -98,7 +150,8 @@ int store_erase_tenant(struct db *db, int64_t tenant_id, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id));
 
-    if (is_sqlite(db) && db_run(db, &keep_tenant_id, args, err) != 0)
+    if ((is_sqlite(db) && db_run(db, &keep_tenant_id, args, err) != 0) ||
+        store_erase_limits(db, tenant_id, err) != 0)
         return -1;
     return db_run(db, &delete_tenant, args, err);
 }

@@ -4,6 +4,8 @@
  * continues.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct db;
@@ -16,8 +18,26 @@ int store_erasure_next(struct db *db, int64_t before, int64_t *ret, struct error
 int store_erase_begin(struct db *db, struct error *err) MUST_CHECK;
 int store_erase_end(struct db *db, struct error *err) MUST_CHECK;
 
-/* Tables with a tenant_id, except events and runs (expiry_store.h) and tenants, in an order that
- * foreign keys allow. A test compares them with the schema. */
+/* A tenant that is gone and still has events: several nodes of earlier versions could leave some.
+ * 0: there is no such one. Not on Citus, and SQLite has no such ones. */
+int store_erasure_leftover(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+
+enum erasure_turn {
+    ERASURE_OURS,  /* until the transaction ends: nothing else deletes for the tenant meanwhile */
+    ERASURE_TAKEN, /* by another transaction: not now */
+    ERASURE_ENDED, /* there is no such tenant any longer */
+};
+
+/* Takes the lock that retention takes, too. Two that delete the same rows would each find the
+ * other's gone, and take that for the last ones. ERR_INTERNAL if the tenant is not deleted. */
+int store_erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret,
+                       struct error *err) MUST_CHECK;
+
+/* Deletes the row by which it was taken. */
+int store_erase_limits(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
+
+/* Tables with a tenant_id, in an order that foreign keys allow, except tenants and retention, which
+ * go last, and in SQLite events and runs (expiry_store.h). A test compares them with the schema. */
 extern const size_t erasure_tables_n;
 
 /* Deletes up to `max` rows of a table. Fewer than that: none are left. */
