@@ -350,10 +350,14 @@ def start_tidy():
     )  # fmt: skip
 
 
+def run_exclusive(beside):
+    run("overload of the release, with nothing else at work", [beside, *PYTEST, EXCLUSIVE],
+        on("release", "postgres", MUSTER_TEST_WAIT_MS=""))  # fmt: skip
+
+
 def run_alone():
     """What needs the others' end."""
-    run("overload of the release, with nothing else at work", [WITH_POSTGRES, *PYTEST, EXCLUSIVE],
-        on("release", "postgres", MUSTER_TEST_WAIT_MS=""))  # fmt: skip
+    run_exclusive(WITH_POSTGRES)
     run("every answer is as docs/openapi.json says, every route was reached",
         [*PYTEST, "tests/contract/check_answers.py"])  # fmt: skip
 
@@ -410,6 +414,7 @@ def run_citus():
         return
     work = stored("black-box tests on Citus, of the release", "citus", WITH_CITUS)
     Slots([work], most=2 * CORES).run()  # each has three servers of PostgreSQL
+    run_exclusive(WITH_CITUS)
     print(f"\n{work.costs()}")
 
 
