@@ -151,6 +151,14 @@ const struct db_query expiry_delete_values = {
 const struct db_query expiry_delete_breakdowns = {
     .postgres = OF_RUNS("business_breakdowns") BUSINESS_BREAKDOWN_BYTES(STORED_TEXT_POSTGRES),
 };
+/* How many rows each of these runs has, in their order; of one that has very many, more than $3. */
+#define UP_TO(table)                                                                               \
+    "(SELECT COUNT(*) FROM (SELECT 1 FROM " table " o WHERE o.tenant_id = $1"                      \
+    " AND o.run_no = n.run_no LIMIT $3 + 1) x)"
+const struct db_query expiry_count_rows = {
+    .postgres = "SELECT " UP_TO("business_values") " + " UP_TO("business_breakdowns")
+                " FROM unnest($2::bigint[]) WITH ORDINALITY n(run_no, at) ORDER BY n.at",
+};
 const struct db_query expiry_delete_business_runs = {
     .postgres = "DELETE FROM business_runs"
                 " WHERE tenant_id = $1 AND run_no = ANY ($2::bigint[])",
@@ -310,33 +318,60 @@ static int expire_report(struct db *db, const struct expiry_reports *which, int6
     return db_run(db, &delete_business_run, args, err);
 }
 
-/* The same of all these runs, with as many statements. */
-static int expire_reports(struct db *db, const struct expiry_reports *which, struct rows *runs,
-                          struct expired_reports *ret, struct error *err)
-{
-    PG_ARRAYS_SCOPED(run_nos, 1, runs->arena);
-    struct db_value array;
-    struct db_args args;
-    int64_t values;
+struct fitting {
+    int64_t room; /* for rows */
+    size_t n;     /* of runs */
+};
 
-    for (size_t i = 0; i < runs->n; i++) {
+static bool take_while_it_fits(void *ctx, const struct db_row *row)
+{
+    struct fitting *fitting = ctx;
+
+    fitting->room -= db_get_int(row, 0);
+    fitting->n += fitting->room >= 0;
+    return fitting->room >= 0;
+}
+
+/* The first `n` of the runs, the rest of which is for the next call. */
+static struct db_args args_of(const struct expiry_reports *which, const struct rows *runs, size_t n,
+                              struct db_value args[3])
+{
+    struct pg_arrays run_nos = pg_arrays_of(1, runs->arena);
+
+    for (size_t i = 0; i < n; i++) {
         const struct db_value run_no = db_int(((const int64_t *)runs->items)[i]);
 
         pg_arrays_add(&run_nos, &run_no);
     }
-    pg_arrays_args(&run_nos, &array);
-    args = DB_ARGS(db_int(which->tenant_id), array, db_int(which->max));
+    args[0] = db_int(which->tenant_id);
+    pg_arrays_args(&run_nos, &args[1]);
+    args[1].bytes = arena_copy(runs->arena, args[1].bytes);
+    pg_arrays_done(&run_nos);
+    args[2] = db_int(which->max);
+    return (struct db_args){ args, 3 };
+}
+
+/* The same of several runs with few statements: of as many as have at most `max` rows together. A
+ * run is deleted as a whole: one that is kept, because the limit was raised or it goes on, has all
+ * its values. */
+static int expire_reports(struct db *db, const struct expiry_reports *which, struct rows *runs,
+                          struct expired_reports *ret, struct error *err)
+{
+    struct fitting fitting = { .room = which->max };
+    struct db_value values[3];
+    struct db_args args = args_of(which, runs, runs->n, values);
+
+    if (db_exec(db, &expiry_count_rows, args, take_while_it_fits, &fitting, err) != 0)
+        return -1;
+    if (fitting.n == 0)
+        return expire_report(db, which, *(const int64_t *)runs->items, ret, err);
+    args = args_of(which, runs, fitting.n, values);
     if (db_exec(db, &expiry_delete_values, args, add_bytes, &ret->bytes, err) != 0)
         return -1;
-    values = ret->rows = db_changes(db);
-    if (values == which->max)
-        return 0;
+    ret->rows = db_changes(db);
     if (db_exec(db, &expiry_delete_breakdowns, args, add_bytes, &ret->bytes, err) != 0)
         return -1;
     ret->rows += db_changes(db);
-    if (ret->rows - values == which->max)
-        return 0;
-    args = DB_ARGS(db_int(which->tenant_id), array);
     if (db_run(db, &expiry_delete_business_runs, args, err) != 0)
         return -1;
     ret->reports = db_changes(db);

@@ -86,4 +86,4 @@ int store_expire_llm(struct db *db, const struct expiry_reports *which, struct e
 extern const struct db_query expiry_mark_runs, expiry_delete_runs, expiry_delete_events;
 extern const struct db_query expiry_select_business, expiry_delete_llm;
 extern const struct db_query expiry_delete_values, expiry_delete_breakdowns;
-extern const struct db_query expiry_delete_business_runs;
+extern const struct db_query expiry_count_rows, expiry_delete_business_runs;
