@@ -11,7 +11,8 @@ from postgres import servers_of
 def more_servers(first, folder, n, environments=None):
     """Others on the same database; `environments` adds to that of each. On Citus each uses another of its
     servers."""
-    key, urls = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}, servers_of(first.database)
+    key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
+    urls = servers_of(first.database) if n else []  # the embedded store has no others
     with ExitStack() as stack:
         servers = []
         for i in range(n):
