@@ -18,7 +18,8 @@
  * other lock is a leaf, held for a few instructions. A new pair goes here and
  * into docs/internals/threads.md, which has what each lock guards.
  *
- *   registry.refresh   then registry.lock, directives_cache.lock (SQL runs under it)
+ *   registry.refresh   then registry.lock, directives_cache.lock, last_seen.lock, rechecks.lock
+ *                                                                (SQL runs under it)
  *   sessions.refresh   then sessions.lock                        (SQL runs under it)
  *   sessions.lock      then rate_share.lock, rate_window.lock
  *   registry.lock      then rate_share.lock, rate_window.lock

@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "db/db.h"
 #include "engine/engine.h"
+#include "engine/writer.h"
 #include "features/access/access.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
@@ -13,6 +16,7 @@
 #include "features/agents/config/handouts.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
+#include "features/agents/rechecks.h"
 #include "features/agents/routes.h"
 #include "features/features.h"
 
@@ -20,6 +24,7 @@ enum { SAVE_PERIOD_TICKS = 2 };
 
 struct agents {
     struct last_seen *last_seen;
+    struct rechecks *rechecks;
     struct directives_cache *directives;
     struct handouts *handouts;
     unsigned ticks; /* only the tick uses it */
@@ -45,21 +50,33 @@ struct handouts *agents_handouts(const struct engine *e)
     return agents_of(e)->handouts;
 }
 
+struct changed_agents {
+    const struct agents *agents;
+    bool again; /* their rows may be of before the change */
+};
+
 static void note_agent_changed(void *ctx, int64_t tenant_id, int64_t agent_id)
 {
-    last_seen_agent_changed(ctx, tenant_id, agent_id);
+    const struct changed_agents *changed = ctx;
+
+    last_seen_agent_changed(changed->agents->last_seen, tenant_id, agent_id);
+    if (changed->again)
+        rechecks_add(changed->agents->rechecks, tenant_id, agent_id, clock_mono_us());
 }
 
 /* Has writers look up the agents that were enabled, disabled or deleted, by whichever process. */
-static int load_changed_agents(struct last_seen *last_seen, struct db *db,
-                               const struct change_span *changed, struct error *err)
+static int load_changed_agents(const struct agents *agents, struct db *db,
+                               const struct change_span *span, struct error *err)
 {
-    bool all = changed == NULL;
+    struct changed_agents changed = { agents, db_is_distributed(db) };
+    bool all = span == NULL;
 
-    if (!all && store_registry_abouts(db, *changed, note_agent_changed, last_seen, &all, err) != 0)
+    if (!all && store_registry_abouts(db, *span, note_agent_changed, &changed, &all, err) != 0)
         return -1;
     if (all)
-        last_seen_agents_changed(last_seen);
+        last_seen_agents_changed(agents->last_seen);
+    if (all && changed.again)
+        rechecks_add_all(agents->rechecks, clock_mono_us());
     return 0;
 }
 
@@ -70,7 +87,7 @@ static int agents_on_registry_load(void *ctx, struct db *db, const struct change
 
     if (directives_cache_load(agents->directives, db, err) != 0)
         return -1;
-    return load_changed_agents(agents->last_seen, db, changed, err);
+    return load_changed_agents(agents, db, changed, err);
 }
 
 static int agents_open(struct engine *e, void **ret_state, struct error *err)
@@ -79,6 +96,7 @@ static int agents_open(struct engine *e, void **ret_state, struct error *err)
 
     (void)err;
     agents->last_seen = last_seen_new();
+    agents->rechecks = rechecks_new();
     agents->directives = directives_cache_new();
     agents->handouts = handouts_new();
     registry_on_load(access_registry(e), agents_on_registry_load, agents);
@@ -89,9 +107,10 @@ static int agents_open(struct engine *e, void **ret_state, struct error *err)
 static int agents_tick(struct engine *e, const struct tick *tick, struct error *err)
 {
     struct agents *agents = engine_state(e, &agents_feature);
+    const bool whole = tick->healthy && !writer_part_is_away(engine_writer(e));
 
-    (void)tick;
     (void)err;
+    rechecks_tick(agents->rechecks, agents->last_seen, tick->mono_us, whole);
     if (++agents->ticks % SAVE_PERIOD_TICKS == 0)
         last_seen_save(agents->last_seen, engine_writer(e));
     return 0;
@@ -109,6 +128,7 @@ static void agents_close(void *state)
     if (agents == NULL)
         return;
     last_seen_free(agents->last_seen);
+    rechecks_free(agents->rechecks);
     directives_cache_free(agents->directives);
     handouts_free(agents->handouts);
     free(agents);
