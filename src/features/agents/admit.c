@@ -30,7 +30,9 @@ struct admit {
     int64_t all_no;  /* last_seen_all_changed() */
     int64_t read_no; /* last_seen_changes() when the transaction began */
     bool checked;    /* in this transaction, whether they still are */
-    struct buf key;  /* of the agent being looked up */
+
+    struct known_agent_key key_room;
+    struct str key; /* of the agent being looked up, in it */
 
     struct changed_agent *changed;
     size_t n_changed, changed_capacity;
@@ -55,7 +57,6 @@ struct admit *admit_new(struct last_seen *last_seen)
     known_agents_init(&a->agents, AGENTS_MAX);
     map_init(&a->expected_keys);
     arena_init(&a->arena);
-    buf_init(&a->key, MIB(1));
     return a;
 }
 
@@ -106,14 +107,13 @@ void admit_free(struct admit *a)
     free(a->expected);
     free(a->full);
     free(a->changed);
-    buf_done(&a->key);
     free(a);
 }
 
 /* The agent that a->key names. */
 static struct known_agent *remember(struct admit *a, int64_t tenant_id, const struct agent_row *row)
 {
-    struct known_agent *agent = known_agents_put(&a->agents, buf_str(&a->key));
+    struct known_agent *agent = known_agents_put(&a->agents, a->key);
 
     assert(a->checked && row->agent_id != 0);
     agent->agent_id = row->agent_id;
@@ -153,10 +153,8 @@ static struct known_agent *look_up(const struct txn *txn, int64_t tenant_id, str
     struct known_agent *agent;
 
     check_cache(a, txn->db);
-    buf_clear(&a->key);
-    buf_add(&a->key, str_from((const char *)&tenant_id, sizeof(tenant_id)));
-    buf_add(&a->key, agent_name);
-    agent = known_agents_find(&a->agents, buf_str(&a->key));
+    a->key = known_agents_key(tenant_id, agent_name, &a->key_room);
+    agent = known_agents_find(&a->agents, a->key);
     return agent != NULL && last_seen_holds(agent->entry, agent->read_no) ? agent : NULL;
 }
 
@@ -167,10 +165,10 @@ void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
 
     if (a == NULL || !pg_arrays_suit(txn->db) ||
         look_up(txn, agent->tenant_id, agent->agent_name) != NULL ||
-        map_get(&a->expected_keys, buf_str(&a->key)) != NULL)
+        map_get(&a->expected_keys, a->key) != NULL)
         return;
     a->expected = mem_grow(a->expected, a->n_expected, &a->capacity, sizeof(*a->expected));
-    key = arena_copy(&a->arena, buf_str(&a->key));
+    key = arena_copy(&a->arena, a->key);
     (void)map_put(&a->expected_keys, key, a);
     a->expected[a->n_expected++] = (struct agent_seek){ .tenant_id = agent->tenant_id,
                                                         .agent_name = agent->agent_name,
@@ -201,6 +199,18 @@ static void remember_found(const struct txn *txn, bool added)
     }
 }
 
+/* Those that are left are not in the store: what was remembered of them is of before. */
+static void forget_rest(const struct txn *txn)
+{
+    struct admit *a = txn->admit;
+
+    for (size_t i = 0; i < a->n_expected; i++) {
+        (void)look_up(txn, a->expected[i].tenant_id, a->expected[i].agent_name); /* makes the key */
+        known_agents_remove(&a->agents, a->key);
+    }
+    a->n_expected = 0;
+}
+
 int admit_expected(struct txn *txn, struct error *err)
 {
     struct admit *a = txn->admit;
@@ -218,7 +228,7 @@ int admit_expected(struct txn *txn, struct error *err)
     if (a->n_expected > 0 && store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
     remember_found(txn, false); /* others added these before the tenants' rows were locked */
-    a->n_expected = 0;
+    forget_rest(txn);
     return 0;
 }
 
@@ -256,10 +266,8 @@ bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_ro
  * is not unknown. */
 static bool is_refused(const struct admit *a, int64_t tenant_id)
 {
-    const struct str key = buf_str(&a->key);
-
-    return is_full(a, tenant_id) && map_get(&a->expected_keys, key) != NULL &&
-           known_agents_find(&a->agents, key) == NULL;
+    return is_full(a, tenant_id) && map_get(&a->expected_keys, a->key) != NULL &&
+           known_agents_find(&a->agents, a->key) == NULL;
 }
 
 /* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
@@ -282,7 +290,9 @@ static int find_or_add(const struct txn *txn, const struct applicant *agent, boo
         return -1;
     if (row.agent_id != 0)
         *ret = remember(a, agent->tenant_id, &row);
-    else if (may_add)
+    else
+        known_agents_remove(&a->agents, a->key);
+    if (row.agent_id == 0 && may_add)
         note_full(a, agent->tenant_id);
     return 0;
 }

@@ -119,6 +119,25 @@ static void forget(struct known_agents *k, struct known_agent *agent)
     free(agent);
 }
 
+/* With its digest a long name is longer than any that stands there whole: they are never equal. */
+struct str known_agents_key(int64_t tenant_id, struct str agent_name, struct known_agent_key *room)
+{
+    const bool is_long = agent_name.len > KNOWN_NAME_MAX;
+    size_t len = is_long ? KNOWN_NAME_BEGINNING : agent_name.len;
+    char *name = room->bytes + sizeof(tenant_id);
+    struct sha256 digest;
+
+    memcpy(room->bytes, &tenant_id, sizeof(tenant_id));
+    if (len > 0)
+        memcpy(name, agent_name.data, len);
+    if (is_long) {
+        digest = digest_sha256(agent_name);
+        memcpy(name + len, digest.bytes, sizeof(digest.bytes));
+        len += sizeof(digest.bytes);
+    }
+    return str_from(room->bytes, sizeof(tenant_id) + len);
+}
+
 struct known_agent *known_agents_find(const struct known_agents *k, struct str key)
 {
     return map_get(&k->agents, key);
@@ -129,6 +148,7 @@ struct known_agent *known_agents_put(struct known_agents *k, struct str key)
     struct known_agent *agent = map_get(&k->agents, key);
     struct known_tenant *tenant;
 
+    assert(key.len <= sizeof(struct known_agent_key));
     if (agent == NULL) {
         tenant = tenant_of(k, key);
         agent = mem_new(sizeof(*agent) + key.len);
@@ -143,6 +163,21 @@ struct known_agent *known_agents_put(struct known_agents *k, struct str key)
     }
     known_agents_note_recent(k, agent);
     return agent;
+}
+
+void known_agents_remove(struct known_agents *k, struct str key)
+{
+    struct known_agent *agent = map_get(&k->agents, key);
+    size_t i = 0;
+
+    if (agent == NULL)
+        return;
+    if (agent->recent) {
+        while (k->recent[i] != agent)
+            i++;
+        k->recent[i] = k->recent[--k->n_recent];
+    }
+    forget(k, agent);
 }
 
 void known_agents_note_recent(struct known_agents *k, struct known_agent *agent)

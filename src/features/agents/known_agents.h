@@ -10,6 +10,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/digest.h"
 #include "base/map.h"
 #include "base/str.h"
 
@@ -33,7 +34,7 @@ struct known_agent {
 
 struct known_agents {
     size_t max;
-    struct map agents; /* tenant_id and name -> struct known_agent */
+    struct map agents; /* known_agents_key() -> struct known_agent */
     struct map by_id;  /* tenant_id -> struct known_tenant */
 
     /* The same tenants: that at i has at least as many agents as those at 2i + 1 and 2i + 2. */
@@ -48,11 +49,23 @@ struct known_agents {
 void known_agents_init(struct known_agents *k, size_t max);
 void known_agents_done(struct known_agents *k);
 
-/* `key` is the tenant's number, in memory order, and the agent's name. NULL: not remembered. */
+/* The key of an agent, in `room`: the tenant's number, in memory order, and the agent's name, of
+ * which a long one, and it may be as long as a body, stands there by its beginning and its digest.
+ */
+enum { KNOWN_NAME_MAX = 96, KNOWN_NAME_BEGINNING = KNOWN_NAME_MAX + 1 - SHA256_BYTES };
+struct known_agent_key {
+    char bytes[sizeof(int64_t) + KNOWN_NAME_MAX + 1];
+};
+struct str known_agents_key(int64_t tenant_id, struct str agent_name, struct known_agent_key *room);
+
+/* NULL: not remembered. */
 struct known_agent *known_agents_find(const struct known_agents *k, struct str key);
 
 /* The same; a new one is zeroed, and `recent`. Valid until it is forgotten. */
 struct known_agent *known_agents_put(struct known_agents *k, struct str key);
+
+/* It is gone from the store. Nothing happens if it was not remembered. */
+void known_agents_remove(struct known_agents *k, struct str key);
 
 /* What was found out of this agent is lost with a rollback. */
 void known_agents_note_recent(struct known_agents *k, struct known_agent *agent);

@@ -1,6 +1,9 @@
 /* test_admit.c - when a writer looks an agent up again, and when it need not. */
 #include "features/agents/admit.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
 #include "base/metrics.h"
 #include "engine/txn.h"
 #include "features/access/tenants_store.h"
@@ -185,5 +188,25 @@ TEST(the_last_change_decides_whether_an_agent_is_enabled_whoever_is_late)
     last_seen_set_enabled(entry, true, before);
     CHECK(!last_seen_is_enabled(entry));
     CHECK(last_seen_holds(entry, last_seen_changes(w.last_seen)));
+    world_done(&w);
+}
+
+/* A registration's name may be as long as its body. */
+TEST(agents_whose_names_are_very_long_are_told_apart)
+{
+    enum { LONG = MIB(2) };
+    char *name = mem_new(LONG + 1);
+    int64_t first, second;
+    struct world w;
+
+    world_init(&w);
+    memset(name, 'n', LONG);
+    name[LONG] = '\0';
+    first = admit(&w, 0, 0, name).agent_id;
+    name[LONG - 1] = 'm';
+    second = admit(&w, 0, 0, name).agent_id;
+    CHECK(first != 0 && second != 0 && first != second);
+    CHECK_INT(admit(&w, 0, 0, name).agent_id, second);
+    free(name);
     world_done(&w);
 }

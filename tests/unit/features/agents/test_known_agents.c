@@ -1,8 +1,11 @@
 /* test_known_agents.c - which agents a writer remembers, and which make room for others. */
 #include "features/agents/known_agents.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/mem.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
 
@@ -11,21 +14,17 @@ enum { MAX = 1000, ROUNDS = 20 };
 #define NOW_US  (1000000 * (int64_t)USEC_PER_SEC)
 #define LONG_US (3600 * (int64_t)USEC_PER_SEC)
 
-struct name {
-    char bytes[sizeof(int64_t) + 16];
-};
-
-static struct str key_of(struct name *room, int64_t tenant_id, int number)
+static struct str key_of(struct known_agent_key *room, int64_t tenant_id, int number)
 {
-    int len = snprintf(room->bytes + sizeof(tenant_id), 16, "a%d", number);
+    char name[16];
+    int len = snprintf(name, sizeof(name), "a%d", number);
 
-    memcpy(room->bytes, &tenant_id, sizeof(tenant_id));
-    return str_from(room->bytes, sizeof(tenant_id) + (size_t)len);
+    return known_agents_key(tenant_id, str_from(name, (size_t)len), room);
 }
 
 static bool is_known(const struct known_agents *k, int64_t tenant_id, int number)
 {
-    struct name room;
+    struct known_agent_key room;
 
     return known_agents_find(k, key_of(&room, tenant_id, number)) != NULL;
 }
@@ -42,7 +41,7 @@ static int count(const struct known_agents *k, int64_t tenant_id, int n)
 /* A transaction of its own for each, as between the reports of a fleet. */
 static void see(struct known_agents *k, int64_t tenant_id, int number, int64_t at)
 {
-    struct name room;
+    struct known_agent_key room;
     struct str key = key_of(&room, tenant_id, number);
 
     known_agents_trim(k, at);
@@ -133,7 +132,7 @@ TEST(agents_that_have_not_reported_for_long_make_room_first)
 TEST(a_rollback_forgets_what_its_transaction_found_and_nothing_else)
 {
     struct known_agents k;
-    struct name room;
+    struct known_agent_key room;
 
     init(&k);
     see(&k, 1, 0, NOW_US);
@@ -149,4 +148,49 @@ TEST(a_rollback_forgets_what_its_transaction_found_and_nothing_else)
     known_agents_forget_all(&k);
     CHECK_INT(k.agents.n + k.n_tenants, 0);
     known_agents_done(&k);
+}
+
+TEST(an_agent_that_is_gone_is_forgotten_whether_its_transaction_found_it_or_an_earlier_one)
+{
+    struct known_agents k;
+    struct known_agent_key room;
+
+    init(&k);
+    see(&k, 1, 0, NOW_US);
+    see(&k, 1, 1, NOW_US);
+    for (int i = 2; i < 5; i++)
+        (void)known_agents_put(&k, key_of(&room, 1, i));
+    known_agents_remove(&k, key_of(&room, 1, 0));
+    known_agents_remove(&k, key_of(&room, 1, 2));
+    known_agents_remove(&k, key_of(&room, 1, 9));
+    CHECK(!is_known(&k, 1, 0) && !is_known(&k, 1, 2));
+    CHECK_INT(k.agents.n, 3);
+    known_agents_forget_recent(&k); /* without those that are gone already */
+    CHECK(is_known(&k, 1, 1));
+    CHECK_INT(k.agents.n, 1);
+    known_agents_done(&k);
+}
+
+/* Names may be as long as a body, and the bound is one of agents. */
+TEST(a_key_is_short_however_long_the_name_and_tells_names_and_tenants_apart)
+{
+    enum { LONG = 1000000, NAMES = 200, KEYS = NAMES + 3 };
+    struct known_agent_key rooms[KEYS];
+    char *name = mem_new(LONG);
+    struct str keys[KEYS];
+
+    digest_init();
+    memset(name, 'n', LONG);
+    for (size_t i = 0; i < NAMES; i++)
+        keys[i] = known_agents_key(1, str_from(name, i), &rooms[i]);
+    keys[NAMES] = known_agents_key(1, str_from(name, LONG), &rooms[NAMES]);
+    keys[NAMES + 1] = known_agents_key(2, str_from(name, LONG), &rooms[NAMES + 1]);
+    name[LONG - 1] = 'm';
+    keys[NAMES + 2] = known_agents_key(1, str_from(name, LONG), &rooms[NAMES + 2]);
+    for (size_t i = 0; i < KEYS; i++) {
+        CHECK(keys[i].len <= 128);
+        for (size_t j = 0; j < i; j++)
+            CHECK(!str_eq(keys[i], keys[j]));
+    }
+    free(name);
 }
