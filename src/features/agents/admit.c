@@ -27,8 +27,8 @@ struct admit {
     struct last_seen *last_seen;
     struct known_agents agents;
     int64_t session; /* db_session() for which they are valid, as is */
-    int64_t all_no;  /* last_seen_all_changed() */
-    int64_t read_no; /* last_seen_changes() when the transaction began */
+    int64_t all_no;  /* of_all of last_seen_changes(), when the transaction began */
+    int64_t read_no; /* n of the same */
     bool checked;    /* in this transaction, whether they still are */
 
     struct known_agent_key key_room;
@@ -130,19 +130,20 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
  * holds: a standby that has become the primary may not have what was found. */
 static void check_cache(struct admit *a, const struct db *db)
 {
-    int64_t session, all_no;
+    struct agent_changes changes;
+    int64_t session;
 
     if (a->checked)
         return;
     session = db_session(db);
-    a->read_no = last_seen_changes(a->last_seen);
-    all_no = last_seen_all_changed(a->last_seen);
-    if (session != a->session || all_no != a->all_no)
+    changes = last_seen_changes(a->last_seen);
+    if (session != a->session || changes.of_all != a->all_no)
         known_agents_forget_all(&a->agents);
     else
         known_agents_trim(&a->agents, clock_wall_us());
     a->session = session;
-    a->all_no = all_no;
+    a->all_no = changes.of_all;
+    a->read_no = changes.n;
     a->checked = true;
 }
 

@@ -21,7 +21,7 @@ struct known_agent {
     struct last_seen_entry *entry;
     int64_t agent_id;
     int64_t last_seen_at; /* TIME_NULL: never */
-    int64_t read_no;      /* last_seen_changes() before it was read */
+    int64_t read_no;      /* n of last_seen_changes() before it was read */
     bool added;           /* because it was announced, and no job has asked for it yet */
 
     /* Internal. */

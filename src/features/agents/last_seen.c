@@ -222,14 +222,15 @@ void last_seen_agents_changed(struct last_seen *l)
     lock_release(&l->lock);
 }
 
-int64_t last_seen_changes(const struct last_seen *l)
+/* In the opposite order to that in which they are written. Otherwise a writer could know of a
+ * change for all agents, which it will then not hear of again, and take its readings for those of
+ * before: a slower one, which has read before the change, would replace them in the flag that is
+ * for both (last_seen_set_enabled()). */
+struct agent_changes last_seen_changes(const struct last_seen *l)
 {
-    return atomic_load(&l->changes);
-}
+    const int64_t of_all = atomic_load(&l->all_changed);
 
-int64_t last_seen_all_changed(const struct last_seen *l)
-{
-    return atomic_load(&l->all_changed);
+    return (struct agent_changes){ .n = atomic_load(&l->changes), .of_all = of_all };
 }
 
 bool last_seen_holds(const struct last_seen_entry *entry, int64_t read_no)

@@ -61,9 +61,13 @@ bool last_seen_take_awaited(struct last_seen_entry *entry);
 void last_seen_agent_changed(struct last_seen *l, int64_t tenant_id, int64_t agent_id);
 void last_seen_agents_changed(struct last_seen *l);
 
-/* How many there were, before anything is read; and which was the last for all agents. */
-int64_t last_seen_changes(const struct last_seen *l);
-int64_t last_seen_all_changed(const struct last_seen *l);
+/* Before anything is read. Who reads after a change for all agents has counted it: of_all is never
+ * more than n. */
+struct agent_changes {
+    int64_t n;      /* how many there were */
+    int64_t of_all; /* which of them was the last for all agents */
+};
+struct agent_changes last_seen_changes(const struct last_seen *l);
 
 /* Does what was read of this agent after that number of changes still hold? */
 bool last_seen_holds(const struct last_seen_entry *entry, int64_t read_no);

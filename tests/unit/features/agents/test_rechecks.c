@@ -38,7 +38,7 @@ static void tick_after(struct world *w, int seconds, bool healthy)
 static bool looks_again(struct world *w, int64_t agent_id, int seconds)
 {
     const struct last_seen_entry *entry = last_seen_get(w->last_seen, 1, agent_id);
-    const int64_t read_no = last_seen_changes(w->last_seen);
+    const int64_t read_no = last_seen_changes(w->last_seen).n;
 
     tick_after(w, seconds, true);
     return !last_seen_holds(entry, read_no);
@@ -46,10 +46,10 @@ static bool looks_again(struct world *w, int64_t agent_id, int seconds)
 
 static bool looks_at_all_again(struct world *w, int seconds)
 {
-    const int64_t before = last_seen_all_changed(w->last_seen);
+    const int64_t before = last_seen_changes(w->last_seen).of_all;
 
     tick_after(w, seconds, true);
-    return last_seen_all_changed(w->last_seen) != before;
+    return last_seen_changes(w->last_seen).of_all != before;
 }
 
 TEST(an_agent_that_has_changed_is_looked_up_again_for_two_minutes_and_no_other)
@@ -63,7 +63,7 @@ TEST(an_agent_that_has_changed_is_looked_up_again_for_two_minutes_and_no_other)
     CHECK(!looks_again(&w, 7, 1));
     rechecks_add(w.rechecks, 1, 7, w.now_us);
     CHECK(!looks_again(&w, 8, 1));
-    CHECK_INT(last_seen_all_changed(w.last_seen), 0);
+    CHECK_INT(last_seen_changes(w.last_seen).of_all, 0);
     world_done(&w);
 }
 
@@ -91,7 +91,7 @@ TEST(a_further_change_begins_the_time_again_and_takes_no_further_room)
     CHECK(looks_again(&w, 7, LONG_S - 1));
     CHECK(looks_again(&w, 7, 1));
     CHECK(!looks_again(&w, 7, 1));
-    CHECK_INT(last_seen_all_changed(w.last_seen), 0);
+    CHECK_INT(last_seen_changes(w.last_seen).of_all, 0);
     world_done(&w);
 }
 
