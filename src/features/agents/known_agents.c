@@ -10,7 +10,8 @@
 
 enum {
     IDLE_S = 600, /* without a report: makes room for those that report */
-    SAMPLES = 4,  /* tenants in which an idle agent is looked for */
+    TOP = 3,      /* first places of `tenants`, which have the two largest, and perhaps the third */
+    TRIES = 4,    /* to find an idle agent at each of them, and at as many places by chance */
 };
 
 struct known_tenant {
@@ -216,15 +217,24 @@ static struct known_agent *random_of(struct known_agents *k, const struct known_
     return tenant->agents[random_below(k, tenant->n)];
 }
 
+/* An idle agent of the tenant that has the most, among the largest two, another and some that
+ * chance names: idle agents of a large tenant take more room than those of small ones. */
 static struct known_agent *choose(struct known_agents *k, int64_t idle_since)
 {
-    for (int i = 0; i < SAMPLES; i++) {
-        struct known_agent *agent = random_of(k, k->tenants[random_below(k, k->n_tenants)]);
+    struct known_agent *best = NULL;
 
-        if (agent->last_seen_at < idle_since)
-            return agent;
+    for (size_t i = 0; i / TRIES <= TOP; i++) {
+        const size_t place = i / TRIES < TOP ? i / TRIES : random_below(k, k->n_tenants);
+        struct known_agent *agent = place < k->n_tenants ? random_of(k, k->tenants[place]) : NULL;
+
+        if (agent == NULL || agent->last_seen_at >= idle_since)
+            continue;
+        if (best == NULL || agent->tenant->n > best->tenant->n)
+            best = agent;
+        if (place == 0)
+            break;
     }
-    return random_of(k, k->tenants[0]);
+    return best != NULL ? best : random_of(k, k->tenants[0]);
 }
 
 void known_agents_trim(struct known_agents *k, int64_t now_us)

@@ -1,9 +1,10 @@
 /* known_agents.h - the agents that a writer remembers, so that a report of one costs no statement.
  *
- * Bounded in all. Beyond the bound an agent that has not reported for a while makes room, of any
- * tenant; else one of the tenant that has the most, so that a tenant with ever new names pushes out
- * its own agents and no one else's. Which one of those is left to chance: agents report in turn,
- * and whichever rule by age would then forget each shortly before it is asked for.
+ * Bounded in all. Beyond the bound an agent that has not reported for a while makes room, of a
+ * large tenant rather than of a small one; if the few that are looked at have all reported, one of
+ * the tenant that has the most. So a tenant with ever new names pushes out its own agents, and
+ * of others at most some that do not report. Which one of those is left to chance: agents report in
+ * turn, and whichever rule by age would then forget each shortly before it is asked for.
  *
  * Writer thread only.
  */

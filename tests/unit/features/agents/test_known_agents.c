@@ -129,6 +129,29 @@ TEST(agents_that_have_not_reported_for_long_make_room_first)
     known_agents_done(&k);
 }
 
+/* A tenant that once sent very many names does not cost small ones theirs, which report daily, nor
+ * when another has become larger. */
+TEST(idle_agents_of_the_largest_tenant_make_room_before_those_of_others)
+{
+    enum { SMALL = 20, EACH = 5, LARGE = MAX - SMALL * EACH, NEW = LARGE * 2 / 3 };
+    struct known_agents k;
+
+    init(&k);
+    for (int64_t tenant = 1; tenant <= SMALL; tenant++)
+        for (int i = 0; i < EACH; i++)
+            see(&k, tenant, i, NOW_US - LONG_US);
+    for (int i = 0; i < LARGE; i++)
+        see(&k, SMALL + 1, i, NOW_US - LONG_US);
+    for (int i = 0; i < NEW; i++)
+        see(&k, SMALL + 2, i, NOW_US);
+    known_agents_trim(&k, NOW_US);
+    for (int64_t tenant = 1; tenant <= SMALL; tenant++)
+        CHECK_INT(count(&k, tenant, EACH), EACH);
+    CHECK_INT(count(&k, SMALL + 1, LARGE), LARGE - NEW);
+    CHECK_INT(count(&k, SMALL + 2, NEW), NEW);
+    known_agents_done(&k);
+}
+
 TEST(a_rollback_forgets_what_its_transaction_found_and_nothing_else)
 {
     struct known_agents k;
