@@ -198,6 +198,14 @@ int db_exec_later(struct db *db, const struct db_query *q, struct db_args args, 
     return end_use(db, db->driver->exec_later(db, q, args, on_row, ctx, err));
 }
 
+int db_settle(struct db *db, struct error *err)
+{
+    if (db->driver->settle == NULL)
+        return 0;
+    begin_use(db);
+    return end_use(db, db->driver->settle(db, err));
+}
+
 int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
 {
     return err_set(err, ERR_INTERNAL, "the query has %u parameters but %zu arguments", n_params,

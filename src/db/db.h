@@ -209,6 +209,9 @@ int db_run_later(struct db *db, const struct db_query *q, struct db_args args,
 int db_exec_later(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
                   void *ctx, struct error *err) MUST_CHECK;
 
+/* Waits for the answers to what was to be run later, before the commit does. */
+int db_settle(struct db *db, struct error *err) MUST_CHECK;
+
 /* A function of a store that is one statement; its prototype is in the store's header:
  *
  *     DB_RUN_FN(store_role_remove, (int64_t tenant_id, struct str user_id),

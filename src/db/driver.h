@@ -15,6 +15,7 @@ struct db_driver {
                 void *ctx, struct error *err);
     int (*exec_later)(struct db *db, const struct db_query *q, struct db_args args,
                       db_row_fn *on_row, void *ctx, struct error *err); /* may be NULL */
+    int (*settle)(struct db *db, struct error *err);                    /* may be NULL */
     int64_t (*changes)(const struct db *db);
     int (*script)(struct db *db, const char *sql, struct error *err);
     int (*ping)(struct db *db, struct error *err);

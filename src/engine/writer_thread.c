@@ -271,6 +271,9 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     if (MUSTER_ACK_EARLY)
         writer_finish(group, NULL);
     ret_pace->applied_us = clock_mono_us();
+    /* A server that commits nothing is told from one where a statement waits for a lock. */
+    if (db_is_distributed(t->txn->db) && db_settle(t->txn->db, err) != 0)
+        return roll_back(t);
     t->commits = true;
     if (db_commit(t->txn->db, err) != 0)
         return roll_back(t);

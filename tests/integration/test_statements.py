@@ -100,6 +100,9 @@ def test_a_page_of_many_rows_takes_as_many_statements_as_one_of_few(counted, pag
 
 
 def test_an_event_of_a_run_that_is_known_is_stored_in_two_turns(counted):
+    """On Citus in three: the commit has its own, so that one that does not return is known for it."""
+    expected = TURNS * (3 if is_distributed() else 2)
+
     def send(event):
         answer = counted.client.post("/api/v1/telemetry", event)
         assert answer.status == 202, answer.body
@@ -111,5 +114,5 @@ def test_an_event_of_a_run_that_is_known_is_stored_in_two_turns(counted):
     for _ in range(TURNS):
         send(counted.event(agent_name="agent-0000", run_id=run, event="in_progress"))
     turns = counted.relay.turns - before
-    assert turns >= 2 * TURNS, "the relay counts too few"
-    assert turns < 2.5 * TURNS  # plans that are made again, and what the service does by itself
+    assert turns >= expected, "the relay counts too few"
+    assert turns < expected + TURNS // 2  # plans that are made again, and what the service does by itself

@@ -178,6 +178,11 @@ static int postgres_exec(struct db *db, const struct db_query *q, struct db_args
     return postgres_commit(db, err);
 }
 
+static int postgres_settle(struct db *db, struct error *err)
+{
+    return db_postgres_settle(postgres_of(db), err);
+}
+
 static int64_t postgres_changes(const struct db *db)
 {
     return ((const struct postgres *)db)->changes;
@@ -247,6 +252,7 @@ static const struct db_driver driver = {
     .rollback = postgres_rollback,
     .exec = postgres_exec,
     .exec_later = db_postgres_exec_later,
+    .settle = postgres_settle,
     .changes = postgres_changes,
     .script = db_postgres_script,
     .ping = postgres_ping,
