@@ -192,9 +192,11 @@ def test_what_nodes_of_before_have_left_is_erased_at_the_next_start(server, cloc
         pytest.skip("SQLite has one process")
     if is_distributed():
         pytest.skip("looked for on one PostgreSQL only")
-    tenant, gone_id = server.add_tenant(), 4711
+    gone, tenant = server.add_tenant(), server.add_tenant()
     report_many(tenant, runs=2)
-    tenant_id = id_of(server, tenant)
+    gone_id, tenant_id = id_of(server, gone), id_of(server, tenant)
+    assert delete(server, gone).status == 200
+    await_gone(server, clock, gone_id)
     kept = rows_of(server, tenant_id)
     server.stop()
     of_one = f"(SELECT MIN(run_no) FROM runs WHERE tenant_id = {tenant_id})"

@@ -72,14 +72,21 @@ const size_t erasure_tables_n = COUNT_OF(tables);
 
 DB_INT_FN(store_erasure_next, (int64_t before), (db_int(before)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
-/* From one tenant's first entry in the index to the next one's. */
-static const struct db_query select_leftover = {
+/* A number that was given and has no tenant. */
+static const struct db_query select_gone = {
     .sqlite = "SELECT 0",
-    .postgres = "WITH RECURSIVE ids(id) AS (SELECT MIN(tenant_id) FROM events UNION ALL"
-                " SELECT (SELECT MIN(e.tenant_id) FROM events e WHERE e.tenant_id > ids.id)"
-                " FROM ids WHERE ids.id IS NOT NULL) SELECT COALESCE(MIN(id), 0) FROM ids"
-                " WHERE NOT EXISTS (SELECT 1 FROM tenants t WHERE t.tenant_id = ids.id)",
+    .postgres = "SELECT COALESCE(MIN(g), 0) FROM (SELECT g FROM generate_series(CAST($1 AS BIGINT)"
+                " + 1, COALESCE(pg_sequence_last_value(CAST(pg_get_serial_sequence('tenants',"
+                " 'tenant_id') AS regclass)), 0)) g WHERE NOT EXISTS (SELECT 1 FROM tenants t"
+                " WHERE t.tenant_id = g) LIMIT 1) x",
     .citus = "SELECT 0",
+};
+/* A tenant that has anything else is not what was left: it may be about to be restored. */
+static const struct db_query has_only_events = {
+    .sqlite = "SELECT 0",
+    .postgres = "SELECT CASE WHEN EXISTS (SELECT 1 FROM events WHERE tenant_id = $1)"
+                " AND NOT EXISTS (SELECT 1 FROM runs WHERE tenant_id = $1)"
+                " AND NOT EXISTS (SELECT 1 FROM agents WHERE tenant_id = $1) THEN 1 ELSE 0 END",
 };
 static const struct db_query keep_agent_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number,"
@@ -105,9 +112,17 @@ static bool is_sqlite(const struct db *db)
     return strcmp(db_dialect(db), "sqlite") == 0;
 }
 
-int store_erasure_leftover(struct db *db, int64_t *ret, struct error *err)
+int store_erasure_leftover(struct db *db, int64_t *at, bool *ret, struct error *err)
 {
-    return db_exec_int(db, &select_leftover, DB_NO_ARGS, ret, err);
+    int64_t has = 0;
+
+    *ret = false;
+    if (db_exec_int(db, &select_gone, DB_ARGS(db_int(*at)), at, err) != 0)
+        return -1;
+    if (*at != 0 && db_exec_int(db, &has_only_events, DB_ARGS(db_int(*at)), &has, err) != 0)
+        return -1;
+    *ret = has != 0;
+    return 0;
 }
 
 int store_erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret, struct error *err)
@@ -117,14 +132,16 @@ int store_erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret,
     bool there = true;
     int64_t rows, living;
 
+    if (db_exec_int(db, &count_living, args, &living, err) != 0)
+        return -1;
+    *ret = ERASURE_LIVES;
+    if (living > 0)
+        return 0;
     if (!is_sqlite(db) && (db_run(db, &add_limits, args, err) != 0 ||
                            store_retention_take(db, tenant_id, &limits, &there, err) != 0))
         return -1;
-    if (db_exec_int(db, &count_tenants, args, &rows, err) != 0 ||
-        db_exec_int(db, &count_living, args, &living, err) != 0)
+    if (db_exec_int(db, &count_tenants, args, &rows, err) != 0)
         return -1;
-    if (living > 0)
-        return err_set(err, ERR_INTERNAL, "this tenant is not deleted");
     *ret = !there ? ERASURE_TAKEN : rows > 0 ? ERASURE_OURS : ERASURE_ENDED;
     return 0;
 }
