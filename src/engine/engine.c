@@ -133,6 +133,16 @@ static int refresh_caches(void *ctx, struct db *db, struct error *err)
     return 0;
 }
 
+static bool caches_have_more(const void *ctx)
+{
+    const struct engine *e = ctx;
+
+    for (size_t i = 0; i < CHANGE_TOPICS; i++)
+        if (e->caches[i] != NULL && e->caches[i]->has_more != NULL && e->caches[i]->has_more(e))
+            return true;
+    return false;
+}
+
 static int start_threads(struct engine *e, struct error *err)
 {
     const struct writer_options writer = { .txns = e->txns,
@@ -187,7 +197,11 @@ struct tick engine_now(const struct engine *e, bool healthy)
 static int start_watcher(struct engine *e, struct error *err)
 {
     const struct watcher_options watcher = {
-        .db = e->watch_db, .refresh = refresh_caches, .tick = engine_tick, .ctx = e
+        .db = e->watch_db,
+        .refresh = refresh_caches,
+        .has_more = caches_have_more,
+        .tick = engine_tick,
+        .ctx = e,
     };
 
     return watcher_new(&watcher, &e->watcher, err);

@@ -105,6 +105,9 @@ struct engine_cache {
 
     /* Loads what has changed. Blocks: never call it on a loop thread. */
     int (*refresh)(struct engine *e, struct db *db, struct error *err);
+
+    /* Will the next refresh bring more at once? NULL: never. */
+    bool (*has_more)(const struct engine *e);
 };
 
 /* In open() only. */

@@ -41,6 +41,8 @@ static void refresh_caches(struct watcher *w)
         log_write(LOG_ERROR, "database", "does not answer: %s", err.text);
     else if (!was_healthy && ok)
         log_write(LOG_INFO, "database", "answers again");
+    if (ok && w->options.has_more(w->options.ctx))
+        watcher_wake(w);
 }
 
 /* The time of the next tick. */
@@ -116,6 +118,8 @@ int watcher_new(const struct watcher_options *options, struct watcher **ret, str
     atomic_init(&w->answered_us, clock_mono_us());
     lock_init(&w->lock);
     cond_init(&w->wake);
+    if (options->has_more(options->ctx))
+        watcher_wake(w);
     if (pthread_create(&w->thread, NULL, watcher_main, w) != 0) {
         free(w);
         return err_set(err, ERR_INTERNAL, "cannot start the watcher thread");

@@ -14,6 +14,7 @@ struct watcher;
 struct watcher_options {
     struct db *db; /* borrowed; no other thread may use it until watcher_free() */
     int (*refresh)(void *ctx, struct db *db, struct error *err); /* the caches */
+    bool (*has_more)(const void *ctx); /* to load by a refresh at once, without a tick between */
     void (*tick)(void *ctx, bool healthy); /* on the watcher's thread; must not block for long */
     void *ctx;
 };

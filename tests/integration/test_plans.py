@@ -22,7 +22,9 @@ REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadra
 # Statements that read the rows of all tenants because that is their purpose; when they run.
 ACROSS_TENANTS = {
     "features/agents/agent_count.c:select_low": "`muster check`",
-    "features/access/keys_store.c:select_live_keys": "once, at the start",
+    "features/access/keys_store.c:select_live_keys": "when the database may have lost changes",
+    "features/access/keys_store.c:select_portion": "at the start, bounded by its LIMIT",
+    "features/access/keys_store.c:store_keys_rotated_query": "at the start, of the last ten minutes",
     "features/access/links/store.c:count_all_asked": "links of a day, of all users",
     "features/access/links/store.c:prune_links": "what is old, found by its time",
     "features/access/links/store.c:prune_roles": "as above",

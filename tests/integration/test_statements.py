@@ -14,7 +14,7 @@ from relay import Relay
 from waiting import until
 
 FEW, MANY = 5, 120
-TURNS = 300  # of events
+EVENTS, ROUNDS = 20, 15
 STRAY = 20  # that the service runs by itself meanwhile; a page that grew would have MANY more
 T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
@@ -101,7 +101,7 @@ def test_a_page_of_many_rows_takes_as_many_statements_as_one_of_few(counted, pag
 
 def test_an_event_of_a_run_that_is_known_is_stored_in_two_turns(counted):
     """On Citus in three: the commit has its own, so that one that does not return is known for it."""
-    expected = TURNS * (3 if is_distributed() else 2)
+    expected = EVENTS * (3 if is_distributed() else 2)
 
     def send(event):
         answer = counted.client.post("/api/v1/telemetry", event)
@@ -110,9 +110,14 @@ def test_an_event_of_a_run_that_is_known_is_stored_in_two_turns(counted):
     run = str(uuid.uuid4())
     for event in ("started", *["in_progress"] * 20):  # both writers have prepared their statements
         send(counted.event(agent_name="agent-0000", run_id=run, event=event))
-    before = counted.relay.turns
-    for _ in range(TURNS):
-        send(counted.event(agent_name="agent-0000", run_id=run, event="in_progress"))
-    turns = counted.relay.turns - before
-    assert turns >= expected, "the relay counts too few"
-    assert turns < expected + TURNS // 2  # plans that are made again, and what the service does by itself
+
+    def turns():
+        before = counted.relay.turns
+        for _ in range(EVENTS):
+            send(counted.event(agent_name="agent-0000", run_id=run, event="in_progress"))
+        return counted.relay.turns - before
+
+    # The least of them: in the others plans are made again, or the service does something by itself.
+    least = min(turns() for _ in range(ROUNDS))
+    assert least >= expected, "the relay counts too few"
+    assert least < expected + EVENTS // 2

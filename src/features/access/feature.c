@@ -105,11 +105,17 @@ static int refresh_sessions(struct engine *e, struct db *db, struct error *err)
     return sessions_refresh(access_sessions(e), db, err);
 }
 
+static bool registry_wants_more(const struct engine *e)
+{
+    return registry_has_more(access_registry(e));
+}
+
 /* One change at a time, in all processes: a row carries the number of its change, and a process
  * that has loaded a number must have seen all changes up to it. */
 static const struct engine_cache registry_cache = { .bump = store_registry_changed,
                                                     .bumps_first = true,
-                                                    .refresh = refresh_registry };
+                                                    .refresh = refresh_registry,
+                                                    .has_more = registry_wants_more };
 
 /* One change of users at a time: two at once could remove the last two administrators. */
 static const struct engine_cache users_cache = { .bump = store_users_changed,

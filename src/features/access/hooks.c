@@ -88,7 +88,7 @@ static int caches_refresh_run(struct reader_job *job, struct db *db, struct erro
 
     if (call->personal || !str_is_null(call->cookie))
         return sessions_refresh(access_sessions(call->api->engine), db, err);
-    return registry_refresh(access_registry(call->api->engine), db, err);
+    return registry_look_for(access_registry(call->api->engine), db, &call->digest, err);
 }
 
 static void caches_refresh_done(struct reader_job *job, const struct error *err)
@@ -108,20 +108,23 @@ static int check_unknown(struct api_call *call, struct error *err)
 {
     const struct address from = auth_address(call);
     struct engine *engine = call->api->engine;
+    struct registry *registry = access_registry(engine);
+    const bool may_be_key = !call->personal && str_is_null(call->cookie);
+    const bool loading = may_be_key && !registry_is_complete(registry);
 
     assert(call->key == NULL && call->user == NULL);
-    if (!engine_is_shared(engine) || registry_knew_key(access_registry(engine), &call->digest) ||
+    if ((!loading && !engine_is_shared(engine)) || registry_knew_key(registry, &call->digest) ||
         token_guesses_exceeded(token_guesses_of(call), &from))
         return count_token_guess(call, err);
-    if (token_guess_may_look_up(token_guesses_of(call)))
+    if (loading || token_guess_may_look_up(token_guesses_of(call)))
         return refresh_caches(call, err);
     return err_set(err, ERR_BUSY, "too many unknown tokens to look up");
 }
 
-/* A token that is not known here may belong to a key that another process has just created
- * (PostgreSQL): the registry is read again, within limits. And the first use of a rotated key is
- * stored before it is answered, so that a key in use is never replaced. Fails, or sets
- * exchange->waits and later calls call_admit(). */
+/* A token that is not known here may belong to a key that is not loaded yet, or that another
+ * process has just created (PostgreSQL): the registry is read again, within limits. And the first
+ * use of a rotated key is stored before it is answered, so that a key in use is never replaced.
+ * Fails, or sets exchange->waits and later calls call_admit(). */
 static int key_check(struct api_call *call, struct error *err)
 {
     return call->unknown_token ? check_unknown(call, err) : note_first_use(call, err);

@@ -37,10 +37,28 @@ DB_QUERY(revoke_descent,
     " AND key_id = $2 UNION SELECT k.key_id FROM keys k JOIN descent d"
     " ON k.predecessor = d.key_id WHERE k.tenant_id = $1) "
     REVOKE "key_id IN (SELECT key_id FROM descent) RETURNING key_id");
-DB_ROWS_QUERY(select_live_keys, key_row,
-    SELECT_KEYS " WHERE revoked_at IS NULL"
-    " AND (expires_at IS NULL OR expires_at >= $1)"
-    " AND (rotated_at IS NULL OR rotated_at >= $1)");
+#define LIVE_KEYS SELECT_KEYS " WHERE revoked_at IS NULL"                                          \
+                  " AND (expires_at IS NULL OR expires_at >= $1)"                                  \
+                  " AND (rotated_at IS NULL OR rotated_at >= $1)"
+DB_ROWS_QUERY(select_live_keys, key_row, LIVE_KEYS);
+#define USED_KEYS SELECT_KEYS " WHERE revoked_at IS NULL AND rotated_at IS NULL"                    \
+                  " AND (expires_at IS NULL OR expires_at >= $1)"
+DB_ROWS_QUERY(select_portion, key_row,
+    USED_KEYS " AND (tenant_id, key_id) > ($2, $3) ORDER BY tenant_id, key_id LIMIT $4");
+/* Rows are read in the order of keys_walked, up to the limit. On a table that was never analysed
+ * PostgreSQL would expect a few, and for each portion read and sort all that are left. */
+static const struct db_query do_not_sort = {
+    .sqlite = "SELECT 1",
+    .postgres = "SELECT set_config('enable_sort', 'off', true)",
+};
+ROWS_LIST_FN(store_keys_of, key_row, (const struct keys_portion *from),
+    (db_int(from->since), db_int(from->tenant_id), db_int(from->limit)),
+    USED_KEYS " AND tenant_id = $2 LIMIT $3");
+ROWS_LIST_FN(store_keys_rotated, key_row, (int64_t since), (db_int(since)),
+    SELECT_KEYS " WHERE revoked_at IS NULL AND rotated_at >= $1");
+ROWS_LIST_FN(store_keys_by_digest, key_row, (const struct sha256 *digest),
+    (db_blob(digest_str(digest))),
+    SELECT_KEYS " WHERE digest = $1 LIMIT 1");
 ROWS_LIST_FN(store_changed_keys, key_row, (struct change_span span),
     (db_int(span.after), db_int(span.until)),
     SELECT_KEYS " WHERE changed > $1 AND changed <= $2");
@@ -131,6 +149,17 @@ int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct li
                     struct error *err)
 {
     return rows_list(db, &select_live_keys, DB_ARGS(db_int(since)), arena, ret, err);
+}
+
+int store_keys_portion(struct db *db, const struct keys_portion *from, struct arena *arena,
+                       struct list *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(from->since), db_int(from->tenant_id),
+                                        db_text(from->after), db_int(from->limit));
+
+    if (db_run(db, &do_not_sort, DB_NO_ARGS, err) != 0)
+        return -1;
+    return rows_list(db, &select_portion, args, arena, ret, err);
 }
 
 int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,

@@ -71,6 +71,30 @@ int store_keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct erro
 int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
                     struct error *err) MUST_CHECK;
 
+/* Some of those that were not rotated, by tenant and key_id. Within a transaction, at its end: no
+ * statement that follows in it sorts well. */
+struct keys_portion {
+    int64_t since;
+    int64_t tenant_id;
+    struct str after; /* a key_id of that tenant: those that follow it, also of other tenants */
+    int64_t limit;
+};
+int store_keys_portion(struct db *db, const struct keys_portion *from, struct arena *arena,
+                       struct list *ret, struct error *err) MUST_CHECK;
+
+/* Some of one tenant's; `after` is not used. */
+int store_keys_of(struct db *db, const struct keys_portion *from, struct arena *arena,
+                  struct list *ret, struct error *err) MUST_CHECK;
+
+/* Those that were rotated at `since` or later, and not revoked. */
+int store_keys_rotated(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                       struct error *err) MUST_CHECK;
+
+/* The key of any tenant that has this digest, revoked or not: a list of one struct key_row, or of
+ * none. */
+int store_keys_by_digest(struct db *db, const struct sha256 *digest, struct arena *arena,
+                         struct list *ret, struct error *err) MUST_CHECK;
+
 /* The keys that changed last within the span, revoked ones too. */
 int store_changed_keys(struct db *db, struct change_span span, struct arena *arena,
                        struct list *ret, struct error *err) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* registry.c - loads tenants and keys, and removes keys that are over. */
+/* registry.c - puts tenants and keys into the maps, and removes keys that are over. */
 #include "features/access/registry.h"
 
 #include <assert.h>
@@ -16,9 +16,6 @@
 #include "features/access/registry_state.h"
 #include "features/access/tenants_store.h"
 
-/* After this long without the database all is loaded: rows of keys that ended may be gone. */
-static const int64_t away_max_us = KEY_DEAD_US / 2;
-
 struct registry *registry_new(struct budgets *budgets)
 {
     struct registry *r = NEW(struct registry);
@@ -32,6 +29,7 @@ struct registry *registry_new(struct budgets *budgets)
     map_init(&r->keys);
     map_init(&r->keys_by_id);
     map_init(&r->lines);
+    buf_init(&r->walk.key_id, SIZE_MAX);
     return r;
 }
 
@@ -40,8 +38,7 @@ static void free_window(void *window)
     rate_window_free(window);
 }
 
-static void put_tenant(struct registry *r, const struct tenant_row *row, int64_t version)
-    REQUIRES(r->lock)
+void registry_put_tenant(struct registry *r, const struct tenant_row *row, int64_t version)
 {
     struct tenant_entry *tenant = map_get(&r->tenants, row->slug);
 
@@ -132,15 +129,6 @@ static int64_t grace_left(const struct registry *r, int64_t rotated_at, bool was
     return left < KEY_GRACE_US ? left : KEY_GRACE_US;
 }
 
-struct loaded {
-    int64_t number, version;
-    enum followed_verdict verdict;
-    bool whole; /* everything, not only what has changed */
-    bool lost;  /* the database may have lost changes */
-    struct change_span span;
-    struct list tenants, keys; /* of struct tenant_row, struct key_row */
-};
-
 /* Takes the key out of the maps; freed by a later sweep, once no one holds it. */
 static void retire(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
 {
@@ -161,13 +149,12 @@ static void put_back(struct key_entry *key, const struct key_row *row)
         atomic_store(&key->use->noted, false); /* stored again by its next request */
 }
 
-static void put_key(struct registry *r, const struct key_row *row, const struct loaded *l)
-    REQUIRES(r->refresh) REQUIRES(r->lock)
+void registry_put_key(struct registry *r, const struct key_row *row, int64_t version, bool lost)
 {
     struct key_entry *key = map_get(&r->keys, digest_str(&row->digest));
     bool was_known;
 
-    if (l->lost && key != NULL && key->tenant != tenant_of(r, row)) {
+    if (lost && key != NULL && key->tenant != tenant_of(r, row)) {
         retire(r, key);
         key = NULL;
     }
@@ -178,8 +165,8 @@ static void put_key(struct registry *r, const struct key_row *row, const struct 
     if (key == NULL)
         key = add_key(r, row);
     assert(digest_equal(&key->digest, &row->digest) && key->tenant->id == row->tenant_id);
-    key->loaded = l->version;
-    if (l->lost)
+    key->loaded = version;
+    if (lost)
         put_back(key, row);
     atomic_store(&key->revoked, row->revoked_at != TIME_NULL);
     atomic_store(&key->expires_at, row->expires_at == TIME_NULL ? INT64_MAX : row->expires_at);
@@ -191,7 +178,7 @@ static void put_key(struct registry *r, const struct key_row *row, const struct 
         atomic_store(&key->use->noted, true);
 }
 
-/* Keys that a load of everything did not include were revoked, or are dead. */
+/* Keys that a load of all of them did not include were revoked, or are dead. */
 static void end_absent_keys(struct registry *r, int64_t version) REQUIRES(r->lock)
 {
     struct key_entry *key;
@@ -216,124 +203,20 @@ static void forget_absent_tenants(struct map *map, bool by_id, int64_t version)
         }
 }
 
-int64_t registry_number(const struct registry *r)
+void registry_end_absent(struct registry *r, int64_t version, bool tenants_alone)
 {
-    return atomic_load_explicit(&r->number, memory_order_acquire);
+    if (!tenants_alone)
+        end_absent_keys(r, version);
+    forget_absent_tenants(&r->tenants, false, version);
+    forget_absent_tenants(&r->tenants_by_id, true, version);
 }
 
-int64_t registry_version(const struct registry *r)
+void registry_note_sought(struct registry *r, const struct key_row *row)
 {
-    return atomic_load_explicit(&r->version, memory_order_acquire);
-}
+    struct tenant_entry *tenant = tenant_of(r, row);
 
-static int load_rows(struct registry *r, struct db *db, struct arena *arena, struct loaded *ret,
-                     struct error *err) REQUIRES(r->refresh)
-{
-    const int64_t had = registry_number(r);
-    const bool was_away = clock_mono_us() - r->refreshed_us > away_max_us;
-    int64_t reload_at = 0;
-
-    if (store_registry_number(db, &ret->number, err) != 0 ||
-        store_registry_reload_number(db, &reload_at, err) != 0 ||
-        followed_judge(&r->followed, db, ret->number, &ret->verdict, err) != 0)
-        return -1;
-    if (ret->verdict == FOLLOWED_HOLDS)
-        return 0;
-    ret->lost = ret->verdict == FOLLOWED_WHOLE && had != 0;
-    ret->whole = ret->verdict == FOLLOWED_WHOLE || reload_at > had || was_away;
-    ret->span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
-    if (store_tenants(db, ret->span, arena, &ret->tenants, err) != 0)
-        return -1;
-    if (ret->whole)
-        return store_live_keys(db, clock_wall_us() - KEY_DEAD_US, arena, &ret->keys, err);
-    return store_changed_keys(db, ret->span, arena, &ret->keys, err);
-}
-
-/* Reads in one snapshot. */
-static int load_registry(struct registry *registry, struct db *db, struct arena *arena,
-                         struct loaded *ret, struct error *err) REQUIRES(registry->refresh)
-{
-    int r = -1;
-
-    if (db_begin(db, err) != 0)
-        return -1;
-    if (load_rows(registry, db, arena, ret, err) == 0 &&
-        (ret->verdict == FOLLOWED_HOLDS || registry->on_load == NULL ||
-         registry->on_load(registry->on_load_ctx, db, ret->whole ? NULL : &ret->span, err) == 0))
-        r = 0;
-    db_rollback(db);
-    return r;
-}
-
-static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
-    EXCLUDES(r->lock)
-{
-    const struct tenant_row *tenants = l->tenants.items;
-    const struct key_row *keys = l->keys.items;
-
-    rwlock_write(&r->lock);
-    for (size_t i = 0; i < l->tenants.n; i++)
-        put_tenant(r, &tenants[i], l->version);
-    for (size_t i = 0; i < l->keys.n; i++)
-        put_key(r, &keys[i], l);
-    if (l->whole) {
-        end_absent_keys(r, l->version);
-        forget_absent_tenants(&r->tenants, false, l->version);
-        forget_absent_tenants(&r->tenants_by_id, true, l->version);
-    }
-    atomic_store(&r->number, l->number);
-    atomic_store(&r->version, l->version);
-    rwlock_release(&r->lock);
-}
-
-void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
-{
-    r->on_load = fn;
-    r->on_load_ctx = ctx;
-}
-
-/* *ret_keys: how many were read. */
-static int refresh(struct registry *r, struct db *db, size_t *ret_keys, struct error *err)
-    EXCLUDES(r->refresh)
-{
-    struct loaded loaded = { 0 };
-    ARENA_SCOPED(arena);
-    int64_t number = 0, began_us;
-    int status = -1;
-
-    lock_acquire(&r->refresh);
-    began_us = clock_mono_us();
-    if (store_registry_number(db, &number, err) != 0 ||
-        followed_judge(&r->followed, db, number, &loaded.verdict, err) != 0)
-        goto out;
-    loaded.version = registry_version(r) + 1;
-    if (loaded.verdict != FOLLOWED_HOLDS && load_registry(r, db, &arena, &loaded, err) != 0)
-        goto out;
-    status = 0;
-    if (loaded.verdict == FOLLOWED_HOLDS)
-        goto out;
-    if (loaded.lost)
-        log_write(LOG_WARNING, "registry",
-                  "the database may have lost changes: all keys and tenants are loaded again");
-    apply_loaded(r, &loaded);
-    followed_take(&r->followed, db, loaded.number);
-    *ret_keys = loaded.keys.n;
-out:
-    if (status == 0)
-        r->refreshed_us = began_us;
-    lock_release(&r->refresh);
-    return status;
-}
-
-int registry_refresh(struct registry *r, struct db *db, struct error *err)
-{
-    enum { MANY = 10000 };
-    size_t keys = 0;
-    int status = refresh(r, db, &keys, err);
-
-    if (keys > MANY) /* their rows are free by now, but lie between what was kept of them */
-        mem_trim();
-    return status;
+    assert(tenant != NULL); /* of a key that was put */
+    tenant->sought = true;
 }
 
 /* A use that is not stored yet keeps the key: key_use_flush() comes first. */
@@ -406,6 +289,7 @@ void registry_free(struct registry *r)
     map_done(&r->tenants_by_id);
     map_done(&r->tenants);
     arena_done(&r->arena);
+    buf_done(&r->walk.key_id);
     rwlock_done(&r->lock);
     lock_done(&r->refresh);
     free(r);

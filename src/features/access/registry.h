@@ -7,8 +7,10 @@
  *
  * Every change increments a number in the database, and rows that changed carry
  * it; registry_refresh() compares it and loads the rows that changed since, or
- * everything at first, when store_registry_reload() asked for it, and when the
- * database may have lost changes (db/followed.h).
+ * everything when store_registry_reload() asked for it, and when the database may
+ * have lost changes (db/followed.h). The first load has all tenants and a portion of
+ * the keys; the other keys come with the refreshes that follow, or when they are
+ * looked for.
  *
  * The grace period of a rotated key is measured by the monotonic clock from
  * when this process read of the rotation, so that a step of the wall clock
@@ -46,6 +48,7 @@ struct tenant_entry {
     struct rate_window *changes;  /* by its people, on this node */
     struct rate_window *removals; /* by its admins */
     int64_t loaded;               /* internal: version of the last load that included it */
+    bool sought;                  /* internal: its keys were looked for */
 };
 
 /* What a key needs once it is used: most keys of a large fleet are not used on this node. Each
@@ -95,6 +98,17 @@ void registry_free(struct registry *r);
 /* Reads the change number and, if it is another, what has changed. Blocks: never call it on a loop
  * thread. */
 int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
+
+/* Not all keys are loaded yet, and the last refresh brought some of them: the next one will too. */
+bool registry_has_more(const struct registry *r);
+
+/* Are all keys loaded? Until then one that is not known may exist. */
+bool registry_is_complete(const struct registry *r);
+
+/* As registry_refresh(), but of the keys that are not loaded yet brings the one with this digest
+ * and others of its tenant. ERR_BUSY: it cannot be said now whether there is such a key. */
+int registry_look_for(struct registry *r, struct db *db, const struct sha256 *digest,
+                      struct error *err) MUST_CHECK;
 
 /* Loads other data covered by the change number, in the same snapshot of the database. `changed`:
  * what has changed since the last load; NULL: everything is loaded. */

@@ -1,10 +1,13 @@
 /* registry_state.h - what the files of the registry share; private to them. */
 #pragma once
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "db/followed.h"
 #include "features/access/registry.h"
+
+struct key_row;
 
 /* The keys made from one another by rotation, which all count in one rate window. */
 struct key_line {
@@ -12,6 +15,12 @@ struct key_line {
     size_t n_keys; /* in memory, gone ones too; the registry's lock guards it */
     struct str id;
     char text[];
+};
+
+/* Where the keys that are still to be loaded begin: after this one. */
+struct key_walk {
+    int64_t tenant_id;
+    struct buf key_id;
 };
 
 struct registry {
@@ -27,9 +36,11 @@ struct registry {
     struct key_entry *gone GUARDED_BY(lock);  /* no longer in the maps, perhaps still held */
     int64_t refreshed_us GUARDED_BY(refresh); /* monotonic: when the database was last read */
     struct followed followed GUARDED_BY(refresh);
-    _Atomic int64_t number;    /* of the last load */
-    _Atomic int64_t version;   /* counts loads: numbers may be given again */
-    registry_load_fn *on_load; /* set before threads start */
+    struct key_walk walk GUARDED_BY(refresh);
+    atomic_bool complete, has_more; /* registry_is_complete(), registry_has_more() */
+    _Atomic int64_t number;         /* of the last load */
+    _Atomic int64_t version;        /* counts loads: numbers may be given again */
+    registry_load_fn *on_load;      /* set before threads start */
     void *on_load_ctx;
 };
 
@@ -40,3 +51,17 @@ static inline struct str registry_id(const int64_t *id)
 
 /* The line of this id, new if it has no key in memory yet, with one key more. */
 struct key_line *registry_line(struct registry *r, struct str id) REQUIRES(r->lock);
+
+/* A row of this load, which has this version. `lost`: the database may have lost changes. */
+void registry_put_tenant(struct registry *r, const struct tenant_row *row, int64_t version)
+    REQUIRES(r->lock);
+void registry_put_key(struct registry *r, const struct key_row *row, int64_t version, bool lost)
+    REQUIRES(r->refresh) REQUIRES(r->lock);
+
+/* After a load of all tenants and, unless `tenants_alone`, of all keys: ends those that it did not
+ * include. */
+void registry_end_absent(struct registry *r, int64_t version, bool tenants_alone) REQUIRES(r->lock);
+
+/* The keys of the tenant of this one were looked for. */
+void registry_note_sought(struct registry *r, const struct key_row *row) REQUIRES(r->refresh)
+    REQUIRES(r->lock);

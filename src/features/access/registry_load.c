@@ -1,0 +1,279 @@
+/* registry_load.c - reads tenants and keys that are new or changed, in one snapshot each time.
+ *
+ * The first load has all tenants and one portion of the keys; each refresh that follows brings
+ * another, until all have been read. So a node with millions of keys answers at once, and no
+ * request waits while they are put into the maps. A key that is asked for meanwhile is looked for,
+ * and brings the keys of its tenant along.
+ *
+ * What is read beside the changes comes from the snapshot in which the changes are read: a row can
+ * not be older than what is known of it, and a key that was revoked does not come back. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "db/db.h"
+#include "features/access/keys_store.h"
+#include "features/access/registry_state.h"
+#include "features/access/tenants_store.h"
+
+enum { PORTION = 10000 }; /* keys; reading them takes about 20 ms */
+
+/* After this long without the database all is loaded: rows of keys that ended may be gone. */
+static const int64_t away_max_us = KEY_DEAD_US / 2;
+
+struct loaded {
+    int64_t number, version;
+    enum followed_verdict verdict;
+    bool whole; /* all tenants, not only those that have changed */
+    bool first; /* of the keys those that may be in their grace, and a portion of the others;
+                   otherwise all of them, or those that have changed */
+    bool lost;  /* the database may have lost changes */
+    struct change_span span;
+    struct list tenants, keys;  /* of struct tenant_row, struct key_row */
+    struct list portion;        /* of struct key_row */
+    struct list sought, beside; /* of struct key_row: the one asked for, others of its tenant */
+    bool read_portion, late;    /* late: it could not be read */
+};
+
+int64_t registry_number(const struct registry *r)
+{
+    return atomic_load_explicit(&r->number, memory_order_acquire);
+}
+
+int64_t registry_version(const struct registry *r)
+{
+    return atomic_load_explicit(&r->version, memory_order_acquire);
+}
+
+bool registry_is_complete(const struct registry *r)
+{
+    return atomic_load_explicit(&r->complete, memory_order_acquire);
+}
+
+bool registry_has_more(const struct registry *r)
+{
+    return atomic_load_explicit(&r->has_more, memory_order_acquire);
+}
+
+void registry_on_load(struct registry *r, registry_load_fn *fn, void *ctx)
+{
+    r->on_load = fn;
+    r->on_load_ctx = ctx;
+}
+
+static int64_t live_since(void)
+{
+    return clock_wall_us() - KEY_DEAD_US;
+}
+
+static int load_changes(struct registry *r, struct db *db, struct arena *arena, struct loaded *ret,
+                        struct error *err) REQUIRES(r->refresh)
+{
+    const int64_t had = registry_number(r);
+    const bool was_away = clock_mono_us() - r->refreshed_us > away_max_us;
+    int64_t reload_at = 0;
+
+    if (store_registry_number(db, &ret->number, err) != 0 ||
+        store_registry_reload_number(db, &reload_at, err) != 0 ||
+        followed_judge(&r->followed, db, ret->number, &ret->verdict, err) != 0)
+        return -1;
+    if (ret->verdict == FOLLOWED_HOLDS)
+        return 0;
+    ret->whole = ret->verdict == FOLLOWED_WHOLE || reload_at > had || was_away;
+    ret->first = ret->whole && had == 0;
+    ret->lost = ret->verdict == FOLLOWED_WHOLE && !ret->first;
+    ret->span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
+    if (store_tenants(db, ret->span, arena, &ret->tenants, err) != 0)
+        return -1;
+    if (ret->first)
+        return store_keys_rotated(db, clock_wall_us() - 2 * KEY_GRACE_US, arena, &ret->keys, err);
+    if (ret->whole)
+        return store_live_keys(db, live_since(), arena, &ret->keys, err);
+    return store_changed_keys(db, ret->span, arena, &ret->keys, err);
+}
+
+/* The keys that follow those of the last portion. */
+static int load_portion(struct registry *r, struct db *db, struct arena *arena, struct loaded *ret,
+                        struct error *err) REQUIRES(r->refresh)
+{
+    const struct keys_portion from = {
+        .since = live_since(),
+        .tenant_id = ret->first ? INT64_MIN : r->walk.tenant_id,
+        .after = ret->first ? STR_LIT("") : buf_str(&r->walk.key_id),
+        .limit = PORTION,
+    };
+
+    ret->read_portion = true;
+    return store_keys_portion(db, &from, arena, &ret->portion, err);
+}
+
+/* The key, and the first portion of the others of its tenant, unless that was read before. */
+static int load_sought(struct registry *r, struct db *db, const struct sha256 *digest,
+                       struct arena *arena, struct loaded *ret, struct error *err)
+    REQUIRES(r->refresh)
+{
+    struct keys_portion from = { .since = live_since(), .limit = PORTION };
+    const struct tenant_entry *tenant;
+
+    if (store_keys_by_digest(db, digest, arena, &ret->sought, err) != 0)
+        return -1;
+    if (ret->sought.n == 0)
+        return 0;
+    from.tenant_id = ((const struct key_row *)ret->sought.items)->tenant_id;
+    tenant = registry_tenant_by_id(r, from.tenant_id);
+    if (tenant != NULL && tenant->sought)
+        return 0;
+    return store_keys_of(db, &from, arena, &ret->beside, err);
+}
+
+/* What is still missing, of which a load of everything leaves nothing. */
+static int load_missing(struct registry *r, struct db *db, const struct sha256 *digest,
+                        struct arena *arena, struct loaded *ret, struct error *err)
+    REQUIRES(r->refresh)
+{
+    if (!ret->first && (registry_is_complete(r) || ret->whole))
+        return 0;
+    ret->late = ret->number < registry_number(r); /* a server of Citus */
+    if (ret->late)
+        return digest == NULL ? 0 : err_set(err, ERR_BUSY, "the keys are being loaded");
+    if (digest != NULL && load_sought(r, db, digest, arena, ret, err) != 0)
+        return -1;
+    return digest == NULL || ret->first ? load_portion(r, db, arena, ret, err) : 0;
+}
+
+/* Reads in one snapshot. */
+static int load_registry(struct registry *registry, struct db *db, const struct sha256 *digest,
+                         struct arena *arena, struct loaded *ret, struct error *err)
+    REQUIRES(registry->refresh)
+{
+    int r = -1;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    if (load_changes(registry, db, arena, ret, err) == 0 &&
+        (ret->verdict == FOLLOWED_HOLDS || registry->on_load == NULL ||
+         registry->on_load(registry->on_load_ctx, db, ret->whole ? NULL : &ret->span, err) == 0) &&
+        load_missing(registry, db, digest, arena, ret, err) == 0)
+        r = 0;
+    db_rollback(db);
+    return r;
+}
+
+static void put_keys(struct registry *r, const struct list *list, const struct loaded *l)
+    REQUIRES(r->refresh) REQUIRES(r->lock)
+{
+    const struct key_row *keys = list->items;
+
+    for (size_t i = 0; i < list->n; i++)
+        registry_put_key(r, &keys[i], l->version, l->lost);
+}
+
+static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
+    EXCLUDES(r->lock)
+{
+    const struct tenant_row *tenants = l->tenants.items;
+
+    rwlock_write(&r->lock);
+    for (size_t i = 0; i < l->tenants.n; i++)
+        registry_put_tenant(r, &tenants[i], l->version);
+    put_keys(r, &l->keys, l);
+    put_keys(r, &l->portion, l);
+    put_keys(r, &l->sought, l);
+    put_keys(r, &l->beside, l);
+    if (l->beside.n > 0)
+        registry_note_sought(r, l->beside.items);
+    if (l->whole)
+        registry_end_absent(r, l->version, l->first);
+    if (l->verdict != FOLLOWED_HOLDS) {
+        atomic_store(&r->number, l->number);
+        atomic_store(&r->version, l->version);
+    }
+    rwlock_release(&r->lock);
+}
+
+/* Whether all keys are known now, of which earlier loads had a part. */
+static bool note_portion(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
+{
+    const bool was_complete = registry_is_complete(r);
+    const bool complete = l->read_portion ? l->portion.n < PORTION : l->whole || was_complete;
+
+    if (l->read_portion && l->portion.n > 0) {
+        const struct key_row *last = (const struct key_row *)l->portion.items + l->portion.n - 1;
+
+        r->walk.tenant_id = last->tenant_id;
+        buf_clear(&r->walk.key_id);
+        buf_add(&r->walk.key_id, last->key_id);
+    }
+    assert(complete || l->first || !was_complete);
+    atomic_store_explicit(&r->complete, complete, memory_order_release);
+    if (complete || l->late || l->read_portion)
+        atomic_store_explicit(&r->has_more, !complete && !l->late, memory_order_release);
+    return complete && !was_complete && !l->first;
+}
+
+/* `digest`: a key to look for; NULL: a further portion of what is missing. *ret_trim: much was
+ * read. */
+static int refresh(struct registry *r, struct db *db, const struct sha256 *digest, bool *ret_trim,
+                   struct error *err) EXCLUDES(r->refresh)
+{
+    struct loaded loaded = { 0 };
+    ARENA_SCOPED(arena);
+    int64_t number = 0, began_us;
+    int status = -1;
+
+    lock_acquire(&r->refresh);
+    began_us = clock_mono_us();
+    if (store_registry_number(db, &number, err) != 0 ||
+        followed_judge(&r->followed, db, number, &loaded.verdict, err) != 0)
+        goto out;
+    if (loaded.verdict == FOLLOWED_HOLDS && registry_is_complete(r)) {
+        status = 0;
+        goto out;
+    }
+    if (load_registry(r, db, digest, &arena, &loaded, err) != 0)
+        goto out;
+    status = 0;
+    loaded.version = registry_version(r) + (loaded.verdict != FOLLOWED_HOLDS);
+    if (loaded.lost)
+        log_write(LOG_WARNING, "registry",
+                  "the database may have lost changes: all keys and tenants are loaded again");
+    apply_loaded(r, &loaded);
+    if (loaded.verdict != FOLLOWED_HOLDS)
+        followed_take(&r->followed, db, loaded.number);
+    *ret_trim = loaded.keys.n > PORTION;
+    if (note_portion(r, &loaded)) {
+        *ret_trim = true;
+        log_write(LOG_INFO, "registry", "all keys are loaded");
+    }
+out:
+    if (status == 0)
+        r->refreshed_us = began_us;
+    lock_release(&r->refresh);
+    return status;
+}
+
+static int refresh_and_trim(struct registry *r, struct db *db, const struct sha256 *digest,
+                            struct error *err)
+{
+    bool trim = false;
+    int status = refresh(r, db, digest, &trim, err);
+
+    if (trim) /* their rows are free by now, but lie between what was kept of them */
+        mem_trim();
+    return status;
+}
+
+int registry_refresh(struct registry *r, struct db *db, struct error *err)
+{
+    return refresh_and_trim(r, db, NULL, err);
+}
+
+int registry_look_for(struct registry *r, struct db *db, const struct sha256 *digest,
+                      struct error *err)
+{
+    return refresh_and_trim(r, db, digest, err);
+}

@@ -1,0 +1,285 @@
+/* test_registry_load.c - a fleet of keys is loaded in portions; one that is asked for meanwhile is
+ * looked for, and none that has ended comes back. */
+#include "db/driver.h"
+#include "unit/features/access/registry_world.h"
+
+enum { PORTION = 10000 }; /* as in registry_load.c */
+
+/* The fleet's tenants, and keys of each; key ids are "<tenant>-<n>", in order. The digest of a key
+ * is that of its id, as it is for the other keys of a world. */
+enum { TENANTS = 3, KEYS = 8000 };
+static const char *const slugs[TENANTS] = { "fleet-a", "fleet-b", "fleet-c" };
+
+static void key_name(char room[24], int tenant, int n)
+{
+    (void)snprintf(room, 24, "%c-%04d", 'a' + tenant, n);
+}
+
+static void add_fleet(struct world *w, int keys)
+{
+    struct error err = { 0 };
+    char name[24];
+
+    CHECK(db_begin(w->db, &err) == 0);
+    for (int t = 0; t < TENANTS; t++) {
+        int64_t tenant_id = add_tenant(w, slugs[t]);
+
+        for (int n = 0; n < keys; n++) {
+            key_name(name, t, n);
+            add_key(w, tenant_id, name, "bot", TIME_NULL);
+        }
+    }
+    CHECK(db_commit(w->db, &err) == 0);
+}
+
+static bool has_key(struct world *w, int tenant, int n)
+{
+    char name[24];
+
+    key_name(name, tenant, n);
+    return find(w, name, clock_wall_us()) != NULL;
+}
+
+static int look_for_in(struct world *w, struct db *db, const char *token, struct error *err)
+{
+    const struct sha256 digest = digest_of(token);
+
+    return registry_look_for(w->registry, db, &digest, err);
+}
+
+static bool look_for(struct world *w, const char *token)
+{
+    struct error err = { 0 };
+
+    if (look_for_in(w, w->db, token, &err) != 0)
+        fail_msg("%s", err.text);
+    return find(w, token, clock_wall_us()) != NULL;
+}
+
+static void fleet_init(struct world *w)
+{
+    world_init(w);
+    add_fleet(w, KEYS);
+    refresh(w);
+}
+
+TEST(a_few_keys_are_loaded_at_once)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK(!registry_is_complete(w.registry));
+    add_key(&w, w.tenant_id, "only", NULL, TIME_NULL);
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
+    CHECK(find(&w, "only", NOW) != NULL);
+    world_done(&w);
+}
+
+TEST(a_new_database_has_no_keys_at_first)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK(db_script(w.db, "DELETE FROM tenants; UPDATE change_numbers SET number = 0", NULL) == 0);
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry));
+    add_key(&w, add_tenant(&w, "first"), "first-key", NULL, TIME_NULL);
+    refresh(&w);
+    CHECK(find(&w, "first-key", NOW) != NULL);
+    changed(&w);
+    add_fleet(&w, KEYS);
+    refresh(&w); /* by its changes, although it is more than a portion */
+    CHECK(registry_is_complete(w.registry));
+    CHECK(find(&w, "first-key", NOW) != NULL);
+    for (int t = 0; t < TENANTS; t++)
+        CHECK(has_key(&w, t, 0) && has_key(&w, t, KEYS - 1));
+    world_done(&w);
+}
+
+TEST(a_fleet_is_loaded_portion_by_portion_and_its_tenants_at_once)
+{
+    struct world w;
+    int64_t version;
+
+    fleet_init(&w);
+    version = registry_version(w.registry);
+    for (int t = 0; t < TENANTS; t++)
+        CHECK(registry_tenant(w.registry, str_of(slugs[t])) != NULL);
+    CHECK(!registry_is_complete(w.registry) && registry_has_more(w.registry));
+    CHECK(has_key(&w, 0, 0) && has_key(&w, 0, KEYS - 1) && has_key(&w, 1, PORTION - KEYS - 1));
+    CHECK(!has_key(&w, 1, PORTION - KEYS));
+    refresh(&w);
+    CHECK(!registry_is_complete(w.registry) && registry_has_more(w.registry));
+    CHECK(has_key(&w, 1, PORTION - KEYS) && has_key(&w, 2, 2 * (PORTION - KEYS) - 1));
+    CHECK(!has_key(&w, 2, KEYS - 1));
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
+    CHECK_INT(registry_version(w.registry), version); /* nothing has changed */
+    for (int t = 0; t < TENANTS; t++)
+        for (int n = 0; n < KEYS; n++)
+            CHECK(has_key(&w, t, n));
+    world_done(&w);
+}
+
+TEST(as_many_keys_as_a_portion_has_need_one_more_look)
+{
+    struct world w;
+
+    world_init(&w);
+    add_fleet(&w, PORTION / TENANTS);
+    for (int n = TENANTS * (PORTION / TENANTS); n < PORTION; n++) {
+        char name[24];
+
+        (void)snprintf(name, sizeof(name), "rest-%d", n);
+        add_key(&w, w.tenant_id, name, NULL, TIME_NULL);
+    }
+    refresh(&w);
+    CHECK(!registry_is_complete(w.registry) && registry_has_more(w.registry));
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
+    world_done(&w);
+}
+
+TEST(a_key_that_is_looked_for_brings_those_of_its_tenant)
+{
+    struct world w;
+
+    fleet_init(&w);
+    CHECK(!look_for(&w, "unknown"));
+    CHECK(!has_key(&w, 2, 0));
+    CHECK(look_for(&w, "c-7999"));
+    CHECK(has_key(&w, 2, 0) && has_key(&w, 2, KEYS - 2));
+    CHECK(!has_key(&w, 1, KEYS - 1)); /* another tenant's */
+    CHECK(!registry_is_complete(w.registry));
+    CHECK(registry_has_more(w.registry)); /* the walk goes on */
+    refresh(&w);
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry) && has_key(&w, 1, KEYS - 1));
+    world_done(&w);
+}
+
+TEST(of_a_tenant_with_very_many_keys_each_is_found)
+{
+    struct error err = { 0 };
+    struct world w;
+    char name[24];
+
+    world_init(&w);
+    CHECK(db_begin(w.db, &err) == 0);
+    for (int n = 0; n < 2 * PORTION + 2; n++) {
+        (void)snprintf(name, sizeof(name), "key-%06d", n);
+        add_key(&w, w.tenant_id, name, NULL, TIME_NULL);
+    }
+    CHECK(db_commit(w.db, &err) == 0);
+    refresh(&w);
+    CHECK(look_for(&w, "key-020001"));
+    CHECK(find(&w, "key-020000", NOW) == NULL); /* not one of the first of its tenant */
+    CHECK(look_for(&w, "key-020000"));
+    CHECK(!registry_is_complete(w.registry));
+    world_done(&w);
+}
+
+TEST(what_changes_while_the_fleet_is_loaded_is_known)
+{
+    struct world w;
+    char name[24];
+
+    fleet_init(&w);
+    w.tenant_id = registry_tenant(w.registry, STR_LIT("fleet-c"))->id;
+    changed(&w);
+    key_name(name, 2, KEYS - 1);
+    revoke_key(&w, name); /* ahead of the walk */
+    rotate(&w, "c-7000", "c-7000-successor");
+    refresh(&w);
+    CHECK(!has_key(&w, 2, KEYS - 1));
+    CHECK(find(&w, "c-7000", clock_wall_us()) != NULL); /* in its grace */
+    CHECK(find(&w, "c-7000-successor", clock_wall_us()) != NULL);
+    CHECK(!look_for(&w, name));
+    changed(&w);
+    add_key(&w, add_tenant(&w, "late"), "late-one", NULL, TIME_NULL);
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry));
+    CHECK(!has_key(&w, 2, KEYS - 1) && has_key(&w, 2, KEYS - 2));
+    CHECK(find(&w, "late-one", NOW) != NULL);
+    clock_advance_us(KEY_GRACE_US + 1);
+    CHECK(find(&w, "c-7000", clock_wall_us()) == NULL);
+    world_done(&w);
+}
+
+TEST(a_key_that_ended_and_was_removed_does_not_come_back_with_its_portion)
+{
+    struct world w;
+
+    fleet_init(&w);
+    CHECK(look_for(&w, "c-7999"));
+    w.tenant_id = registry_tenant(w.registry, STR_LIT("fleet-c"))->id;
+    changed(&w);
+    revoke_key(&w, "c-7999");
+    CHECK(!look_for(&w, "c-7999"));
+    registry_sweep(w.registry);
+    registry_sweep(w.registry);
+    CHECK(!knows(&w, "c-7999"));
+    CHECK(!look_for(&w, "c-7999"));
+    refresh(&w);
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry) && !has_key(&w, 2, KEYS - 1));
+    world_done(&w);
+}
+
+/* A copy of the database as it is now, which does not tell where it is from: its number may be that
+ * of a copy which is late. */
+static struct db *late_copy(const struct world *w)
+{
+    struct db *copy;
+    const char *url;
+
+    CHECK(db_checkpoint(w->db, NULL) == 0);
+    url = temp_db_new();
+    temp_db_copy(w->url + strlen("sqlite:"), url + strlen("sqlite:"));
+    copy = temp_db_open(url, DB_WRITER);
+    copy->origin = (struct db_origin){ 0 };
+    return copy;
+}
+
+TEST(a_server_that_is_late_brings_no_keys)
+{
+    struct error err = { 0 };
+    struct db *late;
+    struct world w;
+
+    world_init(&w);
+    w.db->origin = (struct db_origin){ .system = 7, .timeline = 1, .started = 1, .database = 1 };
+    add_fleet(&w, KEYS);
+    refresh(&w);
+    late = late_copy(&w);
+    w.tenant_id = registry_tenant(w.registry, STR_LIT("fleet-c"))->id;
+    changed(&w);
+    revoke_key(&w, "c-7999");
+    CHECK(!look_for(&w, "c-7999"));
+    CHECK(registry_refresh(w.registry, late, &err) == 0);
+    CHECK(!registry_is_complete(w.registry) && !registry_has_more(w.registry));
+    CHECK(look_for_in(&w, late, "c-7999", &err) != 0); /* there it is still good */
+    CHECK_INT(err.code, ERR_BUSY);
+    CHECK(!has_key(&w, 2, KEYS - 1));
+    refresh(&w);
+    CHECK(registry_has_more(w.registry));
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry) && !has_key(&w, 2, KEYS - 1));
+    db_close(late);
+    world_done(&w);
+}
+
+TEST(a_load_of_everything_ends_the_walk)
+{
+    struct world w;
+
+    fleet_init(&w);
+    changed(&w);
+    CHECK(store_registry_reload(w.db, NULL) == 0);
+    refresh(&w);
+    CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
+    for (int t = 0; t < TENANTS; t++)
+        CHECK(has_key(&w, t, 0) && has_key(&w, t, KEYS - 1));
+    world_done(&w);
+}
