@@ -84,7 +84,6 @@ DB_QUERY(forget_later,
  * earlier ones have no events left. In PostgreSQL rows are deleted where they were found (ctid):
  * an event never changes. */
 const struct db_query expiry_delete_events = {
-    .keeps_plan = true,
     .sqlite = "DELETE FROM events WHERE event_no IN (SELECT e.event_no FROM gone_runs g"
               " CROSS JOIN run_extents x ON x.run_no = g.run_no"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"

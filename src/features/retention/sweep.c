@@ -274,6 +274,7 @@ static void sweep_done(struct writer_job *job, const struct error *err)
         s->pass = s->next;
     } else {
         s->pass.under_way = false;
+        sweep_pace_failed(&s->pace);
         log_write(LOG_WARNING, "retention", "retention pass failed: %s", err->text);
     }
     if (!s->pass.under_way)

@@ -45,6 +45,11 @@ void sweep_pace_tick(struct sweep_pace *p, bool under_way, int64_t mono_us, uint
     p->spent_us = p->rows = 0;
 }
 
+void sweep_pace_failed(struct sweep_pace *p)
+{
+    p->under_way = false;
+}
+
 void sweep_pace_spend(struct sweep_pace *p, int64_t us, int64_t rows)
 {
     p->spent_us += us;

@@ -29,6 +29,9 @@ void sweep_pace_init(struct sweep_pace *p, bool several);
 /* Every second, with the bytes that have come in since the start: a new second begins. */
 void sweep_pace_tick(struct sweep_pace *p, bool under_way, int64_t mono_us, uint64_t incoming);
 
+/* The pass failed: when it ended says nothing about the effort. */
+void sweep_pace_failed(struct sweep_pace *p);
+
 /* A step took so long. */
 void sweep_pace_spend(struct sweep_pace *p, int64_t us, int64_t rows);
 

@@ -150,3 +150,23 @@ TEST(what_is_late_waits_while_reports_wait)
         service_second(&s);
     CHECK(due - s.due > 5 * in_ten_minutes);
 }
+
+TEST(a_pass_that_failed_says_nothing_about_the_effort)
+{
+    struct sweep_pace pace;
+
+    for (int failed = 0; failed <= 1; failed++) {
+        int64_t at_us = 0;
+
+        sweep_pace_init(&pace, true);
+        for (int second = 0; second <= SWEEP_PERIOD_S; second++) /* behind: its effort is doubled */
+            sweep_pace_tick(&pace, true, at_us += USEC_PER_SEC, 0);
+        CHECK_INT(pace.effort, 2);
+        sweep_pace_tick(&pace, false, at_us += USEC_PER_SEC, 0);
+        sweep_pace_tick(&pace, true, at_us += USEC_PER_SEC, 0);
+        if (failed)
+            sweep_pace_failed(&pace);
+        sweep_pace_tick(&pace, false, at_us += USEC_PER_SEC, 0);
+        CHECK_INT(pace.effort, failed ? 2 : 1);
+    }
+}
