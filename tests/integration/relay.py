@@ -7,6 +7,8 @@ import socket
 import struct
 import threading
 
+from muster import Postgres, Server
+
 ENCRYPTION = (80877103, 80877104)  # what a client asks before it starts its session: SSL, GSS
 PARSE, BIND, EXECUTE, SIMPLE = b"P", b"B", b"E", b"Q"
 SYNC = b"S"  # the end of a pipeline: as after SIMPLE, the server answers
@@ -107,3 +109,22 @@ class Relay:
         self.listener.close()
         for one in self.open:
             one.close()
+
+
+@contextlib.contextmanager
+def counted_server(folder, **more):
+    """A started server on a new database, and the relay between the two; both are gone afterwards."""
+    postgres = Postgres()
+    url, token = postgres.create_administered()
+    relay = Relay(url)
+    server = Server(folder / "data", relay.url, **more)
+    server.be_administered(token)
+    try:
+        yield server.start(), relay
+        server.stop()
+    finally:
+        if server.process is not None:
+            server.process.kill()
+            server.process.wait()
+        relay.close()
+        postgres.drop(url)

@@ -7,9 +7,8 @@ How much of each second it may take is tests/unit/features/retention/test_sweep_
 import uuid
 
 import pytest
-from muster import Postgres, Server
 from postgres import run_sql, servers_of
-from relay import Relay
+from relay import counted_server
 from stored import of_tenant, stored
 from test_alerts import DAY, until
 from test_retention import MINUTE, at, business, fill, keep, rows, swept
@@ -30,23 +29,11 @@ STATEMENTS = {
 def counted_tenant(store, tmp_path, clock):
     if store != "postgres":
         pytest.skip("a statement of SQLite is no round trip")
-    postgres = Postgres()
-    url, token = postgres.create_administered()
-    relay = Relay(url)
-    server = Server(tmp_path / "data", relay.url, environment=clock.environment)
-    server.be_administered(token)
-    try:
-        tenant = server.start().add_tenant()
+    with counted_server(tmp_path, environment=clock.environment) as (server, relay):
+        tenant = server.add_tenant()
         tenant.relay = relay
         yield tenant
         tenant.client.close()
-        server.stop()
-    finally:
-        if server.process is not None:
-            server.process.kill()
-            server.process.wait()
-        relay.close()
-        postgres.drop(url)
 
 
 def statements(tenant):

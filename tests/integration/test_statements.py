@@ -8,9 +8,8 @@ import uuid
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from muster import Postgres, Server
 from postgres import is_distributed
-from relay import Relay
+from relay import counted_server
 from waiting import until
 
 FEW, MANY = 5, 120
@@ -33,25 +32,13 @@ def events(tenant):
 def counted_tenant(store, tmp_path_factory):
     if store != "postgres":
         pytest.skip("a statement of SQLite is no round trip")
-    postgres = Postgres()
-    url, token = postgres.create_administered()
-    relay = Relay(url)
-    server = Server(tmp_path_factory.mktemp("counted") / "data", relay.url)
-    server.be_administered(token)
-    try:
-        tenant = server.start().add_tenant("--max-agents", str(MANY))
+    with counted_server(tmp_path_factory.mktemp("counted")) as (server, relay):
+        tenant = server.add_tenant("--max-agents", str(MANY))
         answer = tenant.client.post("/api/v1/telemetry/batch", {"events": list(events(tenant))})
         assert answer.status == 202, answer.body
         tenant.relay = relay
         yield tenant
         tenant.client.close()
-        server.stop()
-    finally:
-        if server.process is not None:
-            server.process.kill()
-            server.process.wait()
-        relay.close()
-        postgres.drop(url)
 
 
 def test_plans_of_reports_are_kept_but_on_citus_whose_servers_make_them(counted):
