@@ -1,9 +1,10 @@
-"""Nodes that use different servers of a Citus cluster: what each goes on with when one of these is killed,
-and a tenant that moves to a shard of its own.
+"""Nodes that use different servers of a Citus cluster: the sessions that they need, what each goes on with
+when one of these is killed, and a tenant that moves to a shard of its own.
 
 The first node uses the coordinator, the others a worker each.
 """
 
+import re
 from collections import Counter
 
 import pytest
@@ -13,7 +14,7 @@ from nodes import in_threads
 from postgres import run_sql
 from servers import fence
 from stored import stored
-from topology import running_cluster
+from topology import METRICS_TOKEN, running_cluster
 from waiting import until
 
 TENANTS = 6
@@ -22,6 +23,9 @@ PLACES = (
     " get_shard_id_for_distribution_column('agents', t.tenant_id)"
 )
 COORDINATOR, FIRST, SECOND = range(3)
+LOOKS = 10  # of each node's watch, which asks all shards each time
+FEW = 20  # sessions: those that Citus begins for itself, or that a busy machine has lost
+WATCHED = re.compile(rb"^muster_watch_looks_total (\d+)$", re.M)
 
 
 @pytest.fixture(name="cluster", scope="module")
@@ -91,6 +95,30 @@ def kill(cluster, number):
 def bring_back(cluster):
     cluster.away = dict.fromkeys(cluster.away, 0)
     until(lambda: cluster.look() or not cluster.away, 90)
+
+
+def sessions_begun(cluster):
+    """In the database of the cluster, on all of its servers, so far."""
+    name = cluster.reads.database.rsplit("/", 1)[1].split("?")[0]
+    asked = f"SELECT sessions FROM pg_stat_database WHERE datname = '{name}'"
+    servers = [f"postgresql://muster@127.0.0.1:{server.port}/postgres" for server in cluster.databases.servers]
+    return sum(int(run_sql(url, asked)[0][0]) for url in servers)
+
+
+def looks(node):
+    return int(WATCHED.search(node.client(METRICS_TOKEN).get("/metrics").body).group(1))
+
+
+def test_nodes_that_watch_all_shards_begin_no_sessions_for_it(cluster, tenants):
+    """One session of a node has one on each worker, and keeps it."""
+    for tenant in tenants:
+        assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
+    for _ in range(2):  # in the first round nodes may still open what they will keep
+        before, seen = sessions_begun(cluster), [looks(node) for node in cluster.nodes]
+        until(lambda s=seen: all(looks(n) >= m + LOOKS for n, m in zip(cluster.nodes, s, strict=True)))
+        begun = sessions_begun(cluster) - before
+    print(f"{begun} sessions begun in {LOOKS} looks of each node")
+    assert begun <= FEW
 
 
 def test_nodes_beside_workers_go_on_without_the_coordinator(cluster, tenants):

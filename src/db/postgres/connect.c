@@ -103,6 +103,9 @@ static int find_distribution(struct postgres *pg, struct error *err)
                         read_distributed, pg, err) != 0)
         return -1;
     pg->base.worker = pg->group != 0;
+    if (pg->base.distributed && !pg->pooled &&
+        db_postgres_run(pg, DB_POSTGRES_SET_CITUS("SET"), NULL, NULL, err) != 0)
+        return -1;
     if (pg->base.distributed != before) /* statements may have another text now */
         db_postgres_forget_statements(pg);
     return 0;

@@ -116,11 +116,20 @@ int db_postgres_learn_origin(struct postgres *pg, struct error *err)
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" DB_POSTGRES_SET_FORMS("SET LOCAL")          \
         DB_POSTGRES_SET_READER_LOCAL ";"
 
-int db_postgres_begin_pooled(struct postgres *pg, struct error *err)
+static int begin_and_learn(struct postgres *pg, struct error *err)
 {
     if (pg->hides_origin)
         return db_postgres_run(pg, BEGIN_POOLED "SELECT 1", NULL, NULL, err);
     if (db_postgres_run(pg, BEGIN_POOLED SELECT_ORIGIN, read_origin, pg, err) != 0)
         return -1;
     return db_postgres_check_origin(pg, err);
+}
+
+int db_postgres_begin_pooled(struct postgres *pg, struct error *err)
+{
+    if (begin_and_learn(pg, err) != 0)
+        return -1;
+    if (!pg->base.distributed)
+        return 0;
+    return db_postgres_run(pg, DB_POSTGRES_SET_CITUS("SET LOCAL"), NULL, NULL, err);
 }

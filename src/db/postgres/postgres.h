@@ -50,6 +50,9 @@ struct postgres {
     how " TimeZone = 'UTC';" how " DateStyle = 'ISO';" how " bytea_output = 'hex';" how            \
         " extra_float_digits = 1;" how " standard_conforming_strings = on;" how                    \
         " plan_cache_mode = force_custom_plan;" how " lock_timeout = '10s';"
+/* On Citus. A statement over all shards, such as those of the watcher in each second, would open up
+ * to 16 sessions of each worker, and end all but one of them after it. */
+#define DB_POSTGRES_SET_CITUS(how) how " citus.max_adaptive_executor_pool_size = 1;"
 /* Of a reader: as with SQLite, for each statement; and between two of a transaction. */
 #define DB_POSTGRES_SET_READER                                                                     \
     "SET default_transaction_read_only = on; SET statement_timeout = '4500ms';"                    \
