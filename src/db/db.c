@@ -344,6 +344,11 @@ bool db_has_deadline(const struct db *db)
     return db->has_deadline;
 }
 
+bool db_has_citus(const struct db *db)
+{
+    return db->citus;
+}
+
 bool db_is_distributed(const struct db *db)
 {
     return db->distributed;

@@ -344,6 +344,10 @@ void db_set_wait_max(struct db *db, int64_t us);
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);
 
+/* Is the extension of Citus in this database, whatever it is used for? Known from the connection's
+ * start on. */
+bool db_has_citus(const struct db *db);
+
 /* Are tenants spread over several servers by Citus (db/distribution.h)? Then a statement that
  * changes or locks rows names one tenant. Known from the connection's start on. */
 bool db_is_distributed(const struct db *db);

@@ -1,9 +1,11 @@
 /* distribution.c - the manifest of tables, and moving tables to the servers it names. */
 #include "db/distribution.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/base.h"
+#include "base/buf.h"
 #include "db/db.h"
 
 /* clang-format off */
@@ -56,6 +58,12 @@ DB_QUERY(select_place,
     " WHEN c.relpersistence = 'u' THEN 2 ELSE 3 END"
     " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))");
 enum { MISSING, LOCAL, UNLOGGED, DISTRIBUTED }; /* what it says; UNLOGGED: and distributed */
+/* Of the tables in a list: those that only this server has, and those that are distributed. */
+DB_QUERY(count_places,
+    "SELECT COUNT(*) FILTER (WHERE p.logicalrelid IS NULL), COUNT(p.logicalrelid)"
+    " FROM unnest(string_to_array(CAST($1 AS TEXT), ',')) AS t(name)"
+    " JOIN pg_class c ON c.oid = to_regclass(t.name) LEFT JOIN pg_dist_partition p"
+    " ON p.logicalrelid = c.oid AND (p.partmethod = 'h' OR p.repmodel = 't')");
 DB_QUERY(select_local_size, "SELECT pg_relation_size(to_regclass(CAST($1 AS TEXT)))");
 /* Hashes of tenants, and the server that has each range of them; all tables have the same. */
 DB_QUERY(select_ranges,
@@ -70,6 +78,16 @@ DB_QUERY(ask_all_servers, "SELECT COUNT(*) FROM audit_heads");
 static const char settings[] = "SET citus.enable_local_reference_table_foreign_keys = off;"
                                " SET citus.multi_shard_modify_mode = 'sequential'";
 /* clang-format on */
+
+struct places {
+    int64_t local, distributed;
+};
+
+static bool read_places(void *ctx, const struct db_row *row)
+{
+    *(struct places *)ctx = (struct places){ db_get_int(row, 0), db_get_int(row, 1) };
+    return false;
+}
 
 static int find_place(struct db *db, const struct table_place *place, int64_t *ret,
                       struct error *err)
@@ -90,6 +108,29 @@ int distribution_count(struct db *db, int64_t *ret, struct error *err)
         *ret += place == DISTRIBUTED ? 1 : 0;
     }
     return 0;
+}
+
+int distribution_check(struct db *db, struct error *err)
+{
+    BUF_SCOPED(names, SIZE_MAX);
+    struct places found = { 0 };
+
+    if (!db_has_citus(db))
+        return 0;
+    for (size_t i = 0; i < n_table_places; i++) {
+        buf_add_c(&names, i == 0 ? "" : ",");
+        buf_add_c(&names, table_places[i].table);
+    }
+    if (db_exec(db, &count_places, DB_ARGS(db_text(buf_str(&names))), read_places, &found, err) !=
+        0)
+        return -1;
+    if (found.local == 0 || found.distributed == 0)
+        return 0;
+    return err_set(err, ERR_SCHEMA,
+                   "the tables are distributed in part, %" PRId64 " of %" PRId64
+                   ": run `muster cluster enable --database URL` with the coordinator's URL, or "
+                   "wait for the one that is running",
+                   found.distributed, found.distributed + found.local);
 }
 
 int distribution_prepare(struct db *db, struct error *err)

@@ -26,6 +26,10 @@ extern const size_t n_table_places;
  * another server. Only with Citus. */
 int distribution_count(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
+/* Refuses a database in which only some of the tables are distributed: their statements would fail.
+ * ERR_SCHEMA. */
+int distribution_check(struct db *db, struct error *err) MUST_CHECK;
+
 /* Before a script that changes distributed tables, or distribution_run(): settings for the rest of
  * the connection. */
 int distribution_prepare(struct db *db, struct error *err) MUST_CHECK;

@@ -59,6 +59,7 @@ struct db {
     bool part_away;                 /* see db_part_is_away(); the driver sets it */
     bool silent;                    /* see db_is_silent(); the driver sets it */
     bool beginning;                 /* see db_is_beginning(); the driver sets it */
+    bool citus;                     /* see db_has_citus(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
     bool worker;                    /* see db_is_worker(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "db/db.h"
+#include "db/distribution.h"
 #include "db/migrate.h"
 #include "engine/database_clock.h"
 #include "engine/engine_state.h"
@@ -58,7 +59,8 @@ static int open_writers(struct engine *e, struct error *err)
         writers = e->shared && e->options.serves ? POSTGRES_WRITERS : 1;
         /* A failed sync may have left pages that only look stored: write and sync them again before
          * a retry is reported as a duplicate. */
-        if (db_checkpoint(txn->db, err) != 0 || store_migrate(txn->db, err) != 0) {
+        if (db_checkpoint(txn->db, err) != 0 || distribution_check(txn->db, err) != 0 ||
+            store_migrate(txn->db, err) != 0) {
             e->n_txns = 1;
             return -1;
         }

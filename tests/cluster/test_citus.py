@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from muster import WATCHES, Postgres, Server, running
+from muster import WATCHES, Postgres, Server, Trouble, running
 from postgres import Session, SqlError
 from queries import queries
 from stored import of_tenant, stored
@@ -151,6 +151,30 @@ def test_tables_are_not_taken_back_under_a_node_of_another_server(tmp_path):
         if node.process is not None:
             node.kill()
         postgres.drop(url)
+
+
+def test_a_database_that_is_distributed_in_part_is_refused_until_enable_has_ended(tmp_path):
+    with plain_database() as url:
+        server = Server(tmp_path / "data", url)
+        server.cli("tenant", "add", "acme")
+        other = Session(url)
+        try:
+            other.run("BEGIN")
+            other.run("LOCK TABLE webhooks")  # one of the last that are distributed
+            broken_off = server.run("cluster", "enable")
+            assert broken_off.returncode == 1 and "lock timeout" in broken_off.stderr, broken_off.stderr
+        finally:
+            other.close()
+        told = json.loads(server.cli("cluster", "status", "--json"))
+        assert 0 < told["distributed"] < told["tables"]
+        with pytest.raises(Trouble, match="distributed in part.*run `muster cluster enable --database URL`"):
+            server.start()
+        for words in (("tenant", "add", "other"), ("tenant", "list")):
+            refused = server.run(*words)
+            assert refused.returncode == 1 and "distributed in part" in refused.stderr, refused.stderr
+        server.cli("cluster", "enable")
+        assert "acme" in server.cli("tenant", "list")
+        server.start().stop()
 
 
 def test_copies_that_an_earlier_run_left_are_cleared(tmp_path):

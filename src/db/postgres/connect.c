@@ -134,6 +134,7 @@ static int check_server(struct postgres *pg, struct error *err)
             err, ERR_SCHEMA,
             "the PostgreSQL database has the encoding %s: create it with ENCODING 'UTF8'",
             s.encoding);
+    pg->base.citus = s.citus;
     return s.citus ? find_distribution(pg, err) : 0;
 }
 
