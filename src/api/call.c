@@ -53,9 +53,13 @@ static int check_unread(struct api_call *call, struct error *err)
     return full == NULL ? 0 : call_refuse_share(call, err, full, BUDGET_REPLY_BYTES);
 }
 
-static int call_read_run(struct reader_job *job, struct db *db, struct error *err)
+/* What waits for the thread that hashes passwords, or hashes, does not wait for the database. */
+static int call_hash_run(struct reader_job *job, struct db *db, struct error *err)
 {
-    return call_work_run(CONTAINER_OF(job, struct api_call, read), db, err);
+    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
+
+    call->asked_us = job->asked_us;
+    return call_work_run(call, db, err);
 }
 
 /* Replies to others that were queued before it may have used up the share meanwhile. */
@@ -81,7 +85,8 @@ static int prepare_read(struct api_call *call, struct error *err)
         return err_set(err, ERR_UNAVAILABLE, "the tenant's server does not answer");
     call->work = call->route->read;
     /* Who can change something must see it at once; who cannot may see it a little later. */
-    call->read = (struct reader_job){ .budget = call->budget,
+    call->read = (struct reader_job){ .asked_us = call->asked_us,
+                                      .budget = call->budget,
                                       .tenant_id = call->tenant_id,
                                       .may_lag = call->only_reads,
                                       .run = call_answer_run,
@@ -93,6 +98,7 @@ static void call_then_done(struct reader_job *job, const struct error *err)
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
+    call->asked_us = job->asked_us;
     call->then(call, err);
 }
 
@@ -151,6 +157,7 @@ void call_change(struct api_call *call, enum change_topic topic, call_work_fn *w
     call->work = work;
     call->then = then;
     call->change = (struct change){ .topic = topic,
+                                    .asked_us = call->asked_us,
                                     .budget = call->budget,
                                     .administrative = call->key == NULL,
                                     .apply = call_change_apply,
@@ -186,8 +193,9 @@ static void hash(struct api_call *call, bool ahead, call_work_fn *work, call_the
 
     call->work = work;
     call->then = then;
-    call->read =
-        (struct reader_job){ .ahead = ahead, .run = call_read_run, .done = call_then_done };
+    call->read = (struct reader_job){
+        .asked_us = call->asked_us, .ahead = ahead, .run = call_hash_run, .done = call_then_done
+    };
     if (engine_hash(call->api->engine, &call->read, &err) != 0)
         then(call, &err);
 }
@@ -228,6 +236,7 @@ int call_submit(struct api_call *call, struct writer_job *job, call_step_fn *fil
     call->fill = fill;
     job->done = call_submit_done;
     job->owner = call;
+    job->asked_us = call->asked_us;
     job->budget = call->budget;
     return writer_submit(engine_writer(call->api->engine), job, err);
 }

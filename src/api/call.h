@@ -65,6 +65,11 @@ struct api_call {
     bool has_rate;
     struct call_rate rate;
 
+    int64_t
+        asked_us;    /* raw clock: since when the caller waits for the database, whatever the number
+                      * of steps; moved on by what the body, or others than the database, took */
+    int64_t body_us; /* raw clock: since when the body is read */
+
     void *params, *query, *body;       /* filled as the route's shapes say */
     const struct tenant_entry *tenant; /* of the path's {slug}, or the key's, once authorized */
     int64_t tenant_id;                 /* of that tenant; 0: none */

@@ -46,6 +46,7 @@ static struct api_call *call_of(struct api *api, struct http_exchange *x)
         call->exchange = x;
         call->arena = x->arena;
         call->api = api;
+        call->asked_us = clock_raw_us();
         x->app = call;
     }
     return call;
@@ -63,6 +64,7 @@ static void expect_body(struct api_call *call)
         x->charge.budget = budget;
     else if (call->api->hooks->named_address(call, &named))
         http_count_for(x, &named);
+    call->body_us = clock_raw_us();
     x->body_max = body_limit(call->api, call->route);
     x->drops_body = call->route->body == NULL && call->route->takes == NULL;
 }
@@ -239,6 +241,8 @@ static int handle_request(struct api_call *call, struct error *err)
 {
     const struct route *route = call->route;
 
+    assert(call->body_us != 0);                       /* expect_body() */
+    call->asked_us += clock_raw_us() - call->body_us; /* what the client took is its own */
     if (check_again(call, err) != 0 || check_media_type(call, err) != 0 ||
         check_input(call, err) != 0)
         return -1;

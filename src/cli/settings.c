@@ -79,7 +79,7 @@ const struct setting settings_table[] = {
     { NUMBER(export_max_minutes),          .initial = "60",    .least = 1, .most = 10080,   .help = "minutes after which a running export is cut off" },
     { NUMBER(queue_max_events), .initial = "100000",    .least = 1,       .most = 100000000,       .help = "events waiting to be stored; beyond it 503" },
     { NUMBER(queue_max_bytes),  .initial = "67108864",  .least = 1048576, .most = 1LL << 40,       .help = "bytes waiting to be stored; beyond it 503" },
-    { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "how long a request may wait for the store, by expectation or by the clock, in milliseconds; beyond it 503; 0: no limit" },
+    { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "how long a request may take from its arrival, by expectation or by the clock, in milliseconds; a store that has not answered by then is 503; 0: no limit" },
     { NUMBER(inflight_max_bytes), .initial = "25165824", .least = 1048576, .most = 1LL << 40,      .help = "bytes of all request bodies not answered yet; beyond it 503" },
     { NUMBER(inflight_max_bytes_per_tenant), .initial = "8388608", .least = 1048576, .most = 1LL << 40, .help = "the same per tenant; three quarters of it per key" },
     { NUMBER(reply_max_bytes), .initial = "100663296", .least = 1048576, .most = 1LL << 40,        .help = "bytes of all replies that clients have not read yet; beyond it reads are 503" },

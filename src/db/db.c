@@ -318,12 +318,6 @@ void db_set_patience(struct db *db, int64_t until_us)
         db->driver->set_patience(db, until_us);
 }
 
-void db_set_wait_max(struct db *db, int64_t us)
-{
-    if (db->driver->set_wait_max != NULL)
-        db->driver->set_wait_max(db, us);
-}
-
 bool db_set_deadline(struct db *db, int64_t until_us)
 {
     assert(until_us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));

@@ -333,13 +333,10 @@ bool db_set_deadline(struct db *db, int64_t until_us);
 int db_set_read_max(struct db *db, int64_t us, struct error *err) MUST_CHECK;
 
 /* From now on a call of this connection whose answer has not come by `until_us` (clock_raw_us())
- * has lost its connection: ERR_UNAVAILABLE. 0: the driver's own limits. Nothing to do with SQLite,
- * whose calls wait for no one. */
+ * has lost its connection: ERR_UNAVAILABLE. Nor is a new one waited for any longer. A server
+ * that is well is told when a reader's transaction begins, and ends its statements earlier:
+ * ERR_BUSY. 0: the driver's own limits. Nothing to do with SQLite, whose calls wait for no one. */
 void db_set_patience(struct db *db, int64_t until_us);
-
-/* From now on the same happens whenever this connection has waited for an answer for `us`, if that
- * is less than the driver's own limit; 0: that one again. */
-void db_set_wait_max(struct db *db, int64_t us);
 
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);

@@ -30,7 +30,6 @@ struct db_driver {
     int (*hear)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
     int (*socket)(const struct db *db);                    /* may be NULL */
     void (*set_patience)(struct db *db, int64_t until_us); /* may be NULL */
-    void (*set_wait_max)(struct db *db, int64_t us);       /* may be NULL */
     void (*set_log_max)(struct db *db, int64_t bytes);     /* may be NULL */
     int (*defer_sync)(struct db *db, struct error *err);   /* may be NULL, and sync with it */
     int (*sync)(struct db *db, struct error *err);         /* any thread */

@@ -58,7 +58,9 @@ static void change_committed(struct writer_job *job, const struct error *err)
         change->done(change, err);
         return;
     }
-    change->read = (struct reader_job){ .run = change_refresh_run, .done = change_refresh_done };
+    change->read = (struct reader_job){ .asked_us = change->asked_us,
+                                        .run = change_refresh_run,
+                                        .done = change_refresh_done };
     if (engine_read(change->engine, &change->read, NULL) != 0)
         change->done(change, NULL);
 }
@@ -70,6 +72,7 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
     change->retried = false;
     change->write = (struct writer_job){ .apply = change_apply,
                                          .done = change_committed,
+                                         .asked_us = change->asked_us,
                                          .budget = change->budget,
                                          .cost = &change_cost,
                                          .events = 1,

@@ -20,7 +20,8 @@ struct change {
     struct engine *engine;
     bool retried;            /* after the disk was found full */
     enum change_topic topic; /* the cache that the change makes stale */
-    struct budget *budget;   /* as in struct writer_job, as is `administrative` */
+    int64_t asked_us;        /* as in struct writer_job, as are `budget` and `administrative` */
+    struct budget *budget;
     bool administrative;
 
     /* Writer thread, in the transaction; may be called again after a rollback. */

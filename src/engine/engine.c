@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/password.h"
 #include "db/db.h"
 #include "engine/ear.h"
 #include "engine/engine_state.h"
@@ -157,18 +158,23 @@ static int start_threads(struct engine *e, struct error *err)
     if (refresh_caches(e, e->watch_db, err) != 0 || writer_new(&writer, &e->writer, err) != 0 ||
         readers_new(e->read_dbs, e->n_read_dbs, e->options.reads_max, &e->readers, err) != 0)
         return -1;
-    readers_heed_parts(e->readers, e->writer);
-    readers_limit_wait(e->readers, wait_max_us);
+    readers_set(e->readers,
+                &(struct readers_options){ .wait_max_us = wait_max_us, .writer = e->writer });
     if (e->n_standby_dbs > 0) {
         if (readers_new(e->standby_dbs, e->n_standby_dbs, e->options.reads_max, &e->standby_readers,
                         err) != 0)
             return -1;
-        readers_use_standby(e->standby_readers, &e->standby, e->readers);
-        readers_limit_wait(e->standby_readers, wait_max_us);
+        readers_set(e->standby_readers, &(struct readers_options){ .wait_max_us = wait_max_us,
+                                                                   .standby = &e->standby,
+                                                                   .primary = e->readers });
     }
     if (e->hash_db == NULL)
         return 0;
-    return readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err);
+    if (readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err) != 0)
+        return -1;
+    readers_set(e->hashers, &(struct readers_options){ .wait_max_us = wait_max_us,
+                                                       .spent_us = password_spent_us });
+    return 0;
 }
 
 static int start_features(struct engine *e, struct error *err)
@@ -230,6 +236,7 @@ static void expire(void *ctx)
 
     writer_expire(e->writer);
     readers_expire(e->readers);
+    readers_expire(e->hashers);
     if (e->standby_readers != NULL)
         readers_expire(e->standby_readers);
 }

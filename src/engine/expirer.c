@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-enum { PERIOD_NS = 250000000, NSEC_PER_SEC = 1000000000 };
+enum { PERIOD_NS = 100000000, NSEC_PER_SEC = 1000000000 };
 
 struct expirer {
     void (*expire)(void *ctx);

@@ -9,7 +9,7 @@
 
 struct expirer;
 
-/* Calls `expire` four times a second. The caller owns *ret. */
+/* Calls `expire` ten times a second. The caller owns *ret. */
 int expirer_new(void (*expire)(void *ctx), void *ctx, struct expirer **ret,
                 struct error *err) MUST_CHECK;
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/share.h"
+#include "engine/wait.h"
 
 enum {
     GROUP_BYTES = 8 << 20, /* of requests per transaction; the last one may exceed it */
@@ -20,7 +21,6 @@ enum {
     ROOM_BYTES = 64 << 10,
 
     SYNC_US_MAX = 10 * USEC_PER_SEC,
-    PATIENCE_US = USEC_PER_SEC, /* of a group, however long its jobs have waited */
 
     /* How long after it hung a part is tried by one writer at a time: longer than any transaction
      * may take, so that a second writer never joins the one that tries. */
@@ -59,7 +59,8 @@ static bool is_full(const struct job_queue *q, const struct writer_job *job)
 
     return q->turns.events + job->events > limits->events_max ||
            q->turns.bytes + job->bytes > limits->bytes_max ||
-           (limits->wait_max_ms > 0 && wait_us(q) > (int64_t)limits->wait_max_ms * USEC_PER_MSEC);
+           (limits->wait_max_ms > 0 &&
+            wait_us(q) > wait_expected_max((int64_t)limits->wait_max_ms * USEC_PER_MSEC));
 }
 
 static bool is_small(const struct writer_job *job)
@@ -381,17 +382,14 @@ void job_queue_take_all(struct job_queue *q, struct job_list *ret)
 int64_t job_queue_patience(const struct writer_limits *limits, const struct job_list *group)
 {
     const int64_t max_us = (int64_t)limits->wait_max_ms * USEC_PER_MSEC;
-    const int64_t least_us = clock_raw_us() + PATIENCE_US;
-    int64_t until_us = INT64_MAX;
+    int64_t since_us = INT64_MAX;
 
     if (max_us == 0)
         return 0;
     for (const struct writer_job *job = group->first; job != NULL; job = job->next)
-        if (job->budget != NULL && job->queued_us + max_us < until_us)
-            until_us = job->queued_us + max_us;
-    if (until_us == INT64_MAX)
-        return 0;
-    return until_us > least_us ? until_us : least_us;
+        if (job->since_us != 0 && job->since_us < since_us)
+            since_us = job->since_us;
+    return since_us == INT64_MAX ? 0 : wait_until(since_us, max_us);
 }
 
 void job_queue_note_sync(struct job_queue *q, int64_t us)

@@ -93,14 +93,13 @@ bool job_queue_any_hangs(const struct job_queue *q, int64_t raw_us);
 /* May a job of this part have to wait for a server that is away? */
 bool job_queue_is_doubtful(const struct job_queue *q, int64_t part, int64_t raw_us);
 
-/* The jobs of tenants that were queued before `before_us`, by the raw clock. */
+/* The jobs whose callers asked before `before_us`, by the raw clock. */
 void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);
 
 void job_queue_take_all(struct job_queue *q, struct job_list *ret);
 
-/* Until when, by the raw clock, the database may take its time for a group, so that its oldest job
- * is answered in time; at least a second. 0: as long as the driver allows, for the service's own.
- */
+/* Until when, by the raw clock, the database may take its time for a group, so that the caller who
+ * asked first is answered in time. 0: as long as the driver allows, for the service's own. */
 int64_t job_queue_patience(const struct writer_limits *limits, const struct job_list *group);
 
 /* The commit of a group took this long, after its jobs were applied. */

@@ -5,13 +5,18 @@
 #include "db/db.h"
 #include "engine/writer.h"
 
-/* A read that took this long and failed was not answered: PostgreSQL and the driver end it a little
- * later. */
-enum { LONG_US = 4 * USEC_PER_SEC };
+enum { MOST_US = 5 * USEC_PER_SEC }; /* what PostgreSQL and the driver let a read take, nearly */
 
 static bool is_parted(const struct part_read_job *read)
 {
     return read->writer != NULL && read->tenant_id != 0 && db_is_distributed(read->db);
+}
+
+/* To find out whether the server is back? Otherwise the next one does. */
+static bool has_time(const struct part_read_job *read)
+{
+    return read->until_us == 0 ||
+           read->until_us - clock_raw_us() > (int64_t)PARTS_PROBE_MAX_S * USEC_PER_SEC;
 }
 
 int part_read_begin(struct part_read_job *read, struct error *err)
@@ -22,7 +27,8 @@ int part_read_begin(struct part_read_job *read, struct error *err)
         may = writer_try_read(read->writer, read->tenant_id);
     if (may == READ_TRIES) {
         const int64_t tried = writer_part_of(read->writer, read->tenant_id);
-        const enum part_state state = writer_probe(read->writer, read->db, read->tenant_id);
+        const enum part_state state =
+            has_time(read) ? writer_probe(read->writer, read->db, read->tenant_id) : PART_UNKNOWN;
 
         writer_note_read(read->writer, read->tenant_id, tried,
                          state == PART_SLOW ? PART_ANSWERS : state);
@@ -35,10 +41,18 @@ int part_read_begin(struct part_read_job *read, struct error *err)
                            : err_set(err, ERR_UNAVAILABLE, "the tenant's server does not answer");
 }
 
+/* Did it take nearly all of the time that it had? If it failed, it was not answered. */
+static bool took_long(const struct part_read_job *read)
+{
+    const int64_t left_us = read->until_us - read->began_us;
+    const int64_t had_us = read->until_us == 0 || left_us > MOST_US ? MOST_US : left_us;
+
+    return clock_raw_us() - read->began_us >= had_us / 5 * 4;
+}
+
 void part_read_end(const struct part_read_job *read, enum err_code code)
 {
-    if (!is_parted(read) || (code != ERR_UNAVAILABLE && code != ERR_BUSY) ||
-        clock_raw_us() - read->began_us < LONG_US ||
+    if (!is_parted(read) || (code != ERR_UNAVAILABLE && code != ERR_BUSY) || !took_long(read) ||
         writer_tenant_hangs(read->writer, read->tenant_id))
         return;
     if (writer_probe(read->writer, read->db, read->tenant_id) == PART_HUNG)

@@ -15,6 +15,7 @@ struct part_read_job {
     struct db *db;         /* in no transaction */
     int64_t tenant_id;     /* 0: unknown */
     int64_t began_us;      /* raw clock */
+    int64_t until_us;      /* raw clock: how long its caller waits; 0: as long as it takes */
 };
 
 /* ERR_UNAVAILABLE: the tenant's server hangs. May wait for it for a few seconds first, if it has

@@ -8,7 +8,7 @@
 #include "db/db.h"
 #include "db/distribution.h"
 
-enum { PROBE_S = 2 }; /* to connect, and for each answer: that takes milliseconds */
+enum { PROBE_S = PARTS_PROBE_MAX_S / 2 }; /* for each of two steps: they take milliseconds */
 
 static void add_range(void *ctx, int64_t first, int64_t last, int64_t server)
 {
@@ -44,7 +44,6 @@ static int ping_and_load(struct db *db, struct parts *ret)
     set_patience(db);
     if (db_ping(db, NULL) != 0)
         return -1;
-    set_patience(db);
     return parts_load(db, ret, NULL);
 }
 

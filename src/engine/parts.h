@@ -36,6 +36,8 @@ enum part_read {
     READ_TRIES,   /* it hung a while ago: this one finds out, and others may not meanwhile */
 };
 
+enum { PARTS_PROBE_MAX_S = 4 }; /* how long parts_probe() may take */
+
 struct parts {
     struct part_range *ranges; /* by hash; they do not overlap */
     size_t n;                  /* 0: the database is not distributed */
@@ -47,9 +49,9 @@ int parts_load(struct db *db, struct parts *ret, struct error *err) MUST_CHECK;
 void parts_done(struct parts *p);
 
 /* Something of this tenant (0: of several) was not answered in time on the connection, which is in
- * no transaction: asks which server has whom, and then that one for very little; waits a few
- * seconds at most. Afterwards the connection has its usual patience. The caller owns *ret, which is
- * good unless the state is PART_UNKNOWN. */
+ * no transaction: asks which server has whom, and then that one for very little; waits for
+ * PARTS_PROBE_MAX_S at most. Afterwards the connection has its usual patience. The caller owns
+ * *ret, which is good unless the state is PART_UNKNOWN. */
 enum part_state parts_probe(struct db *db, int64_t tenant_id, struct parts *ret);
 
 /* 0: unknown, there are no parts, or the tenant is 0: what belongs to several. */

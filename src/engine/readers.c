@@ -22,6 +22,7 @@
 #include "engine/part_read.h"
 #include "engine/share.h"
 #include "engine/standby.h"
+#include "engine/wait.h"
 
 /* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
  * misses it is not short, or was preempted: under full ingest load 24 of 3,000 short reads missed a
@@ -32,9 +33,6 @@ enum { INLINE_DEADLINE_US = 2000 };
 /* The deadline cannot interrupt a wait for the disk. So that loops do not block repeatedly, after a
  * wait of BLOCKED_US all reads go to reader threads for a while. */
 enum { BLOCKED_US = 5000, INLINE_PAUSE_US = USEC_PER_SEC };
-
-/* What is left to the database, however long a job has waited for its turn. */
-enum { ANSWER_US = USEC_PER_SEC };
 
 /* A standby that did not answer for this long is not asked again at once. */
 enum { PATIENCE_US = 400000 };
@@ -53,10 +51,7 @@ struct readers {
     size_t n_connections;
 
     size_t queue_max;
-    int64_t wait_max_us;     /* of a job's caller; 0: no limit */
-    struct standby *standby; /* NULL: the connections are to the primary */
-    struct readers *primary; /* takes what the standby cannot do */
-    struct writer *writer;   /* knows which servers hang; NULL: there is one server */
+    struct readers_options options;
 
     struct lock lock;    /* also guards `next` and `tenant` of each connection */
     struct cond changed; /* see 2 above */
@@ -68,6 +63,11 @@ struct readers {
     bool stopping GUARDED_BY(lock);
 };
 
+static int64_t discount(const struct readers *r)
+{
+    return r->options.spent_us == NULL ? 0 : r->options.spent_us();
+}
+
 static void enqueue(struct readers *r, struct reader_job *job) REQUIRES(r->lock)
 {
     struct reader_job **at = r->last;
@@ -75,7 +75,7 @@ static void enqueue(struct readers *r, struct reader_job *job) REQUIRES(r->lock)
     if (job->ahead)
         for (at = &r->first; *at != NULL && (*at)->ahead;)
             at = &(*at)->next;
-    job->queued_us = clock_raw_us();
+    job->since_us = (job->asked_us != 0 ? job->asked_us : clock_raw_us()) - discount(r);
     job->next = *at;
     *at = job;
     if (job->next == NULL)
@@ -214,19 +214,18 @@ static void finish(struct reader_job *job, const struct error *err)
     job->done(job, err);
 }
 
-/* Half of the time is enough for a server that hangs to keep a new connection waiting. */
-static bool may_ping(const struct readers *r, const struct reader_job *job, const struct db *db)
+/* Until when its caller waits for the database, by the raw clock; 0: as long as that takes. */
+static int64_t until_of(const struct readers *r, const struct reader_job *job)
 {
-    return r->wait_max_us == 0 || !db_is_silent(db) ||
-           clock_raw_us() - job->queued_us <= r->wait_max_us / 2;
+    return r->options.wait_max_us == 0
+               ? 0
+               : wait_until(job->since_us + discount(r), r->options.wait_max_us);
 }
 
-/* How long this job waits for an answer; 0: as long as any. */
-static int64_t answer_max(const struct readers *r, const struct reader_job *job)
+static void move_on(const struct readers *r, struct reader_job *job)
 {
-    const int64_t left_us = r->wait_max_us - (clock_raw_us() - job->queued_us);
-
-    return r->wait_max_us == 0 ? 0 : (left_us > ANSWER_US ? left_us : ANSWER_US);
+    if (job->asked_us != 0 && r->options.spent_us != NULL)
+        job->asked_us = job->since_us + discount(r);
 }
 
 /* A connection that was lost while it was idle is noticed at once and made again; one on which an
@@ -240,22 +239,28 @@ static int run_job(const struct readers *r, struct reader_job *job, struct conne
     int status;
 
     assert(thread_may_be("muster-reader"));
-    if (!was_connected && may_ping(r, job, db)) /* a failure is the job's to find */
+    db_set_patience(db, until_of(r, job));
+    if (!was_connected) /* a failure is the job's to find */
         c->is_connected = db_ping(db, NULL) == 0;
-    db_set_wait_max(db, answer_max(r, job));
     began_us = clock_raw_us();
+    move_on(r, job);
     status = job->run(job, db, err);
     if (status != 0 && err->code == ERR_UNAVAILABLE && !db_part_is_away(db) && was_connected &&
-        clock_raw_us() - began_us < USEC_PER_SEC && may_ping(r, job, db) && db_ping(db, err) == 0)
+        clock_raw_us() - began_us < USEC_PER_SEC && db_ping(db, err) == 0)
         status = job->run(job, db, err);
-    db_set_wait_max(db, 0);
+    db_set_patience(db, 0);
+    move_on(r, job);
     return status;
 }
 
 /* The same, and answers. The caller does not wait for what is still to be found out afterwards. */
 static void run_on_primary(const struct readers *r, struct reader_job *job, struct connection *c)
 {
-    struct part_read_job read = { r->writer, c->db, job->tenant_id, clock_raw_us() };
+    struct part_read_job read = { .writer = r->options.writer,
+                                  .db = c->db,
+                                  .tenant_id = job->tenant_id,
+                                  .began_us = clock_raw_us(),
+                                  .until_us = until_of(r, job) };
     struct error err = { 0 };
     int status = part_read_begin(&read, &err);
 
@@ -271,16 +276,20 @@ static bool run_on_standby(struct readers *r, struct reader_job *job, struct db 
 {
     const int64_t began_us = clock_raw_us();
     struct error err = { 0 };
-    int status = standby_check(r->standby, db, &err);
+    int status = standby_check(r->options.standby, db, &err);
 
+    db_set_patience(db, until_of(r, job));
     if (status != 0 && err.code == ERR_UNAVAILABLE && clock_raw_us() - began_us < PATIENCE_US &&
-        db_ping(db, &err) == 0)
-        status = standby_check(r->standby, db, &err);
+        db_ping(db, &err) == 0) {
+        status = standby_check(r->options.standby, db, &err);
+        db_set_patience(db, until_of(r, job));
+    }
     if (status == 0)
         status = job->run(job, db, &err);
+    db_set_patience(db, 0);
     if (status != 0 && !(err.code == ERR_BUSY && clock_raw_us() - began_us >= PATIENCE_US) &&
         (err.code == ERR_BUSY || err.code == ERR_UNAVAILABLE || err.code == ERR_INTERNAL)) {
-        standby_shun(r->standby);
+        standby_shun(r->options.standby);
         return false;
     }
     metric_add(METRIC_READS_STANDBY, 1);
@@ -295,11 +304,11 @@ static void pass_on(struct readers *r, struct reader_job *job)
     metric_add(METRIC_READS_STANDBY_PASSED_ON, 1);
     if (job->budget != NULL)
         budget_give(job->budget, BUDGET_READS, 1); /* the primary's queue takes it again */
-    if (readers_submit(r->primary, job, &err) != 0)
+    if (readers_submit(r->options.primary, job, &err) != 0)
         job->done(job, &err);
 }
 
-/* Takes the jobs out of the queue that were submitted before `before_us`. */
+/* Takes the jobs out of the queue whose callers asked before `before_us`. */
 static struct reader_job *unqueue_old(struct readers *r, int64_t before_us) REQUIRES(r->lock)
 {
     struct reader_job *old = NULL, **old_last = &old, **at = &r->first;
@@ -307,7 +316,7 @@ static struct reader_job *unqueue_old(struct readers *r, int64_t before_us) REQU
     while (*at != NULL) {
         struct reader_job *job = *at;
 
-        if (job->queued_us >= before_us) {
+        if (job->since_us >= before_us) {
             at = &job->next;
             continue;
         }
@@ -326,10 +335,10 @@ void readers_expire(struct readers *r)
     struct reader_job *old;
     struct error err;
 
-    if (r->wait_max_us == 0)
+    if (r->options.wait_max_us == 0)
         return;
     lock_acquire(&r->lock);
-    old = unqueue_old(r, clock_raw_us() - r->wait_max_us);
+    old = unqueue_old(r, clock_raw_us() - discount(r) - wait_turn_max(r->options.wait_max_us));
     lock_release(&r->lock);
     err_set(&err, ERR_BUSY, "the read waited too long");
     while (old != NULL) {
@@ -349,7 +358,7 @@ static void *reader_main(void *arg)
 
     thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take_job(r, &c)) != NULL) {
-        if (r->standby == NULL)
+        if (r->options.standby == NULL)
             run_on_primary(r, job, c);
         else if (!run_on_standby(r, job, c->db))
             pass_on(r, job);
@@ -455,25 +464,10 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
     return 0;
 }
 
-void readers_limit_wait(struct readers *r, int64_t max_us)
+void readers_set(struct readers *r, const struct readers_options *options)
 {
     lock_acquire(&r->lock); /* a thread that takes a job afterwards sees it */
-    r->wait_max_us = max_us;
-    lock_release(&r->lock);
-}
-
-void readers_use_standby(struct readers *r, struct standby *standby, struct readers *primary)
-{
-    lock_acquire(&r->lock);
-    r->standby = standby;
-    r->primary = primary;
-    lock_release(&r->lock);
-}
-
-void readers_heed_parts(struct readers *r, struct writer *w)
-{
-    lock_acquire(&r->lock);
-    r->writer = w;
+    r->options = *options;
     lock_release(&r->lock);
 }
 

@@ -18,10 +18,12 @@ struct writer;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
-    struct reader_job *next; /* internal, as is the time it was submitted */
-    int64_t queued_us;       /* raw clock */
-    struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
-    int64_t tenant_id; /* whose rows alone it reads; 0: it is not known, or there are others */
+    struct reader_job *next; /* internal, as is since when it counts as waiting */
+    int64_t since_us;        /* raw clock, less what was discounted by then */
+    int64_t asked_us;      /* raw clock: when its caller asked; 0: it asks now. Moved on by what is
+                            * discounted, before and after run() */
+    struct budget *budget; /* of the caller, whose share it takes; NULL: the service's own */
+    int64_t tenant_id;     /* whose rows alone it reads; 0: it is not known, or there are others */
     bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
     bool may_lag; /* its caller has changed nothing, and may see what was true a while ago */
 
@@ -37,20 +39,30 @@ struct reader_job {
 int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct readers **ret,
                 struct error *err) MUST_CHECK;
 
-/* These connections are to a standby. A job that it is not recent enough for, or that fails on it,
- * goes to `primary`. Before the first job; both outlive `r`. */
-void readers_use_standby(struct readers *r, struct standby *standby, struct readers *primary);
+/* How a pool differs from one that just runs its jobs; what is left out does not hold. */
+struct readers_options {
+    /* How long a caller may wait, from asking to the answer (wait.h). 0: no limit. */
+    int64_t wait_max_us;
 
-/* The database may be distributed, and `w` knows which of its servers hang: a read of a tenant on
- * one of them is refused with ERR_UNAVAILABLE. Every few seconds a single one finds out whether the
- * server is back. What a read finds out is told to `w`, which outlives `r`. Before the first job.
- */
-void readers_heed_parts(struct readers *r, struct writer *w);
+    /* What jobs spend on other things than the database does not count as waiting for it, theirs
+     * nor that of those behind them: how much that is so far, and never less than before. Any
+     * thread. */
+    int64_t (*spent_us)(void);
 
-/* How long a caller may wait, from submission to the database's answer; a job that has waited long
- * for its turn leaves the database at least a second. 0, as at the start: no limit. Before the
- * first job. */
-void readers_limit_wait(struct readers *r, int64_t max_us);
+    /* These connections are to a standby. A job that it is not recent enough for, or that fails on
+     * it, goes to `primary`. Both outlive the pool. */
+    struct standby *standby;
+    struct readers *primary;
+
+    /* The database may be distributed, and this one knows which of its servers hang: a read of a
+     * tenant on one of them is refused with ERR_UNAVAILABLE. Every few seconds a single one finds
+     * out whether the server is back. What a read finds out is told to it, which outlives the pool.
+     */
+    struct writer *writer;
+};
+
+/* Before the first job. */
+void readers_set(struct readers *r, const struct readers_options *options);
 
 /* Any thread. ERR_BUSY when the queue or the tenant's share of it is full, or the pool is stopping.
  */
@@ -65,7 +77,8 @@ bool readers_run_inline(struct readers *r, struct reader_job *job) MUST_CHECK;
 /* Queued jobs. Any thread. */
 size_t readers_waiting(struct readers *r);
 
-/* Fails the queued jobs that have waited for as long as they may, with ERR_BUSY. Any thread. */
+/* Fails the queued jobs that have waited for a turn for as long as they may, with ERR_BUSY. Any
+ * thread. */
 void readers_expire(struct readers *r);
 
 /* Runs what is queued, ends the threads, and waits for inline runs to return. NULL is fine. */

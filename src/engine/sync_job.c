@@ -47,11 +47,12 @@ static void wait_until_done(struct sync_job *e)
     lock_release(&e->lock);
 }
 
-int writer_run_sync_for(struct writer *writer, struct budget *budget, sync_job_fn *fn, void *ctx,
-                        struct error *err)
+int writer_run_sync_for(struct writer *writer, struct budget *budget, int64_t asked_us,
+                        sync_job_fn *fn, void *ctx, struct error *err)
 {
     struct sync_job e = { .job = { .apply = sync_job_apply,
                                    .done = sync_job_done,
+                                   .asked_us = asked_us,
                                    .budget = budget,
                                    .unbounded = true },
                           .fn = fn,
@@ -73,5 +74,5 @@ int writer_run_sync_for(struct writer *writer, struct budget *budget, sync_job_f
 
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
 {
-    return writer_run_sync_for(writer, NULL, fn, ctx, err);
+    return writer_run_sync_for(writer, NULL, 0, fn, ctx, err);
 }

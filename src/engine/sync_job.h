@@ -14,7 +14,7 @@ typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
                     struct error *err) MUST_CHECK;
 
-/* The same for a caller who must be answered: it fails with ERR_BUSY when it has waited for too
- * long. `budget` is the caller's, as in struct writer_job. */
-int writer_run_sync_for(struct writer *writer, struct budget *budget, sync_job_fn *fn, void *ctx,
-                        struct error *err) MUST_CHECK;
+/* The same for a caller who must be answered: it fails when that has waited for too long since
+ * `asked_us`. Both are as in struct writer_job. */
+int writer_run_sync_for(struct writer *writer, struct budget *budget, int64_t asked_us,
+                        sync_job_fn *fn, void *ctx, struct error *err) MUST_CHECK;

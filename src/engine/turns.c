@@ -12,10 +12,13 @@
  * tenants wait for some of them. */
 enum { TURN_US = 500, SERVICE_TURN_US = 5000 };
 
+enum { ORDER_US = 100000 }; /* to which the jobs of a lane are in order of asking */
+
 struct lane {
     const struct budget *tenant; /* NULL: the service */
     bool administrative;
     struct job_list jobs;
+    bool mixed;                  /* a caller may have asked long before the one of the job ahead */
     int64_t credit_us;           /* given and not used yet */
     struct lane *before, *after; /* in the ring */
     struct lane *next;           /* in its slot, or among the spare ones */
@@ -160,12 +163,23 @@ static void remove_lane(struct turns *t, struct lane *lane)
     t->spare = lane;
 }
 
+/* Did its caller ask before that of the lane's last job? Threads that submit at the same time do
+ * not count, but what was asked for takes other steps first. The service's own have no caller. */
+static bool is_behind(const struct lane *lane, const struct writer_job *job)
+{
+    const struct writer_job *last = CONTAINER_OF(lane->jobs.last, struct writer_job, next);
+
+    return last->since_us == 0 || job->since_us < last->since_us - ORDER_US;
+}
+
 void turns_add(struct turns *t, struct writer_job *job)
 {
     struct lane *lane = find(t, job);
 
     if (lane == NULL)
         lane = add_lane(t, job);
+    else
+        lane->mixed = lane->mixed || is_behind(lane, job);
     job_list_add(&lane->jobs, job);
     t->events += job->events;
     t->bytes += job->bytes;
@@ -249,14 +263,19 @@ struct writer_job *turns_next_of(struct turns *t, const struct turns_choice *cho
     return t->current->jobs.first;
 }
 
+static void subtract(struct turns *t, const struct writer_job *job)
+{
+    t->events -= job->events;
+    t->bytes -= job->bytes;
+    t->us -= job->cost_us;
+}
+
 /* The lane's first job; a lane without jobs goes. */
 static struct writer_job *take_first(struct turns *t, struct lane *lane)
 {
     struct writer_job *job = job_list_take(&lane->jobs);
 
-    t->events -= job->events;
-    t->bytes -= job->bytes;
-    t->us -= job->cost_us;
+    subtract(t, job);
     if (lane->jobs.first == NULL)
         remove_lane(t, lane);
     return job;
@@ -272,6 +291,28 @@ struct writer_job *turns_take(struct turns *t)
     return take_first(t, lane);
 }
 
+static bool is_old(const struct writer_job *job, int64_t before_us)
+{
+    return job->since_us != 0 && job->since_us < before_us;
+}
+
+/* Of all jobs of a lane; the others keep their order. */
+static void take_old_of_all(struct turns *t, struct lane *lane, int64_t before_us,
+                            struct job_list *list)
+{
+    const struct writer_job *last = CONTAINER_OF(lane->jobs.last, struct writer_job, next);
+    struct writer_job *job;
+
+    do {
+        job = job_list_take(&lane->jobs);
+        if (is_old(job, before_us))
+            subtract(t, job);
+        job_list_add(is_old(job, before_us) ? list : &lane->jobs, job);
+    } while (job != last);
+    if (lane->jobs.first == NULL)
+        remove_lane(t, lane);
+}
+
 void turns_take_old(struct turns *t, int64_t before_us, struct job_list *list)
 {
     struct lane *lane = t->current;
@@ -280,9 +321,11 @@ void turns_take_old(struct turns *t, int64_t before_us, struct job_list *list)
         struct lane *after = lane->after;
         size_t lanes = t->n_lanes;
 
-        while (lane->tenant != NULL && t->n_lanes == lanes &&
-               lane->jobs.first->queued_us < before_us)
-            job_list_add(list, take_first(t, lane));
+        if (lane->mixed)
+            take_old_of_all(t, lane, before_us, list);
+        else
+            while (t->n_lanes == lanes && is_old(lane->jobs.first, before_us))
+                job_list_add(list, take_first(t, lane));
         lane = after;
     }
 }

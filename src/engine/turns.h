@@ -83,7 +83,7 @@ void turns_end_group(struct turns *t);
 /* Takes the job that turns_next() returned. */
 struct writer_job *turns_take(struct turns *t);
 
-/* Moves jobs of tenants that were queued before `before_us` to the end of `list`. */
+/* Moves jobs whose callers asked before `before_us` to the end of `list`. */
 void turns_take_old(struct turns *t, int64_t before_us, struct job_list *list);
 
 /* How many tenants have jobs in the queue, and the most events that one of them has; administrative

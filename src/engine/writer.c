@@ -9,6 +9,7 @@
 #include "db/db.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
+#include "engine/wait.h"
 #include "engine/writer_state.h"
 
 /* How long the next group is waited for after a sync: this part of one, and no longer than that. */
@@ -19,12 +20,13 @@ static struct job_cost common_cost = JOB_COST(50);
 
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 {
+    const int64_t now_us = clock_raw_us();
     int r = -1;
 
     if (job->cost == NULL)
         job->cost = &common_cost;
     job->cost_us = job_cost_us(job->cost, job->events);
-    job->queued_us = clock_raw_us();
+    job->since_us = job->asked_us != 0 ? job->asked_us : job->budget == NULL ? 0 : now_us;
     lock_acquire(&w->lock);
     ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
     job->part = parts_of(&w->parts, job->tenant_id);
@@ -32,7 +34,7 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
         err_set(err, ERR_IO, "storage failed; the service is stopping");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
-    else if (job->dispensable && job_queue_any_hangs(&w->queue, job->queued_us))
+    else if (job->dispensable && job_queue_any_hangs(&w->queue, now_us))
         err_set(err, ERR_UNAVAILABLE, "a server of the database does not answer");
     else
         r = job_queue_add(&w->queue, job, err);
@@ -103,7 +105,7 @@ void writer_expire(struct writer *w)
     if (max_us == 0)
         return;
     lock_acquire(&w->lock);
-    job_queue_take_old(&w->queue, now_us - max_us, &old);
+    job_queue_take_old(&w->queue, now_us - wait_turn_max(max_us), &old);
     overdue = is_any_overdue(w, &old, now_us);
     lock_release(&w->lock);
     if (old.first == NULL)

@@ -32,10 +32,11 @@ enum writer_job_state {
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
-    struct writer_job *next;     /* internal, as are the state, the expected cost and the time */
+    struct writer_job *next;     /* internal, as are the state, the cost, the time and the part */
     enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
-    int64_t cost_us, queued_us;  /* raw clock */
-    int64_t part;                /* of its tenant (parts.h) */
+    int64_t cost_us;
+    int64_t since_us; /* raw clock: since when its caller waits; 0: it has none */
+    int64_t part;     /* of its tenant (parts.h) */
 
     /* Writer thread, before any job of the group is applied: says what apply() will ask for, so
      * that it can be read for all of them at once. May be NULL. */
@@ -59,6 +60,8 @@ struct writer_job {
     int64_t tenant_id;
     struct str agent_name;
 
+    int64_t asked_us; /* raw clock: when its caller asked, who is to be answered in time; 0: now,
+                       * or if it has no budget, it may take as long as it takes */
     struct budget *budget; /* of the caller, whose turn and share it takes; NULL: the service's */
     struct job_cost *cost; /* of its kind; NULL: of jobs without one */
     size_t events, bytes;  /* its weight in the queue; an event is a unit of its cost */
@@ -85,7 +88,7 @@ struct writer_limits {
     size_t bytes_max;
     size_t group_max;     /* events per transaction */
     unsigned wait_max_ms; /* expected wait of a new job, by the cost of those that wait; and how
-                           * long one of a tenant may wait and run before it fails. 0: no limit */
+                           * long a caller waits for an answer (wait.h). 0: no limit */
 };
 
 struct writer_options {

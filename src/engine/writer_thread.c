@@ -151,19 +151,6 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
         job_list_sort(ret_group);
 }
 
-/* Has a caller waited for half as long as it may? That is enough for a server that hangs to keep a
- * new connection waiting. */
-static bool has_waited(const struct writer_thread *t, const struct job_list *group)
-{
-    const int64_t max_us = (int64_t)t->writer->options.limits.wait_max_ms * USEC_PER_MSEC;
-    const int64_t now_us = clock_raw_us();
-
-    for (const struct writer_job *job = group->first; max_us > 0 && job != NULL; job = job->next)
-        if (job->budget != NULL && now_us - job->queued_us > max_us / 2)
-            return true;
-    return false;
-}
-
 /* What changes the configuration may read much, row by row, which its first statement could not. */
 static int begin_transaction(const struct writer_thread *t, const struct job_list *group,
                              struct error *err)
@@ -180,8 +167,6 @@ static int begin_connected(struct writer_thread *t, const struct job_list *group
         return 0;
     if (!t->lost && err->code != ERR_UNAVAILABLE)
         return -1;
-    if (db_is_silent(t->txn->db) && has_waited(t, group))
-        return err_set(err, ERR_UNAVAILABLE, "the database does not answer");
     if (db_ping(t->txn->db, err) != 0)
         return -1;
     set_lost(t, false);
@@ -252,6 +237,15 @@ struct pace {
     int64_t began_us, opened_us, applied_us, committed_us;
 };
 
+/* Fails when its time is over: after an attempt that failed, or with others. */
+static int set_patience(struct writer_thread *t, const struct job_list *group)
+{
+    const int64_t until_us = job_queue_patience(&t->writer->options.limits, group);
+
+    db_set_patience(t->txn->db, until_us);
+    return until_us != 0 && until_us <= clock_raw_us() ? -1 : 0;
+}
+
 /* Applies and commits the jobs of `group`. */
 static int commit_group(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
                         struct error *err)
@@ -261,7 +255,8 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     assert(on_writer_thread(t));
     ret_pace->began_us = clock_mono_us();
     t->commits = false;
-    db_set_patience(t->txn->db, job_queue_patience(&t->writer->options.limits, group));
+    if (set_patience(t, group) != 0)
+        return err_set(err, ERR_BUSY, "it waited too long for its turn");
     if (begin(t, group, err) != 0)
         return -1;
     ret_pace->opened_us = clock_mono_us(); /* it may have moved the log into the file */
@@ -325,10 +320,14 @@ static bool find_parts(struct writer_thread *t, struct job_list *group)
 {
     struct parts parts;
     bool moved = false;
+    int64_t until_us;
 
     if (group->first == NULL || group->first->part == 0)
         return false;
-    db_set_patience(t->txn->db, clock_raw_us() + (int64_t)PARTS_S * USEC_PER_SEC);
+    until_us = job_queue_patience(&t->writer->options.limits, group);
+    if (until_us == 0 || until_us > clock_raw_us() + (int64_t)PARTS_S * USEC_PER_SEC)
+        until_us = clock_raw_us() + (int64_t)PARTS_S * USEC_PER_SEC;
+    db_set_patience(t->txn->db, until_us);
     if (parts_load(t->txn->db, &parts, NULL) == 0) {
         for (struct writer_job *job = group->first; job != NULL; job = job->next) {
             const int64_t part = parts_of(&parts, job->tenant_id);

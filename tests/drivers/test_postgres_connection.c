@@ -178,12 +178,12 @@ TEST(a_hurried_read_is_ended_by_the_server)
     int64_t pid;
 
     pid = suite_int(db, &backend);
-    db_set_wait_max(db, 3000 * (int64_t)USEC_PER_MSEC);
+    db_set_patience(db, clock_raw_us() + 3000 * (int64_t)USEC_PER_MSEC);
     CHECK(db_begin(db, &err) == 0);
     CHECK(db_exec(db, &slow, DB_NO_ARGS, NULL, NULL, &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     db_rollback(db);
-    db_set_wait_max(db, 0);
+    db_set_patience(db, 0);
     CHECK_INT(suite_int(db, &backend), pid);
     db_close(db);
 }

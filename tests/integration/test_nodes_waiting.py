@@ -1,24 +1,26 @@
 """A PostgreSQL that hangs, or commits nothing: everyone is answered within the limit."""
 
+import json
 import os
 import signal
 import threading
 import time
 import uuid
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from conftest import running
 from nodes import in_threads
 from people import PASSWORD, Person, add_user, post_log_in
-from postgres import is_distributed, place_of, run_sql, servers_of
+from postgres import Session, is_distributed, lock_waits, place_of, run_sql, servers_of
 from stored import stored
+from test_access import AGENT, BODIES, OTHER_VALUES, QUERIES, ROWS, VALUES
 from waiting import until
 
-LIMIT_S = 5
-IMPATIENT = {"MUSTER_QUEUE_MAX_WAIT_MS": str(LIMIT_S * 1000), "PGCONNECT_TIMEOUT": "2"}
-SLACK_S = 1.5  # what is overdue is looked for four times a second
+LIMIT_S = 5  # from when the server has the request to when it has answered it
+IMPATIENT = {"MUSTER_QUEUE_MAX_WAIT_MS": str(LIMIT_S * 1000), "MUSTER_LOG_FORMAT": "json"}
+LEAST_S = 4  # what a database that is slow has at least
 TRIES = 3  # a busy machine is late now and then: the best of them counts, for each kind of request
 NO_DATABASE = "/openapi.json"
 
@@ -85,21 +87,39 @@ def without_commits(node):
         sql(node, "SELECT pg_reload_conf()")
 
 
+def log_size(node):
+    return node.stderr.stat().st_size
+
+
+def seconds_of(node, since, answers):
+    """What the server says it took for each of these answers, in its log from this byte on."""
+    wanted, found = {answer.headers["X-Request-Id"] for answer in answers}, {}
+
+    def look():
+        with node.stderr.open("rb") as log:
+            log.seek(since)
+            for line in log.read().split(b"\n")[:-1]:  # the last may still be written
+                row = json.loads(line)
+                if row.get("request_id") in wanted and "us" in row:
+                    found[row["request_id"]] = int(row["us"]) / 1e6
+        return wanted <= set(found)
+
+    until(look)  # a line is written after its answer
+    return found
+
+
 def answered(node, requests):
-    """The status and seconds of each of these, by its kind, all sent at once. The seconds are less those
-    that the slowest of some took meanwhile that need no database."""
-    seen, control, ends = [], [0], threading.Event()
+    """The status and seconds of each of these, by its kind, all sent at once. The seconds are what the
+    server says it took, less what the slowest of some took meanwhile that need no database."""
+    seen, control, ends, before = [], [], threading.Event(), log_size(node)
 
     def ask(kind, request):
-        began = time.monotonic()
-        status = request().status
-        seen.append((kind, status, time.monotonic() - began))
+        seen.append((kind, request()))
 
     def ask_control():
         while not ends.wait(0.05):
-            began = time.monotonic()
-            assert node.client().get(NO_DATABASE).status == 200
-            control.append(time.monotonic() - began)
+            control.append(node.client().get(NO_DATABASE))
+            assert control[-1].status == 200
 
     beside = threading.Thread(target=ask_control)
     beside.start()
@@ -108,14 +128,17 @@ def answered(node, requests):
     finally:
         ends.set()
         beside.join()
-    return [(kind, status, seconds - max(control)) for kind, status, seconds in seen]
+    took = seconds_of(node, before, [answer for _, answer in seen] + control)
+    busy = max((took[answer.headers["X-Request-Id"]] for answer in control), default=0)
+    return [(kind, answer.status, took[answer.headers["X-Request-Id"]] - busy) for kind, answer in seen]
 
 
 def are_in_time(tries):
     """Each kind of request, in the best of the tries."""
     kinds = {kind for seen in tries for kind, _, _ in seen}
     soonest = {kind: min(max(s for k, _, s in seen if k == kind) for seen in tries) for kind in kinds}
-    late = {kind: s for kind, s in soonest.items() if s >= LIMIT_S + SLACK_S}
+    print({kind: f"{s:.2f}" for kind, s in sorted(soonest.items(), key=lambda one: -one[1])})
+    late = {kind: s for kind, s in soonest.items() if s >= LIMIT_S}
     assert not late, late
 
 
@@ -212,6 +235,90 @@ def test_a_database_that_hangs_keeps_no_request_waiting(node, admin):
     assert {status for one in first + later for _, status, _ in one} == {503}
     are_in_time(first)
     are_in_time(later)
+
+
+def caller_of(node, level, keys, admin):
+    """Who may ask for an operation of this level."""
+    if level == "open":
+        return node.client()
+    if level in ("own_agent", "report", "register", "pull"):
+        return node.client(keys["agent"])
+    if level in ("key", "sign", "ask"):
+        return node.client(keys["workspace"])
+    return Person(node.client().connection, node.recorder, admin)
+
+
+def every_operation(node, admin):
+    """A request of each, of those whose answer has an end: (what it is, how it is sent)."""
+    tenant = node.add_tenant()
+    keys = {"agent": tenant.add_key(AGENT), "workspace": tenant.token}
+    for token in keys.values():
+        assert node.client(token).get("/api/v1/limits").status == 200
+
+    def ask(level, method, path):
+        operation = f"{method} {path}"
+        values = {**VALUES, **OTHER_VALUES.get(operation, {}), "slug": tenant.slug}
+        target = path.format(**values) + (f"?{QUERIES[operation]}" if operation in QUERIES else "")
+        body = json.dumps(BODIES.get(operation)).replace('"client_id": ""', f'"client_id": "{tenant.slug}"')
+        return caller_of(node, level, keys, admin).request(method, target, json.loads(body))
+
+    return [(f"{method} {path}", lambda row=(level, method, path): ask(*row))
+            for level, method, path in ROWS if not path.endswith("/stream")]  # fmt: skip
+
+
+def test_a_database_that_hangs_keeps_no_operation_waiting(node):
+    """All at once: some find no room in a queue and are 503 at once, the others fill them. Some need no
+    database, and some find a mistake before they need it."""
+    admins, tries = [add_user(node, "--role", "platform_admin") for _ in range(TRIES)], []
+    for email in admins:
+        requests = every_operation(node, post_log_in(node, email))
+        with stopped(servers_of(node.database)):
+            tries.append(answered(node, requests))
+        until(lambda: health(node) == 200)
+    for one in tries:
+        assert {status for _, status, _ in one if status >= 500} == {503}
+        waited = {kind for kind, status, s in one if status == 503 and s > 1}
+        assert len(waited) > 100, waited
+    are_in_time(tries)
+
+
+def is_waited_for(node, lock, request, wanted):
+    """Does a request get what it wants that waits for most of the time for a lock?"""
+    seen = []
+    with closing(Session(node.database)) as holder:
+        holder.run("BEGIN")
+        holder.run(lock)
+
+        def ask():
+            seen.append(request().status)
+
+        def let_go():
+            began = time.monotonic()
+            until(lambda: lock_waits(node.database) or seen)
+            time.sleep(max(0, began + LEAST_S - time.monotonic()))  # what the test is about is time
+            holder.run("COMMIT")
+
+        in_threads([ask, let_go])
+    return seen == [wanted]
+
+
+def test_a_database_that_is_slow_has_nearly_all_of_the_time(node):
+    tenant = node.add_tenant()
+    run = tenant.event(agent_name="slow")
+    assert node.client(tenant.token).post("/api/v1/telemetry", run).status == 202
+    (row,) = stored(node, f"SELECT tenant_id FROM tenants WHERE slug = '{tenant.slug}'")
+
+    def send():
+        event = tenant.event(agent_name="slow", run_id=run["run_id"], event="in_progress")
+        return node.client(tenant.token).post("/api/v1/telemetry", event)
+
+    def read():
+        return node.client(tenant.token).get(tenant.path("alerts"))
+
+    held = f"UPDATE runs SET event_count = event_count WHERE tenant_id = {row['tenant_id']}"
+    locked = "LOCK TABLE alerts IN ACCESS EXCLUSIVE MODE"
+    for lock, request, wanted in ((held, send, 202), (locked, read, 200)):
+        assert any(is_waited_for(node, lock, request, wanted) for _ in range(TRIES)), lock
 
 
 def test_workers_that_hang_keep_no_request_waiting(node, admin):

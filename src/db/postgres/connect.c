@@ -1,6 +1,5 @@
 /* connect.c - connecting, and refusing a server that could lose what it has confirmed. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/digest.h"
 #include "db/postgres/postgres.h"
@@ -203,44 +202,12 @@ static int take_slot(struct postgres *pg, struct error *err)
     return 0;
 }
 
-static bool is_set(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value != NULL && value[0] != '\0';
-}
-
 int db_postgres_connect(struct postgres *pg, struct error *err)
 {
-    /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
-     * still be good. Backups and checks take any. */
-    const char *const server = pg->standby                  ? "standby"
-                               : pg->mode == DB_MAINTENANCE ? "any"
-                                                            : "read-write";
-    /* Short, so that a host that is away costs little before the next one is tried. */
-    const char *const patience = is_set("PGCONNECT_TIMEOUT") ? NULL : "2";
-    /* What stands before dbname the URL may override; what stands after it, not. */
-    const char *const keys[] = { "fallback_application_name",
-                                 "connect_timeout",
-                                 "tcp_user_timeout",
-                                 "keepalives_idle",
-                                 "keepalives_interval",
-                                 "dbname",
-                                 "target_session_attrs",
-                                 "client_encoding",
-                                 "host",
-                                 "port",
-                                 NULL };
-    const char *const values[] = { "muster", patience, "20000",  "10",     "5", pg->url,
-                                   server,   "UTF8",   pg->host, pg->port, NULL };
-
     db_postgres_drop(pg);
     pg->session++;
-    pg->conn = PQconnectdbParams(keys, values, 1);
-    if (pg->conn == NULL)
-        return err_set(err, ERR_UNAVAILABLE, "out of memory for a connection");
-    if (PQstatus(pg->conn) != CONNECTION_OK)
-        return db_postgres_fail(pg, NULL, err);
+    if (db_postgres_dial(pg, err) != 0)
+        return -1;
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
     if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && mark_session(pg, err) == 0 &&

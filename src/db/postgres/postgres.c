@@ -61,16 +61,17 @@ static int begin_pooled(struct postgres *pg, struct error *err)
     return pg->read_max_us == 0 ? 0 : set_timeout(pg, "SET LOCAL", err);
 }
 
-/* With less time than usual for an answer: the server has to give up first, or a statement would go
- * on there after its connection was dropped. The view is fixed by the first query, not by BEGIN. */
-static int begin_hurried(struct postgres *pg, struct error *err)
+/* With less time than a statement may take: the server has to give up first, or a statement would
+ * go on there after its connection was dropped. The view is fixed by the first query, not by BEGIN.
+ */
+static int begin_hurried(struct postgres *pg, int left_ms, struct error *err)
 {
     char sql[160];
 
     (void)snprintf(sql, sizeof(sql),
                    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
                    "SET LOCAL statement_timeout = %d; SELECT 1",
-                   pg->wait_ms - pg->wait_ms / 10);
+                   left_ms - left_ms / 10 + 1);
     return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
@@ -95,11 +96,13 @@ static int begin_writer(struct postgres *pg, struct error *err)
 
 static int begin_reader(struct postgres *pg, struct error *err)
 {
+    const int left_ms = db_postgres_wait_ms(pg);
+
     pg->transaction_us = clock_raw_us();
     if (pg->pooled)
         return begin_pooled(pg, err);
-    if (pg->wait_ms < DB_POSTGRES_READER_WAIT_MS && pg->read_max_us == 0)
-        return begin_hurried(pg, err);
+    if (pg->until_us != 0 && left_ms <= DB_POSTGRES_READ_MAX_MS && pg->read_max_us == 0)
+        return begin_hurried(pg, left_ms, err);
     /* The view is fixed by the first query, not by BEGIN. */
     return db_postgres_run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1", NULL,
                            NULL, err);
@@ -218,14 +221,6 @@ static int own_wait_ms(const struct postgres *pg)
     return pg->mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
 }
 
-static void postgres_set_wait_max(struct db *db, int64_t us)
-{
-    struct postgres *pg = postgres_of(db);
-    const int own_ms = own_wait_ms(pg);
-
-    pg->wait_ms = us == 0 || us / USEC_PER_MSEC > own_ms ? own_ms : (int)(us / USEC_PER_MSEC);
-}
-
 static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
@@ -263,7 +258,6 @@ static const struct db_driver driver = {
     .hear = db_postgres_hear,
     .socket = db_postgres_socket,
     .set_patience = postgres_set_patience,
-    .set_wait_max = postgres_set_wait_max,
     .set_read_max = postgres_set_read_max,
 };
 

@@ -64,7 +64,7 @@ enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
     DB_POSTGRES_READ_MAX_MS = 4500,            /* of its statement, as above */
     DB_POSTGRES_WAIT_MS = 40000,               /* longer than the server's own */
-    DB_POSTGRES_READER_WAIT_MS = 5000,         /* as above */
+    DB_POSTGRES_READER_WAIT_MS = 4900,         /* as above, and its caller is told by 5 s */
     DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
 };
 
@@ -78,6 +78,11 @@ int db_postgres_connect(struct postgres *pg, struct error *err);
 
 /* In a transaction: is the session the one that db_postgres_connect() set up? */
 int db_postgres_check_session(struct postgres *pg, struct error *err);
+
+/* --- dial.c --- */
+
+/* Connects pg->conn, which is NULL, to a host of the URL, or to pg->host. */
+int db_postgres_dial(struct postgres *pg, struct error *err);
 
 /* --- coordinator.c: the driver's open_coordinator --- */
 
@@ -118,6 +123,9 @@ void db_postgres_drop(struct postgres *pg);
 /* After a failed PQsend…(), or a result that is an error: says why and returns -1. `result` may be
  * NULL. Drops the connection when it cannot be used any longer. */
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err);
+
+/* How long an answer is waited for now; -1: without a limit. */
+int db_postgres_wait_ms(const struct postgres *pg);
 
 /* Sends out what PQsend…() queued. */
 int db_postgres_flush(struct postgres *pg, struct error *err);

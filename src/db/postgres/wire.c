@@ -157,8 +157,7 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
     return -1;
 }
 
-/* How long to wait for the socket now. */
-static int wait_ms(const struct postgres *pg)
+int db_postgres_wait_ms(const struct postgres *pg)
 {
     int64_t left_ms;
 
@@ -178,7 +177,7 @@ static int wait_for(struct postgres *pg, short events, struct error *err)
 
     assert(pg->conn != NULL);
     do
-        n = poll(&fd, 1, wait_ms(pg));
+        n = poll(&fd, 1, db_postgres_wait_ms(pg));
     while (n < 0 && errno == EINTR);
     if (n == 0) {
         say_lost(pg, "no answer in time", err);

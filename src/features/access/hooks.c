@@ -62,8 +62,10 @@ static int note_first_use(struct api_call *call, struct error *err)
 
     assert(call->key != NULL);
     call->exchange->waits = true;
-    *first = (struct first_use_call){ .use = { .key = call->key, .done = first_use_noted },
-                                      .call = call };
+    *first = (struct first_use_call){
+        .use = { .key = call->key, .asked_us = call->asked_us, .done = first_use_noted },
+        .call = call
+    };
     return key_use_note(engine_writer(call->api->engine), &first->use, err);
 }
 
@@ -100,7 +102,9 @@ static void caches_refresh_done(struct reader_job *job, const struct error *err)
 static int refresh_caches(struct api_call *call, struct error *err)
 {
     call->exchange->waits = true;
-    call->read = (struct reader_job){ .run = caches_refresh_run, .done = caches_refresh_done };
+    call->read = (struct reader_job){ .asked_us = call->asked_us,
+                                      .run = caches_refresh_run,
+                                      .done = caches_refresh_done };
     return engine_read(call->api->engine, &call->read, err);
 }
 
@@ -211,9 +215,10 @@ static void wait_for_others(struct api_call *call, struct rate_window *window, i
 {
     struct waiting_call *waiting = ARENA_NEW(call->arena, struct waiting_call);
 
-    *waiting = (struct waiting_call){
-        .waiter = { .done = wait_done }, .call = call, .window = window, .limit = limit
-    };
+    *waiting = (struct waiting_call){ .waiter = { .asked_us = call->asked_us, .done = wait_done },
+                                      .call = call,
+                                      .window = window,
+                                      .limit = limit };
     call->own = waiting;
     call->checks_on = true;
     call->exchange->waits = true;

@@ -121,6 +121,7 @@ int key_use_note(struct writer *writer, struct key_first_use *use, struct error 
     use->job = (struct writer_job){ .apply = first_use_apply,
                                     .done = first_use_done,
                                     .agent_name = use->key->key_id, /* for the order of locks */
+                                    .asked_us = use->asked_us,
                                     .events = 1 };
     return writer_submit(writer, &use->job, err);
 }

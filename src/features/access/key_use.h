@@ -22,7 +22,8 @@ int64_t key_use_last(struct registry *registry, struct str key_id, int64_t store
 struct key_first_use {
     struct writer_job job; /* internal */
     const struct key_entry *key;
-    bool good; /* set before done(): the key was not revoked */
+    int64_t asked_us; /* as in struct writer_job */
+    bool good;        /* set before done(): the key was not revoked */
 
     /* As a writer job's done(), exactly once. `err` is NULL when durable, and borrowed otherwise.
      */

@@ -2,6 +2,7 @@
 #include "features/audit/routes.h"
 #include "api/api.h"
 #include "api/call.h"
+#include "base/clock.h"
 #include "features/access/shapes.h"
 #include "features/audit/audit.h"
 #include "features/audit/entries.h"
@@ -45,6 +46,7 @@ static void verified_some(struct api_call *call, const struct error *failed)
     struct error err = { 0 };
 
     if (failed == NULL && !audit_walk_is_over(v->walk)) {
+        call->asked_us = clock_raw_us(); /* the database answers, and a log may be long */
         if (call_read(call, verify_some, verified_some, &err) == 0)
             return;
         failed = &err;

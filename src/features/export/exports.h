@@ -28,6 +28,7 @@ struct export_job {
     const struct tenant_entry *tenant;
     struct time_range range;
     struct str run_id; /* of events: only this run's; STR_NULL: all */
+    int64_t asked_us;  /* raw clock: when the client asked */
     bool skip_damaged; /* leave out rows that do not match their checksums, rather than end */
 
     /* On the export's thread. Consumes the bytes of `part`; may block. False cancels the export. */
@@ -57,7 +58,8 @@ struct event_log;
 struct exports_options {
     const char *database; /* as for db_open(); copied */
     struct event_log *events;
-    int64_t max_us; /* duration of one export */
+    int64_t max_us;      /* duration of one export */
+    int64_t wait_max_us; /* how long a client waits for a database that hangs; 0: no limit */
 };
 
 struct exports *exports_new(const struct exports_options *options);

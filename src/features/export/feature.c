@@ -22,6 +22,7 @@ static int export_open(struct engine *e, void **ret_state, struct error *err)
         .database = engine_database(e),
         .events = events_log(e),
         .max_us = settings->export_max_minutes * 60 * (int64_t)USEC_PER_SEC,
+        .wait_max_us = engine_serves(e) ? settings->queue_max_wait_ms * USEC_PER_MSEC : 0,
     };
     struct budgets *budgets = engine_budgets(e);
 

@@ -111,6 +111,7 @@ static int begin_export(struct api_call *call, enum export_kind kind, struct err
                                        .format = (enum export_format)query->format,
                                        .tenant = call->tenant,
                                        .run_id = query->run_id,
+                                       .asked_us = call->asked_us,
                                        .skip_damaged = query->damaged == DAMAGED_SKIP,
                                        .write = export_write,
                                        .may_go_on = export_may_go_on,

@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "cli/settings.h"
@@ -255,6 +256,7 @@ static void redeem(struct worker_job *job, const struct error *refused)
     if (refused == NULL)
         r = provider_redeem(oidc_of(call->api->engine)->provider, body->code, &step->flow,
                             call->arena, &step->claims, &err);
+    call->asked_us = clock_raw_us(); /* the provider took what came before */
     wrong_code = r != 0 && err.code == ERR_INVALID;
     accounts_end_attempt(call, &step->attempt, wrong_code, false);
     if (r == 0) {

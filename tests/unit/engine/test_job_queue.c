@@ -275,12 +275,12 @@ TEST(a_cost_follows_what_large_groups_take_and_hardly_what_a_small_one_does)
     CHECK_INT(job_cost_us(&cost, 0), 1);
 }
 
-/* Adds a job that was queued at this time. */
-static void add_at(struct budget *budget, int64_t queued_us)
+/* Adds a job whose caller asked at this time; 0: it has none. */
+static void add_at(struct budget *budget, int64_t since_us)
 {
     struct writer_job *job = make(budget, 1, 10);
 
-    job->queued_us = queued_us;
+    job->since_us = since_us;
     CHECK(job_queue_add(&w.queue, job, NULL) == 0);
 }
 
@@ -294,13 +294,13 @@ TEST(jobs_that_waited_too_long_leave_the_queue_and_the_service_s_own_stay)
         add_at(&w.keys[i], 200);
         add_at(&w.keys[i], i == 1 ? 200 : 300);
     }
-    add_at(NULL, 100);
+    add_at(NULL, 0);
     job_queue_take_old(&w.queue, 100, &old);
     CHECK(old.first == NULL);
     job_queue_take_old(&w.queue, 300, &old);
     CHECK_INT(old.events, 7);
     for (const struct writer_job *job = old.first; job != NULL; job = job->next)
-        CHECK(job->budget != NULL && job->queued_us < 300);
+        CHECK(job->budget != NULL && job->since_us < 300);
     CHECK_INT(budget_used(&w.budgets.service, BUDGET_EVENTS), 2);
     CHECK_INT(w.queue.turns.events, 3);
     CHECK_INT(w.queue.turns.n_lanes, 3);
@@ -310,7 +310,33 @@ TEST(jobs_that_waited_too_long_leave_the_queue_and_the_service_s_own_stay)
     tear_down();
 }
 
-TEST(a_group_is_given_the_time_that_its_oldest_job_has_left_and_at_least_a_second)
+/* Its caller has waited for other steps before, or it waits among the service's own. */
+TEST(a_job_whose_time_is_over_leaves_the_queue_from_behind_others)
+{
+    const int64_t s = USEC_PER_SEC;
+    struct job_list old;
+
+    set_up(&wide);
+    add_at(&w.keys[0], 3 * s);
+    add_at(&w.keys[0], 1 * s);
+    add_at(&w.keys[0], 4 * s);
+    add_at(NULL, 0);
+    add_at(NULL, 1 * s);
+    add_at(NULL, 0);
+    job_queue_take_old(&w.queue, 2 * s, &old);
+    CHECK_INT(old.events, 2);
+    CHECK_INT(old.first->since_us, 1 * s);
+    CHECK_INT(w.queue.turns.events, 4);
+    CHECK_INT(budget_used(&w.budgets.service, BUDGET_EVENTS), 2);
+    job_queue_take_old(&w.queue, 5 * s, &old);
+    CHECK_INT(old.first->since_us, 3 * s); /* in the order that they had */
+    CHECK_INT(old.first->next->since_us, 4 * s);
+    CHECK_INT(w.queue.turns.n_lanes, 1);
+    CHECK_INT(w.queue.turns.events, 2);
+    tear_down();
+}
+
+TEST(a_group_is_given_the_time_that_is_left_to_who_asked_first)
 {
     const struct writer_limits limits = { .wait_max_ms = 5000 };
     const int64_t now_us = clock_raw_us();
@@ -321,12 +347,11 @@ TEST(a_group_is_given_the_time_that_its_oldest_job_has_left_and_at_least_a_secon
     job_list_add(&group, make(NULL, 1, 10));
     CHECK_INT(job_queue_patience(&limits, &group), 0); /* the service's own */
     job_list_add(&group, make(&w.keys[0], 1, 10));
-    group.first->next->queued_us = now_us;
-    CHECK_INT(job_queue_patience(&limits, &group), now_us + INT64_C(5) * USEC_PER_SEC);
+    group.first->next->since_us = now_us;
+    CHECK_INT(job_queue_patience(&limits, &group), now_us + 4900 * (int64_t)USEC_PER_MSEC);
     CHECK_INT(job_queue_patience(&wide, &group), 0); /* no limit */
     job_list_add(&group, make(&w.keys[1], 1, 10));
-    group.first->next->next->queued_us = now_us - INT64_C(5) * USEC_PER_SEC;
-    CHECK(job_queue_patience(&limits, &group) >= now_us + USEC_PER_SEC);
-    CHECK(job_queue_patience(&limits, &group) < now_us + INT64_C(4) * USEC_PER_SEC);
+    group.first->next->next->since_us = now_us - INT64_C(3) * USEC_PER_SEC;
+    CHECK_INT(job_queue_patience(&limits, &group), now_us + 1900 * (int64_t)USEC_PER_MSEC);
     tear_down();
 }

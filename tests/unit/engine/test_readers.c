@@ -1,5 +1,8 @@
 /* test_readers.c - slow questions of one tenant do not keep others waiting. */
+#include <stdatomic.h>
+
 #include "base/base.h"
+#include "base/clock.h"
 #include "db/driver.h"
 #include "engine/readers.h"
 #include "test.h"
@@ -197,6 +200,33 @@ TEST(the_tenant_with_the_fewest_threads_is_next)
     end();
 }
 
+static const int64_t hour_us = INT64_C(3600) * USEC_PER_SEC;
+static atomic_int spent_hours;
+
+static int64_t spent_us(void)
+{
+    return atomic_load(&spent_hours) * hour_us;
+}
+
+TEST(what_those_before_it_spent_otherwise_is_no_wait_of_a_job)
+{
+    begin(1);
+    readers_set(readers, &(struct readers_options){ .wait_max_us = hour_us, .spent_us = spent_us });
+    CHECK_INT(submit(&busy, 0, 1), 0);
+    CHECK(wait_for(&busy.begun));
+    CHECK_INT(submit(&other, 0, 2), 0);
+    atomic_fetch_add(&clock_raw_shift_us, 2 * hour_us);
+    atomic_store(&spent_hours, 2);
+    readers_expire(readers);
+    CHECK_INT(readers_waiting(readers), 1);
+    atomic_fetch_add(&clock_raw_shift_us, 2 * hour_us);
+    readers_expire(readers);
+    CHECK(wait_for(&other.ended));
+    CHECK_INT(readers_waiting(readers), 0);
+    finish(&busy, 1);
+    end();
+}
+
 TEST(a_read_that_waited_too_long_ends_unrun_and_one_that_runs_goes_on)
 {
     begin(1);
@@ -205,10 +235,10 @@ TEST(a_read_that_waited_too_long_ends_unrun_and_one_that_runs_goes_on)
     CHECK_INT(submit(&other, 0, 2), 0);
     readers_expire(readers); /* there is no limit */
     CHECK_INT(readers_waiting(readers), 1);
-    readers_limit_wait(readers, INT64_C(3600000000));
+    readers_set(readers, &(struct readers_options){ .wait_max_us = INT64_C(3600000000) });
     readers_expire(readers); /* none is an hour old */
     CHECK_INT(readers_waiting(readers), 1);
-    readers_limit_wait(readers, -1);
+    readers_set(readers, &(struct readers_options){ .wait_max_us = -1 });
     readers_expire(readers);
     CHECK(wait_for(&other.ended));
     CHECK_INT(readers_waiting(readers), 0);

@@ -343,7 +343,10 @@ static struct {
 
 static int begin_read(int64_t tenant_id)
 {
-    struct part_read_job read = { reads.w, &reads.fake.base, tenant_id, clock_raw_us() };
+    struct part_read_job read = { .writer = reads.w,
+                                  .db = &reads.fake.base,
+                                  .tenant_id = tenant_id,
+                                  .began_us = clock_raw_us() };
     struct error err = { 0 };
     const int r = part_read_begin(&read, &err);
 
@@ -354,8 +357,10 @@ static int begin_read(int64_t tenant_id)
 /* After so many seconds, with this error. */
 static void fail_read(int64_t seconds, enum err_code code)
 {
-    const struct part_read_job read = { reads.w, &reads.fake.base, ON_SECOND,
-                                        clock_raw_us() - seconds * USEC_PER_SEC };
+    const struct part_read_job read = { .writer = reads.w,
+                                        .db = &reads.fake.base,
+                                        .tenant_id = ON_SECOND,
+                                        .began_us = clock_raw_us() - seconds * USEC_PER_SEC };
 
     part_read_end(&read, code);
 }

@@ -255,6 +255,8 @@ static void batch_done(struct writer_job *job, const struct error *err);
 /* The next windows that are due; NULL: none. */
 static struct batch *take_batch(struct rate_share *s) REQUIRES(s->lock)
 {
+    int64_t asked_us =
+        0; /* by the first of those who wait, perhaps while another batch was stored */
     struct batch *batch;
 
     if (s->first == NULL)
@@ -263,6 +265,10 @@ static struct batch *take_batch(struct rate_share *s) REQUIRES(s->lock)
     batch->share = s;
     batch->first = s->first;
     for (struct due **at = &batch->first; *at != NULL; at = &(*at)->next) {
+        const struct rate_waiter *waiter = (*at)->first;
+
+        if (waiter != NULL && (asked_us == 0 || waiter->asked_us < asked_us))
+            asked_us = waiter->asked_us;
         (void)map_remove(&s->due, rate_window_name((*at)->window));
         if (++batch->n == STEP) {
             s->first = (*at)->next;
@@ -276,6 +282,7 @@ static struct batch *take_batch(struct rate_share *s) REQUIRES(s->lock)
     /* alone in its transaction where others wait for its locks */
     batch->job = (struct writer_job){ .apply = batch_apply,
                                       .done = batch_done,
+                                      .asked_us = asked_us,
                                       .budget = &s->budget,
                                       .events = 1,
                                       .exclusive = s->shared,

@@ -28,6 +28,7 @@ struct writer;
 /* A request that waits for what others let through. Owned by the caller, alive until done(). */
 struct rate_waiter {
     struct rate_waiter *next; /* internal */
+    int64_t asked_us;         /* raw clock: when the request came */
     bool denied;              /* the limit was reached elsewhere */
 
     /* The writer's thread, or the caller's. An error: the database did not answer in time. */

@@ -2,12 +2,16 @@
 #include "features/access/users/accounts.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/sync_job.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/access.h"
 #include "features/access/auth.h"
@@ -23,6 +27,8 @@
 #include "features/access/users/users.h"
 #include "features/access/users/users_store.h"
 #include "http/exchange.h"
+
+enum { ATTEMPT_CHARS = 16 };
 
 static const int64_t throttle_window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
 
@@ -82,8 +88,8 @@ static int clear_failures(void *ctx, struct db *db, struct error *err)
 static int store_attempt(struct api_call *call, sync_job_fn *fn, struct throttle_row *row,
                          struct error *err)
 {
-    return writer_run_sync_for(engine_writer(call->api->engine), call->exchange->charge.budget, fn,
-                               row, err);
+    return writer_run_sync_for(engine_writer(call->api->engine), call->exchange->charge.budget,
+                               call->asked_us, fn, row, err);
 }
 
 /* Refuses the attempt if too many failed before it, at any process. */
@@ -120,11 +126,47 @@ static int judge(struct api_call *call, struct db *db, const struct sign_in *cla
     return factor->check(call->api->engine, db, ret->user.user_id, claim->code, &ret->factor, err);
 }
 
-/* What cannot be taken out again counts as a failure for 15 minutes: so it is tried twice. */
-static void take_out(struct api_call *call, sync_job_fn *fn, struct throttle_row *row)
+/* An attempt to take out that its caller does not wait for. */
+struct late_attempt {
+    struct writer_job job;
+    sync_job_fn *fn;
+    struct throttle_row row;
+    char id[ATTEMPT_CHARS + 1];
+};
+
+static int late_attempt_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    if (store_attempt(call, fn, row, NULL) != 0)
-        (void)store_attempt(call, fn, row, NULL);
+    struct late_attempt *late = CONTAINER_OF(job, struct late_attempt, job);
+
+    return late->fn(&late->row, txn->db, err);
+}
+
+static void late_attempt_done(struct writer_job *job, const struct error *err)
+{
+    (void)err;
+    free(CONTAINER_OF(job, struct late_attempt, job));
+}
+
+/* What cannot be taken out again counts as a failure for 15 minutes: so it is tried twice, however
+ * long the caller has waited by then. */
+static void take_out(struct api_call *call, sync_job_fn *fn, const struct throttle_row *row)
+{
+    struct writer *writer = engine_writer(call->api->engine);
+    struct throttle_row own = *row;
+    struct late_attempt *late;
+
+    if (store_attempt(call, fn, &own, NULL) == 0)
+        return;
+    late = NEW(struct late_attempt);
+    late->job = (struct writer_job){ .apply = late_attempt_apply,
+                                     .done = late_attempt_done,
+                                     .unbounded = true };
+    late->fn = fn;
+    late->row = *row;
+    (void)snprintf(late->id, sizeof(late->id), "%.*s", STR_ARG(row->attempt));
+    late->row.attempt = str_of(late->id);
+    if (writer_submit(writer, &late->job, NULL) != 0)
+        late_attempt_done(&late->job, NULL);
 }
 
 /* Has it waited for its turn, behind others that wait for a database that does not answer? It would
@@ -133,7 +175,7 @@ static bool waits_in_vain(const struct api_call *call)
 {
     struct writer *writer = engine_writer(call->api->engine);
 
-    return clock_raw_us() - call->read.queued_us > USEC_PER_SEC &&
+    return clock_raw_us() - call->asked_us > USEC_PER_SEC &&
            (!writer_is_healthy(writer) || writer_is_stalled(writer) || writer_hangs(writer) ||
             writer_all_parts_are_away(writer));
 }
@@ -141,7 +183,6 @@ static bool waits_in_vain(const struct api_call *call)
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
                    const struct sign_in *claim, struct sign_in_check *ret, struct error *err)
 {
-    enum { ATTEMPT_CHARS = 16 };
     char id[ATTEMPT_CHARS + 1] = "";
     struct throttle_row row = { .who = throttle_who(attempt),
                                 .where = throttle_where(attempt),

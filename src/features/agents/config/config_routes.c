@@ -126,6 +126,7 @@ static void audit_secrets(struct config_call *c)
     c->call->audit_detail = names_text(c);
     c->job = (struct writer_job){ .apply = config_audit_apply,
                                   .done = config_audit_done,
+                                  .asked_us = c->call->asked_us,
                                   .budget = c->call->budget,
                                   .cost = &config_audit_cost,
                                   .events = 1,
@@ -186,7 +187,8 @@ static int pull_config(struct api_call *call, struct error *err)
     c->call = call;
     c->secrets = (struct secrets){ vault_of(call->api->engine), call->tenant_id };
     call->own = c;
-    call->read = (struct reader_job){ .budget = call->budget,
+    call->read = (struct reader_job){ .asked_us = call->asked_us,
+                                      .budget = call->budget,
                                       .tenant_id = call->tenant_id,
                                       .run = config_read,
                                       .done = config_read_done };

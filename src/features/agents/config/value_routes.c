@@ -323,7 +323,8 @@ static void value_check_done(struct reader_job *job, const struct error *err)
 /* Checking may take reading many schemas, which the writer must not do. */
 static int begin_set_value(struct api_call *call, struct error *err)
 {
-    call->read = (struct reader_job){ .budget = call->budget,
+    call->read = (struct reader_job){ .asked_us = call->asked_us,
+                                      .budget = call->budget,
                                       .tenant_id = call->tenant_id,
                                       .run = value_check_run,
                                       .done = value_check_done };

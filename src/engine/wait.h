@@ -1,0 +1,27 @@
+/* wait.h - how long those who ask wait, from when they asked (queue_max_wait_ms). */
+#pragma once
+#include "base/clock.h"
+
+enum {
+    WAIT_ANSWER_US = 100000, /* of the time: what it takes to tell the caller, and more */
+    WAIT_LEAST_US = 500000,  /* what the database has for a job whose turn came late */
+};
+
+/* Until when, by the raw clock, the database may take its time for one who asked at `since_us`. */
+static inline int64_t wait_until(int64_t since_us, int64_t max_us)
+{
+    return since_us + (max_us > USEC_PER_SEC ? max_us : USEC_PER_SEC) - WAIT_ANSWER_US;
+}
+
+/* How long one may expect to wait for a turn: beyond it one is refused at once. What waits for
+ * nearly as long as it may would often fail in the database, and others with it. */
+static inline int64_t wait_expected_max(int64_t max_us)
+{
+    return max_us > 2 * (int64_t)USEC_PER_SEC ? max_us - USEC_PER_SEC : max_us / 2;
+}
+
+/* How long one may wait for a turn. */
+static inline int64_t wait_turn_max(int64_t max_us)
+{
+    return max_us > USEC_PER_SEC ? max_us - WAIT_LEAST_US : max_us / 2;
+}
