@@ -2,8 +2,10 @@
  *
  * Nodes of the version before go on meanwhile. So a step that has to wait for a lock gives up after
  * LOCK_TIMEOUT, because whatever else wants the table, such as ingest, waits behind it; it is tried
- * again when that had its turn. PostgreSQL ends an autovacuum that is in the way of a session which
- * has waited for a second (deadlock_timeout): beside one, a step waits a little longer than that.
+ * again when that had its turn. Nodes are then asked to begin no transaction until it has its
+ * locks: with Citus it needs those of all shards at once, which reports leave it at no other
+ * moment. PostgreSQL ends an autovacuum that is in the way of a session which has waited for a
+ * second (deadlock_timeout): beside one, a step waits a little longer than that.
  *
  * An index of a large table is built beside its writers, which PostgreSQL does outside of
  * transactions alone ("CONCURRENTLY"). Such a step begins by dropping what an attempt that broke
@@ -26,6 +28,7 @@
 
 enum {
     TURN_US = 500000,       /* between two tries */
+    PAUSE_US = 100000,      /* until nodes have heard of it, and ended what they had begun */
     PATIENCE_US = 60000000, /* with others that hold a lock */
     SAY_US = 60000000,      /* between two lines of the log about one wait */
     OLDEST_SINCE = 42,      /* the migration from which on rows have `oldest` */
@@ -252,20 +255,43 @@ static int create_version_table(struct db *db, struct error *err)
     return 0;
 }
 
+/* A hint: who does not hear it goes on. */
+static void tell(struct db *db, const char *text)
+{
+    struct error why = { 0 };
+
+    if (db_notify(db, str_of(text), &why) != 0)
+        log_write(LOG_INFO, "migrate", "nodes were not told: %s", why.text);
+}
+
+static int apply_while_others_pause(struct db *db, enum outcome *ret, struct error *err)
+{
+    static const struct timespec heard = { .tv_nsec = PAUSE_US * 1000L };
+    int r;
+
+    tell(db, MIGRATE_BEGINS);
+    (void)nanosleep(&heard, NULL);
+    r = apply_next(db, ret, err);
+    tell(db, MIGRATE_ENDS);
+    return r;
+}
+
 /* The step after the newest one, as soon as others let it have its locks. */
 static int apply_patiently(struct db *db, enum outcome *ret, struct error *err)
 {
     const bool shared = is_postgres(db);
     const int64_t began_us = clock_raw_us();
     struct error why = { 0 };
+    int r;
 
-    while (apply_next(db, ret, &why) != 0) {
+    for (r = apply_next(db, ret, &why); r != 0; r = apply_while_others_pause(db, ret, &why)) {
         const bool busy = shared && why.code == ERR_BUSY;
 
         if (!busy || clock_raw_us() - began_us > PATIENCE_US)
             return err_set(
                 err, why.code, "%s%s", why.text,
-                busy ? ": others, such as a dump or a vacuum of the database, hold a lock" : "");
+                busy ? ": others, such as reports, a dump or a vacuum of the database, hold a lock"
+                     : "");
         log_write(LOG_INFO, "migrate", "waits for others: %s", why.text);
         (void)nanosleep(&turn, NULL);
     }

@@ -16,12 +16,18 @@ struct migration {
 extern const struct migration migrations[];
 extern const size_t n_migrations;
 
+/* Told around a try of a step that had to wait for the locks of others before (db_notify()): those
+ * who hear it begin no transaction in between, for at most so long. */
+#define MIGRATE_BEGINS "migrates"
+#define MIGRATE_ENDS   "migrated"
+enum { MIGRATE_PAUSE_MS = 900 };
+
 /* Applies what is missing, each step in a transaction of its own under a lock that other processes
  * wait for. Programs that use the database meanwhile are not held up: a step that waits for one of
- * their locks gives up after half a second and is tried again, for a minute, and an index of a
- * large table is built beside them. With Citus the coordinator does it, also if the connection is a
- * worker's. ERR_SCHEMA when the database is newer than this program, and
- * one of its steps is not for it. */
+ * their locks gives up after half a second and is tried again, for a minute, while nodes pause, and
+ * an index of a large table is built beside them. With Citus the coordinator does it, also if the
+ * connection is a worker's. ERR_SCHEMA when the database is newer than this program, and one of its
+ * steps is not for it. */
 int store_migrate(struct db *db, struct error *err) MUST_CHECK;
 
 /* Read-only: is this a muster database, of a version that this program knows or can migrate from?

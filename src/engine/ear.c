@@ -25,6 +25,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "db/migrate.h"
 #include "engine/database_clock.h"
 #include "engine/engine.h"
 #include "engine/feature.h"
@@ -93,6 +94,14 @@ static void heard(void *ctx, struct str text)
 
     if (str_eq(text, STR_LIT(ENGINE_CHANGED))) {
         watcher_wake(o->watcher);
+        return;
+    }
+    if (str_eq(text, STR_LIT(MIGRATE_BEGINS))) {
+        writer_pause(o->writer, MIGRATE_PAUSE_MS);
+        return;
+    }
+    if (str_eq(text, STR_LIT(MIGRATE_ENDS))) {
+        writer_go_on(o->writer);
         return;
     }
     if (str_starts(text, STR_LIT(EAR_WRITES))) {

@@ -1,9 +1,10 @@
 /* ear.h - the thread that hears what other processes on the same PostgreSQL tell, and tells them.
  *
  * A text is ENGINE_CHANGED, after which the watcher refreshes the caches at once; EAR_WRITES and
- * who says so, which a process tells while it commits many transactions a second; or a feature's
- * name, a blank and what that feature tells its like. It is a hint: nothing is lost for good when
- * one does not arrive, because everyone also looks by themselves from time to time.
+ * who says so, which a process tells while it commits many transactions a second; MIGRATE_BEGINS
+ * and MIGRATE_ENDS, between which writers pause; or a feature's name, a blank and what that feature
+ * tells its like. It is a hint: nothing is lost for good when one does not arrive, because everyone
+ * also looks by themselves from time to time.
  */
 #pragma once
 #include <stdbool.h>

@@ -118,6 +118,10 @@ void writer_note_crowd(struct writer *w);
 
 bool writer_is_crowded(const struct writer *w);
 
+/* No transaction begins for so long, or until writer_go_on(): jobs wait. Any thread. */
+void writer_pause(struct writer *w, int ms);
+void writer_go_on(struct writer *w);
+
 /* False while the database does not answer. */
 bool writer_is_healthy(const struct writer *w);
 

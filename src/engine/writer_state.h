@@ -44,6 +44,7 @@ struct writer {
     bool fatal GUARDED_BY(lock);
     atomic_uint n_lost;         /* threads without a connection */
     _Atomic int64_t crowded_us; /* raw clock: other nodes write to the database until then */
+    _Atomic int64_t paused_us;  /* raw clock: no transaction begins before then; 0: none waits */
     _Atomic int64_t hung_us;    /* raw clock: when a server of the database last hung; 0: never */
     _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it took too long; 0 */
 };
@@ -66,6 +67,12 @@ void writer_note_overdue(struct writer *w);
 
 /* What a group of this part, or a read, met. */
 void writer_note_part(struct writer *w, int64_t part, enum part_state state);
+
+/* Waits while the writer pauses. */
+void writer_await_pause(struct writer *w);
+
+/* By the monotonic clock, which conditions wait by: `us` microseconds from now. */
+struct timespec writer_time_in(int64_t us);
 
 /* Of each struct writer_thread. */
 void *writer_thread_main(void *arg);

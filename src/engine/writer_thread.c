@@ -93,18 +93,6 @@ static bool is_ready(struct writer *w, const struct writer_thread *t, int64_t *r
     return w->queue.turns.us >= w->wanted_us;
 }
 
-/* By the monotonic clock, which conditions wait by: `us` microseconds from now. */
-static struct timespec in_us(int64_t us)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    us += t.tv_nsec / 1000;
-    t.tv_sec += us / USEC_PER_SEC;
-    t.tv_nsec = us % USEC_PER_SEC * 1000;
-    return t;
-}
-
 /* Waits until a group may be taken. Without a connection it tries to reconnect meanwhile, so that
  * the service becomes healthy again without any request. */
 static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w->lock)
@@ -119,7 +107,8 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
             cond_wait(&w->filled, &w->lock);
             continue;
         }
-        until = in_us(lingers ? until_us - clock_raw_us() : (int64_t)LOST_PERIOD_S * USEC_PER_SEC);
+        until = writer_time_in(lingers ? until_us - clock_raw_us()
+                                       : (int64_t)LOST_PERIOD_S * USEC_PER_SEC);
         if (cond_wait_until(&w->filled, &w->lock, &until) || lingers)
             continue;
         lock_release(&w->lock);
@@ -491,6 +480,7 @@ void *writer_thread_main(void *arg)
         take_group(t, &group);
         if (group.first == NULL)
             return NULL;
+        writer_await_pause(t->writer);
         atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
         run_group(t, &group);
         db_set_patience(t->txn->db, 0);

@@ -489,3 +489,36 @@ TEST(many_threads_may_submit_at_once)
         }
     bench_done(&b);
 }
+
+static int n_done(struct bench *b)
+{
+    int n;
+
+    pthread_mutex_lock(&b->lock);
+    n = b->n_done;
+    pthread_mutex_unlock(&b->lock);
+    return n;
+}
+
+TEST(a_pause_keeps_jobs_waiting_until_it_ends)
+{
+    static const struct timespec moment = { .tv_nsec = 50 * 1000 * 1000 };
+    struct job jobs[3] = { { .id = 1 }, { .id = 2 }, { .id = 3 } };
+    struct bench b;
+
+    bench_init(&b, -1, ERR_NONE, wide);
+    writer_pause(b.writer, 3600 * 1000);
+    must_submit(&b, &jobs[0]);
+    (void)nanosleep(&moment, NULL);
+    CHECK_INT(n_done(&b), 0);
+    writer_go_on(b.writer);
+    wait_done(&b, 1);
+    CHECK(jobs[0].seen);
+    writer_pause(b.writer, 1); /* ends by itself */
+    must_submit(&b, &jobs[1]);
+    wait_done(&b, 2);
+    writer_pause(b.writer, 3600 * 1000);
+    must_submit(&b, &jobs[2]);
+    bench_done(&b); /* a writer that stops does not wait */
+    CHECK_INT(b.n_done, 3);
+}
