@@ -11,7 +11,8 @@ struct cluster_node {
     struct str name; /* host and port */
     struct str role; /* coordinator, worker */
     bool active;
-    bool holds; /* it may have shards */
+    bool holds;   /* it may have shards */
+    bool answers; /* to the server that was asked, within the time it was given */
     int64_t shards;
 };
 
@@ -23,19 +24,35 @@ struct cluster {
     int64_t tables, distributed;
 };
 
+/* What keeps shards from moving to another server, or moves them. */
+struct cluster_moves {
+    int64_t running;     /* rebalances; only the coordinator knows */
+    struct str unlogged; /* servers whose log cannot move shards, HOST:PORT, …; none: null */
+};
+
 struct cluster_sessions {
     int64_t sessions; /* of other processes of muster, on all servers */
     int64_t unknown;  /* workers that did not answer */
 };
 
-/* Reads what it says; without Citus only `citus` is set. */
-int store_cluster_read(struct db *db, struct arena *arena, struct cluster *ret, struct error *err);
+/* Reads what it says, and asks each server, which has `patience_s` seconds; without Citus only
+ * `citus` is set. */
+int store_cluster_read(struct db *db, int patience_s, struct arena *arena, struct cluster *ret,
+                       struct error *err);
+
+/* Asks all active servers, which answer. */
+int store_cluster_moves(struct db *db, struct arena *arena, struct cluster_moves *ret,
+                        struct error *err);
+
+/* From now on the connection is not one of those that store_cluster_sessions() counts. */
+int store_cluster_introduce(struct db *db, struct error *err);
 
 /* The connections between servers that do not work, as "from HOST:PORT to HOST:PORT"; none: null.
  */
 int store_cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err);
 
-/* On the coordinator: connections of other processes of muster to any server. */
+/* On the coordinator: connections of other processes of muster to any server, but for those of
+ * store_cluster_introduce(). */
 int store_cluster_sessions(struct db *db, struct arena *arena, int64_t *ret, struct error *err);
 
 /* Only one process at a time distributes tables: ERR_BUSY. Held until the connection ends. */

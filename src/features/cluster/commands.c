@@ -12,7 +12,11 @@
 #include "features/cluster/cluster_store.h"
 #include "features/cluster/shapes.h"
 
-enum { CITUS_MIN = 13 }; /* the oldest that tests run on */
+enum {
+    CITUS_MIN = 13, /* the oldest that tests run on */
+    STATUS_S = 5,   /* for a server to answer */
+    ENABLE_S = 15,  /* as above: a refusal costs more than a wait */
+};
 
 static int open_database(const struct invocation *in, struct db **ret, struct error *err)
 {
@@ -21,7 +25,12 @@ static int open_database(const struct invocation *in, struct db **ret, struct er
     if (!str_starts(str_of(url), STR_LIT("postgres")))
         return err_set(err, ERR_INVALID,
                        "a cluster is one of PostgreSQL: give --database postgresql://…");
-    return db_open(url, DB_WRITER, ret, err);
+    if (db_open(url, DB_WRITER, ret, err) != 0)
+        return -1;
+    if (store_cluster_introduce(*ret, err) == 0)
+        return 0;
+    db_close(*ret);
+    return -1;
 }
 
 static int check_citus(const struct cluster *c, struct error *err)
@@ -57,6 +66,10 @@ static int check_cluster(const struct cluster *c, struct error *err)
             return err_set(err, ERR_UNAVAILABLE,
                            "%.*s is not active: run SELECT citus_activate_node(…), or remove it",
                            STR_ARG(nodes[i].name));
+        if (!nodes[i].answers)
+            return err_set(err, ERR_UNAVAILABLE,
+                           "%.*s does not answer: start it, or see whether its address is right",
+                           STR_ARG(nodes[i].name));
     }
     if (workers == 0)
         return err_set(err, ERR_FORBIDDEN,
@@ -86,7 +99,7 @@ static int enable(struct invocation *in, struct db *db, struct cluster *c, size_
 {
     struct str broken;
 
-    if (store_cluster_read(db, &in->arena, c, err) != 0 || check_cluster(c, err) != 0 ||
+    if (store_cluster_read(db, ENABLE_S, &in->arena, c, err) != 0 || check_cluster(c, err) != 0 ||
         store_cluster_broken(db, &in->arena, &broken, err) != 0)
         return -1;
     if (!str_is_null(broken))
@@ -95,7 +108,35 @@ static int enable(struct invocation *in, struct db *db, struct cluster *c, size_
         store_migrate(db, err) != 0 || distribution_take_back(db, err) != 0 ||
         distribution_run(db, ret_moved, err) != 0 || distribution_clear(db, err) != 0)
         return -1;
-    return store_cluster_read(db, &in->arena, c, err);
+    return store_cluster_read(db, ENABLE_S, &in->arena, c, err);
+}
+
+static bool all_answer(const struct cluster *c)
+{
+    const struct cluster_node *nodes = c->nodes.items;
+
+    for (size_t i = 0; i < c->nodes.n; i++)
+        if (nodes[i].active && !nodes[i].answers)
+            return false;
+    return true;
+}
+
+/* Of a cluster that does not answer, or has nothing to move, it is not asked. */
+static int read_moves(struct invocation *in, struct db *db, const struct cluster *c,
+                      struct cluster_moves *ret, struct error *err)
+{
+    *ret = (struct cluster_moves){ 0 };
+    if (str_is_null(c->citus) || c->distributed < c->tables || !all_answer(c))
+        return 0;
+    return store_cluster_moves(db, &in->arena, ret, err);
+}
+
+static void say_unlogged(const struct cluster_moves *moves)
+{
+    if (!str_is_null(moves->unlogged))
+        (void)printf("shards cannot be moved to other servers: set wal_level = logical on %.*s, "
+                     "and restart there\n",
+                     STR_ARG(moves->unlogged));
 }
 
 static void say_json(const struct cluster *c)
@@ -109,6 +150,7 @@ static void say_json(const struct cluster *c)
 static int cluster_enable_run(struct invocation *in)
 {
     struct error err = { 0 };
+    struct cluster_moves moves;
     struct cluster c;
     struct db *db;
     size_t moved = 0;
@@ -116,62 +158,100 @@ static int cluster_enable_run(struct invocation *in)
 
     if (open_database(in, &db, &err) != 0)
         return command_fail(&err);
-    r = enable(in, db, &c, &moved, &err);
+    r = enable(in, db, &c, &moved, &err) != 0 ? -1 : read_moves(in, db, &c, &moves, &err);
     db_close(db);
     if (r != 0)
         return command_fail(&err);
-    if (in->json)
+    if (in->json) {
         say_json(&c);
-    else if (moved == 0)
+        return EXIT_DONE;
+    }
+    if (moved == 0)
         (void)printf("all %" PRId64 " tables were distributed already\n", c.tables);
     else
         (void)printf("%zu tables are distributed now; start muster with any server's URL\n", moved);
+    say_unlogged(&moves);
     return EXIT_DONE;
 }
 
 static void say_nodes(const struct cluster *c)
 {
     const struct cluster_node *nodes = c->nodes.items;
+
+    for (size_t i = 0; i < c->nodes.n; i++)
+        (void)printf("%-11.*s  %.*s  %" PRId64 " shards%s%s\n", STR_ARG(nodes[i].role),
+                     STR_ARG(nodes[i].name), nodes[i].shards, nodes[i].active ? "" : ", inactive",
+                     nodes[i].answers ? "" : ", does not answer");
+}
+
+/* Among those that a rebalance would use. */
+static bool is_uneven(const struct cluster *c)
+{
+    const struct cluster_node *nodes = c->nodes.items;
     int64_t least = INT64_MAX, most = 0;
 
     for (size_t i = 0; i < c->nodes.n; i++) {
-        (void)printf("%-11.*s  %.*s  %" PRId64 " shards%s\n", STR_ARG(nodes[i].role),
-                     STR_ARG(nodes[i].name), nodes[i].shards, nodes[i].active ? "" : ", inactive");
-        if (!nodes[i].holds)
+        if (!nodes[i].holds || !nodes[i].active)
             continue;
         least = nodes[i].shards < least ? nodes[i].shards : least;
         most = nodes[i].shards > most ? nodes[i].shards : most;
     }
-    if (c->distributed < c->tables)
-        (void)printf("stop the nodes of muster, then: muster cluster enable --database URL\n");
-    else if (least < most / 2)
+    return least < most / 2;
+}
+
+static void say_advice(const struct cluster *c, const struct cluster_moves *moves)
+{
+    struct error why = { 0 };
+
+    if (c->distributed < c->tables) {
+        if (check_cluster(c, &why) != 0)
+            (void)printf("before `muster cluster enable`: %s\n", why.text);
+        else
+            (void)printf("stop the nodes of muster, then: muster cluster enable --database URL\n");
+        return;
+    }
+    if (!all_answer(c)) {
+        (void)printf("requests of the tenants on a server that does not answer fail until it "
+                     "does: start it\n");
+        return;
+    }
+    say_unlogged(moves);
+    if (moves->running > 0)
+        (void)printf("shards are being moved; how far that is, on the coordinator: SELECT * FROM "
+                     "citus_rebalance_status()\n");
+    else if (is_uneven(c) && str_is_null(moves->unlogged))
         (void)printf("a server has less than half of another's shards; to move some while muster "
                      "runs, on the coordinator: SELECT citus_rebalance_start()\n");
 }
 
+/* Fails when a server that Citus uses does not answer, after it has said everything. */
 static int cluster_status_run(struct invocation *in)
 {
     struct error err = { 0 };
+    struct cluster_moves moves;
     struct cluster c;
     struct db *db;
     int r;
 
     if (open_database(in, &db, &err) != 0)
         return command_fail(&err);
-    r = store_cluster_read(db, &in->arena, &c, &err);
+    r = store_cluster_read(db, STATUS_S, &in->arena, &c, &err) != 0
+            ? -1
+            : read_moves(in, db, &c, &moves, &err);
     db_close(db);
     if (r != 0 || check_citus(&c, &err) != 0)
         return command_fail(&err);
     if (in->json) {
         say_json(&c);
-        return EXIT_DONE;
+        return all_answer(&c) ? EXIT_DONE : EXIT_FAILED;
     }
     (void)printf("Citus        %.*s, asked on %s\n", STR_ARG(c.citus),
                  c.coordinator ? "the coordinator" : "a worker");
     (void)printf("tables       %" PRId64 " of %" PRId64 " are distributed\n", c.distributed,
                  c.tables);
     say_nodes(&c);
-    return EXIT_DONE;
+    say_advice(&c, &moves);
+    return all_answer(&c) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* clang-format off */
@@ -181,7 +261,7 @@ const struct command cluster_commands[] = {
       .examples = "muster cluster enable --database postgresql://muster@coordinator/muster",
       .run = cluster_enable_run },
     { "cluster", "status", .local_only = true,
-      .help = "show the servers of a Citus cluster, their shards, and whether to rebalance",
+      .help = "show the servers of a Citus cluster, whether they answer, their shards, and what to do",
       .examples = "muster cluster status --database postgresql://muster@coordinator/muster",
       .run = cluster_status_run },
     { 0 },

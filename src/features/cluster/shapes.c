@@ -10,6 +10,7 @@ STATIC_SHAPE(cluster_node, "ClusterNode", (),
     STR(role,    .flags = F_REQUIRED, .doc = "coordinator or worker."),
     BOOL(active, .flags = F_REQUIRED, .doc = "Citus uses it."),
     BOOL(holds,  .flags = F_REQUIRED, .doc = "It may have shards."),
+    BOOL(answers, .flags = F_REQUIRED, .doc = "To the server that was asked, within seconds."),
     INT(shards,  .flags = F_REQUIRED, .doc = "Shards on it."));
 
 SHAPE(cluster, "Cluster", (),
