@@ -423,8 +423,10 @@ class Server:
 
     def make(self, path, body):
         """By a request, which costs a hundredth of a command. A tenant that the server has just made is
-        there for the next request. Only on a cluster, where a busy machine may keep the server from
-        reading it back, is it asked again. A session may ask 600 times in a minute, which quick tests
+        there for the next request: the server reads it back before it answers. If it cannot, since a
+        machine that is away for seconds lets that read pass its limit, it answers all the same, because the
+        change is stored, and its watch reads it within a second. On a cluster on two processors that has
+        happened: there, it is asked again. A session may ask 600 times in a minute, which quick tests
         reach together: some of that is left to what they ask by themselves."""
         self.made += 1
         if self.sign_in and self.made % SESSION_MAKES == 0:

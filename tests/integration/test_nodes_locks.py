@@ -182,8 +182,7 @@ def test_a_deadlock_is_tried_again_counted_and_logged(nodes):
             statuses.append(node.client(tenant.token).post("/api/v1/telemetry", event).status)
 
         def meet():
-            while lock_waits(node.database) == 0:
-                pass
+            until(lambda: lock_waits(node.database))
             stranger.run(cross)
             stranger.run("ROLLBACK")
 

@@ -133,13 +133,21 @@ def answered(node, requests):
     return [(kind, answer.status, took[answer.headers["X-Request-Id"]] - busy) for kind, answer in seen]
 
 
-def are_in_time(tries):
-    """Each kind of request, in the best of the tries."""
+def too_late(tries):
+    """What was not answered in time in any of these tries: kind and seconds of the best."""
     kinds = {kind for seen in tries for kind, _, _ in seen}
     soonest = {kind: min(max(s for k, _, s in seen if k == kind) for seen in tries) for kind in kinds}
     print({kind: f"{s:.2f}" for kind, s in sorted(soonest.items(), key=lambda one: -one[1])})
-    late = {kind: s for kind, s in soonest.items() if s >= LIMIT_S}
-    assert not late, late
+    return {kind: s for kind, s in soonest.items() if s >= LIMIT_S}
+
+
+def are_in_time(attempt):
+    """Each kind of request of an attempt, in the best of a few. It answers what requests met, in lists of
+    which each is held to the limit by itself."""
+    tries = []
+    while not tries or any(map(too_late, zip(*tries))):
+        assert len(tries) < TRIES, [too_late(one) for one in zip(*tries)]
+        tries.append(attempt())
 
 
 def health(node):
@@ -210,18 +218,16 @@ def administrator(node):
     return post_log_in(node, add_user(node, "--role", "platform_admin"))
 
 
-def hang(node, urls, requests):
-    """What each of these requests is answered while these servers hang: of each try, first, and when their
-    connections were given up. Then what health says."""
-    first, later, sick = [], [], set()
-    for _ in range(TRIES):
-        with stopped(urls):
-            first.append(answered(node, requests * 2))
-            later.append(answered(node, requests * 2))
-            sick.add(health(node))
-        until(lambda: health(node) == 200)
-        until(lambda: requests[0][1]().status == 202)
-    return first, later, sick
+def hang(node, urls, requests, sick):
+    """What each of these requests is answered while these servers hang: first, and when their connections
+    were given up. Health is 503 then."""
+    with stopped(urls):
+        seen = [answered(node, requests * 2) for _ in range(2)]
+        until(lambda: health(node) == sick)
+    until(lambda: health(node) == 200)
+    until(lambda: requests[0][1]().status == 202)
+    assert {status for one in seen for _, status, _ in one} == {503}
+    return seen
 
 
 def test_a_database_that_hangs_keeps_no_request_waiting(node, admin):
@@ -230,11 +236,7 @@ def test_a_database_that_hangs_keeps_no_request_waiting(node, admin):
     requests = every_kind(node, tenant, admin)
     for kind, request in requests:
         assert request().status in (200, 201, 202), kind
-    first, later, sick = hang(node, servers_of(node.database), requests)
-    assert sick == {503}
-    assert {status for one in first + later for _, status, _ in one} == {503}
-    are_in_time(first)
-    are_in_time(later)
+    are_in_time(lambda: hang(node, servers_of(node.database), requests, 503))
 
 
 def caller_of(node, level, keys, admin):
@@ -269,17 +271,18 @@ def every_operation(node, admin):
 def test_a_database_that_hangs_keeps_no_operation_waiting(node):
     """All at once: some find no room in a queue and are 503 at once, the others fill them. Some need no
     database, and some find a mistake before they need it."""
-    admins, tries = [add_user(node, "--role", "platform_admin") for _ in range(TRIES)], []
-    for email in admins:
-        requests = every_operation(node, post_log_in(node, email))
+
+    def attempt():
+        requests = every_operation(node, post_log_in(node, add_user(node, "--role", "platform_admin")))
         with stopped(servers_of(node.database)):
-            tries.append(answered(node, requests))
+            seen = answered(node, requests)
         until(lambda: health(node) == 200)
-    for one in tries:
-        assert {status for _, status, _ in one if status >= 500} == {503}
-        waited = {kind for kind, status, s in one if status == 503 and s > 1}
+        assert {status for _, status, _ in seen if status >= 500} == {503}
+        waited = {kind for kind, status, s in seen if status == 503 and s > 1}
         assert len(waited) > 100, waited
-    are_in_time(tries)
+        return [seen]
+
+    are_in_time(attempt)
 
 
 def is_waited_for(node, lock, request, wanted):
@@ -321,19 +324,6 @@ def test_a_database_that_is_slow_has_nearly_all_of_the_time(node):
         assert any(is_waited_for(node, lock, request, wanted) for _ in range(TRIES)), lock
 
 
-def test_workers_that_hang_keep_no_request_waiting(node, admin):
-    """Those of Citus. The coordinator answers: nobody waits longer for what it asks of them."""
-    if not is_distributed():
-        pytest.skip("one server has everything")
-    tenant = node.add_tenant()
-    assert report(node, tenant) == 202
-    requests = every_kind(node, tenant, admin)
-    first, later, _ = hang(node, servers_of(node.database)[1:], requests)
-    assert {status for one in first + later for _, status, _ in one} == {503}
-    are_in_time(first)
-    are_in_time(later)
-
-
 def tenants_everywhere(node):
     """Tenants, one on each server that has rows of some."""
     found = {}
@@ -344,23 +334,36 @@ def tenants_everywhere(node):
     return list(found.values())
 
 
+def test_workers_that_hang_keep_no_request_waiting(node, admin):
+    """Those of Citus. The coordinator answers: nobody waits longer for what it asks of them. Each has a
+    tenant that reports: so it is known that no report can be stored."""
+    if not is_distributed():
+        pytest.skip("one server has everything")
+    first, *others = tenants_everywhere(node)
+    requests = every_kind(node, first, admin)
+    for tenant in others:
+        requests += [one for one in every_kind(node, tenant, admin) if one[0] == "report"]
+    are_in_time(lambda: hang(node, servers_of(node.database)[1:], requests, 503))
+
+
 def test_commits_that_do_not_return_are_503_and_seen_by_health(node):
-    tenants, seen = tenants_everywhere(node), []
+    tenants = tenants_everywhere(node)
     for tenant in tenants:
         assert report(node, tenant) == 202
 
     def write(tenant):
         return node.client(tenant.token).post("/api/v1/telemetry", tenant.event())
 
-    writes = [("report", lambda t=t: write(t)) for t in tenants]
-    for _ in range(TRIES):
+    def attempt():
         with without_commits(node):
             until(lambda: report(node, tenants[0]) == 503)  # the server has read its settings
-            seen.append(answered(node, writes * 6))
+            seen = answered(node, [("report", lambda t=t: write(t)) for t in tenants] * 6)
             until(lambda: health(node) == 503)  # Citus is asked first whether its servers answer
             runs = [node.client(t.token).get(t.path("dashboard/runs")).status for t in tenants]
         assert set(runs) == {200}, "reads go on"
         for tenant in tenants:
             becomes_well(node, tenant)
-    assert {status for one in seen for _, status, _ in one} == {503}
-    are_in_time(seen)
+        assert {status for _, status, _ in seen} == {503}
+        return [seen]
+
+    are_in_time(attempt)
