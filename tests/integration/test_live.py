@@ -17,6 +17,7 @@ from stored import stored
 pytestmark = pytest.mark.administered
 
 MANY = 1000
+APART_S = 0.8  # two messages about the same run
 PATIENCE_S = 120
 HEARTBEAT = b":\n"
 
@@ -124,7 +125,7 @@ def test_reports_and_heartbeats_show_their_agent(tenant, live):
     assert stream.until("agent") == {"agent_name": "reporter"}
 
 
-def test_many_events_of_a_run_are_one_message_a_second(tenant, live):
+def test_many_events_of_a_run_are_one_message_at_a_time(tenant, live):
     stream = live()
     stream.until("ready")
     run = str(uuid.uuid4())
@@ -134,7 +135,7 @@ def test_many_events_of_a_run_are_one_message_a_second(tenant, live):
     send(tenant, run_id=run, seq=99, event="completed")
     while not messages or messages[-1]["status"] != "completed":
         messages.append(stream.until("run"))
-    assert len(messages) <= 2 + time.monotonic() - began
+    assert len(messages) <= 2 + (time.monotonic() - began) / APART_S
 
 
 def test_who_comes_back_gets_what_was_missed(tenant, live):

@@ -14,7 +14,7 @@ from waiting import PATIENCE_S, until
 CHANGES = 9
 SOON_S = 0.4  # a node that is not told of changes looks for them each second: its median is about 1
 ROUNDS = 3  # a busy machine is late now and then: the best of them counts
-HEARD_S = 2  # a second between two ticks, and some for the machine
+HEARD_S = 1  # there are 0.8 s between two ticks; a page that is not told gets one every five seconds
 ENOUGH = 5  # verdicts of each reporter, before and after the change
 
 
@@ -200,6 +200,7 @@ def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes)
     while not rounds or median(rounds[-1]) >= HEARD_S:
         assert len(rounds) < ROUNDS, rounds
         rounds.append([seconds_until_heard(nodes[0], tenant, answer) for _ in range(CHANGES)])
+        print(f"heard after {median(rounds[-1]):.2f} s, at most {max(rounds[-1]):.2f} s")
     stream.close()
 
 

@@ -14,7 +14,9 @@
 #include "features/live/topic.h"
 
 enum {
-    FLUSH_MS = 1000,    /* between two messages about the same run or agent */
+    /* Between two messages about the same run or agent, and between two ticks: with what it takes
+     * another process to tell of a change, up to 0.2 s, a page hears of it within a second. */
+    FLUSH_MS = 800,
     HEARTBEAT_S = 15,   /* a comment line, so that no proxy closes an idle connection */
     TICK_S = 5,         /* when other processes write too */
     LINGER_S = 60,      /* how long a tenant's messages are kept after its last listener left */
