@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-import run_tests  # noqa: E402
+import jobs  # noqa: E402
 from machine import Watch  # noqa: E402
 
 RED = "=== short test summary info ===\nFAILED tests/test_{}.py::test_a[sqlite] - assert 503 == 200\n"
@@ -35,16 +35,16 @@ class Machine:
 
 @pytest.fixture
 def ran(monkeypatch):
-    """The commands that were run, all of which succeed; what failed before is set in run_tests.failed."""
+    """The commands that were run, all of which succeed; what failed before is set in jobs.failed."""
     commands = []
-    monkeypatch.setattr(run_tests, "failed", [])
-    monkeypatch.setattr(run_tests, "run", lambda name, command, environment: commands.append(command))
+    monkeypatch.setattr(jobs, "failed", [])
+    monkeypatch.setattr(jobs, "run", lambda name, command, environment: commands.append(command))
     return commands
 
 
 def fail(*, number=1, said=RED, command=COMMAND, times=(50, 150)):
     for n in range(number):
-        run_tests.failed.append(run_tests.Failed(f"job {n}", said.format(n), command, {}, times))
+        jobs.failed.append(jobs.Failed(f"job {n}", said.format(n), command, {}, times))
 
 
 def test_a_machine_of_our_own_took_nothing_away():
@@ -73,9 +73,9 @@ def test_a_machine_that_was_taken_away_is_told(late_s, share):
 
 def test_few_failures_on_a_machine_that_was_taken_away_run_again(ran, capsys):
     fail(number=2)
-    assert run_tests.run_again(TAKEN_AWAY) == 2
+    assert jobs.run_again(TAKEN_AWAY) == 2
     assert ran == [[*COMMAND, f"tests/test_{n}.py::test_a[sqlite]"] for n in range(2)]
-    assert run_tests.failed == []
+    assert jobs.failed == []
     shown = capsys.readouterr().out
     assert "FAILED AT FIRST (others had 80%): job 1" in shown
     assert "tests/test_1.py::test_a[sqlite] - assert 503 == 200" in shown
@@ -86,7 +86,7 @@ def test_few_failures_on_a_machine_that_was_taken_away_run_again(ran, capsys):
     [
         (OURS, {}),
         (TAKEN_AWAY, {"times": (0, 90)}),
-        (TAKEN_AWAY, {"number": run_tests.MOST_AGAIN + 1}),
+        (TAKEN_AWAY, {"number": jobs.MOST_AGAIN + 1}),
         (TAKEN_AWAY, {"said": "FAILED: base/str.c.o\n"}),
         (TAKEN_AWAY, {"command": None}),
     ],
@@ -94,15 +94,15 @@ def test_few_failures_on_a_machine_that_was_taken_away_run_again(ran, capsys):
 )
 def test_all_others_count_at_once(ran, machine, failures):
     fail(**failures)
-    before = list(run_tests.failed)
-    assert run_tests.run_again(machine) == 0
+    before = list(jobs.failed)
+    assert jobs.run_again(machine) == 0
     assert ran == []
-    assert run_tests.failed == before
+    assert jobs.failed == before
 
 
 def test_one_failure_that_is_not_to_be_repeated_ends_it_for_all(ran):
     fail()
     fail(command=None)
-    run_tests.run_again(TAKEN_AWAY)
+    jobs.run_again(TAKEN_AWAY)
     assert ran == []
-    assert len(run_tests.failed) == 2
+    assert len(jobs.failed) == 2

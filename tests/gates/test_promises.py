@@ -9,9 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/crash"), str(ROOT / "tests/hooks"), str(ROOT / "scripts")]
 
+from black_box import ANY_STORE  # noqa: E402
 from lift_bounds import LIFTS, copy_of, sources  # noqa: E402
 from promises import BOTH, PROMISES, every_test  # noqa: E402
-from run_tests import ANY_STORE  # noqa: E402
 
 ALL = [f"A{n}" for n in range(1, 19)]
 

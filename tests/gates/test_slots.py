@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-import run_tests  # noqa: E402
+import jobs  # noqa: E402
 import slots  # noqa: E402
 from machine import rested, used  # noqa: E402
 
@@ -89,10 +89,10 @@ def test_browsers_have_as_many_slots_as_there_are_processors_and_each_has_its_tu
         ran.append(name)
 
     machine = Machine(idle=100)
-    monkeypatch.setattr(run_tests, "run", run)
-    monkeypatch.setattr(run_tests, "browsers", slots.Busy(most=2))
-    jobs = [run_tests.BrowserJob(name, name, []) for name in ("one", "two", "three", "four")]
-    slots.Slots(jobs, machine.counters).run()
+    monkeypatch.setattr(jobs, "run", run)
+    monkeypatch.setattr(jobs, "browsers", slots.Busy(most=2))
+    work = [jobs.BrowserJob(name, name, []) for name in ("one", "two", "three", "four")]
+    slots.Slots(work, machine.counters).run()
     assert sorted(ran) == ["four", "one", "three", "two"]
     assert max(at_once) == 2
 
