@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from balancer import Balancer
 from muster import Postgres, Server, Trouble
 from servers import Citus, Pair, environment, plain, start_again
+from standbys import catch_up
 from waiting import until
 
 NODES = 3
@@ -47,6 +48,7 @@ class Cluster:
         os.environ.update(environment(self.databases.programs, first, workers))
         url = Postgres().create()
         if not self.citus:
+            catch_up(self.databases)  # from a standby that has no such database libpq does not go on
             url = self.databases.url(url.rsplit("/", 1)[1])
         self.reads = SimpleNamespace(database=f"{url}?target_session_attrs=read-write")
         ports = [plain.free_port() for _ in range(NODES + 1)]

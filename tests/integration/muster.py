@@ -566,7 +566,20 @@ class Postgres:
     def drop(self, url):
         name = re.search(r"/(muster_[0-9a-f]+)", url).group(1)
         for server in (self.url, *self.workers):
-            self._sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", url=server)
+            self._drop(name, server)
+
+    def _drop(self, name, server):
+        """PostgreSQL waits for five seconds until sessions have ended; a busy machine takes longer, and Citus'
+        own sessions come back meanwhile."""
+        from postgres import SqlError
+
+        deadline = time.monotonic() + STOP_S
+        while True:
+            try:
+                return self._sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", url=server)
+            except SqlError as error:
+                if "is being accessed by other users" not in str(error) or time.monotonic() > deadline:
+                    raise
 
 
 @contextlib.contextmanager

@@ -100,12 +100,13 @@ def test_a_thousand_silences_are_a_thousand_alerts(store, tmp_path):
             reported_at = clock.now()
             until_heard(server, tenant, reported_at - 60)
             clock.advance(INTERVAL + GRACE + 3 - (clock.now() - reported_at))
+            advanced_at = clock.now()
             until(lambda: len(alerts(tenant)) >= AGENTS)
-            found = alerts(tenant)
+            found, opened_s = alerts(tenant), clock.now() - advanced_at  # on a busy machine many
             assert sorted(alert["agent_name"] for alert in found) == NAMES
             silences = [seconds(alert["opened_at"]) - seconds(alert["since_at"]) for alert in found]
             assert INTERVAL + GRACE <= min(silences)
-            assert max(silences) <= INTERVAL + GRACE + LEEWAY + (reported_at - began_at)
+            assert max(silences) <= INTERVAL + GRACE + LEEWAY + (reported_at - began_at) + opened_s
             check_told(server, tenant, receiver)
             until(lambda: hook.row()["waiting"] == 0)
             assert len(alerts(tenant)) == AGENTS and hook.row()["dead"] == 0
