@@ -38,11 +38,11 @@ test: ## everything: gates, unit, store, black-box and sanitizer tests
 	@scripts/bootstrap test
 	@scripts/run_tests.py
 
-test-cluster: ## three nodes on PostgreSQL under load and faults, and on Citus (CITUS_SOURCE=archive)
+test-cluster: ## several nodes under load and faults, failover, PgBouncer, upgrades, and all on Citus (CITUS_SOURCE=archive), 20 minutes
 	@scripts/bootstrap cluster
-	@scripts/test_cluster
+	@scripts/run_tests.py cluster
 
-test-citus: ## the black-box tests on Citus, one coordinator and two workers (CITUS_SOURCE=archive)
+test-citus: ## of test-cluster, the black-box tests on Citus alone, one coordinator and two workers
 	@scripts/bootstrap cluster
 	@scripts/run_tests.py citus
 

@@ -36,5 +36,5 @@ def stored(name, kind, beside):
 
 
 def run_exclusive(beside):
-    run("overload of the release, with nothing else at work", [beside, *PYTEST, EXCLUSIVE],
+    run("overload of the release, with nothing else at work", [*beside, *PYTEST, EXCLUSIVE],
         on("release", "postgres", MUSTER_TEST_WAIT_MS=""))  # fmt: skip

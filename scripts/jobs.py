@@ -174,14 +174,14 @@ class BrowserJob(Job):
 class Pool:
     """Test files of one kind, and the pytest processes that take them from a queue."""
 
-    def __init__(self, name, kind, files, environment=None, options=(), beside=None, again=False):
+    def __init__(self, name, kind, files, environment=None, options=(), beside=(), again=False):
         self.name, self.kind, self.options, self.again = name, kind, options, again
         self.known = durations().get(kind, {})
         self.files = sorted(files, key=lambda file: (-self.seconds(file), file))
         self.queue, self.times = BUILD / "queue" / kind, BUILD / "queue" / f"{kind}.times"
         self.queue.write_text("".join(f"{file}\n" for file in self.files))
         self.times.mkdir()
-        self.prefix = [beside] if beside else []  # the databases of each worker
+        self.prefix = beside  # the databases of each worker
         self.environment = environment or {}
         self.queued = {
             "MUSTER_TEST_QUEUE": str(self.queue), "MUSTER_TEST_TIMES": str(self.times),

@@ -4,9 +4,13 @@
     scripts/run_tests.py            everything that `make test` promises
     scripts/run_tests.py check      what `make check` promises: the dev build, unit tests, SQLite
                                     drivers and a few black-box tests
-    scripts/run_tests.py measure    everything, and tests/durations.json as it was measured
+    scripts/run_tests.py cluster    what `make test-cluster` promises: several nodes under faults, and
+                                    Citus (scripts/cluster_work.py)
     scripts/run_tests.py citus      the black-box tests of the store on Citus, one coordinator and two
                                     workers: what `make test-citus` promises
+    scripts/run_tests.py measure [cluster]
+                                    everything, or what `cluster` runs, and tests/durations.json as it
+                                    was measured
     scripts/run_tests.py run KIND…  these kinds of tests alone, on what is built already, and what
                                     each file costs, in seconds of a processor and in all
 
@@ -27,7 +31,8 @@ import sys
 import tempfile
 import time
 
-from black_box import WAIT_MS, WITH_CITUS, WITH_POSTGRES, files_in, on, run_exclusive, stored
+from black_box import WAIT_MS, WITH_POSTGRES, files_in, on, run_exclusive, stored
+from cluster_work import on_citus, on_postgres, run_citus, run_cluster
 from jobs import (
     BUILD,
     PYTEST,
@@ -47,6 +52,7 @@ from machine import Watch
 from slots import CORES, Slots
 from summaries import ctest_summary, ctest_verdict
 
+VERBS = ("all", "check", "citus", "cluster", "measure", "run")
 ROOM_BYTES = 2 << 30  # for the data directories of tests, in memory
 
 # A sanitizer's report ends its process, with a status that no test expects. The black-box tests also
@@ -100,13 +106,13 @@ def all_work():
         BrowserJob("the portal in a browser: what holds in every page", "browser-habits", [every_habit]),
         Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
              on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands), again=True),
-        stored("black-box tests on PostgreSQL, of the release", "postgres", WITH_POSTGRES),
+        stored("black-box tests on PostgreSQL, of the release", "postgres", [WITH_POSTGRES]),
         Pool("black-box tests on SQLite, under TSan", "tsan", threaded,
              on("tsan", "sqlite", MUSTER_TEST_COMMANDS=commands, MUSTER_TEST_ANSWERS="",
                 MUSTER_TEST_THREADS="1"), again=True),
         Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
              {"TMPDIR": os.environ["MUSTER_TEST_DISK"], "MUSTER_TEST_WAIT_MS": WAIT_MS},
-             options=["-rPfE"], beside=WITH_POSTGRES),
+             options=["-rPfE"], beside=[WITH_POSTGRES]),
         Pool("the Python library for agents", "sdk", files_in("sdk/python/tests"),
              on("release", "sqlite")),
         Job("the packages for agents, the guide and the Node.js library", "sdk-packages",
@@ -127,7 +133,7 @@ def start_tidy():
 
 def run_alone():
     """What needs the others' end."""
-    run_exclusive(WITH_POSTGRES)
+    run_exclusive([WITH_POSTGRES])
     run("every answer is as docs/openapi.json says, every route was reached",
         [*PYTEST, "tests/contract/check_answers.py"])  # fmt: skip
 
@@ -169,26 +175,28 @@ def test(measure):
     return again
 
 
-def run_citus():
-    build("release", "muster", "test_hooks")
-    run("Citus is installed, or built once", [WITH_CITUS, "true"])
-    if failed:
-        return
-    work = stored("black-box tests on Citus, of the release", "citus", WITH_CITUS)
-    Slots([work], most=2 * CORES).run()  # each has three servers of PostgreSQL
-    run_exclusive(WITH_CITUS)
-    print(f"\n{work.costs()}")
+def show_costs(work):
+    for one in work:
+        print(f"\n{one.costs()}")
+
+
+def cluster(measure):
+    """How many tests were run again."""
+    work, again = run_cluster()
+    if measure and not failed:
+        keep_durations(work)
+    show_costs(work)
+    return again
 
 
 def run_kinds(kinds):
-    work = all_work()
+    work = all_work() + on_postgres() + on_citus()
     unknown = set(kinds) - {one.kind for one in work}
     if unknown:
         sys.exit(f"{', '.join(unknown)}: the kinds are {', '.join(one.kind for one in work)}")
     work = [one for one in work if one.kind in kinds]
     Slots(work).run()
-    for one in work:
-        print(f"\n{one.costs()}")
+    show_costs(work)
 
 
 def check():
@@ -213,8 +221,8 @@ def temporary_parent():
 
 
 def main():
-    verb = sys.argv[1] if len(sys.argv) > 1 else "all"
-    if verb not in ("all", "check", "citus", "measure", "run") or (verb != "run" and len(sys.argv) > 2):
+    verb, *words = sys.argv[1:] or ["all"]
+    if verb not in VERBS or (words and verb != "run" and (verb, *words) != ("measure", "cluster")):
         sys.exit(__doc__)
     began, again = time.monotonic(), 0
     for folder in ("logs", "queue"):
@@ -234,9 +242,11 @@ def main():
         if verb == "check":
             check()
         elif verb == "citus":
-            run_citus()
+            show_costs(run_citus())
         elif verb == "run":
-            run_kinds(sys.argv[2:])
+            run_kinds(words)
+        elif verb == "cluster" or words == ["cluster"]:
+            again = cluster(verb == "measure")
         else:
             again = test(verb == "measure")
     if failed:

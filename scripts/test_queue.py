@@ -59,12 +59,17 @@ def processor_s(top):
     return total
 
 
+def starts_databases(pid):
+    name = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return any(part.endswith((b"with_postgres", b"with_pooler", b"with_citus")) for part in name[:2])
+
+
 def top_process():
-    """pytest, or what started a database beside it."""
-    parent = os.getppid()
-    name = Path(f"/proc/{parent}/cmdline").read_bytes().split(b"\0")
-    databases = (b"with_postgres", b"with_citus")
-    return parent if any(part.endswith(databases) for part in name) else os.getpid()
+    """pytest, or what started databases beside it."""
+    top, parent = os.getpid(), os.getppid()
+    while starts_databases(parent):
+        top, parent = parent, int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
+    return top
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,13 +1,16 @@
 """The program of the version before: of the newest tag, or else as it was before the last migration.
 
 It is built from the history of this repository into build/before and kept there: the next run takes it
-as it is. As a command it prints the commit of that version, or nothing without the history.
+as it is. As a command it prints the commit of that version, or nothing without the history; with `build`
+as its argument it also builds it.
 """
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -67,11 +70,16 @@ def program_before():
     if not re.fullmatch(r"[0-9a-f]{40}", revision):
         return None
     folder = CACHE / revision
-    if not (folder / "muster").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        _compile(revision, folder)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w", encoding="utf-8") as lock:  # tests that run side by side build it once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "muster").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            _compile(revision, folder)
     return folder / "muster", int((folder / "migrations").read_text())
 
 
 if __name__ == "__main__":
     print(revision_before())
+    if sys.argv[1:] == ["build"]:
+        program_before()

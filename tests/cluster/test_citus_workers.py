@@ -25,6 +25,7 @@ from topology import METRICS_TOKEN, running_cluster
 from waiting import until
 
 TENANTS = 8
+PAUSE_S = 0.5  # of a sender while shards move, which takes minutes of both processors by itself
 PLACES = (
     "SELECT t.slug, n.nodeport FROM tenants t JOIN pg_dist_placement p ON p.shardid ="
     " get_shard_id_for_distribution_column('agents', t.tenant_id) JOIN pg_dist_node n"
@@ -59,9 +60,9 @@ def port_of_worker(cluster, number):
 class Load:
     """A sender for each tenant and node, and what each is answered."""
 
-    def __init__(self, cluster, tenants, first):
+    def __init__(self, cluster, tenants, first, pause=0.02):
         self.senders = [
-            Sender(first + len(cluster.nodes) * t + n, tenant, lambda node=node: node, pause=0.02)
+            Sender(first + len(cluster.nodes) * t + n, tenant, lambda node=node: node, pause=pause)
             for t, tenant in enumerate(tenants)
             for n, node in enumerate(cluster.nodes)
         ]
@@ -409,7 +410,7 @@ def moves_end(cluster):
 
 def test_a_worker_is_added_under_load_and_nothing_is_lost(cluster, tenants):
     port, slugs = add_worker(cluster), {tenant.slug for tenant in tenants}
-    with Load(cluster, tenants, 3000) as load:
+    with Load(cluster, tenants, 3000, PAUSE_S) as load:
         load.moves(slugs)
         run_sql(cluster.reads.database, "SELECT citus_rebalance_start()")
         until(lambda: moves_end(cluster), 900)
