@@ -386,9 +386,13 @@ int store_migrate(struct db *db, struct error *err)
 
 int store_schema_check(struct db *db, struct error *err)
 {
+    struct error why = { 0 };
     int64_t newest = 0;
 
-    if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 || newest < 1)
+    if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, &why) != 0 &&
+        (why.code == ERR_UNAVAILABLE || why.code == ERR_BUSY)) /* it did not say */
+        return err_set(err, why.code, "%s", why.text);
+    if (newest < 1)
         return err_set(err, ERR_SCHEMA, "not a muster database");
     return check_known(db, newest, err);
 }

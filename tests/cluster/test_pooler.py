@@ -77,6 +77,28 @@ def test_a_pooler_that_shares_sessions_is_refused_as_the_way_to_write(tmp_path, 
             server.start()
 
 
+def test_commands_by_a_pooler_that_shares_sessions_say_so(tmp_path, database):
+    """One that is alone in the pool may work; those after it find its traces."""
+    with Pooler(os.environ["MUSTER_TEST_POSTGRES"], size=1) as pooler:
+        server = Server(tmp_path / "data", by(pooler, database))
+        server.run("tenant", "list")
+        for words in (("tenant", "list"), ("tenant", "add", "other"), ("check",)):
+            refused = server.run(*words)
+            assert refused.returncode == 1, refused.stdout
+            assert "a pool with pool_mode = session, and give this URL as database_pool" in refused.stderr, refused.stderr
+
+
+def test_a_pool_without_transactions_is_refused(tmp_path, database):
+    with Pooler(os.environ["MUSTER_TEST_POSTGRES"], mode="statement") as pooler:
+        pool = {"MUSTER_DATABASE_POOL": by(pooler, database)}
+        server = Server(tmp_path / "data", database, environment=pool)
+        with pytest.raises(Trouble, match="database_pool: the pool has pool_mode = statement"):
+            server.start()
+        server = Server(tmp_path / "other", by(pooler, database))
+        with pytest.raises(Trouble, match="pool_mode = session, and give this URL as database_pool"):
+            server.start()
+
+
 def test_a_pooler_that_keeps_sessions_apart_is_a_way_to_write(tmp_path, database):
     with Pooler(os.environ["MUSTER_TEST_POSTGRES"], mode="session", size=30) as pooler:
         token = {"MUSTER_METRICS_TOKEN": WATCHES}

@@ -175,11 +175,17 @@ int db_postgres_check_session(struct postgres *pg, struct error *err)
         return -1;
     if (pg->mark[0] != '\0')
         return 0;
-    db_postgres_drop(pg);
-    return err_set(err, ERR_UNAVAILABLE,
-                   "database leads to a pooler that shares sessions (PgBouncer with pool_mode = "
-                   "transaction or statement): let it lead to PostgreSQL itself, or to a pool with "
-                   "pool_mode = session, and give this URL as database_pool");
+    return db_postgres_fail_shared(pg, err);
+}
+
+/* Each read by a pooler is a transaction. */
+static int check_pool(struct postgres *pg, struct error *err)
+{
+    if (!pg->pooled)
+        return 0;
+    if (db_postgres_run(pg, "BEGIN READ ONLY", NULL, NULL, err) != 0)
+        return -1;
+    return db_postgres_run(pg, "ROLLBACK", NULL, NULL, err);
 }
 
 /* The slot of db_number(): one of 256 that no other connection to this server holds, and on
@@ -211,7 +217,8 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
     if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && mark_session(pg, err) == 0 &&
-        take_slot(pg, err) == 0 && db_postgres_learn_origin(pg, err) == 0) {
+        check_pool(pg, err) == 0 && take_slot(pg, err) == 0 &&
+        db_postgres_learn_origin(pg, err) == 0) {
         pg->base.silent = false;
         return 0;
     }

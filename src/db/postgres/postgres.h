@@ -127,6 +127,10 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
 /* How long an answer is waited for now; -1: without a limit. */
 int db_postgres_wait_ms(const struct postgres *pg);
 
+/* The connection leads to a pooler whose sessions cannot be used so: says that, returns -1 and
+ * drops it. */
+int db_postgres_fail_shared(struct postgres *pg, struct error *err);
+
 /* Sends out what PQsend…() queued. */
 int db_postgres_flush(struct postgres *pg, struct error *err);
 

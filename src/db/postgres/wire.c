@@ -68,11 +68,22 @@ static bool is_number_taken(const char *state, const PGresult *result)
     return false;
 }
 
-/* libpq's messages have several lines. */
+/* libpq's messages have several lines, some of them indented by a tab. */
 static void join_lines(struct error *err)
 {
-    for (char *at = err == NULL ? NULL : strchr(err->text, '\n'); at != NULL; at = strchr(at, '\n'))
-        *at = at[1] == '\0' ? '\0' : ' ';
+    char *to;
+
+    if (err == NULL)
+        return;
+    to = err->text;
+    for (const char *at = err->text; *at != '\0'; at++) {
+        const bool space = *at == '\n' || *at == '\t';
+
+        if (space && (at[1] == '\0' || at[1] == '\t'))
+            continue;
+        *to++ = (char)(space ? ' ' : *at);
+    }
+    *to = '\0';
 }
 
 /* The connection is lost; libpq's message says why. */
@@ -129,6 +140,30 @@ static bool is_of_another(const struct postgres *pg, const PGresult *result, con
             str_starts(str_of(state), STR_LIT("57P")) || is_loss(result, state));
 }
 
+int db_postgres_fail_shared(struct postgres *pg, struct error *err)
+{
+    db_postgres_drop(pg);
+    if (pg->pooled)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "the pool has pool_mode = statement, which has no transactions: let it lead "
+                       "to one with pool_mode = transaction");
+    return err_set(err, ERR_UNAVAILABLE,
+                   "database leads to a pooler that shares sessions (PgBouncer with pool_mode = "
+                   "transaction or statement): let it lead to PostgreSQL itself, or to a pool with "
+                   "pool_mode = session, and give this URL as database_pool");
+}
+
+/* Only in a session that other connections use too are names of statements taken or lost; and
+ * PgBouncer says that it lets no transaction begin. */
+static bool is_shared(const PGresult *result, const char *state)
+{
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    return strcmp(state, "42P05") == 0 || strcmp(state, "26000") == 0 ||
+           (strcmp(state, "08P01") == 0 && text != NULL &&
+            strstr(text, "statement pooling mode") != NULL);
+}
+
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err)
 {
     const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -144,6 +179,8 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
         say_lost(pg, PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), err);
         return -1;
     }
+    if (is_shared(result, state))
+        return db_postgres_fail_shared(pg, err);
     pg->base.contended = str_starts(str_of(state), STR_LIT("40")) || is_number_taken(state, result);
     pg->base.part_away = is_of_another(pg, result, state);
     code = pg->base.contended   ? ERR_BUSY
