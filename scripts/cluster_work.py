@@ -75,7 +75,8 @@ def on_postgres():
         loaded("nodes of two versions", "cluster-upgrade", of_cluster("upgrade"), [WITH_POSTGRES]),
         patient("several nodes: locks, limits, clocks, a database that hangs", "cluster-nodes",
                 files_in("tests/integration", NODES), [WITH_POSTGRES]),
-        patient("PgBouncer", "cluster-pooler", of_cluster("pooler"), [WITH_POSTGRES]),
+        patient("PgBouncer, and what PostgreSQL refuses", "cluster-pooler",
+                of_cluster("pooler", "refusals"), [WITH_POSTGRES]),
         patient("black-box tests that read by PgBouncer", "cluster-pooled",
                 files_in("tests/integration", POOLED), [WITH_POSTGRES, WITH_POOLER]),
     ]  # fmt: skip

@@ -145,3 +145,11 @@ def test_a_standby_of_the_embedded_store_is_refused(tmp_path):
     server = Server(tmp_path / "data", environment={"MUSTER_DATABASE_STANDBY": "postgresql://x/y"})
     with pytest.raises(Trouble, match="database_standby: SQLite has none"):
         server.start()
+
+
+def test_the_url_of_a_standby_alone_is_refused_in_a_sentence(pair, tmp_path):
+    with database_of(pair) as name:
+        alone = f"postgresql://muster@127.0.0.1:{pair.standby.port}/{name}"
+        done = Server(tmp_path / "node", alone).run("tenant", "list")
+        assert done.returncode == 1, done.stdout
+        assert "a standby takes no changes, give the URL of the primary" in done.stderr, done.stderr

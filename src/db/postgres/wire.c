@@ -89,7 +89,11 @@ static void join_lines(struct error *err)
 /* The connection is lost; libpq's message says why. */
 static void say_lost(struct postgres *pg, const char *message, struct error *err)
 {
-    err_set(err, ERR_UNAVAILABLE, "PostgreSQL: %s", message);
+    err_set(err, ERR_UNAVAILABLE, "PostgreSQL: %s%s",
+            strstr(message, "session is read-only") == NULL
+                ? ""
+                : "a standby takes no changes, give the URL of the primary, or of both: ",
+            message);
     join_lines(err);
     pg->base.part_away = false;
     db_postgres_drop(pg);
@@ -164,6 +168,18 @@ static bool is_shared(const PGresult *result, const char *state)
             strstr(text, "statement pooling mode") != NULL);
 }
 
+#define LET_OWN                                                                                    \
+    ": let the role of the URL own the database and its tables (ALTER DATABASE … OWNER TO …)"
+
+/* To make tables, or to use those that another role has made; not of a function, which a provider
+ * may keep for itself. */
+static bool lacks_rights(const PGresult *result, const char *state)
+{
+    const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    return strcmp(state, "42501") == 0 && text != NULL && strstr(text, " function ") == NULL;
+}
+
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err)
 {
     const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -186,8 +202,8 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
     code = pg->base.contended   ? ERR_BUSY
            : pg->base.part_away ? ERR_UNAVAILABLE
                                 : classify(state, pg->mode);
-    err_set(err, code, "PostgreSQL: %s (%s)", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
-            state);
+    err_set(err, code, "PostgreSQL: %s (%s)%s", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
+            state, lacks_rights(result, state) ? LET_OWN : "");
     join_lines(err);
     if ((code == ERR_UNAVAILABLE && !pg->base.part_away) || PQstatus(pg->conn) != CONNECTION_OK)
         db_postgres_drop(pg);
