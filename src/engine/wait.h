@@ -1,4 +1,5 @@
-/* wait.h - how long those who ask wait, from when they asked (queue_max_wait_ms). */
+/* wait.h - how long those who ask wait, from when they asked (queue_max_wait_ms). By the clock it
+ * is a second at least: with less, a connection would be given up whenever the machine is busy. */
 #pragma once
 #include "base/clock.h"
 
@@ -7,21 +8,27 @@ enum {
     WAIT_LEAST_US = 500000,  /* what the database has for a job whose turn came late */
 };
 
+static inline int64_t wait_by_clock(int64_t max_us)
+{
+    return max_us > USEC_PER_SEC ? max_us : USEC_PER_SEC;
+}
+
 /* Until when, by the raw clock, the database may take its time for one who asked at `since_us`. */
 static inline int64_t wait_until(int64_t since_us, int64_t max_us)
 {
-    return since_us + (max_us > USEC_PER_SEC ? max_us : USEC_PER_SEC) - WAIT_ANSWER_US;
-}
-
-/* How long one may expect to wait for a turn: beyond it one is refused at once. What waits for
- * nearly as long as it may would often fail in the database, and others with it. */
-static inline int64_t wait_expected_max(int64_t max_us)
-{
-    return max_us > 2 * (int64_t)USEC_PER_SEC ? max_us - USEC_PER_SEC : max_us / 2;
+    return since_us + wait_by_clock(max_us) - WAIT_ANSWER_US;
 }
 
 /* How long one may wait for a turn. */
 static inline int64_t wait_turn_max(int64_t max_us)
 {
-    return max_us > USEC_PER_SEC ? max_us - WAIT_LEAST_US : max_us / 2;
+    return wait_by_clock(max_us) - WAIT_LEAST_US;
+}
+
+/* How long one may expect to wait for a turn: beyond it one is refused at once. It is less, since
+ * health tells of those who did wait for as long as they may; and what waits for nearly as long
+ * would often fail in the database, and others with it. */
+static inline int64_t wait_expected_max(int64_t max_us)
+{
+    return max_us > 2 * (int64_t)USEC_PER_SEC ? max_us - USEC_PER_SEC : max_us / 2;
 }
