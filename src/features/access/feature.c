@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
@@ -95,9 +96,19 @@ const struct second_factor *access_second_factor(const struct engine *e)
     return access_of(e)->factor;
 }
 
+/* The watcher also loads the keys that are missing after the start; no change waits for that. */
 static int refresh_registry(struct engine *e, struct db *db, struct error *err)
 {
-    return registry_refresh(access_registry(e), db, err);
+    struct registry *registry = access_registry(e);
+    const bool had_more = registry_has_more(registry);
+
+    if (db != engine_watch_db(e))
+        return registry_refresh(registry, db, err);
+    if (registry_load(registry, db, err) != 0)
+        return -1;
+    if (had_more && registry_is_complete(registry) && engine_serves(e))
+        log_write(LOG_INFO, "registry", "all keys are loaded");
+    return 0;
 }
 
 static int refresh_sessions(struct engine *e, struct db *db, struct error *err)

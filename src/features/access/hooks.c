@@ -71,8 +71,10 @@ static int note_first_use(struct api_call *call, struct error *err)
 
 static int check_refreshed(struct api_call *call, struct error *err)
 {
-    if (!auth_look_up(call))
+    if (!auth_look_up(call)) {
+        token_guess_missed(token_guesses_of(call));
         return count_token_guess(call, err);
+    }
     if (key_check_needed(call))
         return note_first_use(call, err);
     call_admit(call);
@@ -108,8 +110,18 @@ static int refresh_caches(struct api_call *call, struct error *err)
     return engine_read(call->api->engine, &call->read, err);
 }
 
+/* The key may have been loaded since it was looked up. */
+static int check_known(struct api_call *call, struct error *err)
+{
+    if (!auth_look_up(call))
+        return count_token_guess(call, err);
+    return key_check_needed(call) ? note_first_use(call, err) : 0;
+}
+
+/* While keys are being loaded most tokens that are not known are good: only misses count. */
 static int check_unknown(struct api_call *call, struct error *err)
 {
+    struct token_guess_limiter *guesses = token_guesses_of(call);
     const struct address from = auth_address(call);
     struct engine *engine = call->api->engine;
     struct registry *registry = access_registry(engine);
@@ -118,9 +130,9 @@ static int check_unknown(struct api_call *call, struct error *err)
 
     assert(call->key == NULL && call->user == NULL);
     if ((!loading && !engine_is_shared(engine)) || registry_knew_key(registry, &call->digest) ||
-        token_guesses_exceeded(token_guesses_of(call), &from))
-        return count_token_guess(call, err);
-    if (loading || token_guess_may_look_up(token_guesses_of(call)))
+        (!loading && token_guesses_exceeded(guesses, &from)))
+        return check_known(call, err);
+    if (loading ? token_guess_may_miss(guesses) : token_guess_may_look_up(guesses))
         return refresh_caches(call, err);
     return err_set(err, ERR_BUSY, "too many unknown tokens to look up");
 }

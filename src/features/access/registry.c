@@ -160,8 +160,8 @@ void registry_put_key(struct registry *r, const struct key_row *row, int64_t ver
     }
     was_known = key != NULL;
 
-    if (key == NULL && row->revoked_at != TIME_NULL)
-        return;
+    if (key == NULL && (row->revoked_at != TIME_NULL || tenant_of(r, row) == NULL))
+        return; /* or it was made while its tenant was being deleted */
     if (key == NULL)
         key = add_key(r, row);
     assert(digest_equal(&key->digest, &row->digest) && key->tenant->id == row->tenant_id);
@@ -215,8 +215,8 @@ void registry_note_sought(struct registry *r, const struct key_row *row)
 {
     struct tenant_entry *tenant = tenant_of(r, row);
 
-    assert(tenant != NULL); /* of a key that was put */
-    tenant->sought = true;
+    if (tenant != NULL) /* it is not being deleted */
+        tenant->sought = true;
 }
 
 /* A use that is not stored yet keeps the key: key_use_flush() comes first. */

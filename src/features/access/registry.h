@@ -7,15 +7,14 @@
  *
  * Every change increments a number in the database, and rows that changed carry
  * it; registry_refresh() compares it and loads the rows that changed since, or
- * everything when store_registry_reload() asked for it, and when the database may
+ * all tenants when store_registry_reload() asked for it, and everything when the database may
  * have lost changes (db/followed.h). The first load has all tenants and a portion of
- * the keys; the other keys come with the refreshes that follow, or when they are
- * looked for.
+ * the keys; the other keys come with registry_load(), or when they are looked for.
  *
  * The grace period of a rotated key is measured by the monotonic clock from
  * when this process read of the rotation, so that a step of the wall clock
  * neither ends nor extends it. For a key that was rotated before the process
- * started, the wall clock decides.
+ * had loaded it, the wall clock decides.
  *
  * Thread-safe.
  */
@@ -99,7 +98,10 @@ void registry_free(struct registry *r);
  * thread. */
 int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
 
-/* Not all keys are loaded yet, and the last refresh brought some of them: the next one will too. */
+/* As registry_refresh(), and brings a portion of the keys that are not loaded yet. */
+int registry_load(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
+
+/* Not all keys are loaded yet, and the last registry_load() brought some: the next one will too. */
 bool registry_has_more(const struct registry *r);
 
 /* Are all keys loaded? Until then one that is not known may exist. */

@@ -1,7 +1,7 @@
 /* registry_load.c - reads tenants and keys that are new or changed, in one snapshot each time.
  *
- * The first load has all tenants and one portion of the keys; each refresh that follows brings
- * another, until all have been read. So a node with millions of keys answers at once, and no
+ * The first load has all tenants and one portion of the keys; each registry_load() that follows
+ * brings another, until all have been read. So a node with millions of keys answers at once, and no
  * request waits while they are put into the maps. A key that is asked for meanwhile is looked for,
  * and brings the keys of its tenant along.
  *
@@ -25,18 +25,25 @@ enum { PORTION = 10000 }; /* keys; reading them takes about 20 ms */
 /* After this long without the database all is loaded: rows of keys that ended may be gone. */
 static const int64_t away_max_us = KEY_DEAD_US / 2;
 
+/* What is wanted of the keys that are not loaded yet. */
+struct wish {
+    bool portion;
+    const struct sha256 *digest; /* of one; NULL */
+};
+
 struct loaded {
     int64_t number, version;
     enum followed_verdict verdict;
-    bool whole; /* all tenants, not only those that have changed */
-    bool first; /* of the keys those that may be in their grace, and a portion of the others;
-                   otherwise all of them, or those that have changed */
-    bool lost;  /* the database may have lost changes */
+    bool whole;    /* all tenants, not only those that have changed */
+    bool all_keys; /* the same of keys */
+    bool first;    /* of the keys those that may be in their grace, and a portion of the others */
+    bool lost;     /* the database may have lost changes */
     struct change_span span;
     struct list tenants, keys;  /* of struct tenant_row, struct key_row */
     struct list portion;        /* of struct key_row */
     struct list sought, beside; /* of struct key_row: the one asked for, others of its tenant */
-    bool read_portion, late;    /* late: it could not be read */
+    bool read_portion, late;    /* late: it cannot be read from this server now */
+    bool failed;                /* to read what is missing */
 };
 
 int64_t registry_number(const struct registry *r)
@@ -84,16 +91,18 @@ static int load_changes(struct registry *r, struct db *db, struct arena *arena, 
     if (ret->verdict == FOLLOWED_HOLDS)
         return 0;
     ret->whole = ret->verdict == FOLLOWED_WHOLE || reload_at > had || was_away;
-    ret->first = ret->whole && had == 0;
-    ret->lost = ret->verdict == FOLLOWED_WHOLE && !ret->first;
+    ret->first = registry_version(r) == 0;
+    ret->all_keys = !ret->first && (ret->verdict == FOLLOWED_WHOLE || was_away);
+    ret->lost = ret->verdict == FOLLOWED_WHOLE && had != 0;
     ret->span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
     if (store_tenants(db, ret->span, arena, &ret->tenants, err) != 0)
         return -1;
     if (ret->first)
         return store_keys_rotated(db, clock_wall_us() - 2 * KEY_GRACE_US, arena, &ret->keys, err);
-    if (ret->whole)
+    if (ret->all_keys)
         return store_live_keys(db, live_since(), arena, &ret->keys, err);
-    return store_changed_keys(db, ret->span, arena, &ret->keys, err);
+    /* of a tenant that was deleted, whose row does not show it, too: they were revoked */
+    return store_changed_keys(db, (struct change_span){ had, ret->number }, arena, &ret->keys, err);
 }
 
 /* The keys that follow those of the last portion. */
@@ -131,22 +140,29 @@ static int load_sought(struct registry *r, struct db *db, const struct sha256 *d
 }
 
 /* What is still missing, of which a load of everything leaves nothing. */
-static int load_missing(struct registry *r, struct db *db, const struct sha256 *digest,
+static int load_missing(struct registry *r, struct db *db, const struct wish *wish,
                         struct arena *arena, struct loaded *ret, struct error *err)
     REQUIRES(r->refresh)
 {
-    if (!ret->first && (registry_is_complete(r) || ret->whole))
+    if (!ret->first && (registry_is_complete(r) || ret->all_keys))
         return 0;
     ret->late = ret->number < registry_number(r); /* a server of Citus */
     if (ret->late)
-        return digest == NULL ? 0 : err_set(err, ERR_BUSY, "the keys are being loaded");
-    if (digest != NULL && load_sought(r, db, digest, arena, ret, err) != 0)
+        return wish->digest == NULL ? 0 : err_set(err, ERR_BUSY, "the keys are being loaded");
+    if (wish->digest != NULL && load_sought(r, db, wish->digest, arena, ret, err) != 0)
         return -1;
-    return digest == NULL || ret->first ? load_portion(r, db, arena, ret, err) : 0;
+    return wish->portion || ret->first ? load_portion(r, db, arena, ret, err) : 0;
 }
 
-/* Reads in one snapshot. */
-static int load_registry(struct registry *registry, struct db *db, const struct sha256 *digest,
+static void forget_missing(struct loaded *l)
+{
+    l->portion = l->sought = l->beside = (struct list){ 0 };
+    l->read_portion = false;
+}
+
+/* Reads in one snapshot. If what is missing could not be read, *err says why, and the changes hold
+ * nevertheless. */
+static int load_registry(struct registry *registry, struct db *db, const struct wish *wish,
                          struct arena *arena, struct loaded *ret, struct error *err)
     REQUIRES(registry->refresh)
 {
@@ -156,9 +172,12 @@ static int load_registry(struct registry *registry, struct db *db, const struct 
         return -1;
     if (load_changes(registry, db, arena, ret, err) == 0 &&
         (ret->verdict == FOLLOWED_HOLDS || registry->on_load == NULL ||
-         registry->on_load(registry->on_load_ctx, db, ret->whole ? NULL : &ret->span, err) == 0) &&
-        load_missing(registry, db, digest, arena, ret, err) == 0)
-        r = 0;
+         registry->on_load(registry->on_load_ctx, db, ret->whole ? NULL : &ret->span, err) == 0)) {
+        ret->failed = load_missing(registry, db, wish, arena, ret, err) != 0;
+        if (ret->failed)
+            forget_missing(ret);
+        r = ret->failed && ret->first ? -1 : 0; /* a first load has a portion */
+    }
     db_rollback(db);
     return r;
 }
@@ -187,7 +206,7 @@ static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r-
     if (l->beside.n > 0)
         registry_note_sought(r, l->beside.items);
     if (l->whole)
-        registry_end_absent(r, l->version, l->first);
+        registry_end_absent(r, l->version, !l->all_keys);
     if (l->verdict != FOLLOWED_HOLDS) {
         atomic_store(&r->number, l->number);
         atomic_store(&r->version, l->version);
@@ -199,7 +218,7 @@ static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r-
 static bool note_portion(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
 {
     const bool was_complete = registry_is_complete(r);
-    const bool complete = l->read_portion ? l->portion.n < PORTION : l->whole || was_complete;
+    const bool complete = l->read_portion ? l->portion.n < PORTION : l->all_keys || was_complete;
 
     if (l->read_portion && l->portion.n > 0) {
         const struct key_row *last = (const struct key_row *)l->portion.items + l->portion.n - 1;
@@ -215,28 +234,25 @@ static bool note_portion(struct registry *r, const struct loaded *l) REQUIRES(r-
     return complete && !was_complete && !l->first;
 }
 
-/* `digest`: a key to look for; NULL: a further portion of what is missing. *ret_trim: much was
- * read. */
-static int refresh(struct registry *r, struct db *db, const struct sha256 *digest, bool *ret_trim,
-                   struct error *err) EXCLUDES(r->refresh)
+/* Reading millions of keys takes longer than a reader has for a page. */
+static int set_time(struct registry *r, struct db *db, enum followed_verdict verdict, bool ends,
+                    struct error *err)
+{
+    static const int64_t whole_us = 120 * (int64_t)USEC_PER_SEC;
+
+    if (verdict != FOLLOWED_WHOLE || registry_version(r) == 0)
+        return 0;
+    return db_set_read_max(db, ends ? 0 : whole_us, err);
+}
+
+static int load_and_apply(struct registry *r, struct db *db, const struct wish *wish,
+                          bool *ret_trim, struct error *err) REQUIRES(r->refresh)
 {
     struct loaded loaded = { 0 };
     ARENA_SCOPED(arena);
-    int64_t number = 0, began_us;
-    int status = -1;
 
-    lock_acquire(&r->refresh);
-    began_us = clock_mono_us();
-    if (store_registry_number(db, &number, err) != 0 ||
-        followed_judge(&r->followed, db, number, &loaded.verdict, err) != 0)
-        goto out;
-    if (loaded.verdict == FOLLOWED_HOLDS && registry_is_complete(r)) {
-        status = 0;
-        goto out;
-    }
-    if (load_registry(r, db, digest, &arena, &loaded, err) != 0)
-        goto out;
-    status = 0;
+    if (load_registry(r, db, wish, &arena, &loaded, err) != 0)
+        return -1;
     loaded.version = registry_version(r) + (loaded.verdict != FOLLOWED_HOLDS);
     if (loaded.lost)
         log_write(LOG_WARNING, "registry",
@@ -244,24 +260,49 @@ static int refresh(struct registry *r, struct db *db, const struct sha256 *diges
     apply_loaded(r, &loaded);
     if (loaded.verdict != FOLLOWED_HOLDS)
         followed_take(&r->followed, db, loaded.number);
-    *ret_trim = loaded.keys.n > PORTION;
-    if (note_portion(r, &loaded)) {
-        *ret_trim = true;
-        log_write(LOG_INFO, "registry", "all keys are loaded");
-    }
-out:
-    if (status == 0)
-        r->refreshed_us = began_us;
-    lock_release(&r->refresh);
+    *ret_trim = note_portion(r, &loaded) || loaded.keys.n > PORTION;
+    return loaded.failed ? -1 : 0;
+}
+
+/* *ret_trim: much was read. */
+static int refresh(struct registry *r, struct db *db, const struct wish *wish, bool *ret_trim,
+                   struct error *err) REQUIRES(r->refresh)
+{
+    enum followed_verdict verdict;
+    int64_t number = 0;
+    int status;
+
+    if (store_registry_number(db, &number, err) != 0 ||
+        followed_judge(&r->followed, db, number, &verdict, err) != 0)
+        return -1;
+    if (verdict == FOLLOWED_HOLDS &&
+        (registry_is_complete(r) || (!wish->portion && wish->digest == NULL)))
+        return 0;
+    if (set_time(r, db, verdict, false, err) != 0)
+        return -1;
+    status = load_and_apply(r, db, wish, ret_trim, err);
+    if (set_time(r, db, verdict, true, status == 0 ? err : NULL) != 0)
+        status = -1;
     return status;
 }
 
-static int refresh_and_trim(struct registry *r, struct db *db, const struct sha256 *digest,
+static int refresh_and_trim(struct registry *r, struct db *db, const struct wish *wish,
                             struct error *err)
 {
     bool trim = false;
-    int status = refresh(r, db, digest, &trim, err);
+    int64_t began_us;
+    int status;
 
+    lock_acquire(&r->refresh);
+    if (wish->digest != NULL && registry_knew_key(r, wish->digest)) { /* it has come meanwhile */
+        lock_release(&r->refresh);
+        return 0;
+    }
+    began_us = clock_mono_us();
+    status = refresh(r, db, wish, &trim, err);
+    if (status == 0)
+        r->refreshed_us = began_us;
+    lock_release(&r->refresh);
     if (trim) /* their rows are free by now, but lie between what was kept of them */
         mem_trim();
     return status;
@@ -269,11 +310,16 @@ static int refresh_and_trim(struct registry *r, struct db *db, const struct sha2
 
 int registry_refresh(struct registry *r, struct db *db, struct error *err)
 {
-    return refresh_and_trim(r, db, NULL, err);
+    return refresh_and_trim(r, db, &(struct wish){ 0 }, err);
+}
+
+int registry_load(struct registry *r, struct db *db, struct error *err)
+{
+    return refresh_and_trim(r, db, &(struct wish){ .portion = true }, err);
 }
 
 int registry_look_for(struct registry *r, struct db *db, const struct sha256 *digest,
                       struct error *err)
 {
-    return refresh_and_trim(r, db, digest, err);
+    return refresh_and_trim(r, db, &(struct wish){ .digest = digest }, err);
 }

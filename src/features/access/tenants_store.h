@@ -75,8 +75,8 @@ typedef void registry_about_fn(void *ctx, int64_t tenant_id, int64_t agent_id);
 int store_registry_abouts(struct db *db, struct change_span span, registry_about_fn *fn, void *ctx,
                           bool *ret_all, struct error *err) MUST_CHECK;
 
-/* After that, for a change that rows cannot show, such as their removal: all processes load
- * everything. */
+/* After that, for a change that rows cannot show, such as the removal of a tenant: all processes
+ * load all tenants. */
 int store_registry_reload(struct db *db, struct error *err) MUST_CHECK;
 int store_registry_reload_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 

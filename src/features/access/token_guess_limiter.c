@@ -25,7 +25,7 @@ struct token_guess_limiter {
     struct slot sets[SETS][SLOTS] GUARDED_BY(lock);
     int64_t lookups_began_us
         GUARDED_BY(lock); /* start of the second in which lookups are counted */
-    int64_t lookups GUARDED_BY(lock);
+    int64_t lookups, misses GUARDED_BY(lock);
 };
 
 struct token_guess_limiter *token_guess_limiter_new(void)
@@ -115,19 +115,45 @@ bool token_guesses_exceeded(struct token_guess_limiter *m, const struct address 
     return many;
 }
 
-bool token_guess_may_look_up(struct token_guess_limiter *m)
+/* Both limits are for the same second. */
+static void begin_second(struct token_guess_limiter *m) REQUIRES(m->lock)
 {
     int64_t now_us = clock_mono_us();
+
+    if (now_us - m->lookups_began_us < USEC_PER_SEC)
+        return;
+    m->lookups_began_us = now_us;
+    m->lookups = m->misses = 0;
+}
+
+bool token_guess_may_look_up(struct token_guess_limiter *m)
+{
     bool may;
 
     lock_acquire(&m->lock);
-    if (now_us - m->lookups_began_us >= USEC_PER_SEC) {
-        m->lookups_began_us = now_us;
-        m->lookups = 0;
-    }
+    begin_second(m);
     may = m->lookups < LOOKUPS_MAX;
     m->lookups += may;
     assert(m->lookups <= LOOKUPS_MAX);
     lock_release(&m->lock);
     return may;
+}
+
+bool token_guess_may_miss(struct token_guess_limiter *m)
+{
+    bool may;
+
+    lock_acquire(&m->lock);
+    begin_second(m);
+    may = m->misses < LOOKUPS_MAX;
+    lock_release(&m->lock);
+    return may;
+}
+
+void token_guess_missed(struct token_guess_limiter *m)
+{
+    lock_acquire(&m->lock);
+    begin_second(m);
+    m->misses++;
+    lock_release(&m->lock);
 }

@@ -35,3 +35,7 @@ bool token_guesses_exceeded(struct token_guess_limiter *m, const struct address 
 
 /* May an unknown token be looked up in the database now? Counts as one lookup. */
 bool token_guess_may_look_up(struct token_guess_limiter *m);
+
+/* The same where most unknown tokens are expected to be found: counts those that were not. */
+bool token_guess_may_miss(struct token_guess_limiter *m);
+void token_guess_missed(struct token_guess_limiter *m);

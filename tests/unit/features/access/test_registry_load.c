@@ -56,11 +56,20 @@ static bool look_for(struct world *w, const char *token)
     return find(w, token, clock_wall_us()) != NULL;
 }
 
+/* As the watcher does it. */
+static void load(struct world *w)
+{
+    struct error err = { 0 };
+
+    if (registry_load(w->registry, w->db, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
 static void fleet_init(struct world *w)
 {
     world_init(w);
     add_fleet(w, KEYS);
-    refresh(w);
+    load(w);
 }
 
 TEST(a_few_keys_are_loaded_at_once)
@@ -70,7 +79,7 @@ TEST(a_few_keys_are_loaded_at_once)
     world_init(&w);
     CHECK(!registry_is_complete(w.registry));
     add_key(&w, w.tenant_id, "only", NULL, TIME_NULL);
-    refresh(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
     CHECK(find(&w, "only", NOW) != NULL);
     world_done(&w);
@@ -82,10 +91,10 @@ TEST(a_new_database_has_no_keys_at_first)
 
     world_init(&w);
     CHECK(db_script(w.db, "DELETE FROM tenants; UPDATE change_numbers SET number = 0", NULL) == 0);
-    refresh(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry));
     add_key(&w, add_tenant(&w, "first"), "first-key", NULL, TIME_NULL);
-    refresh(&w);
+    load(&w);
     CHECK(find(&w, "first-key", NOW) != NULL);
     changed(&w);
     add_fleet(&w, KEYS);
@@ -109,16 +118,34 @@ TEST(a_fleet_is_loaded_portion_by_portion_and_its_tenants_at_once)
     CHECK(!registry_is_complete(w.registry) && registry_has_more(w.registry));
     CHECK(has_key(&w, 0, 0) && has_key(&w, 0, KEYS - 1) && has_key(&w, 1, PORTION - KEYS - 1));
     CHECK(!has_key(&w, 1, PORTION - KEYS));
-    refresh(&w);
+    load(&w);
     CHECK(!registry_is_complete(w.registry) && registry_has_more(w.registry));
     CHECK(has_key(&w, 1, PORTION - KEYS) && has_key(&w, 2, 2 * (PORTION - KEYS) - 1));
     CHECK(!has_key(&w, 2, KEYS - 1));
-    refresh(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
     CHECK_INT(registry_version(w.registry), version); /* nothing has changed */
     for (int t = 0; t < TENANTS; t++)
         for (int n = 0; n < KEYS; n++)
             CHECK(has_key(&w, t, n));
+    world_done(&w);
+}
+
+TEST(a_change_does_not_wait_for_a_portion)
+{
+    struct world w;
+
+    fleet_init(&w);
+    changed(&w);
+    add_key(&w, w.tenant_id, "fresh", NULL, TIME_NULL);
+    CHECK(db_script(w.db,
+                    "UPDATE keys SET changed = (SELECT number FROM change_numbers WHERE topic ="
+                    " 'registry') WHERE key_id = 'fresh'",
+                    NULL) == 0);
+    refresh(&w);
+    CHECK(find(&w, "fresh", NOW) != NULL);
+    CHECK(!has_key(&w, 1, PORTION - KEYS));
+    CHECK(!registry_is_complete(w.registry) && registry_has_more(w.registry));
     world_done(&w);
 }
 
@@ -134,9 +161,9 @@ TEST(as_many_keys_as_a_portion_has_need_one_more_look)
         (void)snprintf(name, sizeof(name), "rest-%d", n);
         add_key(&w, w.tenant_id, name, NULL, TIME_NULL);
     }
-    refresh(&w);
+    load(&w);
     CHECK(!registry_is_complete(w.registry) && registry_has_more(w.registry));
-    refresh(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
     world_done(&w);
 }
@@ -153,8 +180,8 @@ TEST(a_key_that_is_looked_for_brings_those_of_its_tenant)
     CHECK(!has_key(&w, 1, KEYS - 1)); /* another tenant's */
     CHECK(!registry_is_complete(w.registry));
     CHECK(registry_has_more(w.registry)); /* the walk goes on */
-    refresh(&w);
-    refresh(&w);
+    load(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry) && has_key(&w, 1, KEYS - 1));
     world_done(&w);
 }
@@ -172,7 +199,7 @@ TEST(of_a_tenant_with_very_many_keys_each_is_found)
         add_key(&w, w.tenant_id, name, NULL, TIME_NULL);
     }
     CHECK(db_commit(w.db, &err) == 0);
-    refresh(&w);
+    load(&w);
     CHECK(look_for(&w, "key-020001"));
     CHECK(find(&w, "key-020000", NOW) == NULL); /* not one of the first of its tenant */
     CHECK(look_for(&w, "key-020000"));
@@ -191,14 +218,14 @@ TEST(what_changes_while_the_fleet_is_loaded_is_known)
     key_name(name, 2, KEYS - 1);
     revoke_key(&w, name); /* ahead of the walk */
     rotate(&w, "c-7000", "c-7000-successor");
-    refresh(&w);
+    load(&w);
     CHECK(!has_key(&w, 2, KEYS - 1));
     CHECK(find(&w, "c-7000", clock_wall_us()) != NULL); /* in its grace */
     CHECK(find(&w, "c-7000-successor", clock_wall_us()) != NULL);
     CHECK(!look_for(&w, name));
     changed(&w);
     add_key(&w, add_tenant(&w, "late"), "late-one", NULL, TIME_NULL);
-    refresh(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry));
     CHECK(!has_key(&w, 2, KEYS - 1) && has_key(&w, 2, KEYS - 2));
     CHECK(find(&w, "late-one", NOW) != NULL);
@@ -216,13 +243,14 @@ TEST(a_key_that_ended_and_was_removed_does_not_come_back_with_its_portion)
     w.tenant_id = registry_tenant(w.registry, STR_LIT("fleet-c"))->id;
     changed(&w);
     revoke_key(&w, "c-7999");
-    CHECK(!look_for(&w, "c-7999"));
+    refresh(&w);
+    CHECK(!has_key(&w, 2, KEYS - 1));
     registry_sweep(w.registry);
     registry_sweep(w.registry);
     CHECK(!knows(&w, "c-7999"));
     CHECK(!look_for(&w, "c-7999"));
-    refresh(&w);
-    refresh(&w);
+    load(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry) && !has_key(&w, 2, KEYS - 1));
     world_done(&w);
 }
@@ -251,20 +279,20 @@ TEST(a_server_that_is_late_brings_no_keys)
     world_init(&w);
     w.db->origin = (struct db_origin){ .system = 7, .timeline = 1, .started = 1, .database = 1 };
     add_fleet(&w, KEYS);
-    refresh(&w);
+    load(&w);
     late = late_copy(&w);
     w.tenant_id = registry_tenant(w.registry, STR_LIT("fleet-c"))->id;
     changed(&w);
     revoke_key(&w, "c-7999");
     CHECK(!look_for(&w, "c-7999"));
-    CHECK(registry_refresh(w.registry, late, &err) == 0);
+    CHECK(registry_load(w.registry, late, &err) == 0);
     CHECK(!registry_is_complete(w.registry) && !registry_has_more(w.registry));
     CHECK(look_for_in(&w, late, "c-7999", &err) != 0); /* there it is still good */
     CHECK_INT(err.code, ERR_BUSY);
     CHECK(!has_key(&w, 2, KEYS - 1));
-    refresh(&w);
+    load(&w);
     CHECK(registry_has_more(w.registry));
-    refresh(&w);
+    load(&w);
     CHECK(registry_is_complete(w.registry) && !has_key(&w, 2, KEYS - 1));
     db_close(late);
     world_done(&w);
@@ -274,10 +302,53 @@ TEST(a_load_of_everything_ends_the_walk)
 {
     struct world w;
 
-    fleet_init(&w);
-    changed(&w);
-    CHECK(store_registry_reload(w.db, NULL) == 0);
+    world_init(&w);
+    w.db->origin = (struct db_origin){ .system = 7, .timeline = 1, .started = 1, .database = 1 };
+    add_fleet(&w, KEYS);
+    load(&w);
+    CHECK(!registry_is_complete(w.registry));
+    w.db->origin.timeline = 2; /* a standby took over, and may have lost changes */
     refresh(&w);
+    CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
+    for (int t = 0; t < TENANTS; t++)
+        CHECK(has_key(&w, t, 0) && has_key(&w, t, KEYS - 1));
+    world_done(&w);
+}
+
+TEST(a_tenant_that_is_deleted_ends_its_keys_and_not_the_walk)
+{
+    struct world w;
+    int64_t tenant_id;
+
+    fleet_init(&w);
+    tenant_id = registry_tenant(w.registry, STR_LIT("fleet-a"))->id;
+    changed(&w);
+    CHECK(store_tenant_delete(w.db, tenant_id, NOW, NULL) == 0);
+    refresh(&w);
+    CHECK(registry_tenant(w.registry, STR_LIT("fleet-a")) == NULL);
+    CHECK(!has_key(&w, 0, 0) && !has_key(&w, 0, KEYS - 1) && has_key(&w, 1, 0));
+    CHECK(!registry_is_complete(w.registry));
+    /* a request that was let in before it has made a key meanwhile */
+    changed(&w);
+    add_key(&w, tenant_id, "too-late", NULL, TIME_NULL);
+    load(&w);
+    CHECK(!look_for(&w, "too-late"));
+    load(&w);
+    CHECK(registry_is_complete(w.registry));
+    CHECK(has_key(&w, 1, KEYS - 1) && has_key(&w, 2, KEYS - 1));
+    CHECK(find(&w, "too-late", NOW) == NULL);
+    world_done(&w);
+}
+
+TEST(keys_of_a_database_without_changes_are_all_loaded)
+{
+    struct world w;
+
+    world_init(&w);
+    add_fleet(&w, KEYS);
+    CHECK(db_script(w.db, "UPDATE change_numbers SET number = 0", NULL) == 0);
+    for (int i = 0; i < 4; i++)
+        load(&w);
     CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
     for (int t = 0; t < TENANTS; t++)
         CHECK(has_key(&w, t, 0) && has_key(&w, t, KEYS - 1));

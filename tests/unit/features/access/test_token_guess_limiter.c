@@ -99,3 +99,21 @@ TEST(no_misses_are_freed_well)
 {
     token_guess_limiter_free(NULL);
 }
+
+TEST(misses_are_counted_by_the_second_and_not_what_was_found)
+{
+    struct token_guess_limiter *m = token_guess_limiter_new();
+    int n = 0;
+
+    for (int i = 0; i < 1000; i++)
+        CHECK(token_guess_may_miss(m)); /* each was found */
+    while (token_guess_may_miss(m)) {
+        token_guess_missed(m);
+        CHECK(++n <= 1000);
+    }
+    CHECK(n > 0);
+    CHECK(token_guess_may_look_up(m)); /* counted apart */
+    clock_advance_us(USEC_PER_SEC);
+    CHECK(token_guess_may_miss(m));
+    token_guess_limiter_free(m);
+}
