@@ -84,11 +84,13 @@ static bool leave_out(struct dial *d, const char *host, const char *port)
     if (at == n || n == 1)
         return false;
     for (size_t i = 0; i < LISTS; i++) {
-        struct str item = item_of(d->lists[i], at);
-        char *from = d->lists[i] + (item.data - d->lists[i]);
+        struct str item;
+        char *from;
 
         if (count(d->lists[i]) != n)
             continue;
+        item = item_of(d->lists[i], at);
+        from = d->lists[i] + (item.data - d->lists[i]);
         if (at + 1 < n)
             memmove(from, from + item.len + 1, strlen(from + item.len + 1) + 1);
         else
