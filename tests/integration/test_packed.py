@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from itertools import count
 
 import pytest
 from postgres import add_sequence, add_trigger, run_sql, uses_of_sequence
@@ -175,12 +176,16 @@ def test_a_kind_that_the_database_has_lost_is_added_again(world, clock):
     run_sql(world.server.database, "DELETE FROM event_kinds",
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
             " AND datname = current_database()")  # fmt: skip
-    later = str(uuid.uuid4())
-    for n in range(4):
-        until(lambda n=n: world.client.post(BATCH, {"events": [event(world, later, n)]}).status == 202)
+    later, numbers = str(uuid.uuid4()), count()
+
+    def is_packed():
+        """Each of two writers learns a kind by itself, and must have its connection back."""
+        posted = world.client.post(BATCH, {"events": [event(world, later, next(numbers))]})
+        return posted.status == 202 and rows(world, "kind_no")[-1]["kind_no"] is not None
+
+    until(is_packed)
     got = world.client.get(world.path(f"runs/{later}/events")).json()
-    assert "damaged" not in got and len(got["events"]) >= 4
-    assert rows(world, "kind_no")[-1]["kind_no"] is not None
+    assert "damaged" not in got and got["events"]
 
 
 def test_events_that_are_sent_again_make_no_kinds(world, clock):
