@@ -333,10 +333,10 @@ static void run_periodic(struct feed *f)
     free_idle_topics(f, now_us);
 }
 
-/* Until something joins, a flush is due, or a second has passed. */
+/* Until something joins, a flush is due, or a second has passed since listeners were asked. */
 static void wait_for_work(struct feed *f) REQUIRES(f->lock)
 {
-    int64_t until_us = real_us() + USEC_PER_SEC;
+    int64_t until_us = f->asked_us + USEC_PER_SEC;
     struct timespec until;
 
     while (!f->stopping && f->joining == NULL) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "features/events/shapes.h"
 #include "features/live/topic.h"
@@ -174,4 +175,54 @@ TEST(every_listener_hears_of_its_tenant_alone_and_is_let_go_once)
     feed_free(f);
     for (unsigned i = 0; i < EARS; i++)
         CHECK(ears[i].gone && !ears[i].foreign);
+}
+
+/* A listener that causes a change whenever it hears of one, and is asked now and then. */
+struct busy_ear {
+    struct feed_listener listener;
+    struct feed *feed;
+    int64_t asked_us, least_us; /* when last, and between two times */
+    unsigned asked, most;       /* how often it answers that it may listen */
+    bool gone;
+};
+
+static bool push_busy(struct feed_listener *listener, struct str text)
+{
+    struct busy_ear *ear = CONTAINER_OF(listener, struct busy_ear, listener);
+    const int64_t now_us = clock_raw_us();
+
+    if (text.len > 0) {
+        feed_note_agent(ear->feed, listener->tenant_id, STR_LIT("worker"));
+        return true;
+    }
+    if (ear->asked > 0 && now_us - ear->asked_us < ear->least_us)
+        ear->least_us = now_us - ear->asked_us;
+    ear->asked_us = now_us;
+    return ++ear->asked < ear->most;
+}
+
+static void busy_gone(struct feed_listener *listener)
+{
+    pthread_mutex_lock(&lock);
+    CONTAINER_OF(listener, struct busy_ear, listener)->gone = true;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Changes are sent each 0.8 s: the question must not wait for the second time. */
+TEST(a_listener_is_asked_each_second_while_much_changes)
+{
+    struct busy_ear ear = { .listener = { .tenant_id = 1, .push = push_busy, .gone = busy_gone },
+                            .least_us = INT64_MAX,
+                            .most = 5 };
+
+    digest_init();
+    ear.feed = feed_new(false, NULL, NULL);
+    CHECK_INT(feed_listen(ear.feed, &ear.listener, STR_NULL, NULL), 0);
+    pthread_mutex_lock(&lock);
+    while (!ear.gone)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    feed_free(ear.feed);
+    CHECK(ear.least_us < USEC_PER_SEC * 3 / 2); /* the best: a busy machine is late now and then */
 }
