@@ -1,5 +1,6 @@
 /* registry_world.h - a registry, its database, and what changes there. */
 #pragma once
+#include "db/driver.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
@@ -128,4 +129,18 @@ static inline bool knows(struct world *w, const char *token)
     const struct sha256 digest = digest_of(token);
 
     return registry_knew_key(w->registry, &digest);
+}
+
+/* A copy of the database, which has nothing of what changes from now on. */
+static inline struct db *copy_database(const struct world *w, struct db_origin origin)
+{
+    struct db *copy;
+    const char *url;
+
+    CHECK(db_checkpoint(w->db, NULL) == 0);
+    url = temp_db_new();
+    temp_db_copy(w->url + strlen("sqlite:"), url + strlen("sqlite:"));
+    copy = temp_db_open(url, DB_WRITER);
+    copy->origin = origin;
+    return copy;
 }

@@ -1,6 +1,5 @@
 /* test_registry_load.c - a fleet of keys is loaded in portions; one that is asked for meanwhile is
  * looked for, and none that has ended comes back. */
-#include "db/driver.h"
 #include "unit/features/access/registry_world.h"
 
 enum { PORTION = 10000 }; /* as in registry_load.c */
@@ -255,21 +254,6 @@ TEST(a_key_that_ended_and_was_removed_does_not_come_back_with_its_portion)
     world_done(&w);
 }
 
-/* A copy of the database as it is now, which does not tell where it is from: its number may be that
- * of a copy which is late. */
-static struct db *late_copy(const struct world *w)
-{
-    struct db *copy;
-    const char *url;
-
-    CHECK(db_checkpoint(w->db, NULL) == 0);
-    url = temp_db_new();
-    temp_db_copy(w->url + strlen("sqlite:"), url + strlen("sqlite:"));
-    copy = temp_db_open(url, DB_WRITER);
-    copy->origin = (struct db_origin){ 0 };
-    return copy;
-}
-
 TEST(a_server_that_is_late_brings_no_keys)
 {
     struct error err = { 0 };
@@ -280,7 +264,7 @@ TEST(a_server_that_is_late_brings_no_keys)
     w.db->origin = (struct db_origin){ .system = 7, .timeline = 1, .started = 1, .database = 1 };
     add_fleet(&w, KEYS);
     load(&w);
-    late = late_copy(&w);
+    late = copy_database(&w, (struct db_origin){ 0 }); /* nothing tells that it is another */
     w.tenant_id = registry_tenant(w.registry, STR_LIT("fleet-c"))->id;
     changed(&w);
     revoke_key(&w, "c-7999");

@@ -1,6 +1,5 @@
 /* test_registry_lost.c - a standby that was behind takes over, or a backup is put back: the
  * registry follows a database that has lost changes, and none that only lags. */
-#include "db/driver.h"
 #include "features/access/key_use.h"
 #include "unit/features/access/registry_world.h"
 
@@ -17,20 +16,6 @@ static void server_init(struct world *w)
     add_key(w, w->tenant_id, "one", NULL, TIME_NULL);
     add_key(w, w->tenant_id, "two", NULL, TIME_NULL);
     refresh(w);
-}
-
-/* A copy of the database, which has nothing of what changes from now on. */
-static struct db *copy_database(const struct world *w)
-{
-    struct db *copy;
-    const char *url;
-
-    CHECK(db_checkpoint(w->db, NULL) == 0);
-    url = temp_db_new();
-    temp_db_copy(w->url + strlen("sqlite:"), url + strlen("sqlite:"));
-    copy = temp_db_open(url, DB_WRITER);
-    copy->origin = server;
-    return copy;
 }
 
 /* From now on the copy is the database. */
@@ -61,7 +46,7 @@ TEST(a_key_revoked_after_a_loss_is_refused_whatever_its_number_is)
         struct world w;
 
         server_init(&w);
-        standby = copy_database(&w);
+        standby = copy_database(&w, server);
         for (int lost = 0; lost < 3; lost++)
             changed(&w);
         refresh(&w);
@@ -90,7 +75,7 @@ TEST(what_was_lost_is_as_if_it_had_not_been)
     server_init(&w);
     rotate(&w, "two", "three");
     refresh(&w);
-    standby = copy_database(&w);
+    standby = copy_database(&w, server);
     end_key(&w, "three");
     add_key(&w, w.tenant_id, "new", NULL, TIME_NULL);
     rotate(&w, "one", "four");
@@ -119,7 +104,7 @@ TEST(a_first_use_that_was_lost_is_stored_again)
     rotate(&w, "one", "successor");
     refresh(&w);
     CHECK(!key_use_is_noted(find(&w, "successor", NOW)->use));
-    standby = copy_database(&w);
+    standby = copy_database(&w, server);
     changed(&w);
     CHECK(store_key_first_used(w.db, w.tenant_id, STR_LIT("successor"), NOW, &good, NULL) == 0);
     CHECK(db_script(w.db, "UPDATE keys SET changed = " CHANGE_NUMBER, NULL) == 0);
@@ -138,7 +123,7 @@ TEST(a_tenant_that_was_lost_leaves_its_name_and_its_number_to_another)
     struct world w;
 
     server_init(&w);
-    standby = copy_database(&w);
+    standby = copy_database(&w, server);
     lost = add_tenant(&w, "lost");
     add_key(&w, lost, "of the lost", NULL, TIME_NULL);
     refresh(&w);
@@ -163,7 +148,7 @@ TEST(the_keys_of_a_tenant_whose_deletion_was_lost_follow_its_plan)
     struct world w;
 
     server_init(&w);
-    standby = copy_database(&w);
+    standby = copy_database(&w, server);
     changed(&w);
     CHECK(store_tenant_delete(w.db, w.tenant_id, NOW, NULL) == 0);
     CHECK(store_registry_reload(w.db, NULL) == 0);
@@ -197,7 +182,7 @@ TEST(a_backup_that_was_put_back_is_noticed)
         struct world w;
 
         server_init(&w);
-        backup = copy_database(&w);
+        backup = copy_database(&w, server);
         end_key(&w, "one");
         changed(&w);
         refresh(&w);
@@ -226,7 +211,7 @@ TEST(a_server_that_lags_or_was_replaced_is_not_followed)
     server_init(&w);
     w.db->origin = promoted;
     refresh(&w);
-    other = copy_database(&w);
+    other = copy_database(&w, server);
     end_key(&w, "one");
     refresh(&w);
     expect_refused(&w, other); /* it still answers, by its own timeline */
@@ -266,7 +251,7 @@ TEST(versions_grow_though_numbers_do_not)
     struct world w;
 
     server_init(&w);
-    standby = copy_database(&w);
+    standby = copy_database(&w, server);
     changed(&w);
     refresh(&w);
     number = registry_number(w.registry);
