@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from muster import WATCHES, Postgres, Server, Trouble, running
+from muster import BINARY, WATCHES, Postgres, Server, Trouble, running
 from postgres import Session, SqlError
 from queries import queries
 from stored import of_tenant, stored
@@ -49,6 +49,19 @@ def psql(url, *statements):
         check=True, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     return done.stdout.strip()
+
+
+@contextmanager
+def beside(first, folder, url, binary=BINARY):
+    """One more node of the same service."""
+    key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
+    node = Server(folder, url, binary, environment={**first.environment, **key})
+    try:
+        yield node.start()
+        node.stop()
+    finally:
+        if node.process is not None:
+            node.kill()
 
 
 def url_of_worker(url, number):

@@ -4,7 +4,6 @@ Under tests/cluster/with_citus, which starts a coordinator and two workers.
 """
 
 import threading
-from contextlib import contextmanager
 
 import pytest
 from before import program_before
@@ -12,7 +11,7 @@ from muster import BINARY, Postgres, Server, running
 from nodes import in_threads
 from postgres import Session, run_sql
 from stored import of_tenant, stored
-from test_citus import url_of_worker
+from test_citus import beside, url_of_worker
 
 COUNT = "SELECT agents AS n FROM agent_counts WHERE "
 ROWS = "SELECT COUNT(*) AS n FROM agents WHERE deleted_at IS NULL AND "
@@ -23,18 +22,8 @@ LOCK_BEFORE = (
 )
 
 
-@contextmanager
 def node_on_a_worker(first, folder):
-    node = Server(
-        folder / "on-a-worker", url_of_worker(first.database, 0),
-        environment={"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")},
-    )  # fmt: skip
-    try:
-        yield node.start()
-        node.stop()
-    finally:
-        if node.process is not None:
-            node.kill()
+    return beside(first, folder / "on-a-worker", url_of_worker(first.database, 0))
 
 
 def report(node, tenant, names):

@@ -12,7 +12,7 @@ from before import last_migration
 from muster import BINARY, Postgres, Server, Trouble, running
 from servers import plain, port_of
 from stored import stored
-from test_citus import plain_database, psql, url_of_worker
+from test_citus import beside, plain_database, psql, url_of_worker
 from waiting import until
 
 NEXT = BINARY.with_name("muster_next")
@@ -51,19 +51,6 @@ def test_a_node_with_the_url_of_a_worker_migrates_the_database(tmp_path):
         for at in (url, node.database, url_of_worker(url, 1)):
             assert psql(at, "SELECT MAX(number) FROM schema_version") == str(last_migration() + 1)
         node.stop()
-
-
-@contextmanager
-def beside(first, folder, url, binary=BINARY):
-    """One more node."""
-    key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
-    node = Server(folder, url, binary, environment=key)
-    try:
-        yield node.start()
-        node.stop()
-    finally:
-        if node.process is not None:
-            node.kill()
 
 
 def proceed(senders, batches=1):

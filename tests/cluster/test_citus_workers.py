@@ -10,17 +10,16 @@ import threading
 import time
 import uuid
 from collections import Counter
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 from account import ID, Sender, balance, sent_id
-from muster import Server
 from nodes import in_threads
 from postgres import Session, run_sql
 from servers import hang, port_of, resume
 from stored import stored
+from test_citus import beside
 from topology import METRICS_TOKEN, running_cluster
 from waiting import until
 
@@ -133,17 +132,8 @@ class Logged:
                 changed.update(CHANGED.findall(said))
 
 
-@contextmanager
 def node_at_a_worker(cluster):
-    first = cluster.nodes[0]
-    environment = {**first.environment, "MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
-    node = Server(cluster.folder / "node-at-a-worker", url_at(cluster, 1), environment=environment)
-    try:
-        yield node.start()
-        node.stop()
-    finally:
-        if node.process is not None:
-            node.kill()
+    return beside(cluster.nodes[0], cluster.folder / "node-at-a-worker", url_at(cluster, 1))
 
 
 def report_all_kinds(node, tenant, agent):

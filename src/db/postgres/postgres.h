@@ -124,7 +124,7 @@ void db_postgres_drop(struct postgres *pg);
  * NULL. Drops the connection when it cannot be used any longer. */
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err);
 
-/* How long an answer is waited for now; -1: without a limit. */
+/* How long to wait for the next answer; -1: without a limit. */
 int db_postgres_wait_ms(const struct postgres *pg);
 
 /* The connection leads to a pooler whose sessions cannot be used so: says that, returns -1 and
