@@ -18,14 +18,10 @@ static bool is_cached(const struct change *change)
 static int change_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
-    const struct engine_cache *cache =
-        is_cached(change) ? engine_cache(change->engine, change->topic) : NULL;
 
-    if (cache != NULL && cache->bumps_first && cache->bump(txn->db, err) != 0)
+    if (is_cached(change) && engine_cache(change->engine, change->topic)->bump(txn->db, err) != 0)
         return -1;
-    if (change->apply(change, txn->db, err) != 0)
-        return -1;
-    return cache == NULL || cache->bumps_first ? 0 : cache->bump(txn->db, err);
+    return change->apply(change, txn->db, err);
 }
 
 static int change_refresh_run(struct reader_job *job, struct db *db, struct error *err)
@@ -78,6 +74,7 @@ int change_submit(struct engine *engine, struct change *change, struct error *er
                                          .events = 1,
                                          .administrative = change->administrative,
                                          .exclusive = true,
+                                         .writes_first = is_cached(change),
                                          .keeps_caches = change->topic != CHANGE_RUNS };
     return writer_submit(engine_writer(engine), &change->write, err);
 }

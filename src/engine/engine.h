@@ -97,11 +97,9 @@ enum change_topic {
 enum { CHANGE_TOPICS = CHANGE_NOTHING };
 
 struct engine_cache {
-    /* In the transaction of a change: increments the change number, so that other processes reload.
-     */
+    /* At the start of a change's transaction: increments the change number, so that other processes
+     * reload, and changes in all processes run one at a time. */
     int (*bump)(struct db *db, struct error *err);
-    bool bumps_first; /* before the change instead of after it, so that changes in all processes run
-                         one at a time */
 
     /* Loads what has changed. Blocks: never call it on a loop thread. */
     int (*refresh)(struct engine *e, struct db *db, struct error *err);

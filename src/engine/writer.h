@@ -69,6 +69,7 @@ struct writer_job {
                           * and does not need room in its share, so that a flood can be ended */
     bool exclusive;      /* runs in a transaction of its own, because it may fail */
     bool keeps_caches;   /* exclusive, and changes nothing that struct txn caches */
+    bool writes_first;   /* exclusive, and does not begin by reading much */
     bool unbounded;      /* accepted even when the queue is full: few jobs, of the service itself */
     bool dispensable;    /* refused with ERR_UNAVAILABLE while a server hangs that it may need */
     struct txn *txn;     /* set by the writer before apply() */

@@ -140,13 +140,14 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
         job_list_sort(ret_group);
 }
 
-/* What changes the configuration may read much, row by row, which its first statement could not. */
+/* Rows of the statement that BEGIN goes with are in memory as a whole. */
 static int begin_transaction(const struct writer_thread *t, const struct job_list *group,
                              struct error *err)
 {
-    struct db *db = t->txn->db;
+    const struct writer_job *first = group->first;
+    const bool reads_much = first->exclusive && !first->writes_first;
 
-    return group->first->exclusive ? db_begin(db, err) : db_begin_later(db, err);
+    return reads_much ? db_begin(t->txn->db, err) : db_begin_later(t->txn->db, err);
 }
 
 /* A connection lost between transactions fails no job: reconnect first. */

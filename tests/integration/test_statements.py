@@ -15,6 +15,8 @@ from waiting import until
 FEW, MANY = 5, 120
 EVENTS, ROUNDS = 20, 15
 STRAY = 20  # that the service runs by itself meanwhile; a page that grew would have MANY more
+ROTATIONS = 9  # one less than the key may have in an hour
+TURNS = 16  # six of the writer, eight of the reader and the watcher that load the change
 T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
 
@@ -108,3 +110,27 @@ def test_an_event_of_a_run_that_is_known_is_stored_in_two_turns(counted):
     least = min(turns() for _ in range(ROUNDS))
     assert least >= expected, "the relay counts too few"
     assert least < expected + EVENTS // 2
+
+
+def test_a_rotated_key_takes_few_turns_and_loads_no_models_and_policies(counted):
+    """Those of all tenants would be loaded by every node, for every key that any tenant rotates."""
+    client = counted.server.client(counted.token)
+
+    def loaded():
+        return counted.relay.runs_of("FROM agent_models", "FROM command_policies")
+
+    def turns():
+        assert client.get("/api/v1/limits").status == 200  # the key was used
+        before = counted.relay.turns
+        answer = client.post("/api/v1/agents/refresh-key")
+        assert answer.status == 200, answer.body
+        client.token = answer.json()["token"]
+        return counted.relay.turns - before
+
+    turns()
+    before = loaded()
+    assert before > 0, "the relay sees nothing"
+    least = min(turns() for _ in range(ROTATIONS))  # both writers have prepared their statements
+    client.close()
+    assert loaded() == before
+    assert least <= TURNS + is_distributed()

@@ -7,8 +7,13 @@
 int db_postgres_notify(struct db *db, struct str text, struct error *err)
 {
     static const struct db_query notify = { .postgres = "SELECT pg_notify('muster', $1)" };
+    const struct postgres *pg = (const struct postgres *)db;
 
-    return db_postgres_exec(db, &notify, DB_ARGS(db_text(text)), NULL, NULL, err);
+    const struct db_args args = DB_ARGS(db_text(text));
+
+    if (pg->conn != NULL && PQtransactionStatus(pg->conn) != PQTRANS_IDLE) /* with the next turn */
+        return db_postgres_exec_later(db, &notify, args, NULL, NULL, err);
+    return db_postgres_exec(db, &notify, args, NULL, NULL, err);
 }
 
 /* Passes on what has come; what this connection sent itself is left out. */

@@ -118,7 +118,7 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
                 rows_time_value(row->rotated_at), rows_time_value(row->first_used_at),
                 db_int(row->read_only), db_text(str_is_null(row->line) ? row->key_id : row->line));
 
-    return db_run(db, &insert_key, args, err);
+    return db_run_later(db, &insert_key, args, err);
 }
 
 int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
@@ -238,7 +238,7 @@ int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, 
     const struct db_args args =
         DB_ARGS(db_int(key->tenant_id), db_text(key->key_id), db_int(now_us));
 
-    if (db_run(db, &set_rotated, args, err) != 0 ||
+    if (db_run_later(db, &set_rotated, args, err) != 0 ||
         db_exec(db, &revoke_unused, args, add_key_id, &rows, err) != 0)
         return -1;
     *ret_replaced = (struct list){ rows.items, rows.n };

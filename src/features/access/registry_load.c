@@ -82,15 +82,16 @@ static int load_changes(struct registry *r, struct db *db, struct arena *arena, 
 {
     const int64_t had = registry_number(r);
     const bool was_away = clock_mono_us() - r->refreshed_us > away_max_us;
-    int64_t reload_at = 0;
+    struct registry_numbers numbers;
 
-    if (store_registry_number(db, &ret->number, err) != 0 ||
-        store_registry_reload_number(db, &reload_at, err) != 0 ||
-        followed_judge(&r->followed, db, ret->number, &ret->verdict, err) != 0)
+    if (store_registry_numbers(db, &numbers, err) != 0)
+        return -1;
+    ret->number = numbers.number;
+    if (followed_judge(&r->followed, db, ret->number, &ret->verdict, err) != 0)
         return -1;
     if (ret->verdict == FOLLOWED_HOLDS)
         return 0;
-    ret->whole = ret->verdict == FOLLOWED_WHOLE || reload_at > had || was_away;
+    ret->whole = ret->verdict == FOLLOWED_WHOLE || numbers.reload_at > had || was_away;
     ret->first = registry_version(r) == 0;
     ret->all_keys = !ret->first && (ret->verdict == FOLLOWED_WHOLE || was_away);
     ret->lost = ret->verdict == FOLLOWED_WHOLE && had != 0;

@@ -12,6 +12,9 @@
 
 #define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, max_bytes, created_at"
 
+/* What a change in registry_changes is about in place of a tenant and an agent. */
+enum { ABOUT_NO_TENANT = -1, ABOUT_DIRECTIVES = -1 };
+
 /* clang-format off */
 ROW_TABLE(tenant_row,
     INT(tenant_id),  STR(slug),        STR(name),        INT(max_agents),
@@ -66,19 +69,24 @@ DB_QUERY(revoke_keys,
     " WHERE tenant_id = $1 AND revoked_at IS NULL");
 DB_QUERY(delete_roles, "DELETE FROM user_roles WHERE tenant_id = $1");
 DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'registry'");
-DB_QUERY(add_to_number,
-    "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry' RETURNING number");
-/* The last changes, each in the slot of its number: those of programs that do not tell are missing. */
+DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'");
+/* The last 1,024 changes, each in the slot of its number: those of programs that do not tell are
+ * missing. */
 DB_QUERY(note_change,
-    "INSERT INTO registry_changes (slot, number, about_tenant, about_agent) VALUES ($1, $2, 0, 0)"
-    " ON CONFLICT (slot) DO UPDATE SET number = excluded.number, about_tenant = 0, about_agent = 0");
+    "INSERT INTO registry_changes (slot, number, about_tenant, about_agent)"
+    " SELECT number % 1024, number, CAST($1 AS BIGINT), 0 FROM change_numbers"
+    " WHERE topic = 'registry' ON CONFLICT (slot) DO UPDATE SET number = excluded.number,"
+    " about_tenant = excluded.about_tenant, about_agent = 0");
 DB_QUERY(set_about,
     "UPDATE registry_changes SET about_tenant = $1, about_agent = $2 WHERE number = " CHANGE_NUMBER);
 DB_QUERY(select_abouts,
     "SELECT about_tenant, about_agent FROM registry_changes WHERE number > $1 AND number <= $2");
 DB_QUERY(ask_reload,
     "UPDATE change_numbers SET number = " CHANGE_NUMBER " WHERE topic = 'registry_all'");
-DB_QUERY(select_reload, "SELECT number FROM change_numbers WHERE topic = 'registry_all'");
+DB_QUERY(select_numbers,
+    "SELECT MAX(CASE WHEN topic = 'registry' THEN number END),"
+    " MAX(CASE WHEN topic = 'registry_all' THEN number END)"
+    " FROM change_numbers WHERE topic IN ('registry', 'registry_all')");
 static const struct db_query count_agents = {
     .sql = "SELECT agents FROM tenants WHERE tenant_id = $1",
     .citus = "SELECT COUNT(*) FROM agents WHERE tenant_id = $1 AND deleted_at IS NULL",
@@ -154,58 +162,77 @@ int store_registry_number(struct db *db, int64_t *ret, struct error *err)
     return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
+static bool read_numbers(void *ctx, const struct db_row *row)
+{
+    *(struct registry_numbers *)ctx =
+        (struct registry_numbers){ db_get_int(row, 0), db_get_int(row, 1) };
+    return true;
+}
+
+int store_registry_numbers(struct db *db, struct registry_numbers *ret, struct error *err)
+{
+    *ret = (struct registry_numbers){ 0 };
+    return db_exec(db, &select_numbers, DB_NO_ARGS, read_numbers, ret, err);
+}
+
 int store_registry_changed(struct db *db, struct error *err)
 {
-    enum { SLOTS = 1024 };
-    int64_t number = 0;
-
-    if (db_exec(db, &add_to_number, DB_NO_ARGS, db_read_int, &number, err) != 0 ||
-        db_run(db, &note_change, DB_ARGS(db_int(number % SLOTS), db_int(number)), err) != 0)
+    if (db_run_later(db, &add_to_number, DB_NO_ARGS, err) != 0 ||
+        db_run_later(db, &note_change, DB_ARGS(db_int(ABOUT_NO_TENANT)), err) != 0)
         return -1;
     return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
 }
 
-int store_registry_about(struct db *db, int64_t tenant_id, int64_t agent_id, struct error *err)
+int store_registry_about_agent(struct db *db, int64_t tenant_id, int64_t agent_id,
+                               struct error *err)
 {
-    return db_run(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(agent_id)), err);
+    assert(agent_id > 0);
+    return db_run_later(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(agent_id)), err);
 }
 
-struct abouts {
-    registry_about_fn *fn;
-    void *ctx;
+int store_registry_about_directives(struct db *db, int64_t tenant_id, struct error *err)
+{
+    return db_run_later(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(ABOUT_DIRECTIVES)), err);
+}
+
+struct abouts_read {
+    struct registry_abouts *abouts;
     int64_t n;
 };
 
 static bool read_about(void *ctx, const struct db_row *row)
 {
-    struct abouts *abouts = ctx;
+    struct abouts_read *read = ctx;
+    struct registry_abouts *abouts = read->abouts;
+    const int64_t tenant_id = db_get_int(row, 0), agent_id = db_get_int(row, 1);
 
-    abouts->n++;
-    if (db_get_int(row, 1) != 0)
-        abouts->fn(abouts->ctx, db_get_int(row, 0), db_get_int(row, 1));
+    read->n++;
+    if (agent_id == ABOUT_DIRECTIVES)
+        abouts->on_directives(abouts->ctx, tenant_id);
+    else if (agent_id != 0)
+        abouts->on_agent(abouts->ctx, tenant_id, agent_id);
+    else if (tenant_id != ABOUT_NO_TENANT) /* the version before this one tells of agents alone */
+        abouts->any_directives = true;
     return true;
 }
 
-int store_registry_abouts(struct db *db, struct change_span span, registry_about_fn *fn, void *ctx,
-                          bool *ret_all, struct error *err)
+int store_registry_abouts(struct db *db, struct change_span span, struct registry_abouts *abouts,
+                          struct error *err)
 {
-    struct abouts abouts = { fn, ctx, 0 };
+    struct abouts_read read = { abouts, 0 };
 
+    abouts->any_agents = abouts->any_directives = false;
     if (db_exec(db, &select_abouts, DB_ARGS(db_int(span.after), db_int(span.until)), read_about,
-                &abouts, err) != 0)
+                &read, err) != 0)
         return -1;
-    *ret_all = abouts.n != span.until - span.after;
+    if (read.n != span.until - span.after)
+        abouts->any_agents = abouts->any_directives = true;
     return 0;
 }
 
 int store_registry_reload(struct db *db, struct error *err)
 {
     return db_run(db, &ask_reload, DB_NO_ARGS, err);
-}
-
-int store_registry_reload_number(struct db *db, int64_t *ret, struct error *err)
-{
-    return db_exec(db, &select_reload, DB_NO_ARGS, db_read_int, ret, err);
 }
 
 int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)

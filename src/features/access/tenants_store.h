@@ -60,25 +60,38 @@ int store_tenant_answers(struct db *db, struct str after, int64_t limit, struct 
 /* The change number of the registry (tenants, keys): each change increments it. */
 int store_registry_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
+/* The same, and that of the last change after which all tenants are loaded. */
+struct registry_numbers {
+    int64_t number, reload_at;
+};
+int store_registry_numbers(struct db *db, struct registry_numbers *ret,
+                           struct error *err) MUST_CHECK;
+
 /* At the start of the transaction that changes tenants or keys: rows that change after it get the
  * new number as their `changed`. */
 int store_registry_changed(struct db *db, struct error *err) MUST_CHECK;
 
-/* After that: the change is about an agent, which was enabled, disabled or deleted. One agent for
- * each change: what writers remember of others holds. */
-int store_registry_about(struct db *db, int64_t tenant_id, int64_t agent_id,
-                         struct error *err) MUST_CHECK;
+/* After that, once at most: the change is about an agent, which was enabled, disabled or deleted;
+ * or only about the models and command policies of a tenant (0: of the platform). What processes
+ * remember of others holds. */
+int store_registry_about_agent(struct db *db, int64_t tenant_id, int64_t agent_id,
+                               struct error *err) MUST_CHECK;
+int store_registry_about_directives(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
 
-/* Calls `fn` for each agent that the changes of the span are about. *ret_all: they may be about any
- * agent, because some are of a program that does not tell, or too long ago. */
-typedef void registry_about_fn(void *ctx, int64_t tenant_id, int64_t agent_id);
-int store_registry_abouts(struct db *db, struct change_span span, registry_about_fn *fn, void *ctx,
-                          bool *ret_all, struct error *err) MUST_CHECK;
+/* What changes are about. `any_…`: it may be any of them, because some changes are of a program
+ * that does not tell, or too long ago. */
+struct registry_abouts {
+    void (*on_agent)(void *ctx, int64_t tenant_id, int64_t agent_id);
+    void (*on_directives)(void *ctx, int64_t tenant_id);
+    void *ctx;
+    bool any_agents, any_directives;
+};
+int store_registry_abouts(struct db *db, struct change_span span, struct registry_abouts *abouts,
+                          struct error *err) MUST_CHECK;
 
 /* After that, for a change that rows cannot show, such as the removal of a tenant: all processes
  * load all tenants. */
 int store_registry_reload(struct db *db, struct error *err) MUST_CHECK;
-int store_registry_reload_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Agents that count against its plan. */
 int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret,

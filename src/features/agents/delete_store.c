@@ -64,5 +64,5 @@ int store_agent_delete(struct db *db, int64_t tenant_id, struct str agent_name, 
         db_run(db, &delete_windows, agent, err) != 0 || db_run(db, &revoke_keys, keys, err) != 0)
         return -1;
     ret->keys_revoked = db_changes(db);
-    return store_registry_about(db, tenant_id, ret->agent_id, err);
+    return store_registry_about_agent(db, tenant_id, ret->agent_id, err);
 }

@@ -20,7 +20,7 @@
 #include "features/agents/routes.h"
 #include "features/features.h"
 
-enum { SAVE_PERIOD_TICKS = 2 };
+enum { SAVE_PERIOD_TICKS = 2, CHANGED_TENANTS = 16 };
 
 struct agents {
     struct last_seen *last_seen;
@@ -50,44 +50,71 @@ struct handouts *agents_handouts(const struct engine *e)
     return agents_of(e)->handouts;
 }
 
-struct changed_agents {
+/* What changes of the registry are about. */
+struct changed {
     const struct agents *agents;
-    bool again; /* their rows may be of before the change */
+    bool again;                       /* rows of agents may be of before the change */
+    int64_t tenants[CHANGED_TENANTS]; /* whose directives changed */
+    size_t n_tenants;
+    bool any_tenants; /* there are more */
 };
 
+static void note_directives_changed(void *ctx, int64_t tenant_id)
+{
+    struct changed *changed = ctx;
+
+    for (size_t i = 0; i < changed->n_tenants; i++)
+        if (changed->tenants[i] == tenant_id)
+            return;
+    if (changed->n_tenants < CHANGED_TENANTS)
+        changed->tenants[changed->n_tenants++] = tenant_id;
+    else
+        changed->any_tenants = true;
+}
+
+/* An agent that is deleted takes its directives along. */
 static void note_agent_changed(void *ctx, int64_t tenant_id, int64_t agent_id)
 {
-    const struct changed_agents *changed = ctx;
+    struct changed *changed = ctx;
 
     last_seen_agent_changed(changed->agents->last_seen, tenant_id, agent_id);
     if (changed->again)
         rechecks_add(changed->agents->rechecks, tenant_id, agent_id, clock_mono_us());
+    note_directives_changed(changed, tenant_id);
 }
 
-/* Has writers look up the agents that were enabled, disabled or deleted, by whichever process. */
-static int load_changed_agents(const struct agents *agents, struct db *db,
-                               const struct change_span *span, struct error *err)
+static int load_directives(const struct changed *changed, bool all, struct db *db,
+                           struct error *err)
 {
-    struct changed_agents changed = { agents, db_is_distributed(db) };
-    bool all = span == NULL;
+    struct directives_cache *cache = changed->agents->directives;
 
-    if (!all && store_registry_abouts(db, *span, note_agent_changed, &changed, &all, err) != 0)
-        return -1;
-    if (all)
-        last_seen_agents_changed(agents->last_seen);
-    if (all && changed.again)
-        rechecks_add_all(agents->rechecks, clock_mono_us());
+    if (all || changed->any_tenants)
+        return directives_cache_load(cache, db, err);
+    for (size_t i = 0; i < changed->n_tenants; i++)
+        if (directives_cache_load_tenant(cache, changed->tenants[i], db, err) != 0)
+            return -1;
     return 0;
 }
 
-static int agents_on_registry_load(void *ctx, struct db *db, const struct change_span *changed,
+/* Loads the directives that changed, and has writers look up the agents that were enabled, disabled
+ * or deleted, by whichever process. */
+static int agents_on_registry_load(void *ctx, struct db *db, const struct change_span *span,
                                    struct error *err)
 {
-    const struct agents *agents = ctx;
+    struct changed changed = { .agents = ctx, .again = db_is_distributed(db) };
+    struct registry_abouts abouts = { .on_agent = note_agent_changed,
+                                      .on_directives = note_directives_changed,
+                                      .ctx = &changed };
 
-    if (directives_cache_load(agents->directives, db, err) != 0)
+    if (span == NULL)
+        abouts.any_agents = abouts.any_directives = true;
+    else if (store_registry_abouts(db, *span, &abouts, err) != 0)
         return -1;
-    return load_changed_agents(agents, db, changed, err);
+    if (abouts.any_agents)
+        last_seen_agents_changed(changed.agents->last_seen);
+    if (abouts.any_agents && changed.again)
+        rechecks_add_all(changed.agents->rechecks, clock_mono_us());
+    return load_directives(&changed, abouts.any_directives, db, err);
 }
 
 static int agents_open(struct engine *e, void **ret_state, struct error *err)

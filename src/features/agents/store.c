@@ -219,7 +219,7 @@ int store_agent_enable(struct db *db, int64_t tenant_id, struct str agent_name, 
         return -1;
     if (*ret_agent_id == 0)
         return not_found(agent_name, err);
-    return store_registry_about(db, tenant_id, *ret_agent_id, err);
+    return store_registry_about_agent(db, tenant_id, *ret_agent_id, err);
 }
 
 int store_agent_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,

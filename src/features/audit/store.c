@@ -80,7 +80,7 @@ int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, s
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_blob(digest_str(&beginning)));
 
     *ret = (struct audit_head){ 0 };
-    if (db_run(db, &make_head, args, err) != 0)
+    if (db_run_later(db, &make_head, args, err) != 0)
         return -1;
     return db_exec(db, &lock_head, args, read_head, ret, err);
 }
@@ -93,7 +93,7 @@ int store_audit_append(struct db *db, const struct audit_entry *entry,
                 db_text(entry->actor), db_text(entry->action), db_text(entry->target),
                 db_text(entry->origin), db_text(entry->detail), db_blob(digest_str(&head->hash)));
 
-    if (db_run(db, &insert_entry, row, err) != 0)
+    if (db_run_later(db, &insert_entry, row, err) != 0)
         return -1;
     return store_audit_set_head(db, entry->tenant_id, head, err);
 }
@@ -103,13 +103,13 @@ int store_audit_set_head(struct db *db, int64_t tenant_id, const struct audit_he
 {
     const struct db_value none = db_blob(STR_NULL);
 
-    return db_run(db, &move_head,
-                  DB_ARGS(db_int(tenant_id), db_int(head->seq), db_blob(digest_str(&head->hash)),
-                          db_int(head->signed_seq),
-                          head->is_signed ? db_blob(digest_str(&head->signed_hash)) : none,
-                          db_int(head->unsigned_entries),
-                          head->is_signed ? db_blob(digest_str(&head->signature)) : none),
-                  err);
+    return db_run_later(db, &move_head,
+                        DB_ARGS(db_int(tenant_id), db_int(head->seq),
+                                db_blob(digest_str(&head->hash)), db_int(head->signed_seq),
+                                head->is_signed ? db_blob(digest_str(&head->signed_hash)) : none,
+                                db_int(head->unsigned_entries),
+                                head->is_signed ? db_blob(digest_str(&head->signature)) : none),
+                        err);
 }
 
 static bool read_one_hash(void *ctx, const struct db_row *row)

@@ -195,7 +195,7 @@ int store_users_last_change(struct db *db, struct arena *arena, struct users_cha
 
 int store_users_changed(struct db *db, struct error *err)
 {
-    if (db_run(db, &add_to_number, DB_NO_ARGS, err) != 0)
+    if (db_run_later(db, &add_to_number, DB_NO_ARGS, err) != 0)
         return -1;
     return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
 }

@@ -1,6 +1,7 @@
 /* directives.c - finds the model and command policy of an agent. */
 #include "features/agents/directives/directives.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/lock.h"
@@ -8,7 +9,11 @@
 #include "base/mem.h"
 #include "features/agents/shapes.h"
 
+enum { SINCE_MAX = 64 }; /* tenants loaded one by one before all are loaded again */
+
+/* As they were loaded at one time. */
 struct directives {
+    int64_t tenant_id;           /* or DIRECTIVES_OF_ALL */
     struct arena arena;          /* holds all rows and their keys */
     struct map models, policies; /* target -> struct model_row, struct policy_row */
 };
@@ -42,19 +47,21 @@ static void directives_free(struct directives *g)
     free(g);
 }
 
-/* Loads all directives. The caller owns *ret. */
-static int directives_load(struct db *db, struct directives **ret, struct error *err)
+/* Of one tenant, or of all (DIRECTIVES_OF_ALL). The caller owns *ret. */
+static int directives_load(struct db *db, int64_t tenant_id, struct directives **ret,
+                           struct error *err)
 {
     struct directives *g = NEW(struct directives);
     struct list models, policies;
     struct policy_row *policy;
     struct model_row *model;
 
+    g->tenant_id = tenant_id;
     arena_init(&g->arena);
     map_init(&g->models);
     map_init(&g->policies);
-    if (store_models(db, &g->arena, &models, err) != 0 ||
-        store_policies(db, &g->arena, &policies, err) != 0) {
+    if (store_models(db, tenant_id, &g->arena, &models, err) != 0 ||
+        store_policies(db, tenant_id, &g->arena, &policies, err) != 0) {
         directives_free(g);
         return -1;
     }
@@ -68,9 +75,42 @@ static int directives_load(struct db *db, struct directives **ret, struct error 
     return 0;
 }
 
+struct directives_cache {
+    struct rwlock lock;
+    struct directives *all GUARDED_BY(lock) PT_GUARDED_BY(lock); /* when all were loaded last; NULL
+                                                                  * at first */
+    struct map since GUARDED_BY(lock); /* tenant -> struct directives: those that changed since */
+    directives_stop_fn *stop;          /* set before threads start; NULL: nothing stops agents */
+    void *stop_ctx;
+};
+
+static struct str tenant_key(const int64_t *tenant_id)
+{
+    return str_from((const char *)tenant_id, sizeof(*tenant_id));
+}
+
+/* NULL: nothing is loaded. */
+static const struct directives *directives_of(const struct directives_cache *c, int64_t tenant_id)
+    REQUIRES_SHARED(c->lock)
+{
+    const struct directives *since = map_get(&c->since, tenant_key(&tenant_id));
+
+    return since != NULL ? since : c->all;
+}
+
+enum kind { MODELS, POLICIES };
+
+static const void *row_of(const struct directives *g, enum kind kind,
+                          const struct directive_key *target, struct arena *arena)
+{
+    if (g == NULL)
+        return NULL;
+    return map_get(kind == MODELS ? &g->models : &g->policies, key_of(target, arena));
+}
+
 /* The row of the most specific target that has one, or NULL. The arena is for temporary data. */
-static const void *find_row(const struct map *map, int64_t tenant_id, struct str agent_name,
-                            struct arena *arena)
+static const void *find_row(const struct directives_cache *c, enum kind kind, int64_t tenant_id,
+                            struct str agent_name, struct arena *arena) REQUIRES_SHARED(c->lock)
 {
     const struct directive_key targets[] = {
         { SCOPE_AGENT, tenant_id, agent_name },
@@ -80,15 +120,14 @@ static const void *find_row(const struct map *map, int64_t tenant_id, struct str
     const void *row = NULL;
 
     for (size_t i = 0; row == NULL && i < COUNT_OF(targets); i++)
-        row = map_get(map, key_of(&targets[i], arena));
+        row = row_of(directives_of(c, targets[i].tenant_id), kind, &targets[i], arena);
     return row;
 }
 
-static void directives_model(const struct directives *g, int64_t tenant_id, struct str agent_name,
-                             struct arena *arena, struct agent_model *ret)
+static void find_model(const struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                       struct arena *arena, struct agent_model *ret) REQUIRES_SHARED(c->lock)
 {
-    const struct model_row *row =
-        g == NULL ? NULL : find_row(&g->models, tenant_id, agent_name, arena);
+    const struct model_row *row = find_row(c, MODELS, tenant_id, agent_name, arena);
 
     *ret = (struct agent_model){ .agent_name = agent_name };
     if (row == NULL)
@@ -107,11 +146,10 @@ static struct list copy_strings(const struct list *list, struct arena *arena)
     return (struct list){ to, list->n };
 }
 
-static void directives_policy(const struct directives *g, int64_t tenant_id, struct str agent_name,
-                              struct arena *arena, struct command_policy *ret)
+static void find_policy(const struct directives_cache *c, int64_t tenant_id, struct str agent_name,
+                        struct arena *arena, struct command_policy *ret) REQUIRES_SHARED(c->lock)
 {
-    const struct policy_row *row =
-        g == NULL ? NULL : find_row(&g->policies, tenant_id, agent_name, arena);
+    const struct policy_row *row = find_row(c, POLICIES, tenant_id, agent_name, arena);
 
     *ret = (struct command_policy){ .agent_name = agent_name,
                                     .mode = str_of(policy_mode_names[POLICY_DENY_ALL]),
@@ -127,20 +165,22 @@ static void directives_policy(const struct directives *g, int64_t tenant_id, str
     ret->updated_at = row->updated_at;
 }
 
-struct directives_cache {
-    struct rwlock lock;
-    struct directives *loaded GUARDED_BY(lock) PT_GUARDED_BY(lock); /* replaced as a whole; NULL at
-                                                                     * first */
-    directives_stop_fn *stop; /* set before threads start; NULL: nothing stops agents */
-    void *stop_ctx;
-};
-
 struct directives_cache *directives_cache_new(void)
 {
     struct directives_cache *c = NEW(struct directives_cache);
 
     rwlock_init(&c->lock);
+    map_init(&c->since);
     return c;
+}
+
+static void free_each(struct map *map)
+{
+    struct directives *g;
+
+    for (size_t at = 0; (g = map_next(map, &at)) != NULL;)
+        directives_free(g);
+    map_done(map);
 }
 
 void directives_cache_free(struct directives_cache *c)
@@ -148,20 +188,55 @@ void directives_cache_free(struct directives_cache *c)
     if (c == NULL)
         return;
     rwlock_unshared(&c->lock);
-    directives_free(c->loaded);
+    directives_free(c->all);
+    free_each(&c->since);
     rwlock_done(&c->lock);
     free(c);
 }
 
 int directives_cache_load(struct directives_cache *c, struct db *db, struct error *err)
 {
-    struct directives *loaded, *old;
+    struct directives *all, *old;
+    struct map since;
 
-    if (directives_load(db, &loaded, err) != 0)
+    if (directives_load(db, DIRECTIVES_OF_ALL, &all, err) != 0)
         return -1;
     rwlock_write(&c->lock);
-    old = c->loaded;
-    c->loaded = loaded;
+    old = c->all;
+    since = c->since;
+    c->all = all;
+    map_init(&c->since);
+    rwlock_release(&c->lock);
+    directives_free(old);
+    free_each(&since);
+    return 0;
+}
+
+/* The rows of a tenant that changed are in memory twice: once more as they were. */
+static bool has_room(struct directives_cache *c, int64_t tenant_id)
+{
+    bool room;
+
+    rwlock_read(&c->lock);
+    room = c->all != NULL &&
+           (c->since.n < SINCE_MAX || map_get(&c->since, tenant_key(&tenant_id)) != NULL);
+    rwlock_release(&c->lock);
+    return room;
+}
+
+int directives_cache_load_tenant(struct directives_cache *c, int64_t tenant_id, struct db *db,
+                                 struct error *err)
+{
+    struct directives *loaded, *old;
+
+    assert(tenant_id >= 0);
+    if (!has_room(c, tenant_id))
+        return directives_cache_load(c, db, err);
+    if (directives_load(db, tenant_id, &loaded, err) != 0)
+        return -1;
+    rwlock_write(&c->lock);
+    old = map_remove(&c->since, tenant_key(&tenant_id)); /* its key ends with it */
+    (void)map_put(&c->since, tenant_key(&loaded->tenant_id), loaded);
     rwlock_release(&c->lock);
     directives_free(old);
     return 0;
@@ -183,7 +258,7 @@ void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struc
                             struct arena *arena, struct agent_model *ret)
 {
     rwlock_read(&c->lock);
-    directives_model(c->loaded, tenant_id, agent_name, arena, ret);
+    find_model(c, tenant_id, agent_name, arena, ret);
     rwlock_release(&c->lock);
 }
 
@@ -191,6 +266,6 @@ void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, stru
                              struct arena *arena, struct command_policy *ret)
 {
     rwlock_read(&c->lock);
-    directives_policy(c->loaded, tenant_id, agent_name, arena, ret);
+    find_policy(c, tenant_id, agent_name, arena, ret);
     rwlock_release(&c->lock);
 }

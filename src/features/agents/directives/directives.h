@@ -1,6 +1,6 @@
 /* directives.h - agents' models and command policies in memory, so that loops need no database.
  *
- * Loaded as a whole after each change, and immutable once loaded.
+ * After a change those of its tenant are loaded again.
  *
  * Thread-safe once loaded.
  */
@@ -22,8 +22,11 @@ struct directives_cache *directives_cache_new(void);
 /* NULL is fine. */
 void directives_cache_free(struct directives_cache *c);
 
-/* Replaces everything. Blocks: never call it on a loop thread. */
+/* Replaces everything, or what one tenant (0: the platform) has. They block: never call them on a
+ * loop thread. One thread at a time. */
 int directives_cache_load(struct directives_cache *c, struct db *db, struct error *err) MUST_CHECK;
+int directives_cache_load_tenant(struct directives_cache *c, int64_t tenant_id, struct db *db,
+                                 struct error *err) MUST_CHECK;
 
 /* Why the agent must not use this model now: a sentence, in the arena; STR_NULL: it may. */
 typedef struct str directives_stop_fn(void *ctx, int64_t tenant_id, const struct agent_model *model,

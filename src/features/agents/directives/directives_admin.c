@@ -2,6 +2,7 @@
 #include "features/agents/directives/directives_admin.h"
 
 #include "base/clock.h"
+#include "features/access/tenants_store.h"
 #include "features/agents/directives/directives.h"
 
 /* Each process has all of them in memory. */
@@ -48,6 +49,8 @@ int directives_set_model(struct db *db, const struct directive_key *target,
 
     if (set != NULL)
         row.model = set->model;
+    if (store_registry_about_directives(db, target->tenant_id, err) != 0)
+        return -1;
     if (set == NULL ? store_model_unset(db, target, err) != 0
                     : store_model_set(db, &row, err) != 0 ||
                           check_size(db, target, "models", store_models_size, err) != 0)
@@ -79,6 +82,8 @@ int directives_set_policy(struct db *db, const struct directive_key *target,
 
     if (set != NULL)
         row.policy = *set;
+    if (store_registry_about_directives(db, target->tenant_id, err) != 0)
+        return -1;
     if (set == NULL ? store_policy_unset(db, target, err) != 0
                     : store_policy_set(db, &row, err) != 0 ||
                           check_size(db, target, "command policies", store_policies_size, err) != 0)

@@ -8,6 +8,7 @@
 
 #define TARGET_COLUMNS "tenant_id, scope, COALESCE(full_name, agent_name) AS agent_name"
 #define AT_TARGET      " WHERE tenant_id = $1 AND scope = $2 AND agent_name = $3"
+#define OF_TENANT      " WHERE tenant_id = $1"
 
 /* The most specific scope that is set and applies to a target. */
 #define IN_EFFECT_AT_TARGET                                                                        \
@@ -35,7 +36,8 @@ DB_QUERY(set_model,
     " DO UPDATE SET model = excluded.model, updated_at = excluded.updated_at");
 DB_QUERY(unset_model, "DELETE FROM agent_models" AT_TARGET);
 static const struct db_query model_at = { .row = &model_row, .sql = SELECT_MODELS IN_EFFECT_AT_TARGET };
-static const struct db_query all_models = { .row = &model_row, .sql = SELECT_MODELS };
+DB_ROWS_QUERY(all_models, model_row, SELECT_MODELS);
+DB_ROWS_QUERY(tenant_models, model_row, SELECT_MODELS OF_TENANT);
 
 DB_QUERY(set_policy,
     "INSERT INTO command_policies (tenant_id, scope, agent_name, full_name, mode, allow, deny,"
@@ -46,6 +48,7 @@ DB_QUERY(set_policy,
 DB_QUERY(unset_policy, "DELETE FROM command_policies" AT_TARGET);
 DB_QUERY(policy_at, SELECT_POLICIES IN_EFFECT_AT_TARGET);
 DB_QUERY(all_policies, SELECT_POLICIES);
+DB_QUERY(tenant_policies, SELECT_POLICIES OF_TENANT);
 
 #define NAME "COALESCE(full_name, agent_name)"
 static const struct db_query measure_models = {
@@ -111,9 +114,13 @@ int store_model_at(struct db *db, const struct directive_key *target, struct are
     return 0;
 }
 
-int store_models(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_models(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                 struct error *err)
 {
-    return rows_list(db, &all_models, DB_NO_ARGS, arena, ret, err);
+    const bool all = tenant_id == DIRECTIVES_OF_ALL;
+
+    return rows_list(db, all ? &all_models : &tenant_models, DB_ARGS(db_int(tenant_id)), arena, ret,
+                     err);
 }
 
 int store_policy_set(struct db *db, const struct policy_row *row, struct error *err)
@@ -178,11 +185,14 @@ int store_policy_at(struct db *db, const struct directive_key *target, struct ar
     return 0;
 }
 
-int store_policies(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int store_policies(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                   struct error *err)
 {
+    const bool all = tenant_id == DIRECTIVES_OF_ALL;
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
 
-    if (db_exec(db, &all_policies, DB_NO_ARGS, add_policy, &rows, err) != 0)
+    if (db_exec(db, all ? &all_policies : &tenant_policies, DB_ARGS(db_int(tenant_id)), add_policy,
+                &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;

@@ -40,10 +40,12 @@ int store_model_unset(struct db *db, const struct directive_key *target,
 int store_model_at(struct db *db, const struct directive_key *target, struct arena *arena,
                    struct model_row *ret, struct error *err) MUST_CHECK;
 
-/* All models and all policies: lists of struct model_row and struct policy_row; in the arena. */
-int store_models(struct db *db, struct arena *arena, struct list *ret,
+/* The models and the policies of one tenant (0: of the platform), or of all (DIRECTIVES_OF_ALL):
+ * lists of struct model_row and struct policy_row; in the arena. */
+enum { DIRECTIVES_OF_ALL = -1 };
+int store_models(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
-int store_policies(struct db *db, struct arena *arena, struct list *ret,
+int store_policies(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;
 
 /* Ignores the row's version and increments the stored one. */

@@ -323,27 +323,36 @@ TEST(the_grace_of_a_rotated_key_over_it_leaves_and_the_window_of_its_line_stays)
 }
 
 struct told {
-    int64_t n, tenant_id, agent_id;
+    int64_t n, tenant_id, agent_id; /* agent_id is -1 for directives */
 };
 
-static void note_about(void *ctx, int64_t tenant_id, int64_t agent_id)
+static void note_agent(void *ctx, int64_t tenant_id, int64_t agent_id)
 {
     struct told *told = ctx;
 
     *told = (struct told){ told->n + 1, tenant_id, agent_id };
 }
 
+static void note_directives(void *ctx, int64_t tenant_id)
+{
+    note_agent(ctx, tenant_id, -1);
+}
+
+/* *ret_all: they may be about all. */
 static struct told abouts(struct world *w, int64_t after, bool *ret_all)
 {
     struct change_span span = { .after = after };
     struct told told = { 0 };
+    struct registry_abouts abouts = { note_agent, note_directives, &told, false, false };
 
     CHECK(store_registry_number(w->db, &span.until, NULL) == 0);
-    CHECK(store_registry_abouts(w->db, span, note_about, &told, ret_all, NULL) == 0);
+    CHECK(store_registry_abouts(w->db, span, &abouts, NULL) == 0);
+    CHECK(abouts.any_agents == abouts.any_directives);
+    *ret_all = abouts.any_agents;
     return told;
 }
 
-TEST(a_change_tells_which_agent_it_is_about_and_one_that_does_not_tell_may_be_about_all)
+TEST(a_change_tells_what_it_is_about_and_one_that_does_not_tell_may_be_about_all)
 {
     static const struct db_query bump = {
         .sql = "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'"
@@ -358,13 +367,17 @@ TEST(a_change_tells_which_agent_it_is_about_and_one_that_does_not_tell_may_be_ab
     CHECK(store_registry_number(w.db, &first, NULL) == 0);
     changed(&w);
     changed(&w);
-    CHECK(store_registry_about(w.db, 5, 7, NULL) == 0);
+    CHECK(store_registry_about_agent(w.db, 5, 7, NULL) == 0);
     changed(&w);
     told = abouts(&w, first, &all);
     CHECK(!all && told.n == 1 && told.tenant_id == 5 && told.agent_id == 7);
     CHECK(abouts(&w, first + 2, &all).n == 0 && !all);
-    CHECK(db_run(w.db, &bump, DB_NO_ARGS, NULL) == 0); /* as the version before does it */
-    CHECK(abouts(&w, first, &all).n == 1 && all);
+    changed(&w);
+    CHECK(store_registry_about_directives(w.db, 6, NULL) == 0);
+    told = abouts(&w, first, &all);
+    CHECK(!all && told.n == 2 && told.tenant_id == 6 && told.agent_id == -1);
+    CHECK(db_run(w.db, &bump, DB_NO_ARGS, NULL) == 0); /* by a program that tells nothing */
+    CHECK(abouts(&w, first, &all).n == 2 && all);
     CHECK(store_registry_number(w.db, &since, NULL) == 0);
     for (int i = 0; i < MANY; i++)
         changed(&w);

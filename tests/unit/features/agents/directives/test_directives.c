@@ -22,11 +22,29 @@ struct world {
     struct arena arena;
 };
 
-static int load_directives(void *ctx, struct db *db, const struct change_span *changed,
+static void note_agent(void *ctx, int64_t tenant_id, int64_t agent_id)
+{
+    (void)ctx;
+    fail_msg("a change is about agent %lld of %lld", (long long)agent_id, (long long)tenant_id);
+}
+
+static void note_tenant(void *ctx, int64_t tenant_id)
+{
+    *(int64_t *)ctx = tenant_id;
+}
+
+static int load_directives(void *ctx, struct db *db, const struct change_span *span,
                            struct error *err)
 {
-    (void)changed;
-    return directives_cache_load(ctx, db, err);
+    int64_t tenant_id = DIRECTIVES_OF_ALL;
+    struct registry_abouts abouts = { note_agent, note_tenant, &tenant_id, false, false };
+
+    if (span != NULL && store_registry_abouts(db, *span, &abouts, err) != 0)
+        return -1;
+    if (span == NULL || abouts.any_directives)
+        return directives_cache_load(ctx, db, err);
+    return tenant_id == DIRECTIVES_OF_ALL ? 0
+                                          : directives_cache_load_tenant(ctx, tenant_id, db, err);
 }
 
 static void world_init(struct world *w)
@@ -58,10 +76,14 @@ static struct directive_key place_of(int64_t tenant, const char *agent)
     };
 }
 
-/* As an administrative change does it. */
-static void changed(struct world *w)
+/* As an administrative change does it: first the one, then the other. */
+static void will_change(struct world *w)
 {
     CHECK(store_registry_changed(w->db, NULL) == 0);
+}
+
+static void changed(struct world *w)
+{
     CHECK(registry_refresh(w->registry, w->db, NULL) == 0);
 }
 
@@ -73,6 +95,7 @@ static struct str set_model(struct world *w, int64_t tenant, const char *agent, 
     struct model_setting setting;
     struct error err = { 0 };
 
+    will_change(w);
     if (directives_set_model(w->db, &place, model == NULL ? NULL : &set, &w->arena, &setting,
                              &err) != 0)
         fail_msg("%s", err.text);
@@ -174,6 +197,7 @@ static struct str set_policy(struct world *w, int64_t tenant, const char *agent,
     struct policy_setting s;
     struct error err = { 0 };
 
+    will_change(w);
     if (directives_set_policy(w->db, &place, set, &w->arena, &s, &err) != 0)
         fail_msg("%s", err.text);
     changed(w);
@@ -214,6 +238,68 @@ TEST(the_most_special_policy_is_told_and_without_any_nothing_is_allowed)
     CHECK_STR(set_policy(&w, ACME, "a", &all), "allow_all agent 2 [] []");
     CHECK_STR(set_policy(&w, ACME, "a", NULL), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
     CHECK_STR(policy_told(&w, ACME, "a"), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
+    world_done(&w);
+}
+
+/* What is stored without a change of the registry is seen only when its tenant is loaded. */
+static void store_unseen(struct world *w, int64_t tenant, const char *model)
+{
+    const struct model_row row = { place_of(tenant, NULL), str_of(model), 1 };
+
+    CHECK(store_model_set(w->db, &row, NULL) == 0);
+}
+
+TEST(a_change_loads_the_directives_of_its_tenant_alone)
+{
+    struct world w;
+
+    world_init(&w);
+    CHECK_STR(set_model(&w, OTHER, NULL, "first"), "first/workspace");
+    CHECK_STR(set_model(&w, ACME, NULL, "mine"), "mine/workspace");
+    store_unseen(&w, OTHER, "unseen");
+    CHECK_STR(set_model(&w, ACME, NULL, "new"), "new/workspace");
+    CHECK_STR(told(&w, ACME, STR_LIT("a")), "new/workspace");
+    CHECK_STR(told(&w, OTHER, STR_LIT("a")), "first/workspace");
+    will_change(&w); /* of a key, say */
+    changed(&w);
+    CHECK_STR(told(&w, OTHER, STR_LIT("a")), "first/workspace");
+
+    will_change(&w);
+    CHECK(store_registry_reload(w.db, NULL) == 0);
+    changed(&w);
+    CHECK_STR(told(&w, OTHER, STR_LIT("a")), "unseen/workspace");
+    CHECK_STR(told(&w, ACME, STR_LIT("a")), "new/workspace");
+    world_done(&w);
+}
+
+TEST(a_change_by_a_version_that_does_not_tell_of_directives_loads_all)
+{
+    static const struct db_query as_before = { .sql =
+                                                   "UPDATE registry_changes SET about_tenant = 0" };
+    struct world w;
+
+    world_init(&w);
+    CHECK_STR(set_model(&w, OTHER, NULL, "first"), "first/workspace");
+    store_unseen(&w, OTHER, "unseen");
+    will_change(&w);
+    CHECK(db_run(w.db, &as_before, DB_NO_ARGS, NULL) == 0);
+    changed(&w);
+    CHECK_STR(told(&w, OTHER, STR_LIT("a")), "unseen/workspace");
+    world_done(&w);
+}
+
+TEST(many_tenants_are_loaded_one_by_one_and_then_all_again)
+{
+    enum { TENANTS = 150 };
+    struct world w;
+
+    world_init(&w);
+    for (int64_t tenant = 1; tenant <= TENANTS; tenant++)
+        (void)set_model(&w, tenant, NULL, "same");
+    (void)set_model(&w, TENANTS, NULL, "last");
+    for (int64_t tenant = 1; tenant < TENANTS; tenant++)
+        CHECK_STR(told(&w, tenant, STR_LIT("a")), "same/workspace");
+    CHECK_STR(told(&w, TENANTS, STR_LIT("a")), "last/workspace");
     world_done(&w);
 }
 
