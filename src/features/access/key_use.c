@@ -34,17 +34,17 @@ struct flush {
 static int key_uses_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
+    struct key_used used[STEP];
 
     assert(thread_may_be("muster-writer") && flush->n > 0 && flush->n <= STEP);
     for (size_t i = 0; i < flush->n; i++) {
         const struct key_entry *key = flush->keys[i];
 
-        if (store_key_used(txn->db, key->tenant->id, key->key_id,
-                           atomic_load_explicit(&key->use->last_at, memory_order_relaxed),
-                           err) != 0)
-            return -1;
+        used[i] =
+            (struct key_used){ key->tenant->id, key->key_id,
+                               atomic_load_explicit(&key->use->last_at, memory_order_relaxed) };
     }
-    return 0;
+    return store_keys_used(txn->db, used, flush->n, err);
 }
 
 /* A failure loses these last uses, unless the key is used again. */

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "db/db.h"
+#include "db/postgres/array.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
 #include "shape/rows.h"
@@ -78,6 +79,16 @@ DB_QUERY(set_first_used,
 DB_QUERY(set_used,
     "UPDATE keys SET last_used_at = $3 WHERE tenant_id = $1 AND key_id = $2"
     " AND (last_used_at IS NULL OR last_used_at < $3)");
+static const struct db_query set_all_used = {
+    .postgres = "WITH locked AS (SELECT k.tenant_id, k.key_id, u.at"
+                " FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS u(tenant_id, key_id, at)"
+                " JOIN keys k ON k.tenant_id = u.tenant_id AND k.key_id = u.key_id"
+                " WHERE k.last_used_at IS NULL OR k.last_used_at < u.at"
+                " ORDER BY k.key_id COLLATE \"C\" FOR NO KEY UPDATE OF k)"
+                " UPDATE keys k SET last_used_at = l.at FROM locked l"
+                " WHERE k.tenant_id = l.tenant_id AND k.key_id = l.key_id",
+    .citus = "SELECT 0", /* one by one */
+};
 DB_ROWS_QUERY(select_tenant_keys, key_shape,
     "SELECT key_id, agent_name, label, created_at, last_used_at, expires_at, revoked_at,"
     " predecessor, rotated_at, CASE WHEN read_only <> 0 THEN 'read_only'"
@@ -274,8 +285,30 @@ int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, in
     return db_run_changed(db, &set_first_used, args, ret, err);
 }
 
-int store_key_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t at,
-                   struct error *err)
+static int set_each_used(struct db *db, const struct key_used *used, size_t n, struct error *err)
 {
-    return db_run(db, &set_used, DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(at)), err);
+    for (size_t i = 0; i < n; i++) {
+        const struct db_args args =
+            DB_ARGS(db_int(used[i].tenant_id), db_text(used[i].key_id), db_int(used[i].at));
+
+        if (db_run_later(db, &set_used, args, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int store_keys_used(struct db *db, const struct key_used *used, size_t n, struct error *err)
+{
+    struct db_value args[3];
+    ARENA_SCOPED(arena);
+    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args), &arena);
+
+    if (!pg_arrays_suit(db))
+        return set_each_used(db, used, n, err);
+    for (size_t i = 0; i < n; i++)
+        pg_arrays_add(&arrays,
+                      (const struct db_value[]){ db_int(used[i].tenant_id), db_text(used[i].key_id),
+                                                 db_int(used[i].at) });
+    pg_arrays_args(&arrays, args);
+    return db_run(db, &set_all_used, DB_ARGS_OF(args), err);
 }

@@ -126,6 +126,12 @@ int store_keys_forget(struct db *db, const struct key_row *key, int64_t ended_be
 int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
                          bool *ret, struct error *err) MUST_CHECK;
 
-/* Moves the key's last use forward to `at`, never back. */
-int store_key_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t at,
-                   struct error *err) MUST_CHECK;
+/* Within a transaction: moves the last uses of keys forward to `at`, never back. The keys are in
+ * the order in which all processes lock their rows: by key_id. */
+struct key_used {
+    int64_t tenant_id;
+    struct str key_id;
+    int64_t at;
+};
+int store_keys_used(struct db *db, const struct key_used *used, size_t n,
+                    struct error *err) MUST_CHECK;

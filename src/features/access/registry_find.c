@@ -125,13 +125,14 @@ int64_t registry_last_use(struct registry *r, struct str key_id)
     return last_at;
 }
 
-size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
+/* Those whose slots are before `end`, from where the last walk stopped. */
+static size_t take_used_before(struct registry *r, size_t end, const struct key_entry **ret,
+                               size_t max) REQUIRES_SHARED(r->lock)
 {
     struct key_entry *key;
-    size_t at = 0, n = 0;
+    size_t n = 0;
 
-    rwlock_read(&r->lock);
-    while (n < max && (key = map_next(&r->keys, &at)) != NULL) {
+    while (n < max && r->used_at < end && (key = map_next(&r->keys, &r->used_at)) != NULL) {
         int64_t last_at;
 
         if (key->use == NULL)
@@ -142,6 +143,21 @@ size_t registry_take_used(struct registry *r, const struct key_entry **ret, size
         key->use->stored_at = last_at;
         hold(key);
         ret[n++] = key;
+    }
+    return n;
+}
+
+/* Goes on where it stopped: of more keys than are taken at a time, each has its turn. */
+size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
+{
+    const size_t began_at = r->used_at;
+    size_t n;
+
+    rwlock_read(&r->lock);
+    n = take_used_before(r, SIZE_MAX, ret, max);
+    if (n < max) {
+        r->used_at = 0;
+        n += take_used_before(r, began_at, ret + n, max - n);
     }
     rwlock_release(&r->lock);
     assert(n <= max);

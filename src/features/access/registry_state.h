@@ -40,6 +40,7 @@ struct registry {
     atomic_bool complete, has_more; /* registry_is_complete(), registry_has_more() */
     _Atomic int64_t number;         /* of the last load */
     _Atomic int64_t version;        /* counts loads: numbers may be given again */
+    size_t used_at;                 /* only registry_take_used() uses it: the slot to go on from */
     registry_load_fn *on_load;      /* set before threads start */
     void *on_load_ctx;
 };

@@ -29,10 +29,8 @@ static int sessions_flush_apply(struct writer_job *job, struct txn *txn, struct 
 
     if (flush->notifies && store_users_changed(txn->db, err) != 0)
         return -1;
-    for (size_t i = 0; i < flush->n; i++)
-        if (store_session_used(txn->db, &flush->used[i].digest, flush->used[i].last_used_at, err) !=
-            0)
-            return -1;
+    if (store_sessions_used(txn->db, flush->used, flush->n, err) != 0)
+        return -1;
     /* late, since another process may have seen a use that it has not stored yet */
     return store_sessions_prune(txn->db,
                                 flush->now_us - (int64_t)SESSION_LIFE_S * USEC_PER_SEC - late,

@@ -14,9 +14,7 @@ ROW_TABLE(session_row,
 DB_QUERY(insert_session,
     "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
     " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)");
-DB_RUN_FN(store_session_used, (const struct sha256 *digest, int64_t at),
-    (db_blob(digest_str(digest)), db_int(at)),
-    "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2");
+DB_QUERY(set_used, "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2");
 DB_RUN_FN(store_session_end, (const struct sha256 *digest), (db_blob(digest_str(digest))),
     "DELETE FROM sessions WHERE digest = $1");
 DB_QUERY(select_owner, "SELECT user_id FROM sessions WHERE digest = $1");
@@ -48,6 +46,21 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
 
     assert(!str_is_null(row->user_id) && row->last_used_at >= row->created_at);
     return db_run(db, &insert_session, args, err);
+}
+
+int store_sessions_used(struct db *db, const struct session_row *used, size_t n, struct error *err)
+{
+    enum { TURN = 256 }; /* what the server is sent before its answers are read */
+
+    for (size_t i = 0; i < n; i++) {
+        const struct db_args args =
+            DB_ARGS(db_blob(digest_str(&used[i].digest)), db_int(used[i].last_used_at));
+
+        if (db_run_later(db, &set_used, args, err) != 0 ||
+            ((i + 1) % TURN == 0 && db_settle(db, err) != 0))
+            return -1;
+    }
+    return 0;
 }
 
 int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,

@@ -18,9 +18,10 @@ struct session_row {
 
 int store_session_add(struct db *db, const struct session_row *row, struct error *err) MUST_CHECK;
 
-/* Changes nothing unless it is later than the stored time. */
-int store_session_used(struct db *db, const struct sha256 *digest, int64_t at,
-                       struct error *err) MUST_CHECK;
+/* Within a transaction: moves the last uses of sessions (`digest`, `last_used_at`) forward, never
+ * back. */
+int store_sessions_used(struct db *db, const struct session_row *used, size_t n,
+                        struct error *err) MUST_CHECK;
 
 /* The user of a session, in the arena; STR_NULL when there is no such session. */
 int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,

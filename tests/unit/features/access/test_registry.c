@@ -1,6 +1,7 @@
 /* test_registry.c - tenants and keys in memory follow the database, change by change. */
 #include <pthread.h>
 
+#include "features/access/key_use.h"
 #include "unit/features/access/registry_world.h"
 
 TEST(a_key_is_found_with_its_tenant_and_agent)
@@ -319,6 +320,35 @@ TEST(the_grace_of_a_rotated_key_over_it_leaves_and_the_window_of_its_line_stays)
     CHECK(!knows(&w, "old"));
     registry_sweep(w.registry);
     CHECK(key_rate(find(&w, "new", NOW)) == rate);
+    world_done(&w);
+}
+
+/* Of more keys than are taken at a time, all are used again before each turn. */
+TEST(each_key_that_was_used_has_its_turn_to_be_stored)
+{
+    enum { KEYS = 20, AT_A_TIME = 7 };
+    const struct key_entry *taken[AT_A_TIME];
+    size_t turns[KEYS] = { 0 };
+    char names[KEYS][2] = { 0 };
+    struct world w;
+
+    world_init(&w);
+    for (int i = 0; i < KEYS; i++) {
+        names[i][0] = (char)('a' + i);
+        add_key(&w, w.tenant_id, names[i], NULL, TIME_NULL);
+    }
+    refresh(&w);
+    for (int64_t turn = 1; turn <= KEYS; turn++) {
+        for (int i = 0; i < KEYS; i++)
+            key_use_remember(find(&w, names[i], NOW)->use, turn * USEC_PER_SEC);
+        CHECK_INT((int64_t)registry_take_used(w.registry, taken, AT_A_TIME), AT_A_TIME);
+        for (int i = 0; i < AT_A_TIME; i++) {
+            turns[taken[i]->key_id.data[0] - 'a']++;
+            key_unhold(taken[i]->use);
+        }
+    }
+    for (int i = 0; i < KEYS; i++)
+        CHECK_INT((int64_t)turns[i], AT_A_TIME);
     world_done(&w);
 }
 

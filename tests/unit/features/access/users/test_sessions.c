@@ -277,11 +277,12 @@ TEST(a_use_known_here_survives_a_reload_of_older_ones)
 {
     struct world w;
     const struct sha256 digest = world_with_session(&w);
+    const struct session_row elsewhere = { .digest = digest, .last_used_at = 30 * hour_us };
 
     assert_non_null(sessions_find(w.sessions, &digest, 11 * hour_us, &w.arena));
     refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, 22 * hour_us, &w.arena));
-    CHECK(store_session_used(w.db, &digest, 30 * hour_us, NULL) == 0); /* by another process */
+    CHECK(store_sessions_used(w.db, &elsewhere, 1, NULL) == 0);
     refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, 41 * hour_us, &w.arena));
     world_done(&w);
