@@ -13,6 +13,7 @@ from relay import counted_server
 from waiting import until
 
 FEW, MANY = 5, 120
+PARTS = 90  # a tenant may have 100 open invitations
 EVENTS, ROUNDS = 20, 15
 STRAY = 20  # that the service runs by itself meanwhile; a page that grew would have MANY more
 ROTATIONS = 9  # one less than the key may have in an hour
@@ -30,17 +31,23 @@ def events(tenant):
                                workflow_run_id=workflow, timestamp=at, message=f"step {seq}")  # fmt: skip
 
 
-@pytest.fixture(name="counted", scope="module")
-def counted_tenant(store, tmp_path_factory):
+@pytest.fixture(name="served", scope="module")
+def counted_and_relay(store, tmp_path_factory):
     if store != "postgres":
         pytest.skip("a statement of SQLite is no round trip")
-    with counted_server(tmp_path_factory.mktemp("counted")) as (server, relay):
-        tenant = server.add_tenant("--max-agents", str(MANY))
-        answer = tenant.client.post("/api/v1/telemetry/batch", {"events": list(events(tenant))})
-        assert answer.status == 202, answer.body
-        tenant.relay = relay
-        yield tenant
-        tenant.client.close()
+    with counted_server(tmp_path_factory.mktemp("counted")) as served:
+        yield served
+
+
+@pytest.fixture(name="counted", scope="module")
+def counted_tenant(served):
+    server, relay = served
+    tenant = server.add_tenant("--max-agents", str(MANY))
+    answer = tenant.client.post("/api/v1/telemetry/batch", {"events": list(events(tenant))})
+    assert answer.status == 202, answer.body
+    tenant.relay = relay
+    yield tenant
+    tenant.client.close()
 
 
 def test_plans_of_reports_are_kept_but_on_citus_whose_servers_make_them(counted):
@@ -86,6 +93,109 @@ def test_a_page_of_many_rows_takes_as_many_statements_as_one_of_few(counted, pag
     few, many = cost(FEW), cost(MANY)
     assert few > 0, "the relay counts nothing"
     assert many <= few + STRAY
+
+
+class Parts:
+    """A tenant with as many as it is told of what a single answer has: agents of a workflow and of a KPI,
+    parameters of an agent, each with a secret, KPIs with a text, and invitations."""
+
+    workflow = "00000000-0000-4000-8000-000000000001"
+
+    def __init__(self, server, n):
+        self.n, self.tenant = n, server.add_tenant("--max-agents", str(n + 1))
+        self.client, self.admin = self.tenant.client, server.admin
+        self.agent = self.tenant.agent_client("agent-0000")
+        self.declare()
+        self.report()
+        for i in range(n):
+            body = {"email": f"{self.tenant.slug}-{i}@example.com", "role": "member"}
+            self.send(self.admin, "POST", self.tenant.path("invitations"), body, 201)
+
+    @staticmethod
+    def send(client, method, path, body, status):
+        answer = client.request(method, path, body)
+        assert answer.status == status, answer.body
+
+    def declare(self):
+        params = [{"key": f"p{i}", "value_type": "string", "default": "d"} for i in range(self.n)]
+        kpis = [{"key": f"text-{i}", "label": "T", "unit": "", "agg": "last"} for i in range(self.n)]
+        body = {"agent_name": "agent-0000", "config_schema": {"params": params}, "business_kpis": kpis}
+        self.send(self.client, "POST", "/api/v1/agents/register", body, 200)
+        for i in range(self.n):
+            path, value = self.tenant.path(f"agents/agent-0000/values/p{i}"), {"value": f"vault:S{i}"}
+            self.send(self.admin, "PUT", self.tenant.path(f"secrets/S{i}"), {"value": f"v{i}"}, 200)
+            self.send(self.admin, "PUT", path, value, 200)
+
+    def report(self):
+        """A run of each agent, on a day of its own, with KPIs that all of them have, and one that it alone has."""
+        now = datetime.now(timezone.utc)
+        for i in range(self.n):
+            agent, at = f"agent-{i:04}", (now - timedelta(days=i)).isoformat()
+            event = self.tenant.event(agent_name=agent, workflow_run_id=self.workflow, timestamp=at)
+            self.send(self.client, "POST", "/api/v1/telemetry", event, 202)
+            business = {"agent_name": agent, "run_id": event["run_id"], "timestamp": at,
+                        "metrics": {"shared": i, f"text-{i}": f"as of {i}", "state": f"{i} waiting"}}  # fmt: skip
+            self.send(self.client, "POST", "/api/v1/telemetry/business", business, 202)
+
+    def config(self):
+        answer = self.agent.get("/api/v1/agents/config?agent_name=agent-0000")
+        return answer, lambda body: [value for value in body.values() if value.startswith("v")]
+
+    def read(self, path, rows, client=None):
+        return (client or self.client).get(self.tenant.path(path)), rows
+
+    def series_of_agents(self):
+        return self.read("business/series?key=shared&bucket=day&time_range=all", lambda body: body["points"])
+
+    def series_of_texts(self):
+        return self.read("business/series?key=state&bucket=day&time_range=all", lambda body: body["points"])
+
+    def summary_of_texts(self):
+        def texts(body):
+            return [row for row in body["kpis"] if row["key"].startswith("text-") and row["value"]]
+
+        return self.read("business/summary?time_range=200d", texts)
+
+    def values(self):
+        return self.read("agents/agent-0000/values", lambda body: body["values"], self.admin)
+
+    def agent_detail(self):
+        return self.read("agents/agent-0000", lambda body: body["config_schema"]["params"])
+
+    def workflow_runs(self):
+        return self.read(f"workflows/{self.workflow}", lambda body: body["runs"])
+
+    def invitations(self):
+        return self.read("invitations", lambda body: body["invitations"], self.admin)
+
+    def close(self):
+        self.client.close()
+        self.agent.close()
+
+
+@pytest.fixture(name="sizes", scope="module")
+def few_and_many_parts(served):
+    made = [Parts(served[0], n) for n in (FEW, PARTS)]
+    yield made
+    for one in made:
+        one.close()
+
+
+@pytest.mark.parametrize("what", ["series_of_agents", "series_of_texts", "summary_of_texts",
+                                  "workflow_runs", "invitations"])  # fmt: skip
+def test_an_answer_with_many_parts_takes_as_many_statements_as_one_with_few(served, sizes, what):
+    def cost(parts):
+        before = served[1].statements
+        answer, rows = getattr(parts, what)()
+        assert answer.status == 200, answer.body
+        assert len(rows(answer.json())) == parts.n, answer.body
+        return served[1].statements - before
+
+    for parts in sizes:  # what is prepared once, and entered in the audit log once
+        cost(parts)
+    few, many = (cost(parts) for parts in sizes)
+    assert few > 0, "the relay counts nothing"
+    assert many <= few + STRAY, f"{few} statements for {FEW}, {many} for {PARTS}"
 
 
 def test_an_event_of_a_run_that_is_known_is_stored_in_two_turns(counted):

@@ -7,6 +7,9 @@
  */
 #include "features/kpis/kpi_reads_store.h"
 
+#include <string.h>
+
+#include "db/postgres/array.h"
 #include "features/access/retention_store.h"
 #include "features/kpis/kpis.h"
 #include "features/kpis/report_sums.h"
@@ -80,17 +83,28 @@ static const struct db_query values_of_key = {
     .sum = &business_value_sum,
     BOTH(VALUES, OF_KEY("s"), " AND x.timestamp >= $4 AND x.timestamp < $5"),
 };
+/* The first row of each series is the first of an index. */
+#define FIRST_OF(each) "SELECT MIN((" each ")) FROM business_series s WHERE s.tenant_id = $1" OF_KEY("s")
 DB_QUERY(select_first,
-    "SELECT MIN(timestamp) FROM business_values"
-    " WHERE tenant_id = $1 AND key = $2 AND agent_id = $3");
+    FIRST_OF("SELECT MIN(x.timestamp) FROM business_values x"
+             " WHERE x.tenant_id = $1 AND x.key = s.key AND x.agent_id = s.agent_id"));
 DB_QUERY(select_first_hour,
-    "SELECT MIN(start) FROM business_rollups"
-    " WHERE tenant_id = $1 AND series_no = $2 AND level = 0");
+    FIRST_OF("SELECT MIN(x.start) FROM business_rollups x"
+             " WHERE x.tenant_id = $1 AND x.series_no = s.series_no AND x.level = 0"));
 /* Also by its times: SQLite may reuse the number of a deleted run. */
+#define TEXT_OF(run_no, key, timestamp, received_at)                                               \
+    "SELECT " VALUE_COLUMNS " FROM business_values x WHERE x.tenant_id = $1 AND x.run_no = " run_no \
+    " AND x.key = " key " AND x.timestamp = " timestamp " AND x.received_at = " received_at
 static const struct db_query select_text = {
     .sum = &business_value_sum,
-    .sql = "SELECT " BUSINESS_VALUE_SUMMED("") " FROM business_values WHERE tenant_id = $1 AND run_no = $2"
-           " AND key = $3 AND timestamp = $4 AND received_at = $5",
+    .sqlite = TEXT_OF("$2", "$3", "$4", "$5"),
+};
+static const struct db_query select_texts = {
+    .sum = &business_value_sum,
+    .postgres = "SELECT v.*, w.place - 1 FROM unnest($2::bigint[], $3::text[], $4::bigint[],"
+                " $5::bigint[]) WITH ORDINALITY AS w(run_no, key, timestamp, received_at, place)"
+                " CROSS JOIN LATERAL (" TEXT_OF("w.run_no", "w.key", "w.timestamp", "w.received_at")
+                " OFFSET 0) v",
 };
 /* clang-format on */
 
@@ -271,54 +285,67 @@ static bool read_time(void *ctx, const struct db_row *row)
     return false;
 }
 
-int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *series, int64_t *ret,
-                    struct error *err)
+int store_kpi_first(struct db *db, const struct kpi_source *source, int64_t *ret, struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text(series->key), db_int(series->agent_id));
-
-    const struct db_args of_series = DB_ARGS(db_int(tenant_id), db_int(series->series_no));
+        DB_ARGS(db_int(source->tenant_id), db_text(source->key), db_int(source->agent_id));
     struct retention_marks marks;
     int64_t hour = TIME_NULL;
 
     *ret = TIME_NULL;
-    if (store_retention_marks(db, tenant_id, &marks, err) != 0 ||
+    if (store_retention_marks(db, source->tenant_id, &marks, err) != 0 ||
         db_exec(db, &select_first, args, read_time, ret, err) != 0)
         return -1;
     if (marks.business_until == TIME_NULL)
         return 0;
-    if (db_exec(db, &select_first_hour, of_series, read_time, &hour, err) != 0)
+    if (db_exec(db, &select_first_hour, args, read_time, &hour, err) != 0)
         return -1;
     if (hour != TIME_NULL && (*ret == TIME_NULL || hour < *ret))
         *ret = hour;
     return 0;
 }
 
-struct text {
-    struct arena *arena;
-    struct str value;
+struct texts_reader {
+    const struct kpi_texts_reading *to;
+    size_t place; /* of SQLite's row */
+    bool one_by_one, ended;
 };
 
 static bool read_text(void *ctx, const struct db_row *row)
 {
-    struct text *text = ctx;
+    struct texts_reader *r = ctx;
+    const size_t place = r->one_by_one ? r->place : (size_t)db_get_int(row, VALUE_AT_NEXT);
 
-    text->value = rows_text(text->arena, row, VALUE_AT_TEXT);
-    return false;
+    r->ended = !db_is_null(row, VALUE_AT_TEXT) &&
+               !r->to->on_text(r->to->ctx, place, db_get_text(row, VALUE_AT_TEXT));
+    return !r->ended;
 }
 
-int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_stamp *place,
-                   struct arena *arena, struct str *ret, struct error *err)
+int store_kpi_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
+                    struct error *err)
 {
-    const struct db_args args =
-        DB_ARGS(db_int(source->tenant_id), db_int(place->run_no), db_text(source->key),
-                db_int(place->timestamp), db_int(place->received_at));
-    struct text text = { .arena = arena, .value = STR_NULL };
+    const struct kpi_text *wanted = reading->wanted.items;
+    struct texts_reader r = { .to = reading, .one_by_one = strcmp(db_dialect(db), "sqlite") == 0 };
+    ARENA_SCOPED(arena);
+    PG_ARRAYS_SCOPED(arrays, 4, &arena);
+    struct db_value args[5] = { db_int(tenant_id) };
 
-    if (db_exec(db, &select_text, args, read_text, &text, err) != 0)
-        return -1;
-    *ret = text.value;
-    return 0;
+    for (r.place = 0; r.place < reading->wanted.n && !r.ended; r.place++) {
+        const struct kpi_text *one = &wanted[r.place];
+
+        args[1] = db_int(one->stamp.run_no);
+        args[2] = db_text(one->key);
+        args[3] = db_int(one->stamp.timestamp);
+        args[4] = db_int(one->stamp.received_at);
+        if (!r.one_by_one)
+            pg_arrays_add(&arrays, &args[1]);
+        else if (db_exec(db, &select_text, DB_ARGS_OF(args), read_text, &r, err) != 0)
+            return -1;
+    }
+    if (r.one_by_one || reading->wanted.n == 0)
+        return 0;
+    pg_arrays_args(&arrays, &args[1]);
+    return db_exec(db, &select_texts, DB_ARGS_OF(args), read_text, &r, err);
 }
 
 /* clang-format off */

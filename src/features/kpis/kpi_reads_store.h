@@ -59,14 +59,27 @@ struct kpi_reading {
 int store_kpi_read(struct db *db, const struct kpi_source *source,
                    const struct kpi_reading *reading, struct error *err) MUST_CHECK;
 
-/* The timestamp of the first value, or the first hour if that value may be deleted; TIME_NULL
- * without values. */
-int store_kpi_first(struct db *db, int64_t tenant_id, const struct kpi_series *series, int64_t *ret,
+/* The timestamp of the first value of the source, which has a key; or the first hour if that value
+ * may be deleted; TIME_NULL without values. */
+int store_kpi_first(struct db *db, const struct kpi_source *source, int64_t *ret,
                     struct error *err) MUST_CHECK;
 
-/* The text that a run reported for the source's key, in the arena; STR_NULL: deleted. */
-int store_kpi_text(struct db *db, const struct kpi_source *source, const struct kpi_stamp *place,
-                   struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;
+/* A text that a run reported: rollups do not have it. */
+struct kpi_text {
+    struct str key; /* as stored */
+    struct kpi_stamp stamp;
+};
+
+/* Calls on_text for those that are not deleted, in no order, until it returns false; `place` is
+ * that in the list. The text is valid during the call, which must not use the db. */
+struct kpi_texts_reading {
+    struct list wanted; /* of struct kpi_text */
+    bool (*on_text)(void *ctx, size_t place, struct str text);
+    void *ctx;
+};
+
+int store_kpi_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
+                    struct error *err) MUST_CHECK;
 
 /* At most RUN_KPIS_MAX, by agent and key: a list of struct run_kpi (shapes.h), in the arena. */
 int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,

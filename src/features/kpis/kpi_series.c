@@ -47,22 +47,15 @@ static void kpi_series_add_state(void *ctx, int64_t series_no, int64_t at,
 }
 
 /* A range without a start starts at the first value. */
-static int complete_range(struct series_reader *t, const struct list *series, struct error *err)
+static int complete_range(struct series_reader *t, struct error *err)
 {
-    const struct kpi_series *each = series->items;
-    int64_t first = t->range.until;
+    int64_t first;
 
     if (t->range.since != TIME_NULL)
         return 0;
-    for (size_t i = 0; i < series->n; i++) {
-        int64_t at;
-
-        if (store_kpi_first(t->reader->db, t->reader->tenant_id, &each[i], &at, err) != 0)
-            return -1;
-        if (at != TIME_NULL && at < first)
-            first = at;
-    }
-    t->range.since = first;
+    if (store_kpi_first(t->reader->db, &t->source, &first, err) != 0)
+        return -1;
+    t->range.since = first != TIME_NULL && first < t->range.until ? first : t->range.until;
     return 0;
 }
 
@@ -102,18 +95,19 @@ static int load_states(struct series_reader *t, struct error *err)
 static int fill_points(const struct series_reader *t, struct list *ret, struct error *err)
 {
     struct kpi_point *points = ARENA_ARRAY(t->reader->arena, struct kpi_point, t->n + 1);
+    struct kpi_texts texts = kpi_texts_of(t->reader);
 
     ret->items = points;
     ret->n = 0;
     for (size_t i = 0; i < t->n; i++) {
-        struct kpi_point *point = &points[ret->n];
-
-        point->t = t->starts[i];
-        if (kpi_total_text(t->reader, &t->states[i], t->total, t->source.key, &point->value, err) !=
-            0)
-            return -1;
-        ret->n += !str_is_null(point->value);
+        points[i].t = t->starts[i];
+        kpi_total_text(&texts, &t->states[i], t->total, t->source.key, &points[i].value);
     }
+    if (kpi_texts_read(&texts, err) != 0)
+        return -1;
+    for (size_t i = 0; i < t->n; i++)
+        if (!str_is_null(points[i].value))
+            points[ret->n++] = points[i];
     return 0;
 }
 
@@ -137,7 +131,7 @@ static int read_series(struct series_reader *t, const struct series_query *query
                           "Agents total this key in different ways; choose one with agent_name",
                           err);
     t->total = together.total;
-    if (complete_range(t, &series.list, err) != 0 || choose_bucket(t, query, err) != 0 ||
+    if (complete_range(t, err) != 0 || choose_bucket(t, query, err) != 0 ||
         load_states(t, err) != 0)
         return -1;
     *ret = (struct kpi_series_answer){ .agent_name = query->agent_name,

@@ -26,24 +26,52 @@ struct str kpi_value_text(const struct kpi_value *value, struct str string, stru
     return buf_take(&out, arena);
 }
 
-int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *state,
-                   enum kpi_total total, struct str key, struct str *ret, struct error *err)
+struct kpi_texts kpi_texts_of(const struct kpi_reader *reader)
 {
-    const struct kpi_source source = { .tenant_id = reader->tenant_id, .key = key };
-    struct str string = STR_NULL;
+    return (
+        struct kpi_texts){ .reader = reader,
+                           .wanted = { .arena = reader->arena, .size = sizeof(struct kpi_text) },
+                           .places = { .arena = reader->arena, .size = sizeof(struct str *) } };
+}
+
+void kpi_total_text(struct kpi_texts *texts, const struct kpi_state *state, enum kpi_total total,
+                    struct str key, struct str *ret)
+{
     struct kpi_value value;
 
     *ret = STR_NULL;
     if (!kpi_state_total(state, total, &value))
-        return 0;
-    if (reader->arena->total > TEXTS_MAX)
-        return err_set(err, ERR_INTERNAL, "the texts of the KPIs are too long for one answer");
-    if (value.kind == VALUE_STR &&
-        store_kpi_text(reader->db, &source, &state->last_at, reader->arena, &string, err) != 0)
+        return;
+    if (value.kind != VALUE_STR) {
+        *ret = kpi_value_text(&value, STR_NULL, texts->reader->arena);
+        return;
+    }
+    *(struct kpi_text *)rows_add(&texts->wanted) = (struct kpi_text){ key, state->last_at };
+    *(struct str **)rows_add(&texts->places) = ret;
+}
+
+static bool kpi_texts_add(void *ctx, size_t place, struct str text)
+{
+    static const struct kpi_value value = { .kind = VALUE_STR };
+    struct kpi_texts *texts = ctx;
+    struct arena *arena = texts->reader->arena;
+
+    *((struct str **)texts->places.items)[place] = kpi_value_text(&value, text, arena);
+    texts->too_long = arena->total > TEXTS_MAX;
+    return !texts->too_long;
+}
+
+int kpi_texts_read(struct kpi_texts *texts, struct error *err)
+{
+    const struct kpi_reader *reader = texts->reader;
+    const struct kpi_texts_reading reading = { { texts->wanted.items, texts->wanted.n },
+                                               kpi_texts_add,
+                                               texts };
+
+    if (store_kpi_texts(reader->db, reader->tenant_id, &reading, err) != 0)
         return -1;
-    if (value.kind == VALUE_STR && str_is_null(string))
-        return 0; /* deleted: rollups hold no texts */
-    *ret = kpi_value_text(&value, string, reader->arena);
+    if (texts->too_long)
+        return err_set(err, ERR_INTERNAL, "the texts of the KPIs are too long for one answer");
     return 0;
 }
 

@@ -2,15 +2,27 @@
 #pragma once
 #include "features/kpis/kpi_reads_store.h"
 #include "features/kpis/kpis.h"
+#include "shape/rows.h"
 #include "shape/shape.h"
 
 /* The refusal that asks for an agent_name: the list of agents with this key was cut. */
 extern const char kpi_too_many_agents[];
 
-/* The total as JSON text, or STR_NULL. `key` is as stored. */
-int kpi_total_text(const struct kpi_reader *reader, const struct kpi_state *state,
-                   enum kpi_total total, struct str key, struct str *ret,
-                   struct error *err) MUST_CHECK;
+/* Totals that are texts, which are read together: a statement for each would be a turn over the
+ * network for each row of an answer. */
+struct kpi_texts {
+    const struct kpi_reader *reader;
+    struct rows wanted, places; /* of struct kpi_text, and of struct str *: where each goes */
+    bool too_long;
+};
+
+struct kpi_texts kpi_texts_of(const struct kpi_reader *reader);
+
+/* The total as JSON text, or STR_NULL. `key` is as stored. A text is there after kpi_texts_read():
+ * *ret must not move before. */
+void kpi_total_text(struct kpi_texts *texts, const struct kpi_state *state, enum kpi_total total,
+                    struct str key, struct str *ret);
+int kpi_texts_read(struct kpi_texts *texts, struct error *err) MUST_CHECK;
 
 /* How a KPI that several agents report is totalled. */
 struct kpi_together {

@@ -64,6 +64,7 @@ struct summary {
     bool cut;              /* the list of series is incomplete */
     struct kpi_rows declared;
     struct map by_owner; /* agent and key to struct totals */
+    struct kpi_texts texts;
 };
 
 static int compare_number(const void *key, const void *item)
@@ -136,16 +137,13 @@ static int load_states(struct summary *s, const struct time_range *range, struct
     return store_kpi_read(s->reader->db, &s->source, &reading, err);
 }
 
-static int fill_row(const struct summary *s, const struct totals *totals,
-                    struct kpi_summary_row *row, struct error *err)
+static void fill_row(struct summary *s, const struct totals *totals, struct kpi_summary_row *row)
 {
     enum kpi_total total = kpi_total_of(row->agg);
 
     row->reports = totals->now.n;
-    if (kpi_total_text(s->reader, &totals->now, total, totals->series->key, &row->value, err) != 0)
-        return -1;
-    return kpi_total_text(s->reader, &totals->before, total, totals->series->key, &row->previous,
-                          err);
+    kpi_total_text(&s->texts, &totals->now, total, totals->series->key, &row->value);
+    kpi_total_text(&s->texts, &totals->before, total, totals->series->key, &row->previous);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -157,8 +155,7 @@ static int compare_rows(const void *a, const void *b)
 
 /* The declared KPIs, with or without values. If the list of series is incomplete, those not found
  * in it are left out: they may have values. */
-static int add_declared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
-                        struct error *err)
+static void add_declared(struct summary *s, struct kpi_summary_row *rows, size_t *n)
 {
     const struct kpi_declared *declared = s->declared.list.items;
 
@@ -175,18 +172,16 @@ static int add_declared(struct summary *s, struct kpi_summary_row *rows, size_t 
                                              .unit = k->unit,
                                              .agg = k->agg,
                                              .declared = true };
-        if (totals != NULL && fill_row(s, totals, &rows[*n], err) != 0)
-            return -1;
-        if (totals != NULL)
+        if (totals != NULL) {
+            fill_row(s, totals, &rows[*n]);
             totals->declared = k;
+        }
         (*n)++;
     }
-    return 0;
 }
 
 /* None if the list of declared KPIs is incomplete: any may be declared. */
-static int add_undeclared(struct summary *s, struct kpi_summary_row *rows, size_t *n,
-                          struct error *err)
+static void add_undeclared(struct summary *s, struct kpi_summary_row *rows, size_t *n)
 {
     for (size_t i = 0; i < s->n && !s->declared.cut; i++) {
         const struct totals *totals = &s->totals[i];
@@ -195,10 +190,8 @@ static int add_undeclared(struct summary *s, struct kpi_summary_row *rows, size_
             continue;
         rows[*n] = (struct kpi_summary_row){ .agent_name = totals->series->agent_name,
                                              .key = totals->series->name };
-        if (fill_row(s, totals, &rows[(*n)++], err) != 0)
-            return -1;
+        fill_row(s, totals, &rows[(*n)++]);
     }
-    return 0;
 }
 
 static int fill_answer(struct summary *s, struct kpi_summary *ret, struct error *err)
@@ -207,7 +200,9 @@ static int fill_answer(struct summary *s, struct kpi_summary *ret, struct error 
         ARENA_ARRAY(s->reader->arena, struct kpi_summary_row, s->declared.list.n + s->n + 1);
     size_t n = 0;
 
-    if (add_declared(s, rows, &n, err) != 0 || add_undeclared(s, rows, &n, err) != 0)
+    add_declared(s, rows, &n);
+    add_undeclared(s, rows, &n);
+    if (kpi_texts_read(&s->texts, err) != 0)
         return -1;
     qsort(rows, n, sizeof(*rows), compare_rows);
     ret->truncated = n > KPI_ROWS_MAX || s->cut || s->declared.cut;
@@ -228,7 +223,9 @@ static int read_summary(struct summary *s, const struct time_range *range, struc
 int kpis_summary(const struct kpi_reader *reader, const struct summary_query *query,
                  struct kpi_summary *ret, struct error *err)
 {
-    struct summary s = { .reader = reader, .source = { .tenant_id = reader->tenant_id } };
+    struct summary s = { .reader = reader,
+                         .source = { .tenant_id = reader->tenant_id },
+                         .texts = kpi_texts_of(reader) };
     struct time_range range;
     const char *problem = timerange_parse(query->time_range, reader->now, &range);
     int r;
