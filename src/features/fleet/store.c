@@ -59,6 +59,18 @@ static const struct db_query select_signs = {
     .sqlite = SIGNS " ORDER BY a.agent_name",
     .postgres = SIGNS " ORDER BY a.agent_name COLLATE \"C\"",
 };
+ROW_TABLE(fleet_contract,
+    INT(agent_id), LIST(inputs, io_field_shape), LIST(outputs, io_field_shape));
+
+#define CONTRACTS "SELECT a.agent_id, a.inputs, a.outputs FROM "
+/* $2 as above. */
+static const struct db_query select_contracts = {
+    .row = &fleet_contract,
+    .sqlite = CONTRACTS "json_each($2) j CROSS JOIN agents a"
+              " WHERE a.tenant_id = $1 AND a.agent_id = j.value",
+    .postgres = "SELECT f.* FROM unnest($2::bigint[]) AS x(agent) CROSS JOIN LATERAL (" CONTRACTS
+                "agents a WHERE a.tenant_id = $1 AND a.agent_id = x.agent OFFSET 0) f",
+};
 DB_ROWS_QUERY(select_declared, agent_register_shape,
     "SELECT registered_version AS agent_version, description, telemetry_doc,"
     " interval_seconds, inputs, outputs, config_schema"
@@ -134,6 +146,15 @@ int store_fleet_agents_by_id(struct db *db, int64_t tenant_id, const struct list
         DB_ARGS(db_int(tenant_id), db_id_list(db, agent_ids->items, agent_ids->n, arena));
 
     return rows_list(db, &agents_by_id, args, arena, ret, err);
+}
+
+int store_fleet_contracts(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                          struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_id_list(db, agent_ids->items, agent_ids->n, arena));
+
+    return rows_list(db, &select_contracts, args, arena, ret, err);
 }
 
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,

@@ -59,6 +59,17 @@ int store_fleet_signs(struct db *db, int64_t tenant_id,
 int store_fleet_agents_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,
                              struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
+/* What an agent declared to read and to give. */
+struct fleet_contract {
+    int64_t agent_id;
+    struct list inputs, outputs; /* of struct io_field */
+};
+
+/* Of the agents with these ids, a list of int64_t, that are still there, in any order: a list of
+ * struct fleet_contract. */
+int store_fleet_contracts(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                          struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
 /* What the agent declared about itself; agent_name is left empty. */
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                          struct agent_register *ret, struct error *err) MUST_CHECK;

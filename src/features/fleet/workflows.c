@@ -27,7 +27,7 @@ enum {
 /* An agent of the workflow, and what it declared. */
 struct step_agent {
     int64_t agent_id;
-    struct agent_register declared;
+    struct fleet_contract contract;
     struct map outputs; /* key -> struct io_field */
 };
 
@@ -51,28 +51,46 @@ struct making {
     bool cut; /* a run has more links than there is room for */
 };
 
-static int find_agent(struct making *m, int64_t agent_id, struct step_agent **ret,
-                      struct error *err)
+/* The agent of the workflow, a new one if need be. */
+static struct step_agent *find_agent(struct making *m, int64_t agent_id)
 {
-    const struct workflow_source *source = m->source;
     struct step_agent *agent =
         map_get(&m->agents, str_from((const char *)&agent_id, sizeof(agent_id)));
-    struct io_field *fields;
 
     if (agent == NULL) {
-        agent = ARENA_NEW(source->arena, struct step_agent);
+        agent = ARENA_NEW(m->source->arena, struct step_agent);
         agent->agent_id = agent_id;
         map_init(&agent->outputs);
-        if (store_fleet_declared(source->db, source->tenant_id, agent_id, source->arena,
-                                 &agent->declared, err) != 0)
-            return -1;
-        fields = agent->declared.outputs.items;
-        for (size_t i = 0; i < agent->declared.outputs.n; i++)
-            (void)map_put(&agent->outputs, fields[i].key, &fields[i]);
         (void)map_put(&m->agents, str_from((const char *)&agent->agent_id, sizeof(agent_id)),
                       agent);
     }
-    *ret = agent;
+    return agent;
+}
+
+/* What all agents of the workflow declared. */
+static int load_contracts(struct making *m, struct error *err)
+{
+    const struct workflow_source *source = m->source;
+    int64_t *ids = ARENA_ARRAY(source->arena, int64_t, m->agents.n + 1);
+    struct fleet_contract *contracts;
+    const struct step_agent *each;
+    struct list wanted = { ids, 0 }, found;
+    size_t at = 0;
+
+    while ((each = map_next(&m->agents, &at)) != NULL)
+        ids[wanted.n++] = each->agent_id;
+    if (store_fleet_contracts(source->db, source->tenant_id, &wanted, source->arena, &found, err) !=
+        0)
+        return -1;
+    contracts = found.items;
+    for (size_t i = 0; i < found.n; i++) {
+        struct step_agent *agent = find_agent(m, contracts[i].agent_id);
+        struct io_field *fields = contracts[i].outputs.items;
+
+        agent->contract = contracts[i];
+        for (size_t j = 0; j < contracts[i].outputs.n; j++)
+            (void)map_put(&agent->outputs, fields[j].key, &fields[j]);
+    }
     return 0;
 }
 
@@ -154,7 +172,7 @@ static void link_by_time(struct making *m, size_t to)
 static bool anything_given(const struct making *m, size_t to)
 {
     for (size_t i = 0; i < to; i++)
-        if (m->steps[i].end <= m->steps[to].start && m->steps[i].agent->declared.outputs.n > 0)
+        if (m->steps[i].end <= m->steps[to].start && m->steps[i].agent->contract.outputs.n > 0)
             return true;
     return false;
 }
@@ -162,7 +180,7 @@ static bool anything_given(const struct making *m, size_t to)
 /* Links the step with the sources of its inputs; the problems of all inputs are in *ret. */
 static void link_by_inputs(struct making *m, size_t to, struct workflow_link *ret)
 {
-    const struct list *inputs = &m->steps[to].agent->declared.inputs;
+    const struct list *inputs = &m->steps[to].agent->contract.inputs;
     const struct io_field *fields = inputs->items;
     struct arena *arena = m->source->arena;
     struct str *missing = ARENA_ARRAY(arena, struct str, inputs->n + 1);
@@ -196,7 +214,7 @@ static void link_step(struct making *m, size_t to)
                                    .mismatched = { .items = m->steps } };
     struct workflow_link *links;
 
-    if (m->steps[to].agent->declared.inputs.n > 0 && anything_given(m, to))
+    if (m->steps[to].agent->contract.inputs.n > 0 && anything_given(m, to))
         link_by_inputs(m, to, &check);
     if (m->links.n == before)
         link_by_time(m, to);
@@ -233,10 +251,9 @@ static int prepare(struct making *m, const struct list *list, struct error *err)
             .end = summary.ended_at == TIME_NULL ? summary.last_event_at : summary.ended_at,
             .failed = str_eq_c(summary.status, run_status_names[RUN_FAILED]),
         };
-        if (find_agent(m, runs[i].agent_id, &m->steps[i].agent, err) != 0)
-            return -1;
+        m->steps[i].agent = find_agent(m, runs[i].agent_id);
     }
-    return 0;
+    return load_contracts(m, err);
 }
 
 /* The links between runs (of struct workflow_run, by start) as struct workflow_link, in the order
