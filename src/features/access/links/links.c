@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "db/db.h"
 #include "features/access/tenants_store.h"
 #include "features/access/users/shapes.h"
@@ -315,17 +316,39 @@ int links_accept(struct db *db, const struct link_row *link, struct str hash, st
                                     : accept_invitation(db, link, hash, arena, ret, err);
 }
 
+/* Gives each of the invitations, which are in the map by their link_id, its own part of the roles.
+ */
+static void share_roles(const struct map *invitations, const struct list *all, struct arena *arena)
+{
+    struct tenant_membership *roles = ARENA_ARRAY(arena, struct tenant_membership, all->n);
+    const struct link_membership *rows = all->items;
+
+    for (size_t i = 0; i < all->n; i++) {
+        struct invitation *of = map_get(invitations, rows[i].link_id);
+
+        roles[i] = rows[i].role;
+        if (of == NULL) /* it was made after they were listed */
+            continue;
+        if (of->tenants.n++ == 0)
+            of->tenants.items = &roles[i];
+    }
+}
+
 int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct listing *ret,
                struct error *err)
 {
+    const int64_t now = clock_wall_us();
     const struct link_row *row;
     struct invitation *items;
-    struct list rows;
+    struct list rows, roles;
+    struct map by_id;
 
-    if (store_invitations(db, tenant_id, clock_wall_us(), arena, &rows, err) != 0)
+    if (store_invitations(db, tenant_id, now, arena, &rows, err) != 0 ||
+        store_invitations_roles(db, tenant_id, now, arena, &roles, err) != 0)
         return -1;
     row = rows.items;
     items = ARENA_ARRAY(arena, struct invitation, rows.n);
+    map_init(&by_id);
     for (size_t i = 0; i < rows.n; i++) {
         items[i] = (struct invitation){ .link_id = row[i].link_id,
                                         .email = row[i].email,
@@ -333,9 +356,10 @@ int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct lis
                                         .role = users_role_name(row[i].platform_role),
                                         .created_at = row[i].created_at,
                                         .expires_at = row[i].expires_at };
-        if (store_link_roles(db, row[i].link_id, arena, &items[i].tenants, err) != 0)
-            return -1;
+        (void)map_put(&by_id, items[i].link_id, &items[i]);
     }
+    share_roles(&by_id, &roles, arena);
+    map_done(&by_id);
     ret->list = (struct list){ items, rows.n };
     return 0;
 }

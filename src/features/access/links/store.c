@@ -45,6 +45,14 @@ ROWS_LIST_FN(store_invitations, link_row_shape, (int64_t tenant_id, int64_t now)
     (db_int(tenant_id), db_int(now)),
     "SELECT " LINK_COLUMNS " FROM user_links WHERE tenant_id = $1 AND kind = 0"
     " AND state = 0 AND expires_at > $2 ORDER BY created_at DESC, link_id");
+ROW_TABLE(link_membership,
+    STR(link_id), EMBEDDED(role, STR(slug), STR(name), STR(role, .choices = tenant_role_names)));
+ROWS_LIST_FN(store_invitations_roles, link_membership, (int64_t tenant_id, int64_t now),
+    (db_int(tenant_id), db_int(now)),
+    "SELECT l.link_id, t.slug, t.name, r.role FROM user_links l"
+    " JOIN user_link_roles r ON r.link_id = l.link_id JOIN tenants t ON t.tenant_id = r.tenant_id"
+    " WHERE l.tenant_id = $1 AND l.kind = 0 AND l.state = 0 AND l.expires_at > $2"
+    " AND t.deleted_at IS NULL ORDER BY l.link_id, t.slug");
 DB_ROWS_QUERY(select_roles, tenant_membership_shape,
     "SELECT t.slug, t.name, r.role FROM user_link_roles r"
     " JOIN tenants t ON t.tenant_id = r.tenant_id"

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "features/access/links/shapes.h"
+#include "features/access/users/shapes.h"
 
 struct db;
 
@@ -48,6 +49,17 @@ int store_resets_asked(struct db *db, struct str email, int64_t since, int64_t *
 /* The open invitations of a tenant, newest first: a list of struct link_row; in the arena. */
 int store_invitations(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
                       struct list *ret, struct error *err) MUST_CHECK;
+
+/* One of the roles of a link. */
+struct link_membership {
+    struct str link_id;
+    struct tenant_membership role;
+};
+
+/* The roles of all of them in tenants that exist, by link: a list of struct link_membership; in the
+ * arena. */
+int store_invitations_roles(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
+                            struct list *ret, struct error *err) MUST_CHECK;
 
 /* The roles of a link in tenants that exist: a list of struct tenant_membership; in the arena. */
 int store_link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
