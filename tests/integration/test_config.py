@@ -395,6 +395,25 @@ def test_the_list_tells_what_holds_and_hides_what_may_not_be_seen(tenant):
     assert "loud" not in "".join(lines)
 
 
+ODD_KEYS = ['"quoted"', "back\\slash", "{a,b}", "null", "ünï ", "[1]", "'", "k" * 5000]
+
+
+def test_the_list_finds_the_catalog_entry_of_any_key(tenant):
+    """They are asked for together: none is mistaken for others."""
+    register(tenant, *(param(key, default="d") for key in ODD_KEYS), param("other", default="d"))
+    for key in ODD_KEYS:
+        path = tenant.path(f"catalog/{quote(key, safe='')}")
+        answer = tenant.server.admin.request("PATCH", path, {"edit": "member", "see": "nobody"})
+        assert answer.status == 200, answer.body
+    rows = values(tenant, AGENT)
+    assert {key: (row["edit"], row["hidden"]) for key, row in rows.items()} == {
+        **dict.fromkeys(ODD_KEYS, ("member", True)), "other": ("admin", False),
+    }  # fmt: skip
+    detail = tenant.client.get(tenant.path(f"agents/{AGENT}")).json()
+    shown = {row["key"]: row["default"] for row in detail["config_schema"]["params"]}
+    assert shown == {**dict.fromkeys(ODD_KEYS, ""), "other": "d"}
+
+
 def test_what_is_set_in_one_place_is_bounded_and_so_is_its_list(tenant):
     """64 values of 64 KiB are as much as a workspace may have; its agents have room of their own."""
     admin, long = tenant.server.admin, "v" * 65_536

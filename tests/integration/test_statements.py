@@ -181,8 +181,8 @@ def few_and_many_parts(served):
         one.close()
 
 
-@pytest.mark.parametrize("what", ["series_of_agents", "series_of_texts", "summary_of_texts",
-                                  "workflow_runs", "invitations"])  # fmt: skip
+@pytest.mark.parametrize("what", ["config", "series_of_agents", "series_of_texts", "summary_of_texts", "values",
+                                  "agent_detail", "workflow_runs", "invitations"])  # fmt: skip
 def test_an_answer_with_many_parts_takes_as_many_statements_as_one_with_few(served, sizes, what):
     def cost(parts):
         before = served[1].statements

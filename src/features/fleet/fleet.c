@@ -421,17 +421,18 @@ static struct list find_versions(const struct list *list, struct arena *arena)
 static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_decl *decl,
                          struct arena *arena, struct error *err)
 {
+    const size_t n = decl->params.n;
+    struct catalog_parameter *entries = ARENA_ARRAY(arena, struct catalog_parameter, n);
     struct config_param_decl *params = decl->params.items;
-    struct catalog_parameter entry;
+    struct str *keys = ARENA_ARRAY(arena, struct str, n);
 
-    for (size_t i = 0; i < decl->params.n; i++) {
-        if (params[i].default_value.len == 0)
-            continue;
-        if (store_catalog_entry(db, tenant_id, params[i].key, arena, &entry, err) != 0)
-            return -1;
-        if (str_is_null(entry.key) || !str_eq_c(entry.see, "member"))
+    for (size_t i = 0; i < n; i++)
+        keys[i] = params[i].key;
+    if (store_catalog_entries(db, tenant_id, &(struct list){ keys, n }, arena, entries, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (str_is_null(entries[i].key) || !str_eq_c(entries[i].see, "member"))
             params[i].default_value = STR_LIT("");
-    }
     return 0;
 }
 

@@ -18,7 +18,7 @@ struct signer;
 
 /* Envelopes: XChaCha20-Poly1305 with a random nonce and a label bound in. Pure functions. */
 enum {
-    ENVELOPE_KEY = 32,
+    ENVELOPE_KEY = VAULT_KEY_BYTES,
     ENVELOPE_NONCE = 24,
     ENVELOPE_TAG = 16,
     ENVELOPE_OVERHEAD = ENVELOPE_NONCE + ENVELOPE_TAG,
@@ -51,12 +51,6 @@ struct vault {
 /* The version of the data key as sealed bytes hold it, after their first byte. */
 enum { VAULT_VERSION_BYTES = 4 };
 void vault_write_version(int64_t version, uint8_t ret[VAULT_VERSION_BYTES]);
-
-/* An unwrapped data key. The caller wipes it. */
-struct vault_key {
-    uint8_t bytes[ENVELOPE_KEY];
-    int64_t version;
-};
 
 /* Reads the key file again; keys no longer in it are kept after the others. */
 int vault_reload(struct vault *v, struct error *err) MUST_CHECK REQUIRES(v->lock);

@@ -51,10 +51,10 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
     return r;
 }
 
-int secrets_open(const struct secrets *s, struct db *db, const struct secret_row *row,
+int secrets_open(const struct secrets *s, struct vault_opener *opener, const struct secret_row *row,
                  struct buf *out, struct error *err)
 {
     const struct vault_label label = label_of(s, row);
 
-    return vault_open(s->vault, db, &label, row->sealed, out, err);
+    return vault_open_next(opener, &label, row->sealed, out, err);
 }

@@ -12,6 +12,7 @@
 
 struct db;
 struct vault;
+struct vault_opener;
 
 /* The secrets of one tenant. */
 struct secrets {
@@ -23,5 +24,5 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
                 const struct secret_set *set, struct secret *ret, struct error *err) MUST_CHECK;
 
 /* Appends the secret's value to `out`, which the caller releases with vault_wipe(). */
-int secrets_open(const struct secrets *s, struct db *db, const struct secret_row *row,
+int secrets_open(const struct secrets *s, struct vault_opener *opener, const struct secret_row *row,
                  struct buf *out, struct error *err) MUST_CHECK;

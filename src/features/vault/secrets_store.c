@@ -2,6 +2,7 @@
 #include "features/vault/secrets_store.h"
 
 #include "db/db.h"
+#include "db/id_list.h"
 #include "features/vault/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -15,6 +16,17 @@ ROW_TABLE(secret_row,
 
 DB_ROWS_QUERY(select_secret, secret_row,
     "SELECT " COLUMNS ", sealed FROM secrets WHERE tenant_id = $1 AND name = $2");
+#define NAMED "SELECT s.name, s.shared, s.version, s.created_at, s.updated_at, substr(s.sealed, 1, "
+/* $2 has the names (db_text_list()): one is looked up after the other. */
+static const struct db_query select_named = {
+    .row = &secret_row,
+    .sqlite = NAMED "$3) AS sealed FROM json_each($2) j CROSS JOIN secrets s"
+              " WHERE s.tenant_id = $1 AND s.name = j.value ORDER BY s.name",
+    .postgres = "SELECT f.* FROM unnest($2::text[]) AS x(name) CROSS JOIN LATERAL ("
+                NAMED "CAST($3 AS INTEGER)) AS sealed FROM secrets s"
+                " WHERE s.tenant_id = $1 AND s.name = x.name OFFSET 0) f"
+                " ORDER BY f.name COLLATE \"C\"",
+};
 static const struct db_query select_secrets = {
     .row = &secret_shape,
     .sqlite = "SELECT " COLUMNS " FROM secrets WHERE tenant_id = $1 ORDER BY name",
@@ -40,6 +52,16 @@ int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena
                  struct secret_row *ret, struct error *err)
 {
     return rows_one(db, &select_secret, DB_ARGS(db_int(tenant_id), db_text(name)), arena, ret, err);
+}
+
+int store_secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
+                        struct arena *arena, struct list *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text_list(db, wanted->names.items, wanted->names.n, arena),
+                db_int(wanted->bytes));
+
+    return rows_list(db, &select_named, args, arena, ret, err);
 }
 
 int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,

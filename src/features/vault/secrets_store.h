@@ -25,6 +25,16 @@ struct secret_row {
 int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
                  struct secret_row *ret, struct error *err) MUST_CHECK;
 
+/* Names of secrets, and how many bytes of what is sealed are read. */
+struct secrets_wanted {
+    struct list names; /* of struct str */
+    int64_t bytes;
+};
+
+/* Those that exist, by the bytes of their names: a list of struct secret_row; in the arena. */
+int store_secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
+                        struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
 /* By name: a list of struct secret; in the arena. */
 int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;

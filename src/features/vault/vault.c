@@ -97,12 +97,22 @@ static int not_sealed(const struct vault_label *label, struct error *err)
                    label->kind, STR_ARG(label->name), (long long)label->version);
 }
 
-int vault_open(struct vault *v, struct db *db, const struct vault_label *label, struct str sealed,
-               struct buf *out, struct error *err)
+static int use_key(struct vault_opener *o, int64_t tenant_id, int64_t version, struct error *err)
+{
+    if (o->key.version == version && o->tenant_id == tenant_id)
+        return 0;
+    o->tenant_id = tenant_id;
+    if (vault_get_key(o->vault, o->db, tenant_id, version, &o->key, err) == 0)
+        return 0;
+    o->key.version = 0;
+    return -1;
+}
+
+int vault_open_next(struct vault_opener *o, const struct vault_label *label, struct str sealed,
+                    struct buf *out, struct error *err)
 {
     const uint8_t *head = (const uint8_t *)sealed.data;
     int64_t version = 0;
-    struct vault_key key;
     struct buf bound;
     uint8_t *bytes;
     bool good;
@@ -113,19 +123,33 @@ int vault_open(struct vault *v, struct db *db, const struct vault_label *label, 
         version |= (int64_t)head[1 + i] << 8 * i;
     if (version == 0)
         return not_sealed(label, err);
-    if (vault_get_key(v, db, label->tenant_id, version, &key, err) != 0)
+    if (use_key(o, label->tenant_id, version, err) != 0)
         return -1;
     bytes = (uint8_t *)buf_reserve(out, sealed.len);
     good = bytes != NULL &&
-           envelope_open(key.bytes, envelope_label(label, version, &bound),
+           envelope_open(o->key.bytes, envelope_label(label, version, &bound),
                          str_from(sealed.data + HEAD_BYTES, sealed.len - HEAD_BYTES), bytes);
-    sodium_memzero(&key, sizeof(key));
     if (bytes != NULL)
         buf_done(&bound);
     if (!good)
         return not_sealed(label, err);
     buf_added(out, sealed.len - VAULT_OVERHEAD);
     return 0;
+}
+
+void vault_opener_done(struct vault_opener *o)
+{
+    sodium_memzero(&o->key, sizeof(o->key));
+}
+
+int vault_open(struct vault *v, struct db *db, const struct vault_label *label, struct str sealed,
+               struct buf *out, struct error *err)
+{
+    struct vault_opener opener = { .vault = v, .db = db };
+    int r = vault_open_next(&opener, label, sealed, out, err);
+
+    vault_opener_done(&opener);
+    return r;
 }
 
 int vault_digest(struct vault *v, struct db *db, struct str text, struct sha256 *ret,

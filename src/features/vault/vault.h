@@ -53,6 +53,29 @@ int vault_seal(struct vault *v, struct db *db, const struct vault_label *label, 
 int vault_open(struct vault *v, struct db *db, const struct vault_label *label, struct str sealed,
                struct buf *out, struct error *err) MUST_CHECK;
 
+enum { VAULT_KEY_BYTES = 32 };
+
+/* An unwrapped data key. The caller wipes it. */
+struct vault_key {
+    uint8_t bytes[VAULT_KEY_BYTES];
+    int64_t version;
+};
+
+/* Opens several texts in one transaction. Keeps the data key of the last one, which most of the
+ * others were sealed with: reading it for each is a turn to the database. */
+struct vault_opener {
+    struct vault *vault;
+    struct db *db;
+    int64_t tenant_id;    /* of the key */
+    struct vault_key key; /* version 0: none yet */
+};
+
+int vault_open_next(struct vault_opener *o, const struct vault_label *label, struct str sealed,
+                    struct buf *out, struct error *err) MUST_CHECK;
+
+/* Wipes the key. */
+void vault_opener_done(struct vault_opener *o);
+
 /* Overwrites and frees the buffer's content. */
 void vault_wipe(struct buf *text);
 

@@ -1,6 +1,8 @@
 /* catalog_store.c - SQL of the security catalog. */
 #include "features/agents/config/catalog_store.h"
 
+#include "base/map.h"
+#include "db/id_list.h"
 #include "db/name_key.h"
 #include "features/agents/config/shapes.h"
 #include "shape/rows.h"
@@ -28,6 +30,15 @@ DB_QUERY(count_entries, "SELECT COUNT(*) FROM security_catalog WHERE tenant_id =
 
 DB_ROWS_QUERY(select_entry, catalog_parameter_shape,
     SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key = $2");
+/* $2 has the keys (db_text_list()): one is looked up after the other. */
+static const struct db_query select_entries = {
+    .row = &catalog_parameter_shape,
+    .sqlite = "SELECT COALESCE(c.full_key, c.key) AS key, c.secret, c.edit, c.see, c.created_at"
+              " FROM json_each($2) j CROSS JOIN security_catalog c"
+              " WHERE c.tenant_id = $1 AND c.key = j.value",
+    .postgres = "SELECT e.* FROM unnest($2::text[]) AS x(key) CROSS JOIN LATERAL (" SELECT_ENTRIES
+                " WHERE c.tenant_id = $1 AND c.key = x.key OFFSET 0) e",
+};
 static const struct db_query select_page = {
     .row = &catalog_parameter_shape,
     .sqlite = SELECT_ENTRIES " WHERE tenant_id = $1 AND c.key > $2 ORDER BY c.key LIMIT $3",
@@ -84,6 +95,36 @@ int store_catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(store_name_key(key, arena).key));
 
     return rows_one(db, &select_entry, args, arena, ret, err);
+}
+
+int store_catalog_entries(struct db *db, int64_t tenant_id, const struct list *keys,
+                          struct arena *arena, struct catalog_parameter *ret, struct error *err)
+{
+    struct str *stored = ARENA_ARRAY(arena, struct str, keys->n);
+    const struct str *wanted = keys->items;
+    struct catalog_parameter *entries;
+    struct list found;
+    struct map by_key;
+
+    if (keys->n == 0)
+        return 0;
+    for (size_t i = 0; i < keys->n; i++)
+        stored[i] = store_name_key(wanted[i], arena).key;
+    if (rows_list(db, &select_entries,
+                  DB_ARGS(db_int(tenant_id), db_text_list(db, stored, keys->n, arena)), arena,
+                  &found, err) != 0)
+        return -1;
+    entries = found.items;
+    map_init(&by_key);
+    for (size_t i = 0; i < found.n; i++)
+        (void)map_put(&by_key, entries[i].key, &entries[i]);
+    for (size_t i = 0; i < keys->n; i++) {
+        const struct catalog_parameter *entry = map_get(&by_key, wanted[i]);
+
+        ret[i] = entry != NULL ? *entry : (struct catalog_parameter){ .key = STR_NULL };
+    }
+    map_done(&by_key);
+    return 0;
 }
 
 int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,

@@ -28,6 +28,11 @@ int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, i
 int store_catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
                         struct catalog_parameter *ret, struct error *err) MUST_CHECK;
 
+/* The same of several keys, a list of struct str: one for each, in their order. */
+int store_catalog_entries(struct db *db, int64_t tenant_id, const struct list *keys,
+                          struct arena *arena, struct catalog_parameter *ret,
+                          struct error *err) MUST_CHECK;
+
 /* By key, at most `limit` after the key `after` (STR_NULL: from the first): a list of struct
  * catalog_parameter; in the arena. */
 int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,

@@ -1,6 +1,8 @@
 /* config.c - builds an agent's configuration. */
 #include "features/agents/config/config.h"
 
+#include <stdlib.h>
+
 #include "base/digest.h"
 #include "base/map.h"
 #include "features/agents/config/config_type.h"
@@ -10,6 +12,7 @@
 #include "features/vault/vault.h"
 
 enum { TAG_BYTES = 16, MISSING_MAX = 4096, REFERENCES_MAX = 1000, ANSWER_MAX = 16 << 20 };
+enum { SEALED_MAX = SECRET_MAX_BYTES + VAULT_OVERHEAD };
 
 /* A parameter and the value set for it. */
 struct config_part {
@@ -17,12 +20,54 @@ struct config_part {
     const struct value_row *row; /* NULL: the default is in effect */
 };
 
-/* Reads secrets of a tenant. */
+/* Has what the values refer to. */
 struct resolver {
-    struct db *db;
     const struct secrets *secrets;
+    struct list rows; /* of struct secret_row, by name */
+    struct vault_opener opener;
     struct arena *arena;
 };
+
+static int compare_names(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* Names of the secrets that the values refer to, each once; a configuration with more of them is
+ * refused when it is surveyed. */
+static struct list list_names(const struct config *c, struct arena *arena)
+{
+    struct str *names = ARENA_ARRAY(arena, struct str, REFERENCES_MAX);
+    struct reference_part piece;
+    size_t n = 0, once = 0;
+
+    for (size_t i = 0; i < c->n_parts; i++) {
+        const struct value_row *row = c->parts[i].row;
+
+        for (size_t at = 0;
+             row != NULL && n < REFERENCES_MAX && reference_next(row->value, &at, &piece);)
+            if (piece.is_secret)
+                names[n++] = piece.text;
+    }
+    qsort(names, n, sizeof(*names), compare_names);
+    for (size_t i = 0; i < n; i++)
+        if (once == 0 || !str_eq(names[once - 1], names[i]))
+            names[once++] = names[i];
+    return (struct list){ names, once };
+}
+
+/* Reads all secrets of the configuration at once, each with this many bytes of what is sealed. */
+static int load_secrets(struct db *db, const struct config *c, int64_t bytes, struct resolver *ret,
+                        struct error *err)
+{
+    const struct secrets_wanted wanted = { list_names(c, ret->arena), bytes };
+
+    ret->secrets = c->secrets;
+    ret->opener = (struct vault_opener){ .vault = c->secrets->vault, .db = db };
+    if (wanted.names.n == 0)
+        return 0;
+    return store_secrets_named(db, c->secrets->tenant_id, &wanted, ret->arena, &ret->rows, err);
+}
 
 static int refuse_reference(const struct config_part *part, struct str name, const char *why,
                             struct error *err)
@@ -31,15 +76,21 @@ static int refuse_reference(const struct config_part *part, struct str name, con
                    STR_ARG(part->param->key), STR_ARG(name), why);
 }
 
-/* The secret that this value refers to; in the resolver's arena. */
-static int find_secret(const struct resolver *r, const struct config_part *part, struct str name,
-                       struct secret_row *ret, struct error *err)
+static int compare_row(const void *name, const void *row)
 {
-    if (store_secret(r->db, r->secrets->tenant_id, name, r->arena, ret, err) != 0)
-        return -1;
-    if (ret->version == 0)
+    return str_cmp(*(const struct str *)name, ((const struct secret_row *)row)->name);
+}
+
+/* The secret that this value refers to. */
+static int find_secret(const struct resolver *r, const struct config_part *part, struct str name,
+                       const struct secret_row **ret, struct error *err)
+{
+    *ret = r->rows.n == 0
+               ? NULL
+               : bsearch(&name, r->rows.items, r->rows.n, sizeof(struct secret_row), compare_row);
+    if (*ret == NULL)
         return refuse_reference(part, name, "does not exist", err);
-    if (!ret->shared && part->row->scope != SCOPE_AGENT)
+    if (!(*ret)->shared && part->row->scope != SCOPE_AGENT)
         return refuse_reference(
             part, name, "is not shared, so a value of the workspace may not refer to it", err);
     return 0;
@@ -50,7 +101,8 @@ struct survey {
     struct config *config;
     struct buf text;     /* input of the ETag */
     struct arena *arena; /* holds the names */
-    struct map seen;     /* names of secrets */
+    const struct resolver *resolver;
+    struct map seen; /* names of secrets */
     size_t n_references;
 };
 
@@ -73,29 +125,22 @@ static void add_secret(struct survey *s, struct str name, struct str seal)
 }
 
 /* Checks that the secret exists. The ETag uses its nonce, which changes each time it is sealed. */
-static int survey_secret(struct survey *s, struct db *db, const struct config_part *part,
-                         struct str name, struct error *err)
+static int survey_secret(struct survey *s, const struct config_part *part, struct str name,
+                         struct error *err)
 {
-    struct secret_row row;
-    ARENA_SCOPED(arena);
-    int r;
+    const struct secret_row *row;
 
     if (++s->n_references > REFERENCES_MAX)
         return err_set(err, ERR_CONFLICT, "parameter '%.*s': more than %d secret references",
                        STR_ARG(part->param->key), REFERENCES_MAX);
-    r = find_secret(&(struct resolver){ db, s->config->secrets, &arena }, part, name, &row, err);
-    if (r == 0) {
-        const struct str seal = str_from(
-            row.sealed.data, row.sealed.len < VAULT_OVERHEAD ? row.sealed.len : VAULT_OVERHEAD);
-
-        add_text(&s->text, seal);
-        add_secret(s, name, seal);
-    }
-    return r;
+    if (find_secret(s->resolver, part, name, &row, err) != 0)
+        return -1;
+    add_text(&s->text, row->sealed);
+    add_secret(s, name, row->sealed);
+    return 0;
 }
 
-static int survey_part(struct survey *s, struct db *db, const struct config_part *part,
-                       struct error *err)
+static int survey_part(struct survey *s, const struct config_part *part, struct error *err)
 {
     struct reference_part piece;
     size_t at = 0;
@@ -112,7 +157,7 @@ static int survey_part(struct survey *s, struct db *db, const struct config_part
     buf_add_c(&s->text, "set");
     add_text(&s->text, part->row->value);
     while (reference_next(part->row->value, &at, &piece))
-        if (piece.is_secret && survey_secret(s, db, part, piece.text, err) != 0)
+        if (piece.is_secret && survey_secret(s, part, piece.text, err) != 0)
             return -1;
     return 0;
 }
@@ -176,15 +221,19 @@ static int make_tag(struct db *db, struct survey *s, struct error *err)
 
 static int survey(struct db *db, struct config *c, struct arena *arena, struct error *err)
 {
-    struct survey s = { .config = c, .arena = arena };
-    int r = 0;
+    ARENA_SCOPED(scratch);
+    struct resolver resolver = { .arena = &scratch };
+    struct survey s = { .config = c, .arena = arena, .resolver = &resolver };
+    int r = load_secrets(db, c, VAULT_OVERHEAD, &resolver, err);
 
+    if (r != 0)
+        return -1;
     map_init(&s.seen);
     buf_init(&s.text, SIZE_MAX); /* bounded by what is set and declared */
     c->opened = (struct list){ ARENA_ARRAY(arena, struct config_secret, REFERENCES_MAX), 0 };
     add_text(&s.text, c->agent_name);
     for (size_t i = 0; i < c->n_parts && r == 0; i++)
-        r = survey_part(&s, db, &c->parts[i], err);
+        r = survey_part(&s, &c->parts[i], err);
     if (r == 0)
         r = make_tag(db, &s, err);
     buf_done(&s.text);
@@ -221,11 +270,11 @@ int config_prepare(struct db *db, const struct secrets *secrets, struct str agen
 }
 
 /* Appends the value, with its secrets resolved. */
-static int resolve(const struct resolver *r, const struct config_part *part, struct buf *out,
+static int resolve(struct resolver *r, const struct config_part *part, struct buf *out,
                    struct error *err)
 {
+    const struct secret_row *row;
     struct reference_part piece;
-    struct secret_row row;
     size_t at = 0;
 
     while (reference_next(part->row->value, &at, &piece)) {
@@ -234,13 +283,13 @@ static int resolve(const struct resolver *r, const struct config_part *part, str
             continue;
         }
         if (find_secret(r, part, piece.text, &row, err) != 0 ||
-            secrets_open(r->secrets, r->db, &row, out, err) != 0)
+            secrets_open(r->secrets, &r->opener, row, out, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int write_set(const struct resolver *r, const struct config_part *part, struct buf *out,
+static int write_set(struct resolver *r, const struct config_part *part, struct buf *out,
                      struct error *err)
 {
     bool fits = false;
@@ -261,7 +310,7 @@ static int write_set(const struct resolver *r, const struct config_part *part, s
     return status;
 }
 
-static int write_part(const struct resolver *r, const struct config_part *part, struct buf *out,
+static int write_part(struct resolver *r, const struct config_part *part, struct buf *out,
                       struct error *err)
 {
     buf_add_json(out, part->param->key);
@@ -277,17 +326,18 @@ static int write_part(const struct resolver *r, const struct config_part *part, 
 int config_write(struct db *db, const struct config *config, struct arena *arena, struct buf *out,
                  struct error *err)
 {
-    const struct resolver resolver = { db, config->secrets, arena };
+    struct resolver resolver = { .arena = arena };
+    int r = load_secrets(db, config, SEALED_MAX, &resolver, err);
 
     buf_add_char(out, '{');
-    for (size_t i = 0; i < config->n_parts; i++) {
+    for (size_t i = 0; i < config->n_parts && r == 0; i++) {
         if (i > 0)
             buf_add_char(out, ',');
-        if (write_part(&resolver, &config->parts[i], out, err) != 0)
-            return -1;
+        r = write_part(&resolver, &config->parts[i], out, err);
     }
     buf_add_char(out, '}');
-    if (out->overflown)
+    vault_opener_done(&resolver.opener);
+    if (r == 0 && out->overflown)
         return err_set(err, ERR_CONFLICT, "the configuration is too large to send");
-    return 0;
+    return r;
 }

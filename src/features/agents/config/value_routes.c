@@ -74,30 +74,28 @@ static bool may_see(const struct values_view *view, const struct catalog_paramet
     return str_eq_c(entry->see, "admin") || str_starts(value, STR_LIT("vault:"));
 }
 
-/* A key's stored value and its declaration; either may be NULL. */
+/* A key's catalog entry, its stored value and its declaration; the last two may be NULL. */
 struct found {
     struct str key;
+    const struct catalog_parameter *entry;
     const struct value_row *row;
     const struct config_param_decl *param;
 };
 
 /* The value in effect: the stored one, else the default. */
-static int describe(const struct values_view *view, const struct found *found,
-                    struct config_value *ret, struct error *err)
+static void describe(const struct values_view *view, const struct found *found,
+                     struct config_value *ret)
 {
     const struct config_param_decl *param = found->param;
     const struct value_row *row = found->row;
     bool has_default = param != NULL && param->default_value.len > 0;
-    struct catalog_parameter entry;
 
-    if (entry_of(view, found->key, &entry, err) != 0)
-        return -1;
     *ret = (struct config_value){ .key = found->key,
                                   .declared = param != NULL,
                                   .value_type = param == NULL ? STR_NULL : param->value_type,
                                   .required = param != NULL && param->required,
-                                  .secret = entry.secret,
-                                  .edit = entry.edit,
+                                  .secret = found->entry->secret,
+                                  .edit = found->entry->edit,
                                   .updated_at = TIME_NULL };
     if (row != NULL) {
         ret->source = row->scope == SCOPE_AGENT ? STR_LIT("agent") : STR_LIT("workspace");
@@ -108,10 +106,9 @@ static int describe(const struct values_view *view, const struct found *found,
         ret->source = STR_LIT("default");
         ret->value = param->default_value;
     }
-    ret->hidden = !str_is_null(ret->value) && !may_see(view, &entry, ret->value);
+    ret->hidden = !str_is_null(ret->value) && !may_see(view, found->entry, ret->value);
     if (ret->hidden)
         ret->value = STR_NULL;
-    return 0;
 }
 
 /* All values and declarations of a workspace or an agent. */
@@ -146,26 +143,44 @@ static bool is_undeclared(const struct value_scope *w, const struct values_view 
     return row->scope == view->target.scope && params_find(&w->decl, row->key) == NULL;
 }
 
-static int fill_list(const struct values_view *view, const struct value_scope *w,
-                     struct listing *ret, struct error *err)
+/* One per parameter that is declared, or that is set for the target itself: their number. */
+static size_t find_values(const struct values_view *view, const struct value_scope *w,
+                          struct found *ret)
 {
     const struct config_param_decl *params = w->decl.params.items;
     const struct value_row *rows = w->values.items;
-    struct config_value *values =
-        ARENA_ARRAY(view->arena, struct config_value, w->decl.params.n + w->values.n);
     size_t n = 0;
 
-    for (size_t i = 0; i < w->decl.params.n; i++) {
-        struct found found = { params[i].key, map_get(&w->by_key, params[i].key), &params[i] };
+    for (size_t i = 0; i < w->decl.params.n; i++)
+        ret[n++] = (struct found){ .key = params[i].key,
+                                   .row = map_get(&w->by_key, params[i].key),
+                                   .param = &params[i] };
+    for (size_t i = 0; i < w->values.n; i++)
+        if (is_undeclared(w, view, &rows[i]))
+            ret[n++] = (struct found){ .key = rows[i].key, .row = &rows[i] };
+    return n;
+}
 
-        if (describe(view, &found, &values[n++], err) != 0)
-            return -1;
-    }
-    for (size_t i = 0; i < w->values.n; i++) {
-        struct found found = { .key = rows[i].key, .row = &rows[i] };
+static int fill_list(const struct values_view *view, const struct value_scope *w,
+                     struct listing *ret, struct error *err)
+{
+    const size_t most = w->decl.params.n + w->values.n;
+    struct found *found = ARENA_ARRAY(view->arena, struct found, most);
+    size_t n = find_values(view, w, found);
+    struct config_value *values = ARENA_ARRAY(view->arena, struct config_value, n);
+    struct catalog_parameter *entries = ARENA_ARRAY(view->arena, struct catalog_parameter, n);
+    struct str *keys = ARENA_ARRAY(view->arena, struct str, n);
 
-        if (is_undeclared(w, view, &rows[i]) && describe(view, &found, &values[n++], err) != 0)
-            return -1;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = found[i].key;
+    if (store_catalog_entries(view->db, view->target.tenant_id, &(struct list){ keys, n },
+                              view->arena, entries, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (str_is_null(entries[i].key))
+            entries[i] = secret_key_names_first_entry(keys[i]);
+        found[i].entry = &entries[i];
+        describe(view, &found[i], &values[i]);
     }
     ret->list = (struct list){ values, n };
     return 0;
@@ -191,17 +206,21 @@ static int show_value(const struct values_view *view, struct config_value *ret, 
     const struct directive_key *target = &view->target;
     struct found found = { .key = view->key };
     struct config_schema_decl decl = { 0 };
+    struct catalog_parameter entry;
     struct value_row row;
 
-    if (store_value(view->db, target, view->key, view->arena, &row, err) != 0)
+    if (entry_of(view, view->key, &entry, err) != 0 ||
+        store_value(view->db, target, view->key, view->arena, &row, err) != 0)
         return -1;
     if (target->scope == SCOPE_AGENT &&
         params_of_agent(view->db, target->tenant_id, target->agent_name, view->arena, &decl, err) !=
             0)
         return -1;
+    found.entry = &entry;
     found.row = str_is_null(row.key) ? NULL : &row;
     found.param = params_find(&decl, view->key);
-    return describe(view, &found, ret, err);
+    describe(view, &found, ret);
+    return 0;
 }
 
 /* A list, and a configuration, are read whole: what is set in one place is bounded. Values that are
