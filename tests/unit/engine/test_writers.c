@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "db/driver.h"
+#include "engine/job_cost.h"
 #include "engine/job_queue.h"
 #include "engine/txn.h"
 #include "test.h"
@@ -59,10 +60,20 @@ static void on_fatal(void *ctx, const struct error *err)
     (void)err;
 }
 
+static struct {
+    struct db dbs[WRITERS];
+    struct txn txns[WRITERS];
+    struct writer *w;
+    sem_t gate;
+    struct job_cost cost; /* its own: that of jobs without one is what other tests made of it */
+} world;
+
 static void submit(struct writer *w, struct job *job, size_t events, sem_t *waits)
 {
-    *job =
-        (struct job){ .write = { .apply = apply, .done = done, .events = events }, .waits = waits };
+    *job = (struct job){
+        .write = { .apply = apply, .done = done, .cost = &world.cost, .events = events },
+        .waits = waits
+    };
     CHECK(sem_init(&job->began, 0, 0) == 0 && sem_init(&job->ended, 0, 0) == 0);
     CHECK(writer_submit(w, &job->write, NULL) == 0);
 }
@@ -72,13 +83,6 @@ static void await(struct job *job)
     CHECK(sem_wait(&job->ended) == 0);
     CHECK(sem_destroy(&job->began) == 0 && sem_destroy(&job->ended) == 0);
 }
-
-static struct {
-    struct db dbs[WRITERS];
-    struct txn txns[WRITERS];
-    struct writer *w;
-    sem_t gate;
-} world;
 
 static void set_up_on(const struct db *db)
 {
@@ -93,6 +97,7 @@ static void set_up_on(const struct db *db)
         world.dbs[i] = *db;
         world.txns[i] = (struct txn){ .db = &world.dbs[i] };
     }
+    world.cost = (struct job_cost)JOB_COST(50);
     CHECK(sem_init(&world.gate, 0, 0) == 0);
     CHECK(writer_new(&options, &world.w, NULL) == 0);
 }
