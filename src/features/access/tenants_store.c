@@ -13,7 +13,7 @@
 #define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, max_bytes, created_at"
 
 /* What a change in registry_changes is about in place of a tenant and an agent. */
-enum { ABOUT_NO_TENANT = -1, ABOUT_DIRECTIVES = -1 };
+enum { ABOUT_NO_TENANT = -1, ABOUT_DIRECTIVES = -1, ABOUT_SCHEDULES = -2 };
 
 /* clang-format off */
 ROW_TABLE(tenant_row,
@@ -195,6 +195,11 @@ int store_registry_about_directives(struct db *db, int64_t tenant_id, struct err
     return db_run_later(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(ABOUT_DIRECTIVES)), err);
 }
 
+int store_registry_about_schedules(struct db *db, int64_t tenant_id, struct error *err)
+{
+    return db_run_later(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(ABOUT_SCHEDULES)), err);
+}
+
 struct abouts_read {
     struct registry_abouts *abouts;
     int64_t n;
@@ -209,10 +214,12 @@ static bool read_about(void *ctx, const struct db_row *row)
     read->n++;
     if (agent_id == ABOUT_DIRECTIVES)
         abouts->on_directives(abouts->ctx, tenant_id);
+    else if (agent_id == ABOUT_SCHEDULES)
+        abouts->schedules = true;
     else if (agent_id != 0)
         abouts->on_agent(abouts->ctx, tenant_id, agent_id);
     else if (tenant_id != ABOUT_NO_TENANT) /* the version before this one tells of agents alone */
-        abouts->any_directives = true;
+        abouts->any_directives = abouts->schedules = true;
     return true;
 }
 
@@ -221,12 +228,12 @@ int store_registry_abouts(struct db *db, struct change_span span, struct registr
 {
     struct abouts_read read = { abouts, 0 };
 
-    abouts->any_agents = abouts->any_directives = false;
+    abouts->any_agents = abouts->any_directives = abouts->schedules = false;
     if (db_exec(db, &select_abouts, DB_ARGS(db_int(span.after), db_int(span.until)), read_about,
                 &read, err) != 0)
         return -1;
     if (read.n != span.until - span.after)
-        abouts->any_agents = abouts->any_directives = true;
+        abouts->any_agents = abouts->any_directives = abouts->schedules = true;
     return 0;
 }
 

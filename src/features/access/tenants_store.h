@@ -71,12 +71,14 @@ int store_registry_numbers(struct db *db, struct registry_numbers *ret,
  * new number as their `changed`. */
 int store_registry_changed(struct db *db, struct error *err) MUST_CHECK;
 
-/* After that, once at most: the change is about an agent, which was enabled, disabled or deleted;
- * or only about the models and command policies of a tenant (0: of the platform). What processes
- * remember of others holds. */
+/* After that, once at most: what the change is about. What processes remember of all else holds.
+ * An agent was enabled, disabled or deleted, and with it perhaps its directives; or the models and
+ * command policies of a tenant were changed (0: of the platform); or when agents of a tenant are
+ * expected. */
 int store_registry_about_agent(struct db *db, int64_t tenant_id, int64_t agent_id,
                                struct error *err) MUST_CHECK;
 int store_registry_about_directives(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
+int store_registry_about_schedules(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
 
 /* What changes are about. `any_…`: it may be any of them, because some changes are of a program
  * that does not tell, or too long ago. */
@@ -85,6 +87,7 @@ struct registry_abouts {
     void (*on_directives)(void *ctx, int64_t tenant_id);
     void *ctx;
     bool any_agents, any_directives;
+    bool schedules; /* when agents of some tenant are expected */
 };
 int store_registry_abouts(struct db *db, struct change_span span, struct registry_abouts *abouts,
                           struct error *err) MUST_CHECK;

@@ -78,6 +78,7 @@ static void note_agent_changed(void *ctx, int64_t tenant_id, int64_t agent_id)
     struct changed *changed = ctx;
 
     last_seen_agent_changed(changed->agents->last_seen, tenant_id, agent_id);
+    last_seen_set_changed(changed->agents->last_seen);
     if (changed->again)
         rechecks_add(changed->agents->rechecks, tenant_id, agent_id, clock_mono_us());
     note_directives_changed(changed, tenant_id);
@@ -107,9 +108,11 @@ static int agents_on_registry_load(void *ctx, struct db *db, const struct change
                                       .ctx = &changed };
 
     if (span == NULL)
-        abouts.any_agents = abouts.any_directives = true;
+        abouts.any_agents = abouts.any_directives = abouts.schedules = true;
     else if (store_registry_abouts(db, *span, &abouts, err) != 0)
         return -1;
+    if (abouts.schedules)
+        last_seen_set_changed(changed.agents->last_seen);
     if (abouts.any_agents)
         last_seen_agents_changed(changed.agents->last_seen);
     if (abouts.any_agents && changed.again)

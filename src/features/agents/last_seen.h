@@ -77,7 +77,7 @@ bool last_seen_holds(const struct last_seen_entry *entry, int64_t read_no);
 void last_seen_set_enabled(struct last_seen_entry *entry, bool enabled, int64_t read_no);
 bool last_seen_is_enabled(const struct last_seen_entry *entry);
 
-/* An agent's expected interval has changed; and has one changed since the last call? */
+/* When agents are expected has changed, or who is; and has it since the last call? */
 void last_seen_set_changed(struct last_seen *l);
 bool last_seen_take_changed(struct last_seen *l);
 

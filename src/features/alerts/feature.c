@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "engine/engine.h"
-#include "features/access/access.h"
-#include "features/access/registry.h"
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/last_seen.h"
@@ -68,13 +66,12 @@ static void count_open(struct engine *e, struct alerts *alerts)
         atomic_store(&alerts->open, open);
 }
 
-static struct silence_now silence_now_of(const struct engine *e, const struct tick *tick)
+static struct silence_now silence_now_of(const struct tick *tick)
 {
     return (struct silence_now){ .wall_us = tick->wall_us,
                                  .mono_us = tick->mono_us,
                                  .raw_us = tick->raw_us,
-                                 .healthy = tick->healthy,
-                                 .registry_version = registry_version(access_registry(e)) };
+                                 .healthy = tick->healthy };
 }
 
 /* The parts of a tick, in their order. */
@@ -88,7 +85,7 @@ static const char *const part_names[N_PARTS] = {
 static int run_part(struct engine *e, enum part part, const struct tick *tick, struct error *err)
 {
     struct alerts *alerts = engine_state(e, &alerts_feature);
-    const struct silence_now now = silence_now_of(e, tick);
+    const struct silence_now now = silence_now_of(tick);
 
     switch (part) {
     case STOPS:
@@ -156,7 +153,7 @@ static int alerts_start(struct engine *e, struct error *err)
                                                         cost_prices(e) };
     const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),
                                                   CLOSED_ALERTS_MAX };
-    const struct silence_now began = silence_now_of(e, &now);
+    const struct silence_now began = silence_now_of(&now);
 
     (void)err;
     count_open(e, alerts);

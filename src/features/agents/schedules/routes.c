@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "features/access/auth.h"
 #include "features/access/shapes.h"
+#include "features/access/tenants_store.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/schedules/shapes.h"
 #include "features/agents/schedules/store.h"
@@ -40,7 +41,8 @@ static int set_schedule(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->agent_name;
     answer->agent_name = path->agent_name;
-    if (store_schedule(db, call->tenant_id, path->agent_name, call->arena, &agent, err) != 0)
+    if (store_registry_about_schedules(db, call->tenant_id, err) != 0 ||
+        store_schedule(db, call->tenant_id, path->agent_name, call->arena, &agent, err) != 0)
         return -1;
     if (agent.agent_id == 0)
         return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(path->agent_name));
@@ -167,7 +169,8 @@ static int add_window(struct api_call *call, struct db *db, struct error *err)
                               .created_at = now_us,
                               .created_by = auth_actor(call) };
 
-    if (make_room(call, db, now_us, err) != 0)
+    if (store_registry_about_schedules(db, call->tenant_id, err) != 0 ||
+        make_room(call, db, now_us, err) != 0)
         return -1;
     if (!str_is_null(body->agent_name)) {
         if (store_agent_find(db, call->tenant_id, body->agent_name, &agent, err) != 0)
@@ -223,7 +226,8 @@ static int remove_window(struct api_call *call, struct db *db, struct error *err
     struct window_row *row;
 
     call->audit_target = path->window_id;
-    if (find_window(call, db, path->window_id, &row, err) != 0)
+    if (store_registry_about_schedules(db, call->tenant_id, err) != 0 ||
+        find_window(call, db, path->window_id, &row, err) != 0)
         return -1;
     if (row == NULL)
         return err_set(err, ERR_NOT_FOUND, "there is no maintenance window '%.*s'",

@@ -21,11 +21,12 @@
 #include "shape/utf8.h"
 
 enum {
-    READ_PERIOD_S = 15, /* between two reads of the store */
-    READ_AHEAD_S = 45,  /* who may be late until then is read: the next read may be late itself */
-    STEP_S = 2,         /* how far the wall clock may drift from the monotonic one per tick */
-    PAUSE_S = 15,       /* without a tick: the process was suspended */
-    LAG_S = 5,          /* until another process has stored what it received */
+    READ_PERIOD_S = 15, /* between two reads of the store, or longer when they take long */
+    READ_REST = 10,     /* no read sooner than this many times as long as the last ones took */
+    READ_AHEAD = 3, /* periods: who may be late until then is read, as the next read may be late */
+    STEP_S = 2,     /* how far the wall clock may drift from the monotonic one per tick */
+    PAUSE_S = 15,   /* without a tick: the process was suspended */
+    LAG_S = 5,      /* until another process has stored what it received */
     TRANSITIONS_MAX = 500, /* submitted at a time */
     NAME_BYTES = 200       /* of a name in a sentence */
 };
@@ -49,8 +50,11 @@ struct silence_moment {
 struct silence {
     struct silence_options options;
     struct watched_agents watched;
-    bool loaded;
-    int64_t read_us, registry_version; /* at the last read of the store */
+    bool loaded;                /* false: nothing is judged before the next read */
+    bool stale;                 /* something was changed since the last read */
+    int64_t read_us;            /* at the last read of the store */
+    int64_t took_us;            /* it, by the raw clock */
+    int64_t rest_us, period_us; /* until the next one: at least, at most */
 
     bool lost; /* the database, at the last tick */
     int64_t epoch_us;
@@ -186,8 +190,9 @@ static bool is_silent(const struct silence *s, struct watched *w, const struct q
     return now >= d.silent_at;
 }
 
-static void add_transition(struct silence *s, const struct watched *w, bool opens)
+static void add_transition(struct silence *s, struct watched *w, bool opens)
 {
+    w->asked = true;
     s->transitions[s->n_transitions++] = (struct silence_transition){ .silence = s,
                                                                       .tenant_id = w->row.tenant_id,
                                                                       .agent_id = w->row.agent_id,
@@ -203,6 +208,8 @@ static void collect_transitions(struct silence *s)
         struct quiet quiet;
         bool nearly;
 
+        if (w->asked)
+            continue;
         if (w->open) {
             if (watched_has_recovered(w, s->moment.now.wall_us))
                 add_transition(s, w, false);
@@ -381,7 +388,7 @@ static int submit_transitions(struct silence *s, struct error *err)
 {
     size_t n = 0;
 
-    s->loaded = false; /* read the store again when they are done */
+    s->stale = true; /* read the store again when they are done */
     lock_acquire(&s->lock);
     assert(s->pending == 0 && s->n_transitions <= TRANSITIONS_MAX);
     s->pending = s->n_transitions;
@@ -399,24 +406,40 @@ static int submit_transitions(struct silence *s, struct error *err)
     return n == s->n_transitions ? 0 : -1;
 }
 
+/* A read looks at all agents of all tenants: however often something is changed, it takes no more
+ * than its share of the database. */
+static bool is_read_due(const struct silence *s, const struct silence_now *now)
+{
+    const int64_t since_us = now->mono_us - s->read_us;
+
+    if (!s->loaded || since_us >= s->period_us)
+        return true;
+    return s->stale && since_us >= s->rest_us;
+}
+
 static int read_watched(struct silence *s, const struct silence_now *now, struct error *err)
 {
-    const struct silence_span span = { now->wall_us,
-                                       now->wall_us + (int64_t)READ_AHEAD_S * USEC_PER_SEC };
+    const int64_t least_us = (int64_t)READ_PERIOD_S * USEC_PER_SEC, began_us = clock_raw_us();
+    const int64_t period_us = s->rest_us > least_us ? s->rest_us : least_us;
+    const struct silence_span span = { now->wall_us, now->wall_us + READ_AHEAD * period_us };
+    int64_t took_us;
 
     s->loaded = false;
     if (watched_read(&s->watched, s->options.db, &span, s->options.last_seen, err) != 0)
         return -1;
     s->loaded = true;
+    s->stale = false;
     s->read_us = now->mono_us;
-    s->registry_version = now->registry_version;
+    s->period_us = period_us;
+    took_us = clock_raw_us() - began_us;
+    s->rest_us = READ_REST * (took_us < s->took_us ? took_us : s->took_us); /* one may be unlucky */
+    s->took_us = took_us;
     return 0;
 }
 
 int silence_tick(struct silence *s, const struct silence_now *now, struct error *err)
 {
     struct error failure = { 0 };
-    bool changed;
 
     note_clocks(s, now);
     if (!now->healthy || is_busy(s, &failure))
@@ -424,11 +447,9 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
     if (failure.code != ERR_NONE)
         log_write(LOG_WARNING, "alerts", "an alert could not be opened or closed: %s",
                   failure.text);
-    changed = last_seen_take_changed(s->options.last_seen) ||
-              now->registry_version != s->registry_version;
-    if ((!s->loaded || changed ||
-         now->mono_us - s->read_us >= (int64_t)READ_PERIOD_S * USEC_PER_SEC) &&
-        read_watched(s, now, err) != 0)
+    if (last_seen_take_changed(s->options.last_seen))
+        s->stale = true;
+    if (is_read_due(s, now) && read_watched(s, now, err) != 0)
         return -1;
     s->moment = (struct silence_moment){ *now, s->epoch_us };
     collect_transitions(s);

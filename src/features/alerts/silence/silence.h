@@ -32,9 +32,8 @@ struct silence_options {
 /* The clocks, read together. */
 struct silence_now {
     int64_t wall_us, mono_us;
-    int64_t raw_us;           /* monotonic, without the offset that tests add */
-    bool healthy;             /* the database answers */
-    int64_t registry_version; /* grows when an agent is enabled, disabled or deleted */
+    int64_t raw_us; /* monotonic, without the offset that tests add */
+    bool healthy;   /* the database answers */
 };
 
 /* The epoch begins now. */

@@ -25,7 +25,8 @@ struct memo {
 /* An agent that may be late soon, or with an open alert. */
 struct watched {
     struct silence_row row;
-    bool open; /* its alert */
+    bool open;  /* its alert */
+    bool asked; /* to open or close it; what became of that, the next read shows */
     struct last_seen_entry *entry;
     struct schedule schedule;
     struct windows windows;

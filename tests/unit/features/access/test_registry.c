@@ -368,16 +368,34 @@ static void note_directives(void *ctx, int64_t tenant_id)
     note_agent(ctx, tenant_id, -1);
 }
 
+TEST(a_change_tells_that_it_is_about_schedules)
+{
+    struct registry_abouts abouts = { .on_agent = note_agent, .on_directives = note_directives };
+    struct change_span span;
+    struct world w;
+
+    world_init(&w);
+    CHECK(store_registry_number(w.db, &span.after, NULL) == 0);
+    changed(&w);
+    CHECK(store_registry_number(w.db, &span.until, NULL) == 0);
+    CHECK(store_registry_abouts(w.db, span, &abouts, NULL) == 0);
+    CHECK(!abouts.schedules);
+    CHECK(store_registry_about_schedules(w.db, w.tenant_id, NULL) == 0);
+    CHECK(store_registry_abouts(w.db, span, &abouts, NULL) == 0);
+    CHECK(abouts.schedules && !abouts.any_agents && !abouts.any_directives);
+    world_done(&w);
+}
+
 /* *ret_all: they may be about all. */
 static struct told abouts(struct world *w, int64_t after, bool *ret_all)
 {
     struct change_span span = { .after = after };
     struct told told = { 0 };
-    struct registry_abouts abouts = { note_agent, note_directives, &told, false, false };
+    struct registry_abouts abouts = { note_agent, note_directives, &told, false, false, false };
 
     CHECK(store_registry_number(w->db, &span.until, NULL) == 0);
     CHECK(store_registry_abouts(w->db, span, &abouts, NULL) == 0);
-    CHECK(abouts.any_agents == abouts.any_directives);
+    CHECK(abouts.any_agents == abouts.any_directives && abouts.any_agents == abouts.schedules);
     *ret_all = abouts.any_agents;
     return told;
 }

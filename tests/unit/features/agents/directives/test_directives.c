@@ -37,7 +37,7 @@ static int load_directives(void *ctx, struct db *db, const struct change_span *s
                            struct error *err)
 {
     int64_t tenant_id = DIRECTIVES_OF_ALL;
-    struct registry_abouts abouts = { note_agent, note_tenant, &tenant_id, false, false };
+    struct registry_abouts abouts = { note_agent, note_tenant, &tenant_id, false, false, false };
 
     if (span != NULL && store_registry_abouts(db, *span, &abouts, err) != 0)
         return -1;
