@@ -95,6 +95,25 @@ def test_a_page_of_many_rows_takes_as_many_statements_as_one_of_few(counted, pag
     assert many <= few + STRAY
 
 
+def test_the_starts_of_workflows_with_very_many_runs_take_one_statement(served):
+    """Of those only the newest runs are counted, so that when they started is asked for."""
+    server, relay = served
+    tenant = server.add_tenant()
+    ids = [str(uuid.uuid4()) for _ in range(3)]
+    for workflow in ids:
+        for hour, n in enumerate((1, 500, 500)):
+            at = (T0 + timedelta(hours=hour)).isoformat()
+            runs = [tenant.event(workflow_run_id=workflow, timestamp=at) for _ in range(n)]
+            answer = tenant.client.post("/api/v1/telemetry/batch", {"events": runs})
+            assert answer.status == 202, answer.body
+    before = relay.runs_of("ORDER BY r.start_at LIMIT 1")
+    listed = tenant.client.get(tenant.path("workflows?since=2025-01-01T00:00:00Z")).json()["workflows"]
+    assert {one["workflow_run_id"] for one in listed} == set(ids)
+    assert all((one["truncated"], one["started_at"]) == (True, "2025-01-02T03:04:05Z") for one in listed)
+    assert relay.runs_of("ORDER BY r.start_at LIMIT 1") - before == 1
+    tenant.client.close()
+
+
 class Parts:
     """A tenant with as many as it is told of what a single answer has: agents of a workflow and of a KPI,
     parameters of an agent, each with a secret, KPIs with a text, and invitations."""

@@ -326,12 +326,10 @@ static struct workflow_listed *to_listed(const struct list *found, struct arena 
 }
 
 /* Sums up the agents of one workflow, a list of struct workflow_agent in the order of their first
- * runs. */
-static int complete(const struct workflow_source *source, const struct list *found,
-                    struct workflow_listed *one, struct error *err)
+ * runs. If it is truncated, started_at is that of the first run which was counted. */
+static void complete(const struct list *found, struct arena *arena, struct workflow_listed *one)
 {
     const struct workflow_agent *agents = found->items;
-    struct arena *arena = source->arena;
     struct str *names;
     int64_t open = 0;
 
@@ -357,9 +355,25 @@ static int complete(const struct workflow_source *source, const struct list *fou
     one->status = str_of(run_status_names[one->failed > 0 ? RUN_FAILED
                                           : open > 0      ? RUN_IN_PROGRESS
                                                           : RUN_COMPLETED]);
-    if (one->truncated)
-        return store_workflow_start(source->db, source->tenant_id, one->workflow_run_id,
-                                    &one->started_at, err);
+}
+
+/* Of those that are truncated, all runs count for the start. */
+static int load_starts(const struct workflow_source *source, struct workflow_listed *listed,
+                       size_t n, struct error *err)
+{
+    struct str *ids = ARENA_ARRAY(source->arena, struct str, n);
+    int64_t *starts = ARENA_ARRAY(source->arena, int64_t, n);
+    struct list wanted = { ids, 0 };
+
+    for (size_t i = 0; i < n; i++)
+        if (listed[i].truncated)
+            ids[wanted.n++] = listed[i].workflow_run_id;
+    if (store_workflows_starts(source->db, source->tenant_id, &wanted, source->arena, starts,
+                               err) != 0)
+        return -1;
+    for (size_t i = 0, at = 0; i < n; i++)
+        if (listed[i].truncated && starts[at++] != TIME_NULL)
+            listed[i].started_at = starts[at - 1];
     return 0;
 }
 
@@ -373,9 +387,9 @@ static int cover_newest(const struct workflow_source *source, struct workflow *r
     bool open;
 
     if (store_workflow_agents(source->db, source->tenant_id, newest.workflow_run_id, source->arena,
-                              &agents, err) != 0 ||
-        complete(source, &agents, &newest, err) != 0)
+                              &agents, err) != 0)
         return -1;
+    complete(&agents, source->arena, &newest);
     open = ret->ended_at == TIME_NULL || newest.ended_at == TIME_NULL;
     if (open)
         ret->ended_at = TIME_NULL;
@@ -435,8 +449,9 @@ static int load_list(struct api_call *call, struct db *db, struct error *err)
         return -1;
     listed = to_listed(&found.workflows, call->arena);
     for (size_t i = 0; i < found.workflows.n; i++)
-        if (complete(&source, &agents[i], &listed[i], err) != 0)
-            return -1;
+        complete(&agents[i], call->arena, &listed[i]);
+    if (load_starts(&source, listed, found.workflows.n, err) != 0)
+        return -1;
     *ret =
         (struct workflow_list){ { listed, found.workflows.n }, found.more, found.examined_since };
     return 0;

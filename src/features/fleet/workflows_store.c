@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "db/id_list.h"
 #include "db/postgres/array.h"
 #include "features/events/run_rows.h"
 #include "shape/rows.h"
@@ -57,9 +58,16 @@ static const struct db_query agents_of_each = {
                 " CROSS JOIN LATERAL (" AGENTS_OF("x.workflow_run_id") " OFFSET 0) v"
                 " ORDER BY x.place, v.first_at, v.agent_name",
 };
-DB_QUERY(select_start,
-    "SELECT start_at FROM runs WHERE tenant_id = $1 AND workflow_run_id = $2"
-    " AND start_at IS NOT NULL ORDER BY start_at LIMIT 1");
+/* $2 has the ids (db_text_list()): the first run of each is the first of an index. */
+#define START_OF(workflow)                                                                         \
+    "SELECT r.start_at FROM runs r WHERE r.tenant_id = $1 AND r.workflow_run_id = " workflow       \
+    " AND r.start_at IS NOT NULL ORDER BY r.start_at LIMIT 1"
+static const struct db_query select_starts = {
+    .sqlite = "SELECT j.key, (" START_OF("j.value") ") FROM json_each($2) j",
+    .postgres = "SELECT x.place - 1, v.start_at"
+                " FROM unnest($2::text[]) WITH ORDINALITY AS x(workflow_run_id, place)"
+                " CROSS JOIN LATERAL (" START_OF("x.workflow_run_id") ") v",
+};
 /* clang-format on */
 
 int store_workflows(struct db *db, const struct workflow_span *span, struct arena *arena,
@@ -121,12 +129,23 @@ int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *
     return 0;
 }
 
-int store_workflow_start(struct db *db, int64_t tenant_id, struct str workflow_run_id, int64_t *ret,
-                         struct error *err)
+static bool read_start(void *ctx, const struct db_row *row)
 {
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(workflow_run_id));
+    int64_t *starts = ctx;
 
-    return db_exec(db, &select_start, args, db_read_int, ret, err);
+    starts[db_get_int(row, 0)] = rows_time(row, 1);
+    return true;
+}
+
+int store_workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids,
+                           struct arena *arena, int64_t *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text_list(db, ids->items, ids->n, arena));
+
+    for (size_t i = 0; i < ids->n; i++)
+        ret[i] = TIME_NULL;
+    return ids->n == 0 ? 0 : db_exec(db, &select_starts, args, read_start, ret, err);
 }
 
 struct reader {

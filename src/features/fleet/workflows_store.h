@@ -53,9 +53,10 @@ int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_
 int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
                            struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
-/* When its first run started; *ret is unchanged when it has no runs. */
-int store_workflow_start(struct db *db, int64_t tenant_id, struct str workflow_run_id, int64_t *ret,
-                         struct error *err) MUST_CHECK;
+/* When the first run of each of these workflows started, a list of struct str; TIME_NULL of one
+ * without runs. */
+int store_workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids,
+                           struct arena *arena, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Its earliest runs: WORKFLOW_RUNS_MAX, or fewer when their texts are long. */
 int store_workflow_runs(struct db *db, int64_t tenant_id, struct str workflow_run_id,
