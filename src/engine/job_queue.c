@@ -22,6 +22,9 @@ enum {
 
     SYNC_US_MAX = 10 * USEC_PER_SEC,
 
+    /* With less time left than this, and what a commit takes, a job is late. */
+    LATE_US = USEC_PER_SEC,
+
     /* How long after it hung a part is tried by one writer at a time: longer than any transaction
      * may take, so that a second writer never joins the one that tries. */
     DOUBT_S = 60,
@@ -308,14 +311,19 @@ static struct writer_job *next_job(struct job_queue *q, size_t writer, const str
     int64_t closed[PARTS_AWAY_MAX + 1];
     struct turns_choice choice = { .most_us = GROUP_US,
                                    .by_part = q->parted && group->first != NULL,
-                                   .part = group->first == NULL ? 0 : group->first->part,
-                                   .closed = closed };
+                                   .closed = closed,
+                                   .by_age = q->late_before_us > 0 && group->first != NULL,
+                                   .late_before_us = q->late_before_us };
 
+    if (group->first != NULL) {
+        choice.part = group->first->part;
+        choice.late = turns_is_late(group->first, q->late_before_us);
+    }
     if (now_us < q->shared_until_us)
         choice.spared = tenant_at_its_most(q);
     if (q->parted)
         choice.n_closed = find_closed(q, writer, closed);
-    if (choice.spared == NULL && !q->parted)
+    if (choice.spared == NULL && !q->parted && !choice.by_age)
         return turns_next(&q->turns);
     return turns_next_of(&q->turns, &choice);
 }
@@ -341,12 +349,35 @@ void job_queue_end_group(struct job_queue *q, size_t writer)
     q->group_us[writer] = 0;
 }
 
+/* What a job needs of its time: so much, and what a commit takes; half of it at most. */
+static int64_t needed_us(const struct job_queue *q, int64_t us)
+{
+    const int64_t half_us = wait_by_clock((int64_t)q->limits.wait_max_ms * USEC_PER_MSEC) / 2;
+
+    return us + q->sync_us < half_us ? us + q->sync_us : half_us;
+}
+
+int64_t job_queue_turn_max(const struct job_queue *q)
+{
+    return wait_by_clock((int64_t)q->limits.wait_max_ms * USEC_PER_MSEC) -
+           needed_us(q, WAIT_LEAST_US);
+}
+
+/* Who asked before this, by the raw clock, is late; 0: there is no limit, and none is. */
+static int64_t late_before(const struct job_queue *q)
+{
+    const int64_t max_us = (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC;
+
+    return max_us == 0 ? 0 : clock_raw_us() + needed_us(q, LATE_US) - wait_until(0, max_us);
+}
+
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group)
 {
     const struct writer_job *job;
 
     job_queue_end_group(q, writer);
+    q->late_before_us = late_before(q);
     job_list_init(ret_group);
     while ((job = next_job(q, writer, ret_group, now_us)) != NULL &&
            fits(q, ret_group, job, now_us)) {

@@ -44,6 +44,7 @@ struct job_queue {
     int64_t sync_us;                  /* moving average of what a commit adds to its group */
     const struct budget *last_tenant; /* whose job was taken last; compared only, it may be gone */
     int64_t shared_until_us;          /* monotonic; before it, several tenants write */
+    int64_t late_before_us; /* raw clock: whose caller asked before then is late for this group */
 };
 
 void job_queue_init(struct job_queue *q, const struct writer_limits *limits, size_t n_writers);
@@ -70,7 +71,8 @@ void job_queue_end_group(struct job_queue *q, size_t writer);
  * meanwhile need not wait for them. All jobs of a group have one part. The parts that are away have
  * one writer at a time, all together, and while one hangs so do jobs without a part, which may need
  * its server too: the other writers go on with what can be stored. So there may be none to take
- * although the queue is not empty. */
+ * although the queue is not empty. Jobs that are late are not put together with others, which
+ * would have as little time as they. */
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group);
 
@@ -92,6 +94,9 @@ bool job_queue_any_hangs(const struct job_queue *q, int64_t raw_us);
 
 /* May a job of this part have to wait for a server that is away? */
 bool job_queue_is_doubtful(const struct job_queue *q, int64_t part, int64_t raw_us);
+
+/* How long a job may wait for its turn, so that a commit as long as the usual one is in time. */
+int64_t job_queue_turn_max(const struct job_queue *q);
 
 /* The jobs whose callers asked before `before_us`, by the raw clock. */
 void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret);

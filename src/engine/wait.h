@@ -1,11 +1,14 @@
 /* wait.h - how long those who ask wait, from when they asked (queue_max_wait_ms). By the clock it
  * is a second at least: with less, a connection would be given up whenever the machine is busy. */
 #pragma once
+#include <stdbool.h>
+
 #include "base/clock.h"
 
 enum {
     WAIT_ANSWER_US = 100000, /* of the time: what it takes to tell the caller, and more */
     WAIT_LEAST_US = 500000,  /* what the database has for a job whose turn came late */
+    WAIT_TRY_US = 50000,     /* with less it is not asked: a connection would be given up for it */
 };
 
 static inline int64_t wait_by_clock(int64_t max_us)
@@ -17,6 +20,12 @@ static inline int64_t wait_by_clock(int64_t max_us)
 static inline int64_t wait_until(int64_t since_us, int64_t max_us)
 {
     return since_us + wait_by_clock(max_us) - WAIT_ANSWER_US;
+}
+
+/* Is too little left of the time until then to ask the database? 0: there is no limit. */
+static inline bool wait_is_over(int64_t until_us)
+{
+    return until_us != 0 && until_us - clock_raw_us() < WAIT_TRY_US;
 }
 
 /* How long one may wait for a turn. */

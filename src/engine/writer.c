@@ -96,16 +96,15 @@ static bool is_any_overdue(const struct writer *w, const struct job_list *old, i
 
 void writer_expire(struct writer *w)
 {
-    const int64_t max_us = (int64_t)w->options.limits.wait_max_ms * USEC_PER_MSEC;
     const int64_t now_us = clock_raw_us();
     struct job_list old;
     struct error err;
     bool overdue;
 
-    if (max_us == 0)
+    if (w->options.limits.wait_max_ms == 0)
         return;
     lock_acquire(&w->lock);
-    job_queue_take_old(&w->queue, now_us - wait_turn_max(max_us), &old);
+    job_queue_take_old(&w->queue, now_us - job_queue_turn_max(&w->queue), &old);
     overdue = is_any_overdue(w, &old, now_us);
     lock_release(&w->lock);
     if (old.first == NULL)

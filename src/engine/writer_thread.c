@@ -12,6 +12,7 @@
 #include "engine/job_order.h"
 #include "engine/retry.h"
 #include "engine/txn.h"
+#include "engine/wait.h"
 #include "engine/writer_state.h"
 
 /* For a test build that answers before it commits: the crash test must notice. */
@@ -233,7 +234,7 @@ static int set_patience(struct writer_thread *t, const struct job_list *group)
     const int64_t until_us = job_queue_patience(&t->writer->options.limits, group);
 
     db_set_patience(t->txn->db, until_us);
-    return until_us != 0 && until_us <= clock_raw_us() ? -1 : 0;
+    return wait_is_over(until_us) ? -1 : 0;
 }
 
 /* Applies and commits the jobs of `group`. */
