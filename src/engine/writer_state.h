@@ -1,4 +1,4 @@
-/* writer_state.h - what writer.c and writer_thread.c share; private to the two. */
+/* writer_state.h - what the files writer….c share; private to them. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -67,6 +67,21 @@ void writer_note_overdue(struct writer *w);
 
 /* What a group of this part, or a read, met. */
 void writer_note_part(struct writer *w, int64_t part, enum part_state state);
+
+/* Has the thread's connection been lost? While one has, the writer is not healthy. */
+void writer_set_lost(struct writer_thread *t, bool lost);
+
+/* Is it a failure of the database, or of the server of all jobs of the group, and not of one job?
+ */
+bool writer_is_general(const struct writer_thread *t, const struct job_list *group,
+                       enum err_code code);
+
+/* A server does not answer: asks again which one has whom, because rows may have moved since the
+ * jobs were queued. Says whether they had, for some of them. */
+bool writer_find_parts(struct writer_thread *t, struct job_list *group);
+
+/* Tells the jobs of a group that failed, and remembers what keeps groups from being stored. */
+void writer_fail_group(struct writer_thread *t, struct job_list *group, const struct error *err);
 
 /* Waits while the writer pauses. */
 void writer_await_pause(struct writer *w);

@@ -28,8 +28,6 @@ enum {
     LARGE_EVENTS = 200,
 
     RETRIES_MAX = 3, /* of a group, after a deadlock */
-
-    PARTS_S = 2, /* how long the server of this connection has to say which server has whom */
 };
 
 static _Thread_local const struct writer_thread *current;
@@ -38,13 +36,6 @@ static _Thread_local const struct writer_thread *current;
 static inline bool on_writer_thread(const struct writer_thread *t)
 {
     return current == t;
-}
-
-static void set_lost(struct writer_thread *t, bool lost)
-{
-    if (lost != t->lost)
-        atomic_fetch_add(&t->writer->n_lost, lost ? 1U : -1U);
-    t->lost = lost;
 }
 
 /* Are groups formed so that they cost the database little? A distributed one gets none of that:
@@ -113,7 +104,7 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
         if (cond_wait_until(&w->filled, &w->lock, &until) || lingers)
             continue;
         lock_release(&w->lock);
-        set_lost(t, db_ping(t->txn->db, NULL) != 0);
+        writer_set_lost(t, db_ping(t->txn->db, NULL) != 0);
         lock_acquire(&w->lock);
     }
 }
@@ -160,7 +151,7 @@ static int begin_connected(struct writer_thread *t, const struct job_list *group
         return -1;
     if (db_ping(t->txn->db, err) != 0)
         return -1;
-    set_lost(t, false);
+    writer_set_lost(t, false);
     return begin_transaction(t, group, err);
 }
 
@@ -295,52 +286,6 @@ static int commit_or_retry(struct writer_thread *t, struct job_list *group, stru
     }
 }
 
-/* Is it a failure of the database, or of the server of all jobs of the group, and not of one job?
- */
-static bool is_general(const struct writer_thread *t, const struct job_list *group,
-                       enum err_code code)
-{
-    return code == ERR_IO || code == ERR_FULL ||
-           (code == ERR_UNAVAILABLE &&
-            (!db_part_is_away(t->txn->db) || (group->first != NULL && group->first->part != 0)));
-}
-
-/* A server does not answer: asks again which one has whom, because rows may have moved since the
- * jobs were queued. Says whether they had, for some of them. */
-static bool find_parts(struct writer_thread *t, struct job_list *group)
-{
-    struct parts parts;
-    bool moved = false;
-    int64_t until_us;
-
-    if (group->first == NULL || group->first->part == 0)
-        return false;
-    until_us = job_queue_patience(&t->writer->options.limits, group);
-    if (until_us == 0 || until_us > clock_raw_us() + (int64_t)PARTS_S * USEC_PER_SEC)
-        until_us = clock_raw_us() + (int64_t)PARTS_S * USEC_PER_SEC;
-    db_set_patience(t->txn->db, until_us);
-    if (parts_load(t->txn->db, &parts, NULL) == 0) {
-        for (struct writer_job *job = group->first; job != NULL; job = job->next) {
-            const int64_t part = parts_of(&parts, job->tenant_id);
-
-            moved = moved || part != job->part;
-            job->part = part;
-        }
-        writer_set_parts(t->writer, &parts);
-    }
-    parts_done(&parts);
-    return moved;
-}
-
-/* Has one of several servers not answered? Which, and whether it hangs, is still to be asked. */
-static bool is_silence(const struct writer_thread *t, enum err_code code)
-{
-    const struct db *db = t->txn->db;
-
-    return code == ERR_UNAVAILABLE && db_is_distributed(db) && !db_part_is_away(db) &&
-           db_is_silent(db);
-}
-
 /* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
  * which the queue counts once per group; that of an exclusive job is its own. */
 static void learn(struct writer *w, const struct job_list *group, const struct pace *pace)
@@ -392,47 +337,6 @@ static bool is_fatal(struct writer *w)
     return fatal;
 }
 
-/* Has the group it works on taken nearly as long as a stall? */
-static bool is_old(const struct writer_thread *t)
-{
-    return clock_raw_us() - atomic_load_explicit(&t->group_us, memory_order_relaxed) >
-           (int64_t)(WRITER_STALL_S - 1) * USEC_PER_SEC;
-}
-
-/* Remembers what keeps groups from being stored. */
-static void note_failure(struct writer_thread *t, const struct job_list *group, enum err_code code)
-{
-    const bool away = code == ERR_UNAVAILABLE && db_part_is_away(t->txn->db);
-
-    if (away && group->first != NULL)
-        writer_note_part(t->writer, group->first->part, PART_AWAY);
-    set_lost(t, code == ERR_UNAVAILABLE && !away);
-    if (t->lost && is_old(t))
-        writer_note_overdue(t->writer);
-}
-
-/* To find out what was silent takes seconds: the callers know by then. A server that hangs is told
- * from a hung server of this connection's own, which then does not answer a new connection either,
- * and from one where the group waited for a lock or for its commit. */
-static void fail_silent(struct writer_thread *t, struct job_list *group, const struct error *err)
-{
-    const int64_t tenant_id = group->first == NULL ? 0 : group->first->tenant_id;
-    const bool old = is_old(t);
-    enum part_state state;
-
-    writer_finish(group, err);
-    atomic_store_explicit(&t->group_us, 0, memory_order_relaxed); /* it holds no job meanwhile */
-    state = writer_probe(t->writer, t->txn->db, tenant_id);
-    if (state == PART_SLOW && t->commits)
-        state = PART_STUCK;
-    atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
-    if (state != PART_UNKNOWN)
-        writer_note_part(t->writer, writer_part_of(t->writer, tenant_id), state);
-    set_lost(t, state == PART_UNKNOWN);
-    if (t->lost && old)
-        writer_note_overdue(t->writer);
-}
-
 static void run_group(struct writer_thread *t, struct job_list *group)
 {
     struct error err = { 0 };
@@ -447,9 +351,9 @@ static void run_group(struct writer_thread *t, struct job_list *group)
         return;
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
-    moved = db_part_is_away(t->txn->db) && find_parts(t, group);
+    moved = db_part_is_away(t->txn->db) && writer_find_parts(t, group);
     if (group->first != NULL && group->first->next != NULL &&
-        (moved || !is_general(t, group, err.code))) {
+        (moved || !writer_is_general(t, group, err.code))) {
         /* retry one by one, so that only the bad job fails */
         while (group->first != NULL && !is_fatal(t->writer)) {
             struct job_list single;
@@ -461,14 +365,7 @@ static void run_group(struct writer_thread *t, struct job_list *group)
         writer_finish(group, &err);
         return;
     }
-    if (is_silence(t, err.code)) {
-        fail_silent(t, group, &err);
-        return;
-    }
-    note_failure(t, group, err.code);
-    writer_finish(group, &err);
-    if (err.code == ERR_IO)
-        writer_become_fatal(t->writer, &err);
+    writer_fail_group(t, group, &err);
 }
 
 void *writer_thread_main(void *arg)
