@@ -4,7 +4,8 @@
 #include "engine/txn.h"
 #include "engine/writer_state.h"
 
-/* How long the server of this connection has to say which server has whom. */
+/* How long the server of this connection has to say which server has whom, or to answer a new one.
+ */
 enum { PARTS_S = 2 };
 
 void writer_set_lost(struct writer_thread *t, bool lost)
@@ -75,13 +76,19 @@ static void note_failure(struct writer_thread *t, const struct job_list *group, 
         writer_note_overdue(t->writer);
 }
 
+/* Is it well, as far as a group with little time can tell? */
+static bool answers(enum part_state state)
+{
+    return state == PART_SLOW || state == PART_STUCK;
+}
+
 /* To find out what was silent takes seconds: the callers know by then. A server that hangs is told
  * from a hung server of this connection's own, which then does not answer a new connection either,
  * and from one where the group waited for a lock or for its commit. */
 static void fail_silent(struct writer_thread *t, struct job_list *group, const struct error *err)
 {
     const int64_t tenant_id = group->first == NULL ? 0 : group->first->tenant_id;
-    const bool old = is_old(t);
+    const bool old = is_old(t), hurried = t->hurries;
     enum part_state state;
 
     writer_finish(group, err);
@@ -90,11 +97,22 @@ static void fail_silent(struct writer_thread *t, struct job_list *group, const s
     if (state == PART_SLOW && t->commits)
         state = PART_STUCK;
     atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
-    if (state != PART_UNKNOWN)
+    if (state != PART_UNKNOWN && !(hurried && answers(state)))
         writer_note_part(t->writer, writer_part_of(t->writer, tenant_id), state);
     writer_set_lost(t, state == PART_UNKNOWN);
     if (t->lost && old)
         writer_note_overdue(t->writer);
+}
+
+/* Its callers had little time left, which says nothing of the database: the connection is lost, but
+ * another one says, when they know, whether the database answers. */
+static void fail_hurried(struct writer_thread *t, struct job_list *group, const struct error *err)
+{
+    writer_finish(group, err);
+    atomic_store_explicit(&t->group_us, 0, memory_order_relaxed); /* it holds no job meanwhile */
+    db_set_patience(t->txn->db, clock_raw_us() + (int64_t)PARTS_S * USEC_PER_SEC);
+    writer_set_lost(t, db_ping(t->txn->db, NULL) != 0);
+    atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
 }
 
 void writer_fail_group(struct writer_thread *t, struct job_list *group, const struct error *err)
@@ -103,7 +121,12 @@ void writer_fail_group(struct writer_thread *t, struct job_list *group, const st
         fail_silent(t, group, err);
         return;
     }
-    note_failure(t, group, err->code);
+    if (t->hurries && err->code == ERR_UNAVAILABLE && !db_part_is_away(t->txn->db)) {
+        fail_hurried(t, group, err);
+        return;
+    }
+    if (t->asks)
+        note_failure(t, group, err->code);
     writer_finish(group, err);
     if (err->code == ERR_IO)
         writer_become_fatal(t->writer, err);

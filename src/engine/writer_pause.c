@@ -38,15 +38,15 @@ static int64_t left_us(const struct writer *w)
     return until_us == 0 ? 0 : until_us - clock_raw_us();
 }
 
-void writer_await_pause(struct writer *w)
+bool writer_await_pause(struct writer *w)
 {
-    if (left_us(w) <= 0)
-        return;
-    lock_acquire(&w->lock);
+    bool waited = false;
+
     while (left_us(w) > 0 && !w->stopping) {
         const struct timespec until = writer_time_in(left_us(w));
 
         (void)cond_wait_until(&w->filled, &w->lock, &until);
+        waited = true;
     }
-    lock_release(&w->lock);
+    return waited;
 }

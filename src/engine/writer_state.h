@@ -16,6 +16,8 @@ struct writer_thread {
     struct txn *txn;
     pthread_t id;
     bool lost;                /* the connection was lost: reconnect before using it */
+    bool asks;                /* the database was asked for the group: a failure may be its own */
+    bool hurries;             /* with little time, which a database that is well may exceed */
     bool commits;             /* the transaction has come to its commit, which may have failed */
     int64_t session;          /* see db_session(): of the last transaction */
     _Atomic int64_t group_us; /* raw clock, when it took the group it works on; 0: none */
@@ -83,8 +85,9 @@ bool writer_find_parts(struct writer_thread *t, struct job_list *group);
 /* Tells the jobs of a group that failed, and remembers what keeps groups from being stored. */
 void writer_fail_group(struct writer_thread *t, struct job_list *group, const struct error *err);
 
-/* Waits while the writer pauses. */
-void writer_await_pause(struct writer *w);
+/* Waits while the writer pauses. False: it did not. Jobs stay in the queue, where their time may
+ * end. */
+bool writer_await_pause(struct writer *w) REQUIRES(w->lock);
 
 /* By the monotonic clock, which conditions wait by: `us` microseconds from now. */
 struct timespec writer_time_in(int64_t us);

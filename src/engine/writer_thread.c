@@ -119,6 +119,8 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
     job_queue_end_group(&w->queue, number);
     for (;;) {
         wait_for_work(w, t);
+        if (writer_await_pause(w))
+            continue;
         job_queue_take_group(&w->queue, number, clock_mono_us(), ret_group);
         w->wanted_us = 0; /* the other writer is woken for any job, and looks by itself */
         if (ret_group->first != NULL || w->stopping)
@@ -225,7 +227,10 @@ static int set_patience(struct writer_thread *t, const struct job_list *group)
     const int64_t until_us = job_queue_patience(&t->writer->options.limits, group);
 
     db_set_patience(t->txn->db, until_us);
-    return wait_is_over(until_us) ? -1 : 0;
+    t->asks = !wait_is_over(until_us);
+    t->hurries = until_us != 0 && until_us - clock_raw_us() < USEC_PER_SEC;
+    t->commits = false;
+    return t->asks ? 0 : -1;
 }
 
 /* Applies and commits the jobs of `group`. */
@@ -236,7 +241,6 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
 
     assert(on_writer_thread(t));
     ret_pace->began_us = clock_mono_us();
-    t->commits = false;
     if (set_patience(t, group) != 0)
         return err_set(err, ERR_BUSY, "it waited too long for its turn");
     if (begin(t, group, err) != 0)
@@ -379,7 +383,6 @@ void *writer_thread_main(void *arg)
         take_group(t, &group);
         if (group.first == NULL)
             return NULL;
-        writer_await_pause(t->writer);
         atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
         run_group(t, &group);
         db_set_patience(t->txn->db, 0);

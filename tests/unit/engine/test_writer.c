@@ -522,3 +522,26 @@ TEST(a_pause_keeps_jobs_waiting_until_it_ends)
     bench_done(&b); /* a writer that stops does not wait */
     CHECK_INT(b.n_done, 3);
 }
+
+TEST(the_time_of_a_job_may_end_during_a_pause)
+{
+    static const struct timespec moment = { .tv_nsec = 50 * 1000 * 1000 };
+    struct writer_limits limits = wide;
+    struct job late = { .id = 1 }, own = { .id = 2 };
+    struct bench b;
+
+    limits.wait_max_ms = 5000;
+    bench_init(&b, -1, ERR_NONE, limits);
+    writer_pause(b.writer, 3600 * 1000);
+    late.write.asked_us = clock_raw_us() - INT64_C(6) * USEC_PER_SEC;
+    must_submit(&b, &late);
+    must_submit(&b, &own);
+    (void)nanosleep(&moment, NULL); /* it could have taken them */
+    writer_expire(b.writer);
+    CHECK_INT(n_done(&b), 1);
+    CHECK_INT(late.result, ERR_BUSY);
+    writer_go_on(b.writer);
+    wait_done(&b, 2);
+    CHECK_INT(own.result, ERR_NONE);
+    bench_done(&b);
+}

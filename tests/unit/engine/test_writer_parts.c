@@ -23,8 +23,9 @@ struct fake {
     bool locks; /* what hangs waits for a lock: the server answers */
     bool wide;  /* a job of several tenants needs the second server too */
     unsigned asked;
-    bool pings; /* the server of the connection answers */
-    bool mute;  /* but does not say which server has whom */
+    bool pings;        /* the server of the connection answers */
+    bool mute;         /* but does not say which server has whom */
+    atomic_bool stuck; /* commits do not return */
 };
 
 struct row {
@@ -44,6 +45,14 @@ static int begin(struct db *db, struct error *err)
     (void)db;
     (void)err;
     return 0;
+}
+
+static int commit(struct db *db, struct error *err)
+{
+    struct fake *fake = (struct fake *)db;
+
+    db->silent = fake->stuck;
+    return fake->stuck ? err_set(err, ERR_UNAVAILABLE, "told to fail") : 0;
 }
 
 static void rollback(struct db *db)
@@ -92,7 +101,7 @@ static int ping(struct db *db, struct error *err)
 static const struct db_driver driver = {
     .dialect = "postgres",
     .begin = begin,
-    .commit = begin,
+    .commit = commit,
     .rollback = rollback,
     .exec = exec,
     .ping = ping,
@@ -135,6 +144,12 @@ static void on_fatal(void *ctx, const struct error *err)
     (void)err;
 }
 
+static void submit_made(struct writer *w, struct job *job)
+{
+    CHECK(sem_init(&job->ended, 0, 0) == 0);
+    CHECK(writer_submit(w, &job->write, NULL) == 0);
+}
+
 static void submit(struct writer *w, struct job *job, int64_t tenant_id, sem_t *waits)
 {
     *job = (struct job){ .write = { .apply = apply,
@@ -143,8 +158,18 @@ static void submit(struct writer *w, struct job *job, int64_t tenant_id, sem_t *
                                     .events = 1,
                                     .exclusive = waits != NULL },
                          .waits = waits };
-    CHECK(sem_init(&job->ended, 0, 0) == 0);
-    CHECK(writer_submit(w, &job->write, NULL) == 0);
+    submit_made(w, job);
+}
+
+/* Of a caller who asked then, by the raw clock; 0: the service's own. */
+static void submit_at(struct writer *w, struct job *job, int64_t tenant_id, int64_t asked_us)
+{
+    *job = (struct job){ .write = { .apply = apply,
+                                    .done = done,
+                                    .tenant_id = tenant_id,
+                                    .asked_us = asked_us,
+                                    .events = 1 } };
+    submit_made(w, job);
 }
 
 static void await(struct job *job)
@@ -278,6 +303,33 @@ TEST(a_server_that_hangs_is_told_from_a_lock_and_from_the_one_of_the_connection)
         } else {
             CHECK_INT(writer_is_healthy(w), rows[i].locks);
         }
+        writer_free(w);
+    }
+}
+
+/* One whose caller has little time left is not heard of the commit either way. */
+TEST(a_commit_that_does_not_return_says_so_of_its_server_if_it_had_time)
+{
+    for (int late = 0; late <= 1; late++) {
+        struct fake fake = { .base = { .driver = &driver, .distributed = true },
+                             .moved = true,
+                             .pings = true,
+                             .stuck = true };
+        struct txn txn = { .db = &fake.base };
+        struct writer *w = start(&txn);
+        struct job job, next;
+
+        look_at_parts(w, &fake.base);
+        do { /* it is not begun if the machine stood still for half a second */
+            submit_at(w, &job, ON_FIRST, late ? clock_raw_us() - 4200 * USEC_PER_MSEC : 0);
+            await(&job);
+        } while (late && job.result == ERR_BUSY);
+        CHECK_INT(job.result, ERR_UNAVAILABLE);
+        fake.stuck = false;
+        submit(w, &next, 0, NULL); /* after what was found out */
+        await(&next);
+        CHECK(writer_is_healthy(w));
+        CHECK_INT(writer_tenant_is_away(w, ON_FIRST), !late);
         writer_free(w);
     }
 }
