@@ -318,6 +318,11 @@ void db_set_patience(struct db *db, int64_t until_us)
         db->driver->set_patience(db, until_us);
 }
 
+bool db_knows_patience(const struct db *db)
+{
+    return db->driver->set_patience != NULL;
+}
+
 bool db_set_deadline(struct db *db, int64_t until_us)
 {
     assert(until_us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));

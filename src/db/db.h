@@ -338,6 +338,9 @@ int db_set_read_max(struct db *db, int64_t us, struct error *err) MUST_CHECK;
  * ERR_BUSY. 0: the driver's own limits. Nothing to do with SQLite, whose calls wait for no one. */
 void db_set_patience(struct db *db, int64_t until_us);
 
+/* Would a call of this connection wait for a server? */
+bool db_knows_patience(const struct db *db);
+
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);
 

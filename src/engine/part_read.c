@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "db/db.h"
+#include "engine/wait.h"
 #include "engine/writer.h"
 
 enum { MOST_US = 5 * USEC_PER_SEC }; /* what PostgreSQL and the driver let a read take, nearly */
@@ -41,13 +42,14 @@ int part_read_begin(struct part_read_job *read, struct error *err)
                            : err_set(err, ERR_UNAVAILABLE, "the tenant's server does not answer");
 }
 
-/* Did it take nearly all of the time that it had? If it failed, it was not answered. */
+/* Did it take nearly all of the time that it had? If it failed, it was not answered. With next to
+ * no time it was not asked for. */
 static bool took_long(const struct part_read_job *read)
 {
     const int64_t left_us = read->until_us - read->began_us;
     const int64_t had_us = read->until_us == 0 || left_us > MOST_US ? MOST_US : left_us;
 
-    return clock_raw_us() - read->began_us >= had_us / 5 * 4;
+    return had_us >= WAIT_TRY_US && clock_raw_us() - read->began_us >= had_us / 5 * 4;
 }
 
 void part_read_end(const struct part_read_job *read, enum err_code code)

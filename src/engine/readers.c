@@ -34,9 +34,6 @@ enum { INLINE_DEADLINE_US = 2000 };
  * wait of BLOCKED_US all reads go to reader threads for a while. */
 enum { BLOCKED_US = 5000, INLINE_PAUSE_US = USEC_PER_SEC };
 
-/* A standby that did not answer for this long is not asked again at once. */
-enum { PATIENCE_US = 400000 };
-
 struct connection {
     struct connection *next; /* in the stack of free ones */
     struct db *db;
@@ -214,6 +211,15 @@ static void finish(struct reader_job *job, const struct error *err)
     job->done(job, err);
 }
 
+static void refuse(struct reader_job *job)
+{
+    struct error err;
+
+    err_set(&err, ERR_BUSY, "the read waited too long");
+    metric_add(METRIC_BUSY_READERS, 1);
+    finish(job, &err);
+}
+
 /* Until when its caller waits for the database, by the raw clock; 0: as long as that takes. */
 static int64_t until_of(const struct readers *r, const struct reader_job *job)
 {
@@ -270,27 +276,23 @@ static void run_on_primary(const struct readers *r, struct reader_job *job, stru
     part_read_end(&read, status == 0 ? ERR_NONE : err.code);
 }
 
-/* Whether the job was done: not if the standby lags or fails, which the caller need not know. What
- * took long is not done twice. */
+/* Whether the job was done: not if the standby lags or fails, which the caller need not know while
+ * there is time for the primary. */
 static bool run_on_standby(struct readers *r, struct reader_job *job, struct db *db)
 {
-    const int64_t began_us = clock_raw_us();
+    const int64_t began_us = clock_raw_us(), until_us = until_of(r, job);
     struct error err = { 0 };
-    int status = standby_check(r->options.standby, db, &err);
+    int status = standby_reach(r->options.standby, db, until_us, &err);
 
-    db_set_patience(db, until_of(r, job));
-    if (status != 0 && err.code == ERR_UNAVAILABLE && clock_raw_us() - began_us < PATIENCE_US &&
-        db_ping(db, &err) == 0) {
-        status = standby_check(r->options.standby, db, &err);
-        db_set_patience(db, until_of(r, job));
-    }
-    if (status == 0)
+    if (status == 0) {
+        db_set_patience(db, until_us);
         status = job->run(job, db, &err);
-    db_set_patience(db, 0);
-    if (status != 0 && !(err.code == ERR_BUSY && clock_raw_us() - began_us >= PATIENCE_US) &&
-        (err.code == ERR_BUSY || err.code == ERR_UNAVAILABLE || err.code == ERR_INTERNAL)) {
+        db_set_patience(db, 0);
+    }
+    if (status != 0 && standby_is_at_fault(began_us, until_us, err.code)) {
         standby_shun(r->options.standby);
-        return false;
+        if (!wait_is_over(until_us))
+            return false;
     }
     metric_add(METRIC_READS_STANDBY, 1);
     finish(job, status == 0 ? NULL : &err);
@@ -333,19 +335,16 @@ static struct reader_job *unqueue_old(struct readers *r, int64_t before_us) REQU
 void readers_expire(struct readers *r)
 {
     struct reader_job *old;
-    struct error err;
 
     if (r->options.wait_max_us == 0)
         return;
     lock_acquire(&r->lock);
     old = unqueue_old(r, clock_raw_us() - discount(r) - wait_turn_max(r->options.wait_max_us));
     lock_release(&r->lock);
-    err_set(&err, ERR_BUSY, "the read waited too long");
     while (old != NULL) {
         struct reader_job *next = old->next;
 
-        metric_add(METRIC_BUSY_READERS, 1);
-        finish(old, &err);
+        refuse(old);
         old = next;
     }
 }
@@ -358,7 +357,10 @@ static void *reader_main(void *arg)
 
     thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take_job(r, &c)) != NULL) {
-        if (r->options.standby == NULL)
+        /* After other steps, or on a standby, it would only cost the connection. */
+        if (db_knows_patience(c->db) && wait_is_over(until_of(r, job)))
+            refuse(job);
+        else if (r->options.standby == NULL)
             run_on_primary(r, job, c);
         else if (!run_on_standby(r, job, c->db))
             pass_on(r, job);

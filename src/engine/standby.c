@@ -6,7 +6,10 @@
 #include "base/clock.h"
 #include "db/db.h"
 
-enum { PATIENCE_US = 500000 }; /* a standby that hangs must not delay reads for long */
+enum {
+    PATIENCE_US = 500000, /* a standby that hangs must not delay reads for long */
+    AGAIN_US = 400000,    /* what took this long is not done twice */
+};
 
 /* clang-format off */
 static const struct db_query select_end = {
@@ -55,6 +58,16 @@ void standby_shun(struct standby *s)
     atomic_store_explicit(&s->usable, false, memory_order_relaxed);
 }
 
+bool standby_is_at_fault(int64_t began_us, int64_t until_us, enum err_code code)
+{
+    const int64_t had_us = until_us == 0 ? INT64_MAX : until_us - began_us;
+    const int64_t long_us = had_us / 2 < AGAIN_US ? had_us / 2 : AGAIN_US;
+
+    if (code != ERR_BUSY && code != ERR_UNAVAILABLE && code != ERR_INTERNAL)
+        return false;
+    return clock_raw_us() - began_us < long_us || (code != ERR_BUSY && had_us >= USEC_PER_SEC);
+}
+
 /* Was one of the questions that are not too old answered by `replayed` or less? */
 static bool is_recent(struct standby *s, int64_t replayed)
 {
@@ -71,12 +84,19 @@ static bool is_recent(struct standby *s, int64_t replayed)
     return recent;
 }
 
-int standby_check(struct standby *s, struct db *db, struct error *err)
+static void set_patience(struct db *db, int64_t until_us)
+{
+    const int64_t most_us = clock_raw_us() + PATIENCE_US;
+
+    db_set_patience(db, until_us != 0 && until_us < most_us ? until_us : most_us);
+}
+
+static int check(struct standby *s, struct db *db, int64_t until_us, struct error *err)
 {
     int64_t replayed = -1;
     int status;
 
-    db_set_patience(db, clock_raw_us() + PATIENCE_US);
+    set_patience(db, until_us);
     status = db_exec(db, &select_replayed, DB_NO_ARGS, db_read_int, &replayed, err);
     db_set_patience(db, 0);
     if (status != 0)
@@ -87,4 +107,20 @@ int standby_check(struct standby *s, struct db *db, struct error *err)
         return err_set(err, ERR_BUSY, "the standby lags behind");
     atomic_store_explicit(&s->usable, true, memory_order_relaxed);
     return 0;
+}
+
+int standby_reach(struct standby *s, struct db *db, int64_t until_us, struct error *err)
+{
+    const int64_t began_us = clock_raw_us();
+    struct error why = { 0 };
+    int status = check(s, db, until_us, &why);
+
+    if (status != 0 && why.code == ERR_UNAVAILABLE && clock_raw_us() - began_us < AGAIN_US) {
+        db_set_patience(db, until_us);
+        status = db_ping(db, &why) != 0 ? -1 : check(s, db, until_us, &why);
+        db_set_patience(db, 0);
+    }
+    if (status != 0 && err != NULL)
+        *err = why;
+    return status;
 }

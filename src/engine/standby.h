@@ -39,12 +39,17 @@ void standby_done(struct standby *s);
 /* Asks the primary. One thread. */
 int standby_ask(struct standby *s, struct db *primary, struct error *err) MUST_CHECK;
 
-/* Did the last standby_check() succeed, and no read since fail? */
+/* Did the last standby_reach() succeed, and no read since fail? */
 bool standby_is_usable(const struct standby *s);
 
 /* The connection's standby shows everything that was committed max_lag_us ago. ERR_BUSY: it does
- * not; ERR_UNAVAILABLE: it does not answer at once, or it is no standby any longer. */
-int standby_check(struct standby *s, struct db *db, struct error *err) MUST_CHECK;
+ * not; ERR_UNAVAILABLE: it does not answer at once, or it is no standby any longer. A connection
+ * that was lost is made again. `until_us`: raw clock, how long the caller waits; 0: no limit. */
+int standby_reach(struct standby *s, struct db *db, int64_t until_us, struct error *err) MUST_CHECK;
+
+/* Is it the standby's fault that a read failed on it, and not that of a read that takes long, or of
+ * a caller who had little time? Both times are of the raw clock; 0: no limit. */
+bool standby_is_at_fault(int64_t began_us, int64_t until_us, enum err_code code);
 
 /* A read failed on it. */
 void standby_shun(struct standby *s);
