@@ -19,6 +19,7 @@
 #include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
+#include "features/access/rates/rate_due.h"
 #include "features/access/rates/rate_past.h"
 #include "features/access/rates/rate_store.h"
 
@@ -31,21 +32,14 @@ enum {
     SEEN_MAX_S = 10,   /* without it for longer, it does not count */
     PRUNE_PERIOD_S = 600,
     COUNTS_MAX = 2048, /* bytes of a window as text */
-};
-
-/* A window that is due. */
-struct due {
-    struct due *next;
-    struct rate_window *window;
-    int64_t limit, told;
-    struct rate_waiter *first, **last;
+    SOON_US = 100000,  /* who asked so little after the first of a batch has as little time */
 };
 
 /* The transaction that stores some. */
 struct batch {
     struct writer_job job;
     struct rate_share *share;
-    struct due *first;
+    struct rate_due *first;
     size_t n;
 };
 
@@ -67,8 +61,8 @@ struct rate_share {
     int64_t seen_us, pruned_us; /* monotonic; only the tick's */
 
     struct lock lock;
-    struct map due GUARDED_BY(lock); /* name -> struct due */
-    struct due *first GUARDED_BY(lock), **last GUARDED_BY(lock);
+    struct map due GUARDED_BY(lock); /* name -> struct rate_due */
+    struct rate_due *first GUARDED_BY(lock), **last GUARDED_BY(lock);
     bool busy GUARDED_BY(lock);     /* a batch is under way */
     bool stopping GUARDED_BY(lock); /* batches are only submitted by rate_share_stop() */
 };
@@ -95,10 +89,9 @@ void rate_share_free(struct rate_share *s)
     if (s == NULL)
         return;
     lock_unshared(&s->lock);
-    for (struct due *due = s->first, *next; due != NULL; due = next) {
+    for (struct rate_due *due = s->first, *next; due != NULL; due = next) {
         next = due->next;
-        rate_window_free(due->window);
-        free(due);
+        rate_due_free(due);
     }
     map_done(&s->due);
     rate_past_free(s->past);
@@ -155,22 +148,6 @@ static void hear_row(void *ctx, const struct rate_row *row)
         heard->texts[heard->n++] = arena_copy(&h->arena, row->counts);
 }
 
-/* The newest that wait make room, as far as others have used it up. */
-static void deny_excess(struct due *due, int64_t now_us)
-{
-    int64_t excess = rate_excess(due->window, due->limit, now_us), n = 0;
-
-    for (const struct rate_waiter *w = due->first; w != NULL; w = w->next)
-        n += w->denied ? 0 : 1;
-    for (struct rate_waiter *w = due->first; w != NULL && excess > 0; w = w->next) {
-        if (w->denied || n-- > excess)
-            continue;
-        w->denied = true;
-        rate_give_back(due->window);
-        excess--;
-    }
-}
-
 static int hear_others(struct batch *batch, const struct rate_row *rows, struct hearing *h,
                        struct db *db, struct error *err)
 {
@@ -179,13 +156,13 @@ static int hear_others(struct batch *batch, const struct rate_row *rows, struct 
 
     if (store_rates_lock(db, rows, batch->n, left_before(h->now), &reader, err) != 0)
         return -1;
-    for (struct due *due = batch->first; due != NULL; due = due->next) {
+    for (struct rate_due *due = batch->first; due != NULL; due = due->next) {
         const struct heard *heard = map_get(&h->windows, rate_window_name(due->window));
 
         if (heard == NULL)
             heard = &none;
         rate_hear(due->window, h->now, heard->texts, heard->n);
-        deny_excess(due, h->now.mono_us);
+        rate_due_deny_excess(due, h->now.mono_us);
     }
     return 0;
 }
@@ -200,14 +177,14 @@ static int batch_apply(struct writer_job *job, struct txn *txn, struct error *er
 
     arena_init(&h.arena);
     map_init(&h.windows);
-    for (struct due *due = batch->first; due != NULL; due = due->next)
+    for (struct rate_due *due = batch->first; due != NULL; due = due->next)
         rows[n++] = (struct rate_row){ .name = rate_window_name(due->window),
                                        .node = str_of(batch->share->node) };
     assert(n == batch->n && n <= STEP);
     if (batch->share->shared)
         r = hear_others(batch, rows, &h, txn->db, err);
     n = 0;
-    for (struct due *due = batch->first; due != NULL && r == 0; due = due->next) {
+    for (struct rate_due *due = batch->first; due != NULL && r == 0; due = due->next) {
         struct buf text;
 
         buf_init(&text, COUNTS_MAX);
@@ -221,31 +198,63 @@ static int batch_apply(struct writer_job *job, struct txn *txn, struct error *er
     return r;
 }
 
-/* If the database does not answer in time, those who wait are not answered either; if it is away
- * they go on, and this process keeps the limit alone. */
-static void finish_due(struct due *due, const struct error *err)
+/* As the last of those that are due. */
+static void link_due(struct rate_share *s, struct rate_due *due) REQUIRES(s->lock)
+{
+    due->next = NULL;
+    *s->last = due;
+    s->last = &due->next;
+    map_put(&s->due, rate_window_name(due->window), due);
+}
+
+/* Puts those who wait for a window before those who came since. False: it is too late for that. */
+static bool wait_again(struct rate_share *s, struct rate_due *due)
+{
+    struct rate_due *since;
+
+    lock_acquire(&s->lock);
+    if (s->stopping) {
+        lock_release(&s->lock);
+        return false;
+    }
+    since = map_get(&s->due, rate_window_name(due->window));
+    if (since == NULL) {
+        link_due(s, due);
+    } else {
+        rate_due_prepend(since, due);
+        rate_due_free(due);
+    }
+    lock_release(&s->lock);
+    return true;
+}
+
+/* If the database does not answer in time, those who wait are not answered either, except who asked
+ * after `over_us`, and so has time for another batch. If it is away they go on, and this process
+ * keeps the limit alone. */
+static void finish_due(struct rate_share *s, struct rate_due *due, const struct error *err,
+                       int64_t over_us)
 {
     const bool late = err != NULL && err->code == ERR_BUSY;
 
     if (err == NULL)
         rate_told(due->window, due->told);
-    while (due->first != NULL) {
-        struct rate_waiter *waiter = due->first;
-
-        due->first = waiter->next;
-        waiter->done(waiter, late ? err : NULL);
-    }
-    rate_window_free(due->window);
-    free(due);
+    rate_due_finish(due, late ? over_us : INT64_MAX, late ? err : NULL);
+    if (due->first != NULL && wait_again(s, due))
+        return;
+    rate_due_finish(due, INT64_MAX, err);
+    rate_due_free(due);
 }
 
-static void finish_batch(struct batch *batch, const struct error *err)
+/* `may_wait`: the writer had it, and its time is that of who asked first. */
+static void finish_batch(struct batch *batch, const struct error *err, bool may_wait)
 {
+    const int64_t over_us = may_wait ? batch->job.asked_us + SOON_US : INT64_MAX;
+
     while (batch->first != NULL) {
-        struct due *due = batch->first;
+        struct rate_due *due = batch->first;
 
         batch->first = due->next;
-        finish_due(due, err);
+        finish_due(batch->share, due, err, over_us);
     }
     free(batch);
 }
@@ -255,8 +264,7 @@ static void batch_done(struct writer_job *job, const struct error *err);
 /* The next windows that are due; NULL: none. */
 static struct batch *take_batch(struct rate_share *s) REQUIRES(s->lock)
 {
-    int64_t asked_us =
-        0; /* by the first of those who wait, perhaps while another batch was stored */
+    int64_t asked_us = 0; /* by the first who waits, perhaps while another batch was stored */
     struct batch *batch;
 
     if (s->first == NULL)
@@ -264,11 +272,10 @@ static struct batch *take_batch(struct rate_share *s) REQUIRES(s->lock)
     batch = NEW(struct batch);
     batch->share = s;
     batch->first = s->first;
-    for (struct due **at = &batch->first; *at != NULL; at = &(*at)->next) {
-        const struct rate_waiter *waiter = (*at)->first;
-
-        if (waiter != NULL && (asked_us == 0 || waiter->asked_us < asked_us))
-            asked_us = waiter->asked_us;
+    for (struct rate_due **at = &batch->first; *at != NULL; at = &(*at)->next) {
+        for (const struct rate_waiter *w = (*at)->first; w != NULL; w = w->next)
+            if (asked_us == 0 || w->asked_us < asked_us)
+                asked_us = w->asked_us;
         (void)map_remove(&s->due, rate_window_name((*at)->window));
         if (++batch->n == STEP) {
             s->first = (*at)->next;
@@ -307,7 +314,7 @@ static void go_on(struct rate_share *s, bool was_busy)
         lock_release(&s->lock);
         if (batch == NULL || writer_submit(s->writer, &batch->job, &err) == 0)
             return;
-        finish_batch(batch, &err);
+        finish_batch(batch, &err, false);
         batch = NULL;
         was_busy = true;
     }
@@ -318,7 +325,7 @@ static void batch_done(struct writer_job *job, const struct error *err)
     struct batch *batch = CONTAINER_OF(job, struct batch, job);
     struct rate_share *s = batch->share;
 
-    finish_batch(batch, err);
+    finish_batch(batch, err, true);
     go_on(s, true);
 }
 
@@ -326,7 +333,7 @@ static void batch_done(struct writer_job *job, const struct error *err)
 static bool add_due(struct rate_share *s, struct rate_window *w, int64_t limit,
                     struct rate_waiter *waiter)
 {
-    struct due *due;
+    struct rate_due *due;
 
     lock_acquire(&s->lock);
     if (s->stopping) {
@@ -335,19 +342,12 @@ static bool add_due(struct rate_share *s, struct rate_window *w, int64_t limit,
     }
     due = map_get(&s->due, rate_window_name(w));
     if (due == NULL) {
-        due = NEW(struct due);
-        due->window = rate_window_hold(w);
-        due->last = &due->first;
-        *s->last = due;
-        s->last = &due->next;
-        map_put(&s->due, rate_window_name(w), due);
+        due = rate_due_new(w);
+        link_due(s, due);
     }
     due->limit = limit;
-    if (waiter != NULL) {
-        waiter->next = NULL;
-        *due->last = waiter;
-        due->last = &waiter->next;
-    }
+    if (waiter != NULL)
+        rate_due_add(due, waiter);
     lock_release(&s->lock);
     return true;
 }
@@ -475,7 +475,7 @@ void rate_share_stop(struct rate_share *s)
         if (batch == NULL)
             break;
         if (writer_submit(s->writer, &batch->job, NULL) != 0)
-            finish_batch(batch, &(struct error){ .code = ERR_UNAVAILABLE });
+            finish_batch(batch, &(struct error){ .code = ERR_UNAVAILABLE }, false);
     }
     if (s->shared)
         tell_presence(s, false, true);

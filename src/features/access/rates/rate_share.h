@@ -31,7 +31,7 @@ struct rate_waiter {
     int64_t asked_us;         /* raw clock: when the request came */
     bool denied;              /* the limit was reached elsewhere */
 
-    /* The writer's thread, or the caller's. An error: the database did not answer in time. */
+    /* The writer's thread, or the caller's. An error: the database did not answer in its time. */
     void (*done)(struct rate_waiter *waiter, const struct error *err);
 };
 
