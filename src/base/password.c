@@ -14,16 +14,18 @@ _Static_assert(PASSWORD_HASH_MAX == crypto_pwhash_STRBYTES, "argon2id has anothe
 
 static _Atomic int64_t spent_us, began_us; /* by the raw clock; 0: none is under way */
 
-static void begin(void)
+/* False: another is under way, whose time it is. */
+static bool begin(void)
 {
-    atomic_store_explicit(&began_us, clock_raw_us(), memory_order_relaxed);
+    int64_t none = 0;
+
+    return atomic_compare_exchange_strong(&began_us, &none, clock_raw_us());
 }
 
-static void end(void)
+static void end(bool counts)
 {
-    const int64_t us = clock_raw_us() - atomic_exchange(&began_us, 0);
-
-    atomic_fetch_add_explicit(&spent_us, us, memory_order_relaxed);
+    if (counts)
+        atomic_fetch_add(&spent_us, clock_raw_us() - atomic_exchange(&began_us, 0));
 }
 
 int64_t password_spent_us(void)
@@ -36,12 +38,12 @@ int64_t password_spent_us(void)
 
 int password_hash(struct str password, char ret[PASSWORD_HASH_MAX], struct error *err)
 {
+    const bool counts = begin();
     int r;
 
-    begin();
     r = crypto_pwhash_str_alg(ret, password.data, password.len, PASSES, memory_bytes,
                               crypto_pwhash_ALG_ARGON2ID13);
-    end();
+    end(counts);
     if (r == 0)
         return 0;
     return err_set(err, ERR_UNAVAILABLE, "not enough memory to hash a password");
@@ -101,13 +103,14 @@ int password_verify(struct str hash, struct str password, bool *ret, struct erro
     struct recipe recipe = { .passes = PASSES, .memory_bytes = memory_bytes }; /* as much work */
     unsigned char made[HASH_BYTES];
     const bool known = !str_is_null(hash) && parse(hash, &recipe);
+    bool counts;
     int r;
 
     *ret = false;
-    begin();
+    counts = begin();
     r = crypto_pwhash(made, sizeof(made), password.data, password.len, recipe.salt, recipe.passes,
                       recipe.memory_bytes, crypto_pwhash_ALG_ARGON2ID13);
-    end();
+    end(counts);
     if (r != 0)
         return err_set(err, ERR_UNAVAILABLE, "not enough memory to check a password");
     *ret = known && sodium_memcmp(made, recipe.made, sizeof(made)) == 0;
