@@ -6,18 +6,25 @@
 #include "engine/wait.h"
 #include "engine/writer.h"
 
-enum { MOST_US = 5 * USEC_PER_SEC }; /* what PostgreSQL and the driver let a read take, nearly */
+enum {
+    MOST_US = 5 * USEC_PER_SEC, /* what PostgreSQL and the driver let a read take, nearly */
+    TRY_LEAST_US = 800000,      /* less could find a server hung that is only busy */
+};
 
 static bool is_parted(const struct part_read_job *read)
 {
     return read->writer != NULL && read->tenant_id != 0 && db_is_distributed(read->db);
 }
 
-/* To find out whether the server is back? Otherwise the next one does. */
-static bool has_time(const struct part_read_job *read)
+/* How long it may take to find out whether the server is back. 0: that is left to the next read,
+ * which has more time. */
+static int64_t time_to_try(const struct part_read_job *read)
 {
-    return read->until_us == 0 ||
-           read->until_us - clock_raw_us() > (int64_t)PARTS_PROBE_MAX_S * USEC_PER_SEC;
+    const int64_t left_us = read->until_us - clock_raw_us();
+
+    if (read->until_us == 0 || left_us > PARTS_PROBE_US)
+        return PARTS_PROBE_US;
+    return left_us < TRY_LEAST_US ? 0 : left_us;
 }
 
 int part_read_begin(struct part_read_job *read, struct error *err)
@@ -28,8 +35,10 @@ int part_read_begin(struct part_read_job *read, struct error *err)
         may = writer_try_read(read->writer, read->tenant_id);
     if (may == READ_TRIES) {
         const int64_t tried = writer_part_of(read->writer, read->tenant_id);
+        const int64_t max_us = time_to_try(read);
         const enum part_state state =
-            has_time(read) ? writer_probe(read->writer, read->db, read->tenant_id) : PART_UNKNOWN;
+            max_us > 0 ? writer_probe(read->writer, read->db, read->tenant_id, max_us)
+                       : PART_UNKNOWN;
 
         writer_note_read(read->writer, read->tenant_id, tried,
                          state == PART_SLOW ? PART_ANSWERS : state);
@@ -57,6 +66,6 @@ void part_read_end(const struct part_read_job *read, enum err_code code)
     if (!is_parted(read) || (code != ERR_UNAVAILABLE && code != ERR_BUSY) || !took_long(read) ||
         writer_tenant_hangs(read->writer, read->tenant_id))
         return;
-    if (writer_probe(read->writer, read->db, read->tenant_id) == PART_HUNG)
+    if (writer_probe(read->writer, read->db, read->tenant_id, PARTS_PROBE_US) == PART_HUNG)
         writer_note_read(read->writer, read->tenant_id, 0, PART_HUNG);
 }

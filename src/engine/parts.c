@@ -8,8 +8,6 @@
 #include "db/db.h"
 #include "db/distribution.h"
 
-enum { PROBE_S = PARTS_PROBE_MAX_S / 2 }; /* for each of two steps: they take milliseconds */
-
 static void add_range(void *ctx, int64_t first, int64_t last, int64_t server)
 {
     struct parts *p = ctx;
@@ -31,28 +29,29 @@ void parts_done(struct parts *p)
     *p = (struct parts){ 0 };
 }
 
-static void set_patience(struct db *db)
+/* For one of the two steps, which take milliseconds. */
+static void set_patience(struct db *db, int64_t max_us)
 {
-    db_set_patience(db, clock_raw_us() + (int64_t)PROBE_S * USEC_PER_SEC);
+    db_set_patience(db, clock_raw_us() + max_us / 2);
 }
 
 /* Also asks which server has whom: rows may have moved, and what is said of the server that had
  * them before would be wrong. */
-static int ping_and_load(struct db *db, struct parts *ret)
+static int ping_and_load(struct db *db, int64_t max_us, struct parts *ret)
 {
     *ret = (struct parts){ 0 };
-    set_patience(db);
+    set_patience(db, max_us);
     if (db_ping(db, NULL) != 0)
         return -1;
     return parts_load(db, ret, NULL);
 }
 
-enum part_state parts_probe(struct db *db, int64_t tenant_id, struct parts *ret)
+enum part_state parts_probe(struct db *db, int64_t tenant_id, int64_t max_us, struct parts *ret)
 {
     enum part_state state = PART_UNKNOWN;
 
-    if (ping_and_load(db, ret) == 0) {
-        set_patience(db);
+    if (ping_and_load(db, max_us, ret) == 0) {
+        set_patience(db, max_us);
         if (distribution_ask(db, tenant_id, NULL) == 0)
             state = PART_SLOW;
         else if (db_part_is_away(db))

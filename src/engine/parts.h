@@ -36,7 +36,7 @@ enum part_read {
     READ_TRIES,   /* it hung a while ago: this one finds out, and others may not meanwhile */
 };
 
-enum { PARTS_PROBE_MAX_S = 4 }; /* how long parts_probe() may take */
+enum { PARTS_PROBE_US = 4000000 }; /* how long parts_probe() should be given, if there is time */
 
 struct parts {
     struct part_range *ranges; /* by hash; they do not overlap */
@@ -50,9 +50,9 @@ void parts_done(struct parts *p);
 
 /* Something of this tenant (0: of several) was not answered in time on the connection, which is in
  * no transaction: asks which server has whom, and then that one for very little; waits for
- * PARTS_PROBE_MAX_S at most. Afterwards the connection has its usual patience. The caller owns
- * *ret, which is good unless the state is PART_UNKNOWN. */
-enum part_state parts_probe(struct db *db, int64_t tenant_id, struct parts *ret);
+ * `max_us` at most, half of it for each of the two. Afterwards the connection has its usual
+ * patience. The caller owns *ret, which is good unless the state is PART_UNKNOWN. */
+enum part_state parts_probe(struct db *db, int64_t tenant_id, int64_t max_us, struct parts *ret);
 
 /* 0: unknown, there are no parts, or the tenant is 0: what belongs to several. */
 int64_t parts_of(const struct parts *p, int64_t tenant_id);

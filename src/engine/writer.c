@@ -294,10 +294,10 @@ bool writer_tenant_is_away(struct writer *w, int64_t tenant_id)
     return away;
 }
 
-enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id)
+enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id, int64_t max_us)
 {
     struct parts parts;
-    const enum part_state state = parts_probe(db, tenant_id, &parts);
+    const enum part_state state = parts_probe(db, tenant_id, max_us, &parts);
 
     if (state != PART_UNKNOWN)
         writer_set_parts(w, &parts);

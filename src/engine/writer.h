@@ -154,7 +154,7 @@ enum part_read writer_try_read(struct writer *w, int64_t tenant_id);
 
 /* As parts_probe(), whose connection is the caller's, and also replaces what the writer knows of
  * which server has whom. The caller notes the state that is returned. Any thread. */
-enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id);
+enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id, int64_t max_us);
 
 /* What a read of the tenant met. `tried` is the part that it tried, or 0: if the tenant has another
  * one by now, or after PART_UNKNOWN, the next read may try that. Any thread. */

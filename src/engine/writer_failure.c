@@ -93,7 +93,7 @@ static void fail_silent(struct writer_thread *t, struct job_list *group, const s
 
     writer_finish(group, err);
     atomic_store_explicit(&t->group_us, 0, memory_order_relaxed); /* it holds no job meanwhile */
-    state = writer_probe(t->writer, t->txn->db, tenant_id);
+    state = writer_probe(t->writer, t->txn->db, tenant_id, PARTS_PROBE_US);
     if (state == PART_SLOW && t->commits)
         state = PART_STUCK;
     atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);

@@ -23,9 +23,10 @@ struct fake {
     bool locks; /* what hangs waits for a lock: the server answers */
     bool wide;  /* a job of several tenants needs the second server too */
     unsigned asked;
-    bool pings;        /* the server of the connection answers */
-    bool mute;         /* but does not say which server has whom */
-    atomic_bool stuck; /* commits do not return */
+    bool pings;         /* the server of the connection answers */
+    bool mute;          /* but does not say which server has whom */
+    int64_t patient_us; /* how long it was last waited for */
+    atomic_bool stuck;  /* commits do not return */
 };
 
 struct row {
@@ -98,6 +99,12 @@ static int ping(struct db *db, struct error *err)
     return 0;
 }
 
+static void set_patience(struct db *db, int64_t until_us)
+{
+    if (until_us != 0)
+        ((struct fake *)db)->patient_us = until_us - clock_raw_us();
+}
+
 static const struct db_driver driver = {
     .dialect = "postgres",
     .begin = begin,
@@ -105,6 +112,7 @@ static const struct db_driver driver = {
     .rollback = rollback,
     .exec = exec,
     .ping = ping,
+    .set_patience = set_patience,
 };
 
 struct job {
@@ -393,17 +401,24 @@ static struct {
     struct txn txn;
 } reads;
 
-static int begin_read(int64_t tenant_id)
+/* Of a caller who waits for so many milliseconds; 0: as long as it takes. */
+static int begin_read_for(int64_t tenant_id, int64_t ms)
 {
     struct part_read_job read = { .writer = reads.w,
                                   .db = &reads.fake.base,
                                   .tenant_id = tenant_id,
-                                  .began_us = clock_raw_us() };
+                                  .began_us = clock_raw_us(),
+                                  .until_us = ms == 0 ? 0 : clock_raw_us() + ms * USEC_PER_MSEC };
     struct error err = { 0 };
     const int r = part_read_begin(&read, &err);
 
     CHECK(r == 0 || err.code == ERR_UNAVAILABLE);
     return r;
+}
+
+static int begin_read(int64_t tenant_id)
+{
+    return begin_read_for(tenant_id, 0);
 }
 
 /* After so many seconds, with this error. */
@@ -481,6 +496,22 @@ TEST(a_read_that_cannot_find_out_whether_its_server_hangs_leaves_it_to_the_next)
     CHECK(!writer_tenant_hangs(reads.w, ON_SECOND));
     CHECK(begin_read(ON_SECOND) == 0 && begin_read(ON_SECOND) == 0);
     CHECK_INT(reads.fake.asked, 2); /* by the first that failed, and the one that found it well */
+    writer_free(reads.w);
+}
+
+/* With a queue_max_wait_ms of 4 s no read has longer. */
+TEST(a_read_finds_out_whether_its_server_is_back_within_its_own_time)
+{
+    set_up();
+    fail_read(5, ERR_BUSY);
+    atomic_fetch_add(&clock_raw_shift_us, INT64_C(30) * USEC_PER_SEC);
+    reads.fake.hangs = false;
+    CHECK(begin_read_for(ON_SECOND, 500) != 0); /* too little */
+    CHECK_INT(reads.fake.asked, 1);
+    CHECK(begin_read_for(ON_SECOND, 3900) == 0);
+    CHECK_INT(reads.fake.asked, 2);
+    CHECK(reads.fake.patient_us <= INT64_C(1950) * USEC_PER_MSEC);
+    CHECK(begin_read_for(ON_SECOND, 500) == 0); /* it is back */
     writer_free(reads.w);
 }
 
