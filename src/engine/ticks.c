@@ -6,6 +6,7 @@
 #include "engine/engine_state.h"
 #include "engine/feature.h"
 #include "engine/parts.h"
+#include "engine/watcher.h"
 #include "engine/writer.h"
 
 /* How long a tick may wait for a distributed database of which a server hangs: the watcher has to
@@ -59,14 +60,17 @@ int engine_look_at_parts(struct engine *e, struct error *err)
     return r;
 }
 
-/* A server that has some tenants hangs, but that of this connection answers: reads over all tenants
- * have to wait until it is back. Says whether it is so. */
+/* Something of a tick was not answered, but the server of this connection answers: says so. If one
+ * that has some tenants does not even answer a small question, it hangs, and reads over all tenants
+ * have to wait until it is back. If all do, the read took too long. */
 static bool mend_connection(struct engine *e)
 {
     if (!db_is_distributed(e->watch_db) || !db_is_silent(e->watch_db) ||
         db_ping(e->watch_db, NULL) != 0)
         return false;
-    writer_note_hung(e->writer);
+    watcher_note_answer(e->watcher); /* what follows may take seconds */
+    if (writer_probe(e->writer, e->watch_db, 0, PARTS_PROBE_US) == PART_HUNG)
+        writer_note_hung(e->writer);
     return true;
 }
 
@@ -100,7 +104,7 @@ void engine_tick(void *ctx, bool healthy)
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
         tick_feature(e, e->options.features[f], &tick);
-        if (mend_connection(e)) /* those after it do without reads over all tenants */
+        if (mend_connection(e)) /* those after it do without reads over all tenants, this time */
             tick = engine_now(e, false);
     }
 }

@@ -26,6 +26,11 @@ struct watcher {
     _Atomic int64_t answered_us; /* monotonic: when the database last answered */
 };
 
+void watcher_note_answer(struct watcher *w)
+{
+    atomic_store(&w->answered_us, clock_mono_us());
+}
+
 static void refresh_caches(struct watcher *w)
 {
     bool was_healthy = atomic_load(&w->healthy);
@@ -36,7 +41,7 @@ static void refresh_caches(struct watcher *w)
     assert(thread_may_be("muster-watcher"));
     atomic_store(&w->healthy, ok);
     if (ok)
-        atomic_store(&w->answered_us, clock_mono_us());
+        watcher_note_answer(w);
     if (was_healthy && !ok)
         log_write(LOG_ERROR, "database", "does not answer: %s", err.text);
     else if (!was_healthy && ok)
@@ -120,11 +125,12 @@ int watcher_new(const struct watcher_options *options, struct watcher **ret, str
     cond_init(&w->wake);
     if (options->has_more(options->ctx))
         watcher_wake(w);
+    *ret = w;
     if (pthread_create(&w->thread, NULL, watcher_main, w) != 0) {
+        *ret = NULL;
         free(w);
         return err_set(err, ERR_INTERNAL, "cannot start the watcher thread");
     }
-    *ret = w;
     return 0;
 }
 

@@ -19,14 +19,17 @@ struct watcher_options {
     void *ctx;
 };
 
-/* Starts the thread. */
+/* Starts the thread, whose ticks may use *ret. */
 int watcher_new(const struct watcher_options *options, struct watcher **ret,
                 struct error *err) MUST_CHECK;
 
-/* Did the database answer the last check? Any thread. */
 /* Refreshes at once, without waiting for the next tick. Any thread. */
 void watcher_wake(struct watcher *w);
 
+/* For a tick that goes on for seconds: the database has just answered. */
+void watcher_note_answer(struct watcher *w);
+
+/* Did the database answer the last check? Any thread. */
 bool watcher_is_healthy(const struct watcher *w);
 
 /* NULL is fine. */
