@@ -26,7 +26,7 @@
 
 const struct table_place table_places[] = {
     /* What every node of muster reads whole, also while a worker is unavailable. */
-    WHOLE("tenants"), WHOLE("change_numbers"), WHOLE("registry_changes"), WHOLE("schema_version"), WHOLE("prices"),
+    WHOLE("tenants"), WHOLE("change_numbers"), WHOLE("registry_changes"), WHOLE("user_changes"), WHOLE("schema_version"), WHOLE("prices"),
     WHOLE("users"), WHOLE("user_roles"), WHOLE("sessions"), WHOLE("personal_tokens"), WHOLE("user_links"), WHOLE("user_link_roles"), WHOLE("user_factors"),
     WHOLE("recovery_codes"), WHOLE("user_identities"), WHOLE("oidc_groups"),
     WHOLE("keys"), WHOLE("agent_models"),

@@ -68,16 +68,24 @@ void sessions_free(struct sessions *p)
 /* Users and roles that were replaced one by one, before all are loaded again to free them. */
 enum { REPLACED_MAX = 10000 };
 
-struct loaded {
-    enum followed_verdict verdict;
-    int64_t number;
-    struct str about;                   /* the one user whom the rest is about; STR_NULL: all */
+/* Users that are loaded one by one, rather than all. */
+enum { ABOUTS_MAX = 16 };
+
+/* What the database has of one user, or of all. */
+struct loaded_rows {
+    struct str about;                   /* STR_NULL: all */
     struct list users, roles, sessions; /* of struct user_row, role_row, session_row */
     struct list tokens;                 /* of struct personal_row */
 };
 
-/* Of ret->about. */
-static int load_rows(struct db *db, struct arena *arena, struct loaded *ret, struct error *err)
+struct loaded {
+    enum followed_verdict verdict;
+    int64_t number;
+    struct loaded_rows *parts;
+    size_t n;
+};
+
+static int load_rows(struct db *db, struct arena *arena, struct loaded_rows *ret, struct error *err)
 {
     if (store_users(db, ret->about, arena, &ret->users, err) != 0 ||
         store_roles(db, ret->about, arena, &ret->roles, err) != 0 ||
@@ -86,27 +94,40 @@ static int load_rows(struct db *db, struct arena *arena, struct loaded *ret, str
     return store_personal_rows(db, ret->about, arena, &ret->tokens, err);
 }
 
-/* Reads in one snapshot: the user of the change after the last load, if that is the only one since
- * and is about one user, else everything. `replaces`: one user can be replaced. */
+/* Whom the changes since the last load are about: users one by one, or STR_NULL for all.
+ * `replaces`: single users can be replaced. */
+static int find_parts(struct sessions *p, struct db *db, bool replaces, struct arena *arena,
+                      struct loaded *ret, struct error *err) REQUIRES(p->refresh)
+{
+    const struct change_span span = { p->followed.number, ret->number };
+    struct list users = { 0 };
+    bool all = !replaces || ret->verdict != FOLLOWED_CHANGED;
+
+    if (!all && store_users_abouts(db, span, arena, &users, &all, err) != 0)
+        return -1;
+    all |= users.n > ABOUTS_MAX;
+    ret->n = all ? 1 : users.n;
+    ret->parts = ARENA_ARRAY(arena, struct loaded_rows, ret->n);
+    for (size_t i = 0; !all && i < users.n; i++)
+        ret->parts[i].about = ((const struct str *)users.items)[i];
+    return 0;
+}
+
+/* Reads in one snapshot. */
 static int load_users(struct sessions *p, struct db *db, bool replaces, struct arena *arena,
                       struct loaded *ret, struct error *err) REQUIRES(p->refresh)
 {
-    struct users_change change;
     int r;
 
     if (db_begin(db, err) != 0)
         return -1;
-    r = store_users_last_change(db, arena, &change, err);
+    r = store_users_number(db, &ret->number, err);
     if (r == 0)
-        r = followed_judge(&p->followed, db, change.number, &ret->verdict, err);
-    if (r == 0 && ret->verdict != FOLLOWED_HOLDS) {
-        ret->number = change.number;
-        ret->about =
-            replaces && ret->verdict == FOLLOWED_CHANGED && change.number == p->followed.number + 1
-                ? change.about
-                : STR_NULL;
-        r = load_rows(db, arena, ret, err);
-    }
+        r = followed_judge(&p->followed, db, ret->number, &ret->verdict, err);
+    if (r == 0 && ret->verdict != FOLLOWED_HOLDS)
+        r = find_parts(p, db, replaces, arena, ret, err);
+    for (size_t i = 0; r == 0 && i < ret->n; i++)
+        r = load_rows(db, arena, &ret->parts[i], err);
     db_rollback(db);
     return r;
 }
@@ -139,7 +160,7 @@ static size_t add_roles(struct users *users, const struct role_row *first, size_
     return count;
 }
 
-static void add_users(struct users *users, const struct loaded *l)
+static void add_users(struct users *users, const struct loaded_rows *l)
 {
     const struct user_row *rows = l->users.items;
     const struct role_row *roles = l->roles.items;
@@ -216,7 +237,7 @@ static void drop_ended(struct sessions *p, bool all, const struct user_entry *re
     }
 }
 
-static void put_all(struct sessions *p, const struct loaded *l) REQUIRES(p->lock)
+static void put_all(struct sessions *p, const struct loaded_rows *l) REQUIRES(p->lock)
 {
     const struct session_row *sessions = l->sessions.items;
 
@@ -226,7 +247,7 @@ static void put_all(struct sessions *p, const struct loaded *l) REQUIRES(p->lock
         put_token(p, &((const struct personal_row *)l->tokens.items)[i]);
 }
 
-static void apply_all(struct sessions *p, const struct loaded *l, struct arena *arena)
+static void apply_all(struct sessions *p, const struct loaded_rows *l, struct arena *arena)
     REQUIRES(p->refresh) EXCLUDES(p->lock)
 {
     struct users *users = users_new(), *old;
@@ -245,7 +266,7 @@ static void apply_all(struct sessions *p, const struct loaded *l, struct arena *
 
 /* Sessions of the user that have a row get the new entry; those that still have the old one have
  * ended. */
-static void apply_one(struct sessions *p, const struct loaded *l, struct arena *arena)
+static void apply_one(struct sessions *p, const struct loaded_rows *l, struct arena *arena)
     REQUIRES(p->refresh) EXCLUDES(p->lock)
 {
     const struct user_entry *old;
@@ -258,6 +279,15 @@ static void apply_one(struct sessions *p, const struct loaded *l, struct arena *
     drop_ended(p, false, old, arena);
     atomic_fetch_add(&p->n_users, (int64_t)l->users.n - (old == NULL ? 0 : 1));
     rwlock_release(&p->lock);
+}
+
+static void apply(struct sessions *p, const struct loaded_rows *l, struct arena *arena)
+    REQUIRES(p->refresh) EXCLUDES(p->lock)
+{
+    if (str_is_null(l->about))
+        apply_all(p, l, arena);
+    else
+        apply_one(p, l, arena);
 }
 
 /* Can one user be replaced in what was loaded last? */
@@ -288,10 +318,8 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     status = 0;
     if (loaded.verdict == FOLLOWED_HOLDS)
         goto out;
-    if (str_is_null(loaded.about))
-        apply_all(p, &loaded, &arena);
-    else
-        apply_one(p, &loaded, &arena);
+    for (size_t i = 0; i < loaded.n; i++)
+        apply(p, &loaded.parts[i], &arena);
     followed_take(&p->followed, db, loaded.number);
 out:
     lock_release(&p->refresh);

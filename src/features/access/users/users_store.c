@@ -20,7 +20,6 @@ ROW_TABLE(user_row,
 ROW_TABLE(role_row,
     STR(user_id), INT(tenant_id), STR(slug), STR(name),
     ENUM(role, .choices = tenant_role_names));
-ROW_TABLE(users_change, INT(number), STR(about));
 
 DB_QUERY(count_roles, "SELECT COUNT(*) FROM user_roles WHERE tenant_id = $1");
 DB_QUERY(insert_user,
@@ -64,14 +63,22 @@ DB_ROWS_QUERY(select_roles_of, role_row,
 DB_ROWS_QUERY(select_memberships, tenant_membership_shape,
     "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug");
 DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'people'");
-DB_ROWS_QUERY(select_change, users_change,
-    "SELECT number, CASE WHEN about_number = number AND about <> '' THEN about END AS about"
-    " FROM change_numbers WHERE topic = 'people'");
-DB_RUN_FN(store_users_about, (struct str user_id), (db_text(user_id)),
+DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'");
+/* The last 1,024 changes, each in the slot of its number. */
+DB_QUERY(note_change,
+    "INSERT INTO user_changes (slot, number, about) SELECT number % 1024, number, NULL"
+    " FROM change_numbers WHERE topic = 'people'"
+    " ON CONFLICT (slot) DO UPDATE SET number = excluded.number, about = NULL");
+DB_QUERY(set_about,
+    "UPDATE user_changes SET about = CASE WHEN about IS NULL OR about = $1 THEN $1 ELSE '' END"
+    " WHERE slot = (SELECT number % 1024 FROM change_numbers WHERE topic = 'people')");
+DB_QUERY(set_last_about, /* where the version before looks */
     "UPDATE change_numbers SET about_number = number,"
     " about = CASE WHEN about_number < number OR about = $1 THEN $1 ELSE '' END"
     " WHERE topic = 'people'");
-DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'");
+DB_QUERY(select_abouts,
+    "SELECT COALESCE(about, ''), COUNT(*) FROM user_changes WHERE number > $1 AND number <= $2"
+    " GROUP BY 1 ORDER BY 1");
 /* clang-format on */
 
 int store_roles_check_room(struct db *db, int64_t tenant_id, struct error *err)
@@ -187,15 +194,48 @@ int store_users_number(struct db *db, int64_t *ret, struct error *err)
     return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
 
-int store_users_last_change(struct db *db, struct arena *arena, struct users_change *ret,
-                            struct error *err)
+struct abouts {
+    struct rows users; /* of struct str */
+    int64_t n;
+    bool any;
+};
+
+static bool read_about(void *ctx, const struct db_row *row)
 {
-    return rows_one(db, &select_change, DB_NO_ARGS, arena, ret, err);
+    struct abouts *abouts = ctx;
+
+    abouts->n += db_get_int(row, 1);
+    if (db_get_text(row, 0).len == 0)
+        abouts->any = true;
+    else
+        *(struct str *)rows_add(&abouts->users) = rows_text(abouts->users.arena, row, 0);
+    return true;
+}
+
+int store_users_abouts(struct db *db, struct change_span span, struct arena *arena,
+                       struct list *ret, bool *ret_all, struct error *err)
+{
+    struct abouts abouts = { .users = { .arena = arena, .size = sizeof(struct str) } };
+
+    if (db_exec(db, &select_abouts, DB_ARGS(db_int(span.after), db_int(span.until)), read_about,
+                &abouts, err) != 0)
+        return -1;
+    *ret = (struct list){ abouts.users.items, abouts.users.n };
+    *ret_all = abouts.any || abouts.n != span.until - span.after;
+    return 0;
+}
+
+int store_users_about(struct db *db, struct str user_id, struct error *err)
+{
+    if (db_run_later(db, &set_about, DB_ARGS(db_text(user_id)), err) != 0)
+        return -1;
+    return db_run_later(db, &set_last_about, DB_ARGS(db_text(user_id)), err);
 }
 
 int store_users_changed(struct db *db, struct error *err)
 {
-    if (db_run_later(db, &add_to_number, DB_NO_ARGS, err) != 0)
+    if (db_run_later(db, &add_to_number, DB_NO_ARGS, err) != 0 ||
+        db_run_later(db, &note_change, DB_NO_ARGS, err) != 0)
         return -1;
     return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
 }

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/access/tenants_store.h"
 #include "features/access/users/shapes.h"
 
 struct db;
@@ -82,14 +83,11 @@ int store_memberships(struct db *db, struct str user_id, struct arena *arena, st
 /* The change number of users, roles and sessions: each change increments it. */
 int store_users_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
-/* That number, and whom its change was about: STR_NULL when of several users. In the arena. */
-struct users_change {
-    int64_t number;
-    struct str about;
-};
-
-int store_users_last_change(struct db *db, struct arena *arena, struct users_change *ret,
-                            struct error *err) MUST_CHECK;
+/* Whom the changes of the span were about: the ids of users, each once, as a list of struct str in
+ * the arena. *ret_all: they may be about all users, because one was about several, or is of a
+ * program that does not tell, or too long ago. */
+int store_users_abouts(struct db *db, struct change_span span, struct arena *arena,
+                       struct list *ret, bool *ret_all, struct error *err) MUST_CHECK;
 
 /* After store_users_changed(), in the same change: it changes the row, roles, sessions and tokens
  * of this user. A change that says so of several users, or of none, makes every process load all;

@@ -131,6 +131,55 @@ TEST(a_change_of_several_users_is_not_taken_for_one_of_the_last)
     world_done(&w);
 }
 
+TEST(several_changes_load_the_users_whom_they_are_about)
+{
+    static const char *const users[] = { "ann", "bob", "ann" };
+    struct sha256 ann, bob, eve;
+    struct world w;
+
+    world_init(&w);
+    add_user(&w, "ann", "x", PLATFORM_NONE);
+    add_user(&w, "bob", "x", PLATFORM_NONE);
+    add_user(&w, "eve", "x", PLATFORM_NONE);
+    refresh(&w);
+    ann = add_session(&w, "cookie of ann", "ann");
+    bob = add_session(&w, "cookie of bob", "bob");
+    eve = add_session(&w, "cookie of eve", "eve"); /* in the database, but of no change */
+    for (size_t i = 0; i < COUNT_OF(users); i++) {
+        CHECK(store_users_changed(w.db, NULL) == 0);
+        CHECK(store_users_about(w.db, str_of(users[i]), NULL) == 0);
+    }
+    CHECK(sessions_refresh(w.sessions, w.db, NULL) == 0);
+    CHECK(is_in(&w, &ann) && is_in(&w, &bob) && !is_in(&w, &eve));
+
+    CHECK(store_session_end(w.db, &ann, NULL) == 0);
+    CHECK(db_script(w.db, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'",
+                    NULL) == 0); /* by a program that does not tell */
+    refresh_about(&w, "bob");
+    CHECK(!is_in(&w, &ann) && is_in(&w, &eve));
+    world_done(&w);
+}
+
+/* One after the other they would take longer. */
+TEST(changes_about_many_users_load_all)
+{
+    char name[] = "a";
+    struct sha256 eve;
+    struct world w;
+
+    world_init(&w);
+    add_user(&w, "eve", "x", PLATFORM_NONE);
+    refresh(&w);
+    eve = add_session(&w, "cookie of eve", "eve");
+    for (; name[0] <= 'q'; name[0]++) {
+        CHECK(store_users_changed(w.db, NULL) == 0);
+        CHECK(store_users_about(w.db, str_of(name), NULL) == 0);
+    }
+    CHECK(sessions_refresh(w.sessions, w.db, NULL) == 0);
+    CHECK(is_in(&w, &eve));
+    world_done(&w);
+}
+
 TEST(changes_that_were_missed_load_all_users)
 {
     struct sha256 ann, bob;
