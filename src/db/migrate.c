@@ -176,7 +176,7 @@ static int build(struct db *db, const struct migration *m, struct error *err)
 enum outcome {
     STEP_NONE, /* there is no other step */
     STEP_APPLIED,
-    STEP_ELSEWHERE, /* another process builds its index */
+    STEP_ELSEWHERE, /* another process builds its index; or, after a failure, migrates */
 };
 
 static int build_beside(struct db *db, const struct migration *m, enum outcome *ret,
@@ -204,9 +204,10 @@ static int apply_next(struct db *db, enum outcome *ret, struct error *err)
     size_t moved;
     int r = -1;
 
-    *ret = STEP_NONE;
+    *ret = STEP_ELSEWHERE;
     if (begin_locked(db, err) != 0)
         return -1;
+    *ret = STEP_NONE;
     if (db_exec(db, &select_newest, DB_NO_ARGS, db_read_int, &newest, err) != 0 ||
         check_known(db, newest, err) != 0)
         goto out;
@@ -276,6 +277,13 @@ static int apply_while_others_pause(struct db *db, enum outcome *ret, struct err
     return r;
 }
 
+/* Nodes keep no process from migrating that waits for another one to end that. */
+static int apply_again(struct db *db, enum outcome *ret, struct error *err)
+{
+    return *ret == STEP_ELSEWHERE ? apply_next(db, ret, err)
+                                  : apply_while_others_pause(db, ret, err);
+}
+
 /* The step after the newest one, as soon as others let it have its locks. */
 static int apply_patiently(struct db *db, enum outcome *ret, struct error *err)
 {
@@ -284,7 +292,7 @@ static int apply_patiently(struct db *db, enum outcome *ret, struct error *err)
     struct error why = { 0 };
     int r;
 
-    for (r = apply_next(db, ret, &why); r != 0; r = apply_while_others_pause(db, ret, &why)) {
+    for (r = apply_next(db, ret, &why); r != 0; r = apply_again(db, ret, &why)) {
         const bool busy = shared && why.code == ERR_BUSY;
 
         if (!busy || clock_raw_us() - began_us > PATIENCE_US)
