@@ -2,6 +2,8 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -9,6 +11,7 @@
 
 #include "base/clock.h"
 #include "suite.h"
+#include "unit/patience.h"
 
 enum {
     TRIES = 5,     /* a busy machine is late now and then: the best of them counts */
@@ -220,7 +223,11 @@ TEST(a_host_that_is_left_keeps_its_port_and_address)
     (void)close(fd);
 }
 
-/* What libpq and the driver ask: two.test has two addresses. */
+static sem_t name_server;  /* posted when it answers for late.test */
+static atomic_uint n_late; /* how often it was asked for it */
+
+/* What libpq and the driver ask: two.test has two addresses, and the address of late.test is told
+ * late. */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
                 struct addrinfo **ret)
 {
@@ -230,6 +237,12 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
     int r;
 
     memcpy((void *)&real, (void *)&found, sizeof(real));
+    if (name != NULL && strcmp(name, "late.test") == 0 &&
+        !(hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0)) {
+        n_late++;
+        CHECK(wait_for(&name_server));
+        name = "127.0.0.1";
+    }
     r = real(two ? "127.0.0.2" : name, service, hints, ret);
     return r != 0 || !two ? r : real("127.0.0.1", service, hints, &(*ret)->ai_next);
 }
@@ -249,4 +262,39 @@ TEST(each_address_of_a_host_is_tried)
                    strrchr(own, '/'));
     CHECK(reaches(url, USEC_PER_SEC));
     (void)close(fd);
+}
+
+/* Other hosts are reached meanwhile; and what was not told in time is not asked for again and
+ * again. */
+TEST(a_name_server_that_is_silent_is_waited_for_as_long_as_the_caller_may_take)
+{
+    const char *own = suite_new_database();
+    const unsigned own_port = (unsigned)strtoul(strrchr(own, ':') + 1, NULL, 10);
+    char alone[256], first[512];
+    int64_t us = INT64_MAX;
+
+    CHECK(sem_init(&name_server, 0, 0) == 0);
+    (void)snprintf(alone, sizeof(alone), "postgresql://muster@late.test:%u%s", own_port,
+                   strrchr(own, '/'));
+    (void)snprintf(first, sizeof(first), "postgresql://muster@late.test:%u,127.0.0.1:%u%s",
+                   own_port, own_port, strrchr(own, '/'));
+    for (int try = 0; try < TRIES && us > 1500000; try++)
+        us = refused_after(alone, 400000);
+    CHECK(us <= 1500000);
+    CHECK(reaches(first, USEC_PER_SEC));
+    CHECK_INT(n_late, 1);
+    CHECK(sem_post(&name_server) == 0);
+    CHECK(reaches(alone, 0)); /* by the answer to the first question */
+    CHECK_INT(n_late, 1);
+}
+
+TEST(a_name_that_there_is_not_is_said_to_be_unknown)
+{
+    struct db *db = suite_open("postgresql://muster@nowhere.invalid/x", DB_SPARE);
+    struct error err = { 0 };
+
+    CHECK(db_ping(db, &err) != 0);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    CHECK(strstr(err.text, "could not translate host name \"nowhere.invalid\"") != NULL);
+    db_close(db);
 }

@@ -4,28 +4,28 @@
  * caller may have less time left (db_set_patience()), so the connection is made
  * step by step here. A name may have several addresses: libpq is given one host
  * for each, so that those that are left can be told apart from one that is
- * silent. Only names are waited for without a limit.
+ * silent. libpq looks up no names: that would have no limit at all (names.h).
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "db/postgres/names.h"
 #include "db/postgres/postgres.h"
 
 enum {
-    PLACES_MAX = 32,      /* with more, the URL is left to libpq as it is */
-    HOST_LEN = 256,       /* bytes of a name, or of the directory of a socket */
-    ADDRESS_LEN = 64,     /* bytes */
+    PLACES_MAX = 32, /* with more, the URL is left to libpq as it is */
+    HOST_LEN = 256,  /* bytes of a name, or of the directory of a socket */
+    ADDRESS_LEN = NAME_ADDRESS_LEN,
     PORT_LEN = 8,         /* bytes */
     LIST_BYTES = 1 << 14, /* of hosts, addresses or ports */
     HOST_LEAST_S = 2,     /* as with libpq: less is too little for a busy machine */
     LISTS = 3,            /* which stand side by side */
-    HOST_MAX_S = 1 << 20  /* so that microseconds fit */
+    HOST_MAX_S = 1 << 20, /* so that microseconds fit */
+    NAMES_S = 5           /* for the names of all hosts, if the caller has no limit */
 };
 
 #define PORT_DEFAULT "5432" /* what libpq takes for an empty one */
@@ -43,9 +43,11 @@ struct place {
 struct dial {
     struct place places[PLACES_MAX];
     size_t n;
-    bool given[LISTS];   /* the URL or the environment has such a list */
-    bool shuffled;       /* libpq tries them in an order of its own */
-    int64_t host_max_us; /* 0: no limit */
+    bool given[LISTS];                /* the URL or the environment has such a list */
+    bool shuffled;                    /* libpq tries them in an order of its own */
+    int64_t host_max_us;              /* 0: no limit */
+    int64_t named_us;                 /* raw clock: until when names are waited for */
+    char unknown[HOST_LEN], why[128]; /* a name without addresses; empty: none was met */
 };
 
 /* The value of one of the connection's options, wherever it was set; empty: none was. */
@@ -87,28 +89,25 @@ static bool add(struct dial *d, struct str host, struct str address, struct str 
     return true;
 }
 
-/* A place for each address of the name. One without any is left to libpq, which says why. */
+/* A place for each address of the name; without any, others are tried. */
 static bool add_name(struct dial *d, struct str host, struct str port)
 {
-    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-    struct addrinfo *found = NULL;
+    struct name_addresses found;
     char name[HOST_LEN];
+    const char *why;
     bool fits = true;
 
+    if (host.len >= HOST_LEN)
+        return false;
     (void)snprintf(name, sizeof(name), "%.*s", STR_ARG(host));
-    if (host.len >= HOST_LEN || getaddrinfo(name, NULL, &hints, &found) != 0)
-        return add(d, host, STR_LIT(""), port);
-    for (const struct addrinfo *a = found; a != NULL && fits; a = a->ai_next) {
-        const struct sockaddr_in *in = (const void *)a->ai_addr;
-        const struct sockaddr_in6 *in6 = (const void *)a->ai_addr;
-        const void *bytes =
-            a->ai_family == AF_INET ? (const void *)&in->sin_addr : (const void *)&in6->sin6_addr;
-        char address[ADDRESS_LEN];
-
-        if (inet_ntop(a->ai_family, bytes, address, sizeof(address)) != NULL)
-            fits = add(d, host, str_of(address), port);
+    why = name_look_up(name, d->named_us, &found);
+    if (why != NULL) {
+        (void)snprintf(d->unknown, sizeof(d->unknown), "%s", name);
+        (void)snprintf(d->why, sizeof(d->why), "%s", why);
+        return true;
     }
-    freeaddrinfo(found);
+    for (size_t i = 0; i < found.n && fits; i++)
+        fits = add(d, host, str_of(found.list[i]), port);
     return fits;
 }
 
@@ -143,8 +142,10 @@ static void add_places(struct dial *d, const char *const lists[LISTS])
                    ? add_name(d, item[LIST_HOST], item[LIST_PORT])
                    : add(d, item[LIST_HOST], item[LIST_ADDRESS], item[LIST_PORT]);
     }
-    if (!fits)
+    if (!fits) {
         d->n = 0;
+        d->unknown[0] = '\0';
+    }
 }
 
 /* The places' hosts, addresses or ports, ended by NUL. */
@@ -191,6 +192,15 @@ static PGconn *start(const struct postgres *pg, const struct dial *d, const char
                                 1);
 }
 
+/* With a patience, half of it is for the connection. */
+static int64_t names_until(const struct postgres *pg)
+{
+    const int64_t now_us = clock_raw_us();
+
+    return pg->until_us == 0 ? now_us + (int64_t)NAMES_S * USEC_PER_SEC
+                             : now_us + (pg->until_us - now_us) / 2;
+}
+
 /* What the URL, the environment and a service file say together. */
 static void read_options(const struct postgres *pg, struct dial *d)
 {
@@ -207,6 +217,7 @@ static void read_options(const struct postgres *pg, struct dial *d)
         lists[i] = option_of(options, list_names[i]);
         d->given[i] = lists[i][0] != '\0';
     }
+    d->named_us = names_until(pg);
     if (pg->host != NULL)
         add_places(d, (const char *const[LISTS]){ pg->host, "", pg->port });
     else
@@ -314,6 +325,10 @@ int db_postgres_dial(struct postgres *pg, struct error *err)
     bool answers;
 
     read_options(pg, &d);
+    if (d.n == 0 && d.unknown[0] != '\0')
+        return err_set(err, ERR_UNAVAILABLE,
+                       "PostgreSQL: could not translate host name \"%s\" to address: %s", d.unknown,
+                       d.why);
     do {
         PQfinish(pg->conn); /* NULL is fine */
         pg->conn = start(pg, &d, server);
