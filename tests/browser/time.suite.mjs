@@ -364,8 +364,8 @@ describe("time", () => {
 
     /** What is so far of today: once more when the day ended meanwhile. `run` gets a word for names that are
      * there already then. */
-    function testOfToday(name, run) {
-        test(name, async () => {
+    function ofToday(run) {
+        return async () => {
             const day = startOfDay();
             try {
                 await run("");
@@ -373,7 +373,7 @@ describe("time", () => {
                 if (startOfDay() === day) throw error;
                 await run("-again");
             }
-        });
+        };
     }
 
     const BY_DAY = CHARTS.filter(({ fixed }) => !fixed).map((one) => ({
@@ -393,7 +393,7 @@ describe("time", () => {
         ];
     }
 
-    testOfToday("every chart marks the periods of which it has only a part, in the same way", async (again) => {
+    test("every chart marks the periods of which it has only a part, in the same way", ofToday(async (again) => {
         const slug = `edges${again}`;
         const today = startOfDay();
         const parts = partsOn(today);
@@ -432,7 +432,7 @@ describe("time", () => {
         await page.getByRole("img", { name: "Trend of Mails", exact: true }).waitFor();
         assert.doesNotMatch(await trend.locator(".so-far").getAttribute("d"), /L/);
         await close(page);
-    });
+    }));
 
     /** What the tables of the charts at a place say of their oldest and of their newest period. */
     async function outerPeriods(page, one) {
@@ -447,7 +447,7 @@ describe("time", () => {
         return found;
     }
 
-    testOfToday("what is marked does not depend on the clock of the browser", async (again) => {
+    test("what is marked does not depend on the clock of the browser", ofToday(async (again) => {
         const slug = `skewed${again}`;
         await sendDays(slug, [0, 1, 2, 5]);
         const page = await open(`/t/${slug}/overview`, {});
@@ -464,7 +464,7 @@ describe("time", () => {
             }
         }
         await close(page);
-    });
+    }));
 
     test("where only the newest runs were counted, a chart begins with them", async () => {
         const today = startOfDay();
