@@ -60,17 +60,29 @@ int engine_look_at_parts(struct engine *e, struct error *err)
     return r;
 }
 
-/* Something of a tick was not answered, but the server of this connection answers: says so. If one
- * that has some tenants does not even answer a small question, it hangs, and reads over all tenants
- * have to wait until it is back. If all do, the read took too long. */
-static bool mend_connection(struct engine *e)
+/* If a server that has some tenants does not even answer a small question, it hangs, and reads over
+ * all tenants have to wait until it is back. If all do, a read took too long. */
+static void look_for_hung(struct engine *e)
+{
+    struct error err = { 0 };
+
+    if (writer_probe(e->writer, e->watch_db, 0, PARTS_PROBE_US) == PART_HUNG)
+        writer_note_hung(e->writer);
+    if (db_is_silent(e->watch_db) && db_ping(e->watch_db, &err) != 0) /* by that question */
+        log_write(LOG_INFO, "database", "does not answer the watch again: %s", err.text);
+}
+
+/* Something of a tick was not answered. If the server of this connection answers, it says so, and
+ * once in a tick, since it may take seconds, the others are asked. */
+static bool mend_connection(struct engine *e, bool *asked)
 {
     if (!db_is_distributed(e->watch_db) || !db_is_silent(e->watch_db) ||
         db_ping(e->watch_db, NULL) != 0)
         return false;
-    watcher_note_answer(e->watcher); /* what follows may take seconds */
-    if (writer_probe(e->writer, e->watch_db, 0, PARTS_PROBE_US) == PART_HUNG)
-        writer_note_hung(e->writer);
+    watcher_note_answer(e->watcher);
+    if (!*asked)
+        look_for_hung(e);
+    *asked = true;
     return true;
 }
 
@@ -96,6 +108,7 @@ void engine_tick(void *ctx, bool healthy)
     const bool whole = (timed || !e->shared) && !writer_hangs(e->writer);
     struct tick tick = engine_now(e, healthy && whole);
     struct error trouble = { 0 };
+    bool asked = false;
 
     if (timed)
         look_at_standby(e);
@@ -104,7 +117,7 @@ void engine_tick(void *ctx, bool healthy)
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
         tick_feature(e, e->options.features[f], &tick);
-        if (mend_connection(e)) /* those after it do without reads over all tenants, this time */
+        if (mend_connection(e, &asked)) /* those after it do without reads over all tenants now */
             tick = engine_now(e, false);
     }
 }

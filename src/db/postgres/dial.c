@@ -25,7 +25,8 @@ enum {
     HOST_LEAST_S = 2,     /* as with libpq: less is too little for a busy machine */
     LISTS = 3,            /* which stand side by side */
     HOST_MAX_S = 1 << 20, /* so that microseconds fit */
-    NAMES_S = 5           /* for the names of all hosts, if the caller has no limit */
+    NAMES_S = 5,          /* for the names of all hosts, if the caller has no limit */
+    FIRST_NAMES_S = 30    /* for a start or a command, which does not ask again */
 };
 
 #define PORT_DEFAULT "5432" /* what libpq takes for an empty one */
@@ -195,9 +196,9 @@ static PGconn *start(const struct postgres *pg, const struct dial *d, const char
 /* With a patience, half of it is for the connection. */
 static int64_t names_until(const struct postgres *pg)
 {
-    const int64_t now_us = clock_raw_us();
+    const int64_t now_us = clock_raw_us(), seconds = pg->session == 0 ? FIRST_NAMES_S : NAMES_S;
 
-    return pg->until_us == 0 ? now_us + (int64_t)NAMES_S * USEC_PER_SEC
+    return pg->until_us == 0 ? now_us + seconds * USEC_PER_SEC
                              : now_us + (pg->until_us - now_us) / 2;
 }
 
