@@ -216,17 +216,15 @@ static void put_session(struct sessions *p, const struct session_row *row) REQUI
     session_raise(&session->stored_at, row->last_used_at);
 }
 
-/* Drops sessions that no longer have a row: all, or those of an entry that was replaced (NULL:
- * none). */
-static void drop_ended(struct sessions *p, bool all, const struct user_entry *replaced,
-                       struct arena *arena) REQUIRES(p->lock)
+/* Drops sessions that no longer have a row: all, or those of users that were replaced. */
+static void drop_ended(struct sessions *p, bool all, struct arena *arena) REQUIRES(p->lock)
 {
     struct session_entry **ended, *session;
     size_t at = 0, n = 0;
 
     ended = (struct session_entry **)arena_alloc(arena, (p->sessions.n + 1) * sizeof(*ended));
     while ((session = map_next(&p->sessions, &at)) != NULL) {
-        if (!session->there && (all || session->user == replaced))
+        if (!session->there && (all || session->user->replaced))
             ended[n++] = session;
         session->there = false; /* for the next reload */
     }
@@ -258,36 +256,34 @@ static void apply_all(struct sessions *p, const struct loaded_rows *l, struct ar
     p->users = users;
     p->replaced = 0;
     put_all(p, l);
-    drop_ended(p, true, NULL, arena);
+    drop_ended(p, true, arena);
     atomic_store(&p->n_users, (int64_t)l->users.n);
     rwlock_release(&p->lock);
     users_free(old);
 }
 
-/* Sessions of the user that have a row get the new entry; those that still have the old one have
- * ended. */
-static void apply_one(struct sessions *p, const struct loaded_rows *l, struct arena *arena)
-    REQUIRES(p->refresh) EXCLUDES(p->lock)
+static void replace_user(struct sessions *p, const struct loaded_rows *l) REQUIRES(p->lock)
 {
-    const struct user_entry *old;
+    struct user_entry *old = map_remove(&p->users->by_id, l->about);
 
-    rwlock_write(&p->lock);
-    old = map_remove(&p->users->by_id, l->about);
+    if (old != NULL)
+        old->replaced = true;
     add_users(p->users, l);
     p->replaced += 1 + l->roles.n;
     put_all(p, l);
-    drop_ended(p, false, old, arena);
     atomic_fetch_add(&p->n_users, (int64_t)l->users.n - (old == NULL ? 0 : 1));
-    rwlock_release(&p->lock);
 }
 
-static void apply(struct sessions *p, const struct loaded_rows *l, struct arena *arena)
+/* Sessions of these users that have a row get the new entries; those that still have an old one
+ * have ended. */
+static void apply_some(struct sessions *p, const struct loaded *l, struct arena *arena)
     REQUIRES(p->refresh) EXCLUDES(p->lock)
 {
-    if (str_is_null(l->about))
-        apply_all(p, l, arena);
-    else
-        apply_one(p, l, arena);
+    rwlock_write(&p->lock);
+    for (size_t i = 0; i < l->n; i++)
+        replace_user(p, &l->parts[i]);
+    drop_ended(p, false, arena);
+    rwlock_release(&p->lock);
 }
 
 /* Can one user be replaced in what was loaded last? */
@@ -318,8 +314,10 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     status = 0;
     if (loaded.verdict == FOLLOWED_HOLDS)
         goto out;
-    for (size_t i = 0; i < loaded.n; i++)
-        apply(p, &loaded.parts[i], &arena);
+    if (str_is_null(loaded.parts[0].about))
+        apply_all(p, &loaded.parts[0], &arena);
+    else
+        apply_some(p, &loaded, &arena);
     followed_take(&p->followed, db, loaded.number);
 out:
     lock_release(&p->refresh);

@@ -17,6 +17,7 @@ enum { SESSION_IDLE_S = 12 * 3600, SESSION_LIFE_S = 7 * 24 * 3600 };
 struct user_entry {
     struct str user_id, email;
     bool is_platform_admin;
+    bool replaced; /* by a newer one */
     struct session_user_role *roles;
     size_t n_roles;
 };
