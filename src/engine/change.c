@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "db/db.h"
 #include "engine/engine.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
@@ -19,7 +20,10 @@ static int change_apply(struct writer_job *job, struct txn *txn, struct error *e
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
-    if (is_cached(change) && engine_cache(change->engine, change->topic)->bump(txn->db, err) != 0)
+    /* It has its turn when that was answered: what apply() asks the clock or the caches holds. */
+    if (is_cached(change) &&
+        (engine_cache(change->engine, change->topic)->bump(txn->db, err) != 0 ||
+         db_settle(txn->db, err) != 0))
         return -1;
     return change->apply(change, txn->db, err);
 }

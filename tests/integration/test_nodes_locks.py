@@ -4,6 +4,7 @@ import random
 import time
 import uuid
 from contextlib import closing
+from datetime import datetime
 
 import pytest
 from conftest import running
@@ -15,6 +16,7 @@ from stored import of_tenant, stored
 from waiting import until
 
 TOKEN = "a-token-for-scrapers"
+GRACE_S = 300  # of a key that was rotated
 TENANTS, CLIENTS, AGENTS = 6, 12, 25  # agents that each client brings
 
 
@@ -212,3 +214,32 @@ def test_a_command_waits_for_a_row_longer_than_a_request_may(nodes, tmp_path):
 
         in_threads([rebuild, let_go])
     assert done[0].returncode == 0, done[0].stderr
+
+
+def rotated(node, tenant):
+    answer = node.client(tenant.token).post("/api/v1/agents/refresh-key")
+    assert answer.status == 200, answer.body
+    return datetime.fromisoformat(answer.json()["previous_key_valid_until"].replace("Z", "+00:00"))
+
+
+def test_a_change_that_waited_for_another_is_of_the_time_after_it(nodes):
+    """By the clock of before, the grace of a key would end too early."""
+    if is_distributed():
+        pytest.skip("a row of all servers cannot be locked on one")
+    node, tenants = nodes[0], [nodes[0].add_tenant() for _ in range(6)]
+    for tenant in tenants[1:]:  # both writers have prepared their statements
+        rotated(node, tenant)
+    valid_until = []
+    with closing(Session(node.database)) as session:
+        session.run("BEGIN")
+        session.run("SELECT number FROM change_numbers WHERE topic = 'registry' FOR UPDATE")
+
+        def let_go():
+            until(lambda: lock_waits(node.database, "UPDATE change_numbers%"))
+            session.run("SELECT pg_sleep(0.5)")
+            session.run("CREATE TEMP TABLE ended AS SELECT EXTRACT(EPOCH FROM clock_timestamp()) AS at")
+            session.run("COMMIT")
+
+        in_threads([lambda: valid_until.append(rotated(node, tenants[0])), let_go])
+        ((ended,),) = session.run("SELECT at FROM ended")
+    assert valid_until[0].timestamp() >= float(ended) + GRACE_S

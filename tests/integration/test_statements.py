@@ -17,7 +17,7 @@ PARTS = 90  # a tenant may have 100 open invitations
 EVENTS, ROUNDS = 20, 15
 STRAY = 20  # that the service runs by itself meanwhile; a page that grew would have MANY more
 ROTATIONS = 9  # one less than the key may have in an hour
-TURNS = 16  # six of the writer, eight of the reader and the watcher that load the change
+TURNS = 16  # seven of the writer, eight of the reader and the watcher that load the change
 T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
 
