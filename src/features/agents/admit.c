@@ -26,10 +26,11 @@ struct changed_agent {
 struct admit {
     struct last_seen *last_seen;
     struct known_agents agents;
-    int64_t session; /* db_session() for which they are valid, as is */
-    int64_t all_no;  /* of_all of last_seen_changes(), when the transaction began */
-    int64_t read_no; /* n of the same */
-    bool checked;    /* in this transaction, whether they still are */
+    int64_t session;       /* db_session() for which they are valid, as is */
+    int64_t all_no;        /* of_all of last_seen_changes(), when the transaction began */
+    int64_t read_no;       /* n of the same */
+    bool checked;          /* in this transaction, whether they still are */
+    bool interval_changed; /* in this transaction, of an agent */
 
     struct known_agent_key key_room;
     struct str key; /* of the agent being looked up, in it */
@@ -64,7 +65,7 @@ struct admit *admit_new(struct last_seen *last_seen)
 static void end_txn(struct admit *a)
 {
     a->n_full = a->n_changed = 0;
-    a->checked = false;
+    a->checked = a->interval_changed = false;
     if (a->expected_keys.n == 0)
         return;
     a->n_expected = 0;
@@ -77,6 +78,8 @@ void admit_committed(struct admit *a)
     known_agents_keep_recent(&a->agents);
     for (size_t i = 0; i < a->n_changed; i++)
         last_seen_agent_changed(a->last_seen, a->changed[i].tenant_id, a->changed[i].agent_id);
+    if (a->interval_changed)
+        last_seen_set_changed(a->last_seen);
     end_txn(a);
 }
 
@@ -94,7 +97,7 @@ void admit_agent_changed(struct admit *a, int64_t tenant_id, int64_t agent_id)
 
 void admit_interval_changed(struct admit *a)
 {
-    last_seen_set_changed(a->last_seen);
+    a->interval_changed = true;
 }
 
 void admit_free(struct admit *a)

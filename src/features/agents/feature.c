@@ -111,13 +111,15 @@ static int agents_on_registry_load(void *ctx, struct db *db, const struct change
         abouts.any_agents = abouts.any_directives = abouts.schedules = true;
     else if (store_registry_abouts(db, *span, &abouts, err) != 0)
         return -1;
+    if (load_directives(&changed, abouts.any_directives, db, err) != 0)
+        return -1;
     if (abouts.schedules)
         last_seen_set_changed(changed.agents->last_seen);
     if (abouts.any_agents)
         last_seen_agents_changed(changed.agents->last_seen);
     if (abouts.any_agents && changed.again)
         rechecks_add_all(changed.agents->rechecks, clock_mono_us());
-    return load_directives(&changed, abouts.any_directives, db, err);
+    return 0;
 }
 
 static int agents_open(struct engine *e, void **ret_state, struct error *err)

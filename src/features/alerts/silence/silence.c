@@ -23,10 +23,10 @@
 enum {
     READ_PERIOD_S = 15, /* between two reads of the store, or longer when they take long */
     READ_REST = 10,     /* no read sooner than this many times as long as the last ones took */
-    READ_AHEAD = 3, /* periods: who may be late until then is read, as the next read may be late */
-    STEP_S = 2,     /* how far the wall clock may drift from the monotonic one per tick */
-    PAUSE_S = 15,   /* without a tick: the process was suspended */
-    LAG_S = 5,      /* until another process has stored what it received */
+    READ_LATE_S = 30,   /* who may be late until a period and this is read: the next may be late */
+    STEP_S = 2,         /* how far the wall clock may drift from the monotonic one per tick */
+    PAUSE_S = 15,       /* without a tick: the process was suspended */
+    LAG_S = 5,          /* until another process has stored what it received */
     TRANSITIONS_MAX = 500, /* submitted at a time */
     NAME_BYTES = 200       /* of a name in a sentence */
 };
@@ -52,8 +52,8 @@ struct silence {
     struct watched_agents watched;
     bool loaded;                /* false: nothing is judged before the next read */
     bool stale;                 /* something was changed since the last read */
-    int64_t read_us;            /* at the last read of the store */
-    int64_t took_us;            /* it, by the raw clock */
+    bool failed;                /* the last read of the store */
+    int64_t read_us, took_us;   /* it began and took, by the monotonic and the raw clock */
     int64_t rest_us, period_us; /* until the next one: at least, at most */
 
     bool lost; /* the database, at the last tick */
@@ -412,29 +412,37 @@ static bool is_read_due(const struct silence *s, const struct silence_now *now)
 {
     const int64_t since_us = now->mono_us - s->read_us;
 
+    if (s->failed)
+        return since_us >= s->rest_us;
     if (!s->loaded || since_us >= s->period_us)
         return true;
     return s->stale && since_us >= s->rest_us;
 }
 
+/* How long the next one waits at least. One may have been unlucky: of two the faster counts. */
+static void note_read(struct silence *s, bool failed, int64_t took_us)
+{
+    const bool unlucky = !failed && took_us > s->took_us;
+
+    s->failed = failed;
+    s->rest_us = READ_REST * (unlucky ? s->took_us : took_us);
+    s->took_us = failed ? 0 : took_us;
+}
+
 static int read_watched(struct silence *s, const struct silence_now *now, struct error *err)
 {
     const int64_t least_us = (int64_t)READ_PERIOD_S * USEC_PER_SEC, began_us = clock_raw_us();
-    const int64_t period_us = s->rest_us > least_us ? s->rest_us : least_us;
-    const struct silence_span span = { now->wall_us, now->wall_us + READ_AHEAD * period_us };
-    int64_t took_us;
+    const int64_t period_us = !s->failed && s->rest_us > least_us ? s->rest_us : least_us;
+    const struct silence_span span = { now->wall_us, now->wall_us + period_us +
+                                                         (int64_t)READ_LATE_S * USEC_PER_SEC };
+    const int r = watched_read(&s->watched, s->options.db, &span, s->options.last_seen, err);
 
-    s->loaded = false;
-    if (watched_read(&s->watched, s->options.db, &span, s->options.last_seen, err) != 0)
-        return -1;
-    s->loaded = true;
-    s->stale = false;
+    note_read(s, r != 0, clock_raw_us() - began_us);
+    s->loaded = r == 0;
+    s->stale = s->stale && r != 0;
     s->read_us = now->mono_us;
     s->period_us = period_us;
-    took_us = clock_raw_us() - began_us;
-    s->rest_us = READ_REST * (took_us < s->took_us ? took_us : s->took_us); /* one may be unlucky */
-    s->took_us = took_us;
-    return 0;
+    return r;
 }
 
 int silence_tick(struct silence *s, const struct silence_now *now, struct error *err)
@@ -451,6 +459,8 @@ int silence_tick(struct silence *s, const struct silence_now *now, struct error 
         s->stale = true;
     if (is_read_due(s, now) && read_watched(s, now, err) != 0)
         return -1;
+    if (!s->loaded)
+        return 0;
     s->moment = (struct silence_moment){ *now, s->epoch_us };
     collect_transitions(s);
     return s->n_transitions == 0 ? 0 : submit_transitions(s, err);

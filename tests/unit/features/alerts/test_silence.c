@@ -438,6 +438,25 @@ static size_t n_watched(struct world *w, int64_t now)
     return n;
 }
 
+TEST(a_read_that_failed_is_not_tried_again_at_once)
+{
+    struct world w;
+
+    world_init(&w);
+    ticks(&w, INTERVAL);
+    CHECK(db_script(w.db, "ALTER TABLE agent_signs RENAME TO gone", NULL) == 0);
+    w.now.wall_us += S(15);
+    w.now.mono_us += S(15);
+    w.now.raw_us += S(14);
+    CHECK(silence_tick(w.silence, &w.now, NULL) != 0);
+    CHECK(silence_tick(w.silence, &w.now, NULL) == 0); /* it rests, and judges nothing */
+    CHECK(db_script(w.db, "ALTER TABLE gone RENAME TO agent_signs", NULL) == 0);
+    tick(&w, 14, 14, 14, true);
+    ticks(&w, GRACE);
+    CHECK_INT(n_open(&w), 1);
+    world_done(&w);
+}
+
 /* Each read looks at all agents of all tenants. */
 TEST(a_change_right_after_a_read_waits_its_turn)
 {
