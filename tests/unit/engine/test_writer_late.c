@@ -7,6 +7,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "test.h"
+#include "unit/fake_db.h"
 
 /* A database that may not answer in time, and may answer a new connection. */
 struct fake {
@@ -14,24 +15,12 @@ struct fake {
     atomic_bool silent, pings;
 };
 
-static int begin(struct db *db, struct error *err)
-{
-    (void)db;
-    (void)err;
-    return 0;
-}
-
 static int commit(struct db *db, struct error *err)
 {
     struct fake *fake = (struct fake *)db;
 
     db->silent = fake->silent;
     return fake->silent ? err_set(err, ERR_UNAVAILABLE, "told to fail") : 0;
-}
-
-static void rollback(struct db *db)
-{
-    (void)db;
 }
 
 static int ping(struct db *db, struct error *err)
@@ -42,9 +31,11 @@ static int ping(struct db *db, struct error *err)
     return fake->pings ? 0 : err_set(err, ERR_UNAVAILABLE, "told to fail");
 }
 
-static const struct db_driver driver = {
-    .dialect = "postgres", .begin = begin, .commit = commit, .rollback = rollback, .ping = ping
-};
+static const struct db_driver driver = { .dialect = "postgres",
+                                         .begin = fake_begin,
+                                         .commit = commit,
+                                         .rollback = fake_rollback,
+                                         .ping = ping };
 
 struct job {
     struct writer_job write;

@@ -11,6 +11,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "test.h"
+#include "unit/fake_db.h"
 
 /* Their hashes are negative and positive (test_parts.c). */
 enum { ON_FIRST = 1, ON_SECOND = 2 };
@@ -41,24 +42,12 @@ static int64_t get_int(const struct db_row *row, unsigned column)
 
 static const struct db_row_methods row_methods = { .get_int = get_int };
 
-static int begin(struct db *db, struct error *err)
-{
-    (void)db;
-    (void)err;
-    return 0;
-}
-
 static int commit(struct db *db, struct error *err)
 {
     struct fake *fake = (struct fake *)db;
 
     db->silent = fake->stuck;
     return fake->stuck ? err_set(err, ERR_UNAVAILABLE, "told to fail") : 0;
-}
-
-static void rollback(struct db *db)
-{
-    (void)db;
 }
 
 /* Is the second server well? */
@@ -107,9 +96,9 @@ static void set_patience(struct db *db, int64_t until_us)
 
 static const struct db_driver driver = {
     .dialect = "postgres",
-    .begin = begin,
+    .begin = fake_begin,
     .commit = commit,
-    .rollback = rollback,
+    .rollback = fake_rollback,
     .exec = exec,
     .ping = ping,
     .set_patience = set_patience,

@@ -406,8 +406,8 @@ static int submit_transitions(struct silence *s, struct error *err)
     return n == s->n_transitions ? 0 : -1;
 }
 
-/* A read looks at all agents of all tenants: however often something is changed, it takes no more
- * than its share of the database. */
+/* A read looks at all agents of all tenants, so each is followed by a rest: frequent changes cannot
+ * keep the database busy with reads. */
 static bool is_read_due(const struct silence *s, const struct silence_now *now)
 {
     const int64_t since_us = now->mono_us - s->read_us;

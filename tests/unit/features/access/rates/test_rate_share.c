@@ -10,6 +10,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "test.h"
+#include "unit/fake_db.h"
 #include "unit/patience.h"
 
 enum { LIMIT = 100 };
@@ -21,13 +22,6 @@ struct fake {
     sem_t held, gate;
 };
 
-static int begin(struct db *db, struct error *err)
-{
-    (void)db;
-    (void)err;
-    return 0;
-}
-
 static int commit(struct db *db, struct error *err)
 {
     struct fake *fake = (struct fake *)db;
@@ -38,11 +32,6 @@ static int commit(struct db *db, struct error *err)
         CHECK(wait_for(&fake->gate));
     }
     return 0;
-}
-
-static void rollback(struct db *db)
-{
-    (void)db;
 }
 
 static int exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
@@ -57,9 +46,11 @@ static int exec(struct db *db, const struct db_query *q, struct db_args args, db
     return 0;
 }
 
-static const struct db_driver driver = {
-    .dialect = "postgres", .begin = begin, .commit = commit, .rollback = rollback, .exec = exec
-};
+static const struct db_driver driver = { .dialect = "postgres",
+                                         .begin = fake_begin,
+                                         .commit = commit,
+                                         .rollback = fake_rollback,
+                                         .exec = exec };
 
 static void on_fatal(void *ctx, const struct error *err)
 {
