@@ -19,6 +19,10 @@ from stored import of_tenant, stored
 from waiting import until
 
 CREATES = re.compile(r"^CREATE (?:UNLOGGED )?TABLE ([a-z_]+)", re.MULTILINE)
+COUNTED = (
+    "SELECT COUNT(*) FROM agent_counts c JOIN (SELECT tenant_id, COUNT(*) AS n FROM agents GROUP BY tenant_id) a"
+    " ON a.tenant_id = c.tenant_id WHERE a.n = c.agents"
+)
 UNLOGGED = (
     "SELECT COUNT(*) FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid"
     " WHERE c.relpersistence = 'u'"
@@ -116,6 +120,7 @@ def test_a_database_is_distributed_with_what_it_holds(tmp_path):
             plain = json.loads(server.cli("cluster", "status", "--json"))
             assert plain["coordinator"] and plain["distributed"] == 0 < plain["tables"]
             assert "tables are distributed now" in server.cli("cluster", "enable")
+            assert psql(url, COUNTED) == str(len(tenants)), "agents of some are not counted"
             assert "were distributed already" in server.cli("cluster", "enable")
             # shards move by their log
             psql(url, *WITHOUT_LOG)

@@ -33,7 +33,7 @@ def agents_of(server, tenant):
 def counts():
     """The table with the count that the cap goes by, and what makes it count again (docs/OPERATIONS.md)."""
     if is_distributed():
-        return "agent_counts", "DELETE FROM agent_counts"
+        return "agent_counts", "UPDATE agent_counts SET lock_xmin = 0"
     return "tenants", "UPDATE tenants SET agents = 1000000000"
 
 

@@ -27,6 +27,11 @@ static const struct db_query set_agents = {
              " ON CONFLICT (tenant_id)"
              " DO UPDATE SET agents = excluded.agents, lock_xmin = excluded.lock_xmin",
 };
+static const struct db_query set_all = {
+    .postgres = "INSERT INTO agent_counts (tenant_id, agents, lock_xmin)"
+                " SELECT tenant_id, COUNT(*), 0 FROM agents WHERE deleted_at IS NULL GROUP BY tenant_id"
+                " ON CONFLICT (tenant_id) DO UPDATE SET agents = excluded.agents, lock_xmin = 0",
+};
 /* A count that would be made again is not looked at. */
 static const struct db_query select_low = {
     .sql = "SELECT t.tenant_id, t.agents, COUNT(*) FROM tenants t"
@@ -98,6 +103,11 @@ int agent_count_add(struct db *db, int64_t tenant_id, struct agent_count *c, int
         return 0;
     c->used += more;
     return store(db, tenant_id, c, err);
+}
+
+int agent_count_all(struct db *db, struct error *err)
+{
+    return db_run(db, &set_all, DB_NO_ARGS, err);
 }
 
 struct check {

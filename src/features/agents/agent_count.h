@@ -43,6 +43,10 @@ int agent_count_rows(struct db *db, int64_t tenant_id, struct agent_count *c,
 int agent_count_add(struct db *db, int64_t tenant_id, struct agent_count *c, int more,
                     struct error *err) MUST_CHECK;
 
+/* Counts the agents of all tenants, for Citus. Others may write meanwhile: they are counted once
+ * more when a tenant gets its next agent. */
+int agent_count_all(struct db *db, struct error *err) MUST_CHECK;
+
 /* A tenant that has more agents than it is counted for. False: this was the last that is wanted. */
 typedef bool agent_count_low_fn(void *ctx, int64_t tenant_id, int64_t counted, int64_t there);
 
