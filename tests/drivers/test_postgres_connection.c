@@ -290,6 +290,7 @@ TEST(the_session_is_set_up_whatever_the_role_prefers)
     } rows[] = {
         { { .sql = "SHOW synchronous_commit" }, "on" },
         { { .sql = "SHOW plan_cache_mode" }, "force_custom_plan" },
+        { { .sql = "SHOW jit" }, "off" },
         { { .sql = "SHOW TimeZone" }, "UTC" },
         { { .sql = "SHOW client_encoding" }, "UTF8" },
         { { .sql = "SHOW application_name" }, "muster" },

@@ -45,11 +45,11 @@ struct postgres {
 #define DB_POSTGRES_SET_TIMEOUT "SET statement_timeout = '30s'"
 /* What answers are read by. A plan is made for the tables and the tenant as they are now: one that
  * is kept is made for the average tenant, or for tables that were empty when it was made. But see
- * db_postgres_expect_kept_plans(). */
+ * db_postgres_expect_kept_plans(). So code that is compiled for a plan (JIT) would be used once. */
 #define DB_POSTGRES_SET_FORMS(how)                                                                 \
     how " TimeZone = 'UTC';" how " DateStyle = 'ISO';" how " bytea_output = 'hex';" how            \
         " extra_float_digits = 1;" how " standard_conforming_strings = on;" how                    \
-        " plan_cache_mode = force_custom_plan;" how " lock_timeout = '10s';"
+        " plan_cache_mode = force_custom_plan;" how " jit = off;" how " lock_timeout = '10s';"
 /* On Citus. A statement over all shards, such as those of the watcher in each second, would open up
  * to 16 sessions of each worker, and end all but one of them after it. */
 #define DB_POSTGRES_SET_CITUS(how) how " citus.max_adaptive_executor_pool_size = 1;"
