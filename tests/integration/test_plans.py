@@ -22,6 +22,7 @@ REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadra
 # Statements that read the rows of all tenants because that is their purpose; when they run.
 ACROSS_TENANTS = {
     "features/agents/agent_count.c:select_low": "`muster check`",
+    "features/agents/agent_count.c:set_all": "`muster cluster enable`",
     "features/access/keys_store.c:select_live_keys": "when the database may have lost changes",
     "features/access/keys_store.c:select_portion": "at the start, bounded by its LIMIT",
     "features/access/keys_store.c:store_keys_rotated_query": "at the start, of the last ten minutes",
@@ -38,7 +39,11 @@ ACROSS_TENANTS = {
     "features/agents/directives/store.c:all_policies": "when directives change",
     "features/agents/last_seen_store.c:put_sightings": "of up to 10,000 agents of all tenants",
     "features/agents/schedules/store.c:select_all_windows": "the watch over all agents, every 15 s",
-    "features/alerts/silence/silence_store.c:near_silences": "the watch over all agents, every 15 s",
+    "features/alerts/silence/silence_store.c:near_of_tenants": "the watch over all agents, in portions",
+    "features/alerts/silence/silence_store.c:select_counts": "as above, bounded by its LIMIT",
+    "features/alerts/silence/silence_store.c:select_open": "at the start of a large fleet",
+    "features/alerts/silence/silence_store.c:select_seen": "agents of all tenants that seem silent",
+    "features/alerts/silence/silence_store.c:select_tenant": "as above, bounded by its LIMIT",
     "features/alerts/stuck_store.c:store_stuck_due_query": "what is due, of all tenants",
     "features/kpis/rollup_build.c:delete_rollups": "once, after an upgrade",
     "features/kpis/rollup_build.c:select_step": "once, after an upgrade, page by page",

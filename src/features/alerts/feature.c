@@ -148,7 +148,7 @@ static int alerts_start(struct engine *e, struct error *err)
     struct alerts *alerts = engine_state(e, &alerts_feature);
     const struct tick now = engine_now(e, true);
     const struct silence_options silence = { engine_watch_db(e), agents_last_seen(e),
-                                             engine_writer(e), engine_is_shared(e) };
+                                             engine_writer(e), engine_is_shared(e), 0 };
     const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
                                                         cost_prices(e) };
     const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),

@@ -4,9 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
-#include "base/datetime.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -15,20 +13,17 @@
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/schedules/schedules.h"
-#include "features/alerts/alerts.h"
+#include "features/alerts/silence/reads.h"
 #include "features/alerts/silence/silence_store.h"
+#include "features/alerts/silence/silent_alert.h"
 #include "features/alerts/silence/watched.h"
-#include "shape/utf8.h"
 
 enum {
-    READ_PERIOD_S = 15, /* between two reads of the store, or longer when they take long */
-    READ_REST = 10,     /* no read sooner than this many times as long as the last ones took */
-    READ_LATE_S = 30,   /* who may be late until a period and this is read: the next may be late */
-    STEP_S = 2,         /* how far the wall clock may drift from the monotonic one per tick */
-    PAUSE_S = 15,       /* without a tick: the process was suspended */
-    LAG_S = 5,          /* until another process has stored what it received */
+    STEP_S = 2,            /* how far the wall clock may drift from the monotonic one per tick */
+    PAUSE_S = 15,          /* without a tick: the process was suspended */
+    LAG_S = 5,             /* until another process has stored what it received */
     TRANSITIONS_MAX = 500, /* submitted at a time */
-    NAME_BYTES = 200       /* of a name in a sentence */
+    LOOKS_S = 1            /* of a tick, to look up agents that seem silent */
 };
 
 /* A request to the writer to open an agent's alert, or to close it. Each is a job of its own, so
@@ -38,7 +33,9 @@ struct silence_transition {
     struct silence *silence;
     int64_t tenant_id, agent_id;
     struct last_seen_entry *entry;
+    struct watched *watched; /* until it is submitted */
     bool opens;
+    bool failed; /* set when it is done */
 };
 
 /* The clocks and the epoch at a tick, for the jobs that it submits. */
@@ -50,11 +47,8 @@ struct silence_moment {
 struct silence {
     struct silence_options options;
     struct watched_agents watched;
-    bool loaded;                /* false: nothing is judged before the next read */
-    bool stale;                 /* something was changed since the last read */
-    bool failed;                /* the last read of the store */
-    int64_t read_us, took_us;   /* it began and took, by the monotonic and the raw clock */
-    int64_t rest_us, period_us; /* until the next one: at least, at most */
+    size_t next; /* of them, with which the next tick begins */
+    struct reads reads;
 
     bool lost; /* the database, at the last tick */
     int64_t epoch_us;
@@ -75,6 +69,8 @@ struct silence *silence_new(const struct silence_options *options, const struct 
     struct silence *s = NEW(struct silence);
 
     s->options = *options;
+    reads_init(&s->reads, &(struct reads_options){ options->db, options->last_seen, &s->watched,
+                                                   options->portion });
     s->epoch_us = now->mono_us;
     s->offset_us = now->wall_us - now->mono_us;
     s->tick_us = now->raw_us;
@@ -108,7 +104,7 @@ static void note_clocks(struct silence *s, const struct silence_now *now)
 
     if (stepped || paused || s->lost || !now->healthy) {
         s->epoch_us = now->mono_us;
-        s->loaded = false; /* others than by the clock before may be late soon */
+        reads_begin_again(&s->reads); /* others than by the clock before may be late soon */
     }
     s->lost = !now->healthy;
     s->offset_us = offset;
@@ -197,123 +193,84 @@ static void add_transition(struct silence *s, struct watched *w, bool opens)
                                                                       .tenant_id = w->row.tenant_id,
                                                                       .agent_id = w->row.agent_id,
                                                                       .entry = w->entry,
+                                                                      .watched = w,
                                                                       .opens = opens };
 }
 
-static void collect_transitions(struct silence *s)
+static void judge(struct silence *s, struct watched *w)
 {
-    s->n_transitions = 0;
-    for (size_t i = 0; i < s->watched.n && s->n_transitions < TRANSITIONS_MAX; i++) {
-        struct watched *w = &s->watched.agents[i];
-        struct quiet quiet;
-        bool nearly;
+    struct quiet quiet;
+    bool nearly;
 
-        if (w->asked)
-            continue;
-        if (w->open) {
-            if (watched_has_recovered(w, s->moment.now.wall_us))
-                add_transition(s, w, false);
-            continue;
-        }
-        quiet = quiet_time(s, w);
-        if (w->row.last_seen_at == TIME_NULL || !schedule_expects(&w->schedule))
-            continue; /* an agent that was never seen cannot fall silent */
-        if (is_silent(s, w, &quiet, &nearly))
-            add_transition(s, w, true);
-        if (nearly)
-            last_seen_await(w->entry);
+    if (w->asked)
+        return;
+    if (w->open) {
+        if (watched_has_recovered(w, s->moment.now.wall_us))
+            add_transition(s, w, false);
+        return;
     }
+    quiet = quiet_time(s, w);
+    if (w->row.last_seen_at == TIME_NULL || !schedule_expects(&w->schedule))
+        return; /* an agent that was never seen cannot fall silent */
+    if (is_silent(s, w, &quiet, &nearly))
+        add_transition(s, w, true);
+    if (nearly)
+        last_seen_await(w->entry);
 }
 
-static struct str detail_of(const struct watched *w, int64_t seen_at, struct arena *arena)
+/* Is the agent silent also by what is stored of it now? */
+static bool is_still_silent(const struct silence *s, struct watched *w, int64_t seen_at)
 {
-    long long grace = (long long)(schedule_grace_us(&w->schedule, seen_at) / USEC_PER_SEC);
-    BUF_SCOPED(out, SIZE_MAX); /* bounded: a stored schedule */
+    struct quiet quiet;
+    bool nearly;
 
-    if (w->schedule.kind == SCHEDULE_INTERVAL)
-        return arena_printf(arena, "{\"interval_seconds\":%lld,\"grace_seconds\":%lld}",
-                            (long long)watched_limit(w), grace);
-    buf_add_c(&out, "{\"cron\":");
-    buf_add_json(&out, w->row.schedule.cron);
-    buf_add_c(&out, ",\"time_zone\":");
-    buf_add_json(&out, w->row.schedule.time_zone);
-    buf_printf(&out, ",\"grace_seconds\":%lld}", grace);
-    return buf_take(&out, arena);
+    if (seen_at == TIME_NULL || seen_at <= w->row.last_seen_at)
+        return true;
+    w->row.last_seen_at = seen_at;
+    quiet = quiet_time(s, w);
+    w->asked = is_silent(s, w, &quiet, &nearly);
+    return w->asked;
 }
 
-static int open_alert(const struct silence_transition *transition, struct db *db,
-                      const struct watched *w, struct arena *arena, struct error *err)
+/* Of a large fleet a row may be minutes old, and other processes may have seen the agent since: of
+ * the transitions from this one on, keeps those that what is stored by now does not rule out. */
+static int drop_seen(struct silence *s, size_t from, struct error *err)
 {
-    const struct silence_row *row = &w->row;
-    int64_t now_us = transition->silence->moment.now.wall_us;
-    struct str name = utf8_cut(row->agent_name, NAME_BYTES);
-    struct alert_row alert = { .tenant_id = row->tenant_id,
-                               .type = STR_LIT("agent.silent"),
-                               .agent_id = row->agent_id,
-                               .agent_name = row->agent_name,
-                               .subject = STR_LIT(""),
-                               .notified =
-                                   row->muted_until == TIME_NULL || row->muted_until <= now_us,
-                               .since_at = row->last_seen_at,
-                               .opened_at = now_us,
-                               .limit_seconds = { true, watched_limit(w) },
-                               .detail = detail_of(w, row->last_seen_at, arena) };
-    char text[DATETIME_TEXT_MAX];
-    const struct alert_notice notice = {
-        &alert, alert.type,
-        arena_printf(arena, "Agent '%.*s' is silent: last seen %s", STR_ARG(name),
-                     datetime_format_second(row->last_seen_at, text).data),
-        transition->job.txn->notes
-    };
-    bool opened;
+    const size_t n = s->n_transitions - from;
+    struct silence_transition *t = s->transitions + from;
+    struct silent_agent agents[TRANSITIONS_MAX];
+    int64_t seen[TRANSITIONS_MAX];
 
-    return alerts_open(db, &notice, &opened, err);
-}
-
-/* The alert's closed_by. */
-static struct str close_reason(const struct silence_row *row, int64_t since_at, int64_t now)
-{
-    if (row->deleted)
-        return STR_LIT("deleted");
-    if (!row->enabled)
-        return STR_LIT("disabled");
-    if (row->last_seen_at != TIME_NULL && sighting_is_later(row->last_seen_at, since_at, now))
-        return STR_LIT("seen");
-    if (row->schedule.paused)
-        return STR_LIT("paused");
-    return row->schedule.scheduled_at == TIME_NULL ? STR_LIT("interval") : STR_LIT("schedule");
-}
-
-/* A close reason for people. */
-static const char *reason_text(struct str closed_by)
-{
-    if (str_eq_c(closed_by, "deleted"))
-        return "it was deleted";
-    if (str_eq_c(closed_by, "disabled"))
-        return "it was disabled";
-    if (str_eq_c(closed_by, "paused"))
-        return "its schedule was paused";
-    return str_eq_c(closed_by, "seen") ? "it was seen again" : "its schedule was changed";
-}
-
-static int close_alert(const struct silence_transition *transition, struct db *db,
-                       const struct silence_row *row, struct arena *arena, struct error *err)
-{
-    struct str name = utf8_cut(row->agent_name, NAME_BYTES);
-    struct alert_row alert;
-    struct alert_notice notice = { .row = &alert,
-                                   .message = STR_LIT("agent.recovered"),
-                                   .notes = transition->job.txn->notes };
-
-    if (store_alert(db, row->tenant_id, row->alert_id, arena, &alert, err) != 0)
+    for (size_t i = 0; i < n; i++)
+        agents[i] = (struct silent_agent){ t[i].tenant_id, t[i].agent_id };
+    if (n > 0 && store_silence_seen(s->options.db, agents, n, seen, err) != 0)
         return -1;
-    alert.closed_at = transition->silence->moment.now.wall_us;
-    alert.closed_by = close_reason(row, alert.since_at, alert.closed_at);
-    if (str_eq_c(alert.closed_by, "seen"))
-        alert.away_seconds = alerts_away(&alert, row->last_seen_at);
-    notice.summary = arena_printf(arena, "Agent '%.*s' is no longer silent: %s", STR_ARG(name),
-                                  reason_text(alert.closed_by));
-    return alerts_close(db, &notice, err);
+    s->n_transitions = from;
+    for (size_t i = 0; i < n; i++)
+        if (!t[i].opens || is_still_silent(s, t[i].watched, seen[i]))
+            s->transitions[s->n_transitions++] = t[i];
+    return 0;
+}
+
+/* Begins with the agent after the last that was judged: those at the end have their turn also when
+ * there are too many before them. */
+static int collect_transitions(struct silence *s, struct error *err)
+{
+    const int64_t end_us = clock_raw_us() + (int64_t)LOOKS_S * USEC_PER_SEC;
+    size_t left = s->watched.n;
+
+    s->n_transitions = 0;
+    while (left > 0 && s->n_transitions < TRANSITIONS_MAX && clock_raw_us() < end_us) {
+        const size_t from = s->n_transitions;
+
+        for (; left > 0 && s->n_transitions < TRANSITIONS_MAX; left--) {
+            s->next = s->next < s->watched.n ? s->next : 0;
+            judge(s, &s->watched.agents[s->next++]);
+        }
+        if (drop_seen(s, from, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Decides again, by the locked row and the sightings since the tick. */
@@ -321,6 +278,7 @@ static int decide_transition(const struct silence_transition *transition, struct
                              struct arena *arena, struct error *err)
 {
     const struct silence *s = transition->silence;
+    const struct silent_change change = { s->moment.now.wall_us, transition->job.txn->notes };
     struct watched w = { .entry = transition->entry };
     struct quiet quiet;
     bool nearly;
@@ -336,8 +294,8 @@ static int decide_transition(const struct silence_transition *transition, struct
         return -1;
     w.windows.agent_id = w.row.agent_id;
     if (w.open)
-        return watched_has_recovered(&w, s->moment.now.wall_us)
-                   ? close_alert(transition, db, &w.row, arena, err)
+        return watched_has_recovered(&w, change.at)
+                   ? silent_alert_close(db, &w.row, &change, arena, err)
                    : 0;
     if (!w.row.enabled || !schedule_expects(&w.schedule) || w.row.last_seen_at == TIME_NULL)
         return 0;
@@ -345,7 +303,7 @@ static int decide_transition(const struct silence_transition *transition, struct
     if (!is_silent(s, &w, &quiet, &nearly))
         return 0;
     w.row.last_seen_at = quiet.seen_at;
-    return open_alert(transition, db, &w, arena, err);
+    return silent_alert_open(db, &w, &change, arena, err);
 }
 
 static int silence_apply(struct writer_job *job, struct txn *txn, struct error *err)
@@ -362,6 +320,7 @@ static void silence_done(struct writer_job *job, const struct error *err)
     struct silence *s = CONTAINER_OF(job, struct silence_transition, job)->silence;
 
     lock_acquire(&s->lock);
+    CONTAINER_OF(job, struct silence_transition, job)->failed = err != NULL;
     if (err != NULL && s->failure.code == ERR_NONE)
         s->failure = *err;
     assert(s->pending > 0);
@@ -384,11 +343,30 @@ static bool is_busy(struct silence *s, struct error *ret)
     return busy;
 }
 
+/* Those from this one on were not submitted. */
+static void unask(struct silence *s, size_t from)
+{
+    for (size_t i = from; i < s->n_transitions; i++)
+        s->transitions[i].watched->asked = false;
+}
+
+static int by_agent(const void *a, const void *b)
+{
+    const struct silence_transition *x = a, *y = b;
+
+    if (x->tenant_id != y->tenant_id)
+        return x->tenant_id < y->tenant_id ? -1 : 1;
+    return (x->agent_id > y->agent_id) - (x->agent_id < y->agent_id);
+}
+
+/* In the order of their agents, so that all processes lock these in the same order. */
 static int submit_transitions(struct silence *s, struct error *err)
 {
     size_t n = 0;
 
-    s->stale = true; /* read the store again when they are done */
+    qsort(s->transitions, s->n_transitions, sizeof(*s->transitions), by_agent);
+
+    reads_ask(&s->reads); /* when they are done */
     lock_acquire(&s->lock);
     assert(s->pending == 0 && s->n_transitions <= TRANSITIONS_MAX);
     s->pending = s->n_transitions;
@@ -400,68 +378,45 @@ static int submit_transitions(struct silence *s, struct error *err)
         if (writer_submit(s->options.writer, &s->transitions[n].job, err) != 0)
             break;
     }
+    unask(s, n);
     lock_acquire(&s->lock);
     s->pending -= s->n_transitions - n;
     lock_release(&s->lock);
     return n == s->n_transitions ? 0 : -1;
 }
 
-/* A read looks at all agents of all tenants, so each is followed by a rest: frequent changes cannot
- * keep the database busy with reads. */
-static bool is_read_due(const struct silence *s, const struct silence_now *now)
+/* Those of the last tick that failed are asked for again. */
+static void note_failures(struct silence *s, const struct error *failure)
 {
-    const int64_t since_us = now->mono_us - s->read_us;
+    log_write(LOG_WARNING, "alerts", "an alert could not be opened or closed: %s", failure->text);
+    for (size_t i = 0; i < s->n_transitions; i++) {
+        const struct silence_transition *t = &s->transitions[i];
+        struct watched *w = t->failed ? watched_find(&s->watched, t->tenant_id, t->agent_id) : NULL;
 
-    if (s->failed)
-        return since_us >= s->rest_us;
-    if (!s->loaded || since_us >= s->period_us)
-        return true;
-    return s->stale && since_us >= s->rest_us;
-}
-
-/* How long the next one waits at least. One may have been unlucky: of two the faster counts. */
-static void note_read(struct silence *s, bool failed, int64_t took_us)
-{
-    const bool unlucky = !failed && took_us > s->took_us;
-
-    s->failed = failed;
-    s->rest_us = READ_REST * (unlucky ? s->took_us : took_us);
-    s->took_us = failed ? 0 : took_us;
-}
-
-static int read_watched(struct silence *s, const struct silence_now *now, struct error *err)
-{
-    const int64_t least_us = (int64_t)READ_PERIOD_S * USEC_PER_SEC, began_us = clock_raw_us();
-    const int64_t period_us = !s->failed && s->rest_us > least_us ? s->rest_us : least_us;
-    const struct silence_span span = { now->wall_us, now->wall_us + period_us +
-                                                         (int64_t)READ_LATE_S * USEC_PER_SEC };
-    const int r = watched_read(&s->watched, s->options.db, &span, s->options.last_seen, err);
-
-    note_read(s, r != 0, clock_raw_us() - began_us);
-    s->loaded = r == 0;
-    s->stale = s->stale && r != 0;
-    s->read_us = now->mono_us;
-    s->period_us = period_us;
-    return r;
+        if (w != NULL)
+            w->asked = false;
+    }
 }
 
 int silence_tick(struct silence *s, const struct silence_now *now, struct error *err)
 {
     struct error failure = { 0 };
+    int r;
 
     note_clocks(s, now);
     if (!now->healthy || is_busy(s, &failure))
         return 0;
     if (failure.code != ERR_NONE)
-        log_write(LOG_WARNING, "alerts", "an alert could not be opened or closed: %s",
-                  failure.text);
+        note_failures(s, &failure);
     if (last_seen_take_changed(s->options.last_seen))
-        s->stale = true;
-    if (is_read_due(s, now) && read_watched(s, now, err) != 0)
-        return -1;
-    if (!s->loaded)
-        return 0;
+        reads_ask(&s->reads);
+    r = reads_tick(&s->reads, now, err);
+    if (!reads_are_known(&s->reads))
+        return r;
     s->moment = (struct silence_moment){ *now, s->epoch_us };
-    collect_transitions(s);
-    return s->n_transitions == 0 ? 0 : submit_transitions(s, err);
+    if (collect_transitions(s, err) != 0) {
+        unask(s, 0);
+        return -1;
+    }
+    return s->n_transitions > 0 && submit_transitions(s, err) != 0 ? -1 : r;
 }

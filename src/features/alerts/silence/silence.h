@@ -2,9 +2,10 @@
  *
  * Every second the agents with an expected interval are checked in memory.
  * Their rows are read from the store every few seconds, and at once when a
- * change is noticed. Deadlines use the monotonic clock and are never earlier
- * than a full interval and grace after the epoch, which begins again after a
- * start, a step of the wall clock, a pause of the process, or an outage of the
+ * change is noticed; of a large fleet in portions, which takes longer
+ * (reads.h). Deadlines use the monotonic clock and are never earlier than a
+ * full interval and grace after the epoch, which begins again after a start,
+ * a step of the wall clock, a pause of the process, or an outage of the
  * database.
  *
  * The transaction that opens an alert checks the agent's row once more, under
@@ -14,6 +15,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -27,6 +29,7 @@ struct silence_options {
     struct last_seen *last_seen;
     struct writer *writer; /* borrowed */
     bool shared;           /* other processes receive reports too, and store them a little later */
+    int64_t portion;       /* agents that a read looks at, at most; 0: as many as usual */
 };
 
 /* The clocks, read together. */

@@ -43,10 +43,20 @@ struct watched_agents {
 
 void watched_done(struct watched_agents *all);
 
-/* Reads those that may be late within the span. Schedules that did not change keep what is known of
- * their next times. */
+/* Forgets all agents. */
+void watched_clear(struct watched_agents *all);
+
+/* Reads those that may be late within the span, in the place of all that were known in its range;
+ * agents outside of it stay as they are. Schedules that did not change keep what is known of their
+ * next times. */
 int watched_read(struct watched_agents *all, struct db *db, const struct silence_span *span,
                  struct last_seen *last_seen, struct error *err) MUST_CHECK;
+
+/* NULL: it is not among them. */
+struct watched *watched_find(const struct watched_agents *all, int64_t tenant_id, int64_t agent_id);
+
+/* Awaits the next sign of life of each agent that is silent, before it was read as above. */
+int watched_await_silent(struct db *db, struct last_seen *last_seen, struct error *err) MUST_CHECK;
 
 /* By the agent's row, or as it was before this read. */
 void watched_set_schedule(struct watched *w, const struct watched *before);
