@@ -165,7 +165,7 @@ def test_a_wrong_method_is_405_and_names_the_right_ones(world, method, path, all
 
 @pytest.mark.parametrize(
     "authorization",
-    [None, "", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Token x", "Bearerx", BAD_TOKEN],
+    [None, "", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Token x", "Bearerx", "Bearer%20", BAD_TOKEN],
 )
 def test_no_token_is_not_authenticated(world, authorization):
     headers = {} if authorization is None else {"Authorization": authorization}
@@ -188,6 +188,18 @@ def test_the_scheme_is_told_in_any_case(world):
     for scheme in ("Bearer", "bearer", "BEARER", "Bearer "):
         headers = {"Authorization": f"{scheme} {world.tenant.token}"}
         assert world.send("GET", "/api/v1/limits", headers=headers).status == 200
+
+
+# What exporters make of OTEL_EXPORTER_OTLP_HEADERS when they do not decode it.
+@pytest.mark.parametrize("scheme", ["Bearer%20", "bearer%20"])
+def test_a_space_that_is_still_encoded_is_a_space(world, scheme):
+    headers = {"Authorization": f"{scheme}{world.tenant.token}"}
+    assert world.send("GET", "/api/v1/limits", headers=headers).status == 200
+    assert world.send("POST", TELEMETRY, world.tenant.event(), headers).status == 202
+    assert world.send("POST", "/v1/traces", {"resourceSpans": []}, headers).status == 200
+    for wrong in (f"{scheme}{scheme}", f"{scheme} ", "Basic%20", "Bearer%2520", "%20Bearer%20"):
+        headers = {"Authorization": f"{wrong}{world.tenant.token}"}
+        assert world.send("GET", "/api/v1/limits", headers=headers).status == 401
 
 
 def test_a_token_elsewhere_does_not_count(world):

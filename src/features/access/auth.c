@@ -15,12 +15,18 @@
 #include "features/access/users/sessions.h"
 #include "http/exchange.h"
 
-/* The token of "Bearer <token>"; STR_NULL when the header is absent or says anything else. */
+/* The token of "Bearer <token>"; STR_NULL when the header is absent or says anything else. Programs
+ * that do not decode OTEL_EXPORTER_OTLP_HEADERS, whose values are percent-encoded, send
+ * "Bearer%20<token>". */
 static struct str bearer_token(const struct http_request *request)
 {
+    const struct str encoded = STR_LIT("Bearer%20");
     struct str value = str_trim(http_header_get(request, "authorization"));
-    struct str scheme = str_split(&value, ' ');
+    struct str scheme;
 
+    if (value.len > encoded.len && str_eq_nocase(str_from(value.data, encoded.len), encoded))
+        return str_from(value.data + encoded.len, value.len - encoded.len);
+    scheme = str_split(&value, ' ');
     value = str_trim(value);
     if (!str_eq_nocase(scheme, STR_LIT("Bearer")) || value.len == 0)
         return STR_NULL;
