@@ -30,6 +30,10 @@ def run_id(number):
     return f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}"
 
 
+def narrative_of(tenant, number):
+    return tenant.client.get(tenant.path(f"runs/{run_id(number)}/events")).json()
+
+
 def base62(value, digits):
     alphabet = string.digits + string.ascii_uppercase + string.ascii_lowercase
     return "".join(alphabet[value // 62**i % 62] for i in reversed(range(digits)))
@@ -115,6 +119,36 @@ def test_every_store_gives_the_same_bytes(tenant):
 
 
 @pytest.mark.smoke
+def test_the_text_of_started_is_the_message_until_something_later_says_more(tenant):
+    run = {"run_id": run_id(1)}
+
+    def message(**event):
+        send(tenant, {**run, **event})
+        ((listed_run,), alone) = page(tenant)["runs"], narrative_of(tenant, 1)["run"]
+        assert listed_run == alone
+        return listed_run["message"]
+
+    assert message(timestamp=at(0), message="Nightly invoices") == "Nightly invoices"
+    assert message(timestamp=at(1), event="in_progress") == "Nightly invoices"  # says nothing
+    assert listed(tenant, q="NIGHTLY") == [1]
+    assert message(timestamp=at(9), message="Started again") == "Nightly invoices"
+    assert message(timestamp=at(3), event="completed") == "Nightly invoices"
+    assert message(timestamp=at(2), event="in_progress", message="Step") == "Step"
+    assert message(timestamp=at(2.5), event="in_progress") == "Step"
+    assert listed(tenant, q="NIGHTLY") == []
+    assert message(timestamp=at(4), event="failed", message="Closed") == "Closed"
+
+
+def test_a_step_that_came_before_started_stays_the_message(tenant):
+    send(tenant, {"run_id": run_id(1), "timestamp": at(1), "event": "in_progress", "message": "Step"})
+    send(tenant, {"run_id": run_id(1), "timestamp": at(0), "message": "Title"})
+    send(tenant, {"run_id": run_id(2), "timestamp": at(1), "event": "completed"})
+    send(tenant, {"run_id": run_id(2), "timestamp": at(0), "message": "Title"})
+    assert {r["run_id"]: r["message"] for r in page(tenant)["runs"]} == {
+        run_id(1): "Step", run_id(2): "Title",
+    }  # fmt: skip
+
+
 def test_filters_hold_alone_and_together(tenant):
     send(
         tenant,
@@ -237,7 +271,7 @@ def test_steps_are_there_exactly_when_they_are_asked_for(tenant):
     assert page(tenant, include_steps="0") == plain
     without, with_steps = page(tenant, include_steps="true")["runs"]
     assert without.pop("steps") == []
-    narrative = tenant.client.get(tenant.path(f"runs/{run_id(1)}/events")).json()
+    narrative = narrative_of(tenant, 1)
     assert [step["seq"] for step in with_steps["steps"]] == [2, 3]
     assert with_steps.pop("steps") == narrative["events"][1:3]
     assert [without, with_steps] == plain["runs"]

@@ -43,6 +43,15 @@ static void add_closing(struct run_state *s, const struct telemetry_event *e)
     s->closing_message = e->message;
 }
 
+static void add_title(struct run_state *s, const struct telemetry_event *e)
+{
+    if (s->step.at != TIME_NULL || e->message.len == 0 ||
+        (s->step_message.len > 0 && e->timestamp >= s->step.seq))
+        return;
+    s->step.seq = e->timestamp;
+    s->step_message = e->message;
+}
+
 void run_state_add(struct run_state *s, const struct telemetry_event *e)
 {
     assert(e->event >= EVENT_STARTED && e->event <= EVENT_IN_PROGRESS);
@@ -57,11 +66,12 @@ void run_state_add(struct run_state *s, const struct telemetry_event *e)
         s->agent_version = e->agent_version;
     switch ((enum run_event)e->event) {
     case EVENT_STARTED:
+        add_title(s, e);
         if (s->started_at == TIME_NULL || e->timestamp < s->started_at)
             s->started_at = e->timestamp;
         break;
     case EVENT_IN_PROGRESS:
-        if (advance(&s->step, e))
+        if (e->message.len > 0 && advance(&s->step, e))
             s->step_message = e->message;
         break;
     case EVENT_COMPLETED:

@@ -33,7 +33,9 @@ struct run_state {
     struct str error_type, error_message;
     struct str closing_message;
 
-    struct run_moment step; /* the latest in_progress */
+    /* The latest in_progress with a message. Until there is one, the message is the title: that of
+     * the earliest `started` with a message, whose timestamp is in step.seq. */
+    struct run_moment step;
     struct str step_message;
 
     struct run_moment version; /* the latest event with an agent_version */

@@ -140,7 +140,7 @@ SHAPE(batch_verdict, "BatchVerdict", (.doc = "Results of a batch.",
     OPT_INT(records_processed, .flags = F_REQUIRED | F_NULL, .doc = "Records that the run processed. Null: not reported."), \
     STR(error_type,            .flags = F_REQUIRED | F_NULL, .doc = "Type of the error of a failed run."), \
     STR(error_message,         .flags = F_REQUIRED | F_NULL, .doc = "Message of the error of a failed run."), \
-    STR(message,               .flags = F_REQUIRED, .doc = "From the closing event, or else the latest step."), \
+    STR(message,               .flags = F_REQUIRED, .doc = "From the closing event, or else the latest step, or else from `started`: the first of these with a message."), \
     INT(event_count,           .flags = F_REQUIRED, .doc = "Number of stored events."), \
     TIME(last_event_at,        .flags = F_REQUIRED, .doc = "Timestamp of the latest event.")
 

@@ -28,7 +28,20 @@ static bool is_closing(const struct telemetry_event *e)
 
 static bool is_step(const struct telemetry_event *e)
 {
-    return e->event == EVENT_IN_PROGRESS;
+    return e->event == EVENT_IN_PROGRESS && e->message.len > 0;
+}
+
+/* What the run was called when it was first started; of two at the same time, by the first to
+ * arrive. */
+static struct str title_of(const struct telemetry_event *events, size_t n)
+{
+    const struct telemetry_event *first = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (events[i].event == EVENT_STARTED && events[i].message.len > 0 &&
+            (first == NULL || events[i].timestamp < first->timestamp))
+            first = &events[i];
+    return first != NULL ? first->message : STR_LIT("");
 }
 
 static bool has_version(const struct telemetry_event *e)
@@ -70,7 +83,7 @@ static void expect(const struct telemetry_event *events, size_t n, struct run_su
         .started_at = started != TIME_NULL ? started : earliest(events, n, false),
         .ended_at = TIME_NULL,
         .agent_version = version != NULL ? version->agent_version : STR_LIT(""),
-        .message = step != NULL ? step->message : STR_LIT(""),
+        .message = step != NULL ? step->message : title_of(events, n),
         .event_count = (int64_t)n,
     };
     for (size_t i = 0; i < n; i++) {
