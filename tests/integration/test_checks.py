@@ -222,7 +222,11 @@ def test_the_rate_is_counted_down_and_then_refused(server):
         check_common(answer)
         assert (answer.status, answer.json()) == (
             429,
-            {"detail": "Rate limit exceeded: 5 requests in 60 seconds per token"},
+            {
+                "detail": "Rate limit exceeded: 5 requests in 60 seconds per token; send more in "
+                "each request, or have the limit raised with `muster tenant set "
+                f"{tenant.slug} --rate-limit N`"
+            },
         )
         assert answer.headers["RateLimit-Remaining"] == "0"
         assert 1 <= int(answer.headers["Retry-After"]) <= 60

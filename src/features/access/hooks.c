@@ -184,9 +184,16 @@ static void note_rate(struct api_call *call, const struct rate_verdict *verdict)
 
 static int refuse_rate(struct api_call *call, const struct rate_verdict *verdict, struct error *err)
 {
+    const long long limit = (long long)verdict->limit;
+
+    if (call->key != NULL)
+        return call_refuse(call, err, 429,
+                           "Rate limit exceeded: %lld requests in %d seconds per token; send "
+                           "more in each request, or have the limit raised with `muster tenant "
+                           "set %.*s --rate-limit N`",
+                           limit, RATE_WINDOW_S, STR_ARG(call->key->tenant->slug));
     return call_refuse(call, err, 429, "Rate limit exceeded: %lld requests in %d seconds per %s",
-                       (long long)verdict->limit, RATE_WINDOW_S,
-                       call->user != NULL && !call->personal ? "session" : "token");
+                       limit, RATE_WINDOW_S, call->personal ? "token" : "session");
 }
 
 /* A call that waits for what other nodes let through. */
