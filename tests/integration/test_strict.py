@@ -4,7 +4,8 @@ import json
 
 import pytest
 from muster import ROOT
-from people import platform_admin, tenant_person
+from people import add_user, log_in, platform_admin, tenant_person
+from stored import change, of_tenant
 
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 AGENTS = {  # agents' own: what they send more is ignored, as the contract says; and JSON-RPC
@@ -68,3 +69,72 @@ def test_a_password_with_a_typo_is_not_echoed(server):
 @pytest.mark.parametrize("more", [{"no_such_member": 1}, {"": None}])
 def test_agents_may_send_more_than_is_known(tenant, more):
     assert tenant.client.post("/api/v1/telemetry", {**tenant.event(), **more}).status == 202
+
+
+RUN = {"run_id": "3f2b8c1e-9a4d-4e6f-8b7a-0c1d2e3f4a5b", "timestamp": "2025-01-02T03:04:05Z"}
+RULES = {"kpis": {"key": "k", "below": 1}, "budgets": {"amount": "1", "per": "day"},
+         "failure_rates": {"percent": 5}, "durations": {"seconds": 5}}  # fmt: skip
+
+
+def bodies_with_a_name(tenant, name):
+    """(method, path, body, where): one for each body that has an agent's name."""
+    event, report = {**tenant.event(), "agent_name": name}, {**RUN, "agent_name": name}
+    once = {"from": "2030-01-01T00:00:00Z", "until": "2030-01-02T00:00:00Z"}
+    return [
+        ("POST", "/api/v1/telemetry", event, []),
+        ("POST", "/api/v1/telemetry/batch", {"events": [event]}, ["events", 0]),
+        ("POST", "/api/v1/telemetry/business", {**report, "metrics": {"k": 1}}, []),
+        ("POST", "/api/v1/telemetry/llm", {**report, "model": "m"}, []),
+        ("POST", "/api/v1/agents/register", {"agent_name": name}, []),
+        ("POST", tenant.path("keys"), {"agent_name": name}, []),
+        ("POST", tenant.path("maintenance"), {"agent_name": name, **once}, []),
+        *(("PUT", tenant.path("rules"), {kind: [{"agent_name": name, **rule}]}, [kind, 0])
+          for kind, rule in RULES.items()),
+    ]  # fmt: skip
+
+
+def test_no_body_has_an_agent_without_a_name(tenant):
+    admin = tenant_person(tenant, "admin")
+    for method, path, body, where in bodies_with_a_name(tenant, ""):
+        client = admin if path.startswith(tenant.path("")) else tenant.client
+        answer = client.request(method, path, body)
+        assert answer.status == 422, (path, answer.status, answer.body)
+        (item,) = answer.json()["detail"]
+        assert item == {
+            "type": "string_too_short", "loc": ["body", *where, "agent_name"], "input": "",
+            "msg": "String should have at least 1 character", "ctx": {"min_length": 1},
+        }  # fmt: skip
+    assert admin.get(tenant.path("agents")).json()["agents"] == []
+    for method, path, body, _ in bodies_with_a_name(tenant, "a"):
+        client = admin if path.startswith(tenant.path("")) else tenant.client
+        assert client.request(method, path, body).status < 300, path
+
+
+def test_every_body_with_an_agents_name_is_tried(tenant):
+    schemas = DOCUMENT["components"]["schemas"]
+    sent = {path.replace(tenant.slug, "{slug}") for _, path, _, _ in bodies_with_a_name(tenant, "")}
+    found = set()
+    for method, path in [(m, p) for p, ms in DOCUMENT["paths"].items() for m in ms]:
+        text = json.dumps(DOCUMENT["paths"][path][method].get("requestBody", {}))
+        names = [name for name in schemas if f'schemas/{name}"' in text]
+        for name in names:  # grows
+            text = json.dumps(schemas[name])
+            names += [n for n in schemas if f'schemas/{n}"' in text and n not in names]
+        if any("agent_name" in schemas[name].get("properties", {}) for name in names):
+            found.add(path)
+    assert found == sent
+
+
+def test_rules_for_a_nameless_agent_that_an_older_version_stored_are_shown(own_server):
+    tenant = own_server.add_tenant()
+    path = tenant.path("rules")
+    rules = {kind: [{"agent_name": "agent", **rule}] for kind, rule in RULES.items()}
+    email = add_user(own_server, "--tenant", tenant.slug, "--role", "admin")
+    assert log_in(own_server, email).request("PUT", path, rules).status == 200
+    own_server.stop()
+    change(own_server, f"""UPDATE alert_rules SET rules = REPLACE(rules, '"agent"', '""')
+                           WHERE {of_tenant(tenant)}""")
+    own_server.start()
+    answer = log_in(own_server, email).get(path)
+    assert answer.status == 200, answer.body
+    assert [answer.json()[kind][0]["agent_name"] for kind in RULES] == [""] * len(RULES)

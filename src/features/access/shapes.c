@@ -87,7 +87,7 @@ SHAPE(tenants_query, "TenantsQuery", (),
 
 SHAPE(key_create, "KeyCreate", (.doc = "A key to create.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "label": "billing server", "expires_at": "2027-01-15T00:00:00Z"})),
-    STR(agent_name,  .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent. Null: a workspace key, or a read-only one."),
+    STR(agent_name,  .min = 1, .max = 256, .flags = F_NULL, .doc = "Binds the key to this agent. Null: a workspace key, or a read-only one."),
     BOOL(read_only,              .absent = "false", .doc = "A key that reads what a workspace key reads and reports nothing."),
     STR(label,       .max = 256, .absent = "\"\"", .doc = "What the key is for."),
     TIME(expires_at,             .flags = F_NULL, .doc = "Null: never expires."));

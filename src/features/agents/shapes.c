@@ -97,7 +97,7 @@ SHAPE(config_schema_decl, "ConfigSchemaDecl", (.doc = "The configuration that an
 
 SHAPE(agent_register, "AgentRegister", (.doc = "An agent's description of itself.", .rules = check_register,
       .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "telemetry_doc": "One run per mailbox and hour", "interval_seconds": 3600})),
-    STR(agent_name,                              .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
+    STR(agent_name,                    .min = 1, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
     STR(agent_version,                           .absent = "\"\"", .doc = "Version of the agent, as it reports it."),
     STR(description,                             .absent = "\"\"", .doc = "What the agent does, for people."),
     STR(telemetry_doc,                           .absent = "\"\"", .doc = "Free text on what the agent reports."),

@@ -80,7 +80,7 @@ static void check_duration(void *value, struct arena *arena, struct problems *pr
 STATIC_SHAPE(kpi_rule, "KpiRule", (.doc = "Limits for a KPI's total; at least one of below and above.", .rules = check_kpi,
       .example = EXAMPLE({"key": "invoices", "agent_name": "invoice-reader", "range": "24h", "below": 10})),
     STR(key,        .max = 256, .flags = F_REQUIRED, .doc = "Key of the KPI."),
-    STR(agent_name, .max = 256, .flags = F_NULL, .doc = "Null: all agents."),
+    STR(agent_name, .min = 1, .max = 256, .flags = F_NULL, .doc = "Null: all agents."),
     STR(range,      .max = 16,  .pattern = "^[0-9]+[mhdw]$", .absent = "\"24h\"", .doc = "Span before now that is totalled."),
     NUMBER(below,   .flags = F_NULL, .doc = "Alert while the total is less than this."),
     NUMBER(above,   .flags = F_NULL, .doc = "Alert while the total is more than this."),
@@ -90,21 +90,21 @@ STATIC_SHAPE(budget_rule, "BudgetRule", (.doc = "LLM budget per day or month, fo
       .example = EXAMPLE({"amount": "25.00", "per": "day", "agent_name": "invoice-reader"})),
     STR(amount, .max = 32, .pattern = "^([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$", .flags = F_REQUIRED, .doc = "USD, as a decimal."),
     ENUM(per,    .flags = F_REQUIRED, .choices = budget_period_names, .doc = "Calendar period, UTC."),
-    STR(agent_name, .max = 256, .flags = F_NULL, .doc = "Only what this agent costs. Null: all agents together."),
+    STR(agent_name, .min = 1, .max = 256, .flags = F_NULL, .doc = "Only what this agent costs. Null: all agents together."),
     STR(model,      .max = 256, .flags = F_NULL, .doc = "Only what this model costs, by the name that agents report. Null: all models together."),
     BOOL(hard,   .absent = "false", .doc = "While it is exceeded, agents that ask for their model are refused with 402. Reports are accepted."),
     BOOL(paused, .absent = "false", .doc = PAUSED_DOC));
 
 STATIC_SHAPE(failure_rate_rule, "FailureRateRule", (.doc = "Limit for the share of runs that fail.", .rules = check_failure_rate,
       .example = EXAMPLE({"agent_name": "invoice-reader", "runs": 20, "percent": 25})),
-    STR(agent_name, .max = 256, .flags = F_NULL, .doc = AGENT_DOC),
+    STR(agent_name, .min = 1, .max = 256, .flags = F_NULL, .doc = AGENT_DOC),
     INT(runs,       .absent = "20", .least = 1, .most = RUNS_MAX, .doc = RUNS_DOC),
     NUMBER(percent, .flags = F_REQUIRED, .doc = "Alert while more than this share of them failed. 0: while any failed."),
     BOOL(paused,    .absent = "false", .doc = PAUSED_DOC));
 
 STATIC_SHAPE(duration_rule, "DurationRule", (.doc = "Limit for how long runs take.", .rules = check_duration,
       .example = EXAMPLE({"agent_name": "invoice-reader", "runs": 20, "percentile": 95, "seconds": 300})),
-    STR(agent_name, .max = 256, .flags = F_NULL, .doc = AGENT_DOC),
+    STR(agent_name, .min = 1, .max = 256, .flags = F_NULL, .doc = AGENT_DOC),
     INT(runs,       .absent = "20", .least = 1, .most = RUNS_MAX, .doc = RUNS_DOC),
     INT(percentile, .absent = "95", .least = 1, .most = 100, .doc = "Which percentile of their durations is compared: 50 is the median, 100 the longest."),
     NUMBER(seconds, .flags = F_REQUIRED, .doc = "Alert while it is more than this."),

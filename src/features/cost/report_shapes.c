@@ -8,7 +8,7 @@ static const char *const verdicts[] = { "accepted", "rejected", NULL };
 /* clang-format off */
 SHAPE(llm_usage, "LLMUsage", (.doc = "Tokens that one run used of one model.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12})),
-    STR(agent_name,         .max = 256, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
+    STR(agent_name,         .min = 1, .max = 256, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
     STR(agent_version,      .max = 256, .absent = "\"\"", .doc = "Version of the agent, as it reports it."),
     STR(client_id,          .max = 256, .absent = "\"\"", .doc = "Tenant slug."),
     UUID(run_id,                        .flags = F_REQUIRED, .doc = "Identifies the run."),

@@ -70,7 +70,7 @@ static void check_narrative(void *value, struct arena *arena, struct problems *p
 /* For the event as sent, and for the stored event, whose members are always present (`always`). */
 #define EVENT_ROWS(always) \
     STR(event_id,              .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Makes retries idempotent."), \
-    STR(agent_name,            .max = 256,   .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."), \
+    STR(agent_name,            .min = !(always), .max = 256, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."), \
     STR(agent_version,         .max = 256,   .flags = (always), .absent = "\"\"", .doc = "Version of the agent, as it reports it."), \
     STR(client_id,             .max = 256,   .flags = F_REQUIRED, .doc = "Tenant slug."), \
     UUID(run_id,                             .flags = F_REQUIRED, .doc = "Identical for every event of a run."), \

@@ -193,7 +193,7 @@ SHAPE(business_breakdown, "BusinessBreakdown", (.doc = "One KPI of one run, spli
 
 SHAPE(business_telemetry, "BusinessTelemetry", (.doc = "The business KPIs of one run.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "client_id": "acme", "metrics": {"invoices": 42}})),
-    STR(agent_name,      .max = 256, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
+    STR(agent_name,      .min = 1, .max = 256, .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
     STR(agent_version,   .max = 256, .absent = "\"\"", .doc = "Version of the agent, as it reports it."),
     STR(client_id,       .max = 256, .absent = "\"\"", .doc = "Tenant slug; optional but recommended."),
     UUID(run_id,                     .flags = F_REQUIRED, .doc = "May equal the run_id of the execution run, to correlate them."),

@@ -113,7 +113,7 @@ static const struct {
     { &telemetry_event_shape, "agent_version",
       "{\"type\":\"string\",\"maxLength\":256,\"title\":\"Agent Version\",\"default\":\"\"}" },
     { &telemetry_event_shape, "agent_name",
-      "{\"type\":\"string\",\"maxLength\":256,\"title\":\"Agent Name\"}" },
+      "{\"type\":\"string\",\"maxLength\":256,\"minLength\":1,\"title\":\"Agent Name\"}" },
     { &telemetry_event_shape, "run_id",
       "{\"type\":\"string\",\"format\":\"uuid\",\"title\":\"Run Id\"}" },
     { &telemetry_event_shape, "event",
@@ -145,7 +145,8 @@ static const struct {
       "\"title\":\"By\"}" },
     { &agent_register_shape, "config_schema",
       "{\"anyOf\":[{\"$ref\":\"#/components/schemas/ConfigSchemaDecl\"},{\"type\":\"null\"}]}" },
-    { &agent_register_shape, "agent_name", "{\"type\":\"string\",\"title\":\"Agent Name\"}" },
+    { &agent_register_shape, "agent_name",
+      "{\"type\":\"string\",\"minLength\":1,\"title\":\"Agent Name\"}" },
     { &runs_query_shape, "limit",
       "{\"type\":\"integer\",\"format\":\"int64\",\"maximum\":1000,\"minimum\":1,\"title\":"
       "\"Limit\",\"default\":50}" },

@@ -126,7 +126,7 @@ SHAPE(schedule_state, "ScheduleState", (.doc = "An agent's schedule after a chan
 
 SHAPE(window_create, "MaintenanceWindowCreate", (.doc = "Maintenance once, from one time until another, or each week.", .rules = check_window,
       .example = EXAMPLE({"note": "Moving the database", "from": "2026-01-16T20:00:00Z", "until": "2026-01-16T23:00:00Z"})),
-    STR(agent_name,   .flags = F_NULL, .doc = "Only for this agent. Null: for all agents of the workspace."),
+    STR(agent_name,   .min = 1, .flags = F_NULL, .doc = "Only for this agent. Null: for all agents of the workspace."),
     STR(note,         .max = NOTE_MAX, .absent = "\"\"", .doc = "What it is for."),
     TIME(from,        .flags = F_NULL, .doc = "Once: when it begins."),
     TIME(until,       .flags = F_NULL, .doc = "Once: when it ends."),
