@@ -39,30 +39,39 @@ function(muster_embed_prices target)
     target_sources(${target} PRIVATE ${output})
 endfunction()
 
-# Compiles web/ into `target` as the table that src/features/portal/portal.c reads; an empty one without Node.
+# Compiles web/ and the libraries for agents into `target` as the table that src/features/portal/portal.c
+# reads; an empty one without Node.
 function(muster_embed_portal target)
     set(web ${PROJECT_SOURCE_DIR}/web)
     find_program(NODE node)
     find_program(NPM npm)
+    find_program(PYTHON python3)
     set(version "0")
     if(NODE AND NPM)
         execute_process(COMMAND ${NODE} --version OUTPUT_VARIABLE version
                         OUTPUT_STRIP_TRAILING_WHITESPACE)
         string(REPLACE "v" "" version "${version}")
     endif()
-    if(NOT MUSTER_PORTAL OR version VERSION_LESS 18)
-        message(STATUS "portal: not in this build; it needs MUSTER_PORTAL=ON, Node.js 18 and npm")
+    if(NOT MUSTER_PORTAL OR NOT PYTHON OR version VERSION_LESS 18)
+        message(STATUS "portal: not in this build; it needs MUSTER_PORTAL=ON, Node.js 18, npm and python3")
         target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/portal_none.c)
         return()
     endif()
-    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${web}/src/* ${web}/scripts/*)
+    set(sdk ${PROJECT_SOURCE_DIR}/sdk)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${web}/src/* ${web}/scripts/* ${sdk}/python/muster/*.py
+         ${sdk}/typescript/src/*)
     set(output ${PROJECT_BINARY_DIR}/generated/portal.c)
+    set(packages ${PROJECT_BINARY_DIR}/generated/sdk)
     add_custom_command(OUTPUT ${output}
         COMMAND ${PROJECT_SOURCE_DIR}/scripts/npm_ci ${web}
-        COMMAND ${NODE} ${web}/scripts/build.mjs ${output}
+        COMMAND ${PYTHON} ${PROJECT_SOURCE_DIR}/scripts/build_sdk.py ${packages}
+        COMMAND ${NODE} ${web}/scripts/build.mjs ${output} ${packages}
         DEPENDS ${files} ${web}/package.json ${web}/package-lock.json
-                ${PROJECT_SOURCE_DIR}/scripts/npm_ci
-        COMMENT "Bundling the portal"
+                ${sdk}/python/pyproject.toml ${sdk}/python/README.md
+                ${sdk}/typescript/package.json ${sdk}/typescript/README.md
+                ${sdk}/typescript/build.mjs ${sdk}/typescript/tsconfig.json
+                ${PROJECT_SOURCE_DIR}/scripts/build_sdk.py ${PROJECT_SOURCE_DIR}/scripts/npm_ci
+        COMMENT "Bundling the portal and the libraries for agents"
         VERBATIM)
     target_sources(${target} PRIVATE ${output})
 endfunction()

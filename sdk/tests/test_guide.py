@@ -95,7 +95,7 @@ print(model, policy["mode"], document, config)
 
 def test_both_libraries_have_every_call_that_the_guide_names():
     types = {
-        name: (ROOT / f"sdk/typescript/dist/esm/{name}.d.ts").read_text() for name in ("agent", "run")
+        name: (ROOT / f"build/sdk/dist/esm/{name}.d.ts").read_text() for name in ("agent", "run")
     }
     named = set(re.findall(r"\b(agent|run)\.([a-z_]+)(?=\()", GUIDE.read_text()))
     assert len(named) > 15, named
@@ -150,7 +150,7 @@ def test_the_types_need_no_other_package_and_find_a_mistake(tmp_path, kind):
     (tmp_path / "wrong.ts").write_text(
         'import { Agent } from "muster";\nvoid new Agent("a").run((run) => run.nope());\n'
     )
-    compiler = [ROOT / "sdk/typescript/node_modules/.bin/tsc", "--noEmit", "--strict", "--target",
+    compiler = [ROOT / "web/node_modules/.bin/tsc", "--noEmit", "--strict", "--target",
                 "es2022", "--module", "nodenext", "--types", ""]  # fmt: skip
     right = subprocess.run([*compiler, "agent.ts"], cwd=tmp_path, capture_output=True, text=True)
     assert (right.returncode, right.stdout) == (0, "")

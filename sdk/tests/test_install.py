@@ -1,9 +1,12 @@
-"""The wheel of `make sdk` installs with pip, without a network, and reports."""
+"""The service hands out the libraries, and the wheel installs with pip, without an index, and reports."""
 
 import subprocess
 import sys
+import urllib.request
 
-from fixtures import ROOT
+import pytest
+
+from fixtures import ROOT, url_of
 
 AGENT = """
 import muster
@@ -15,8 +18,21 @@ print(muster.__file__)
 """
 
 
+def offered(workspace, end):
+    """The address of a library. The name is that of the one which scripts/build_sdk.py makes."""
+    (made,) = (ROOT / "build/sdk").glob(f"*{end}")
+    return f"{url_of(workspace.server)}/sdk/{made.name}", made.read_bytes()
+
+
+@pytest.mark.parametrize("end", [".whl", ".tgz"])
+def test_the_service_hands_out_the_bytes_that_make_sdk_builds(workspace, end):
+    url, built = offered(workspace, end)
+    with urllib.request.urlopen(url, timeout=100) as answer:
+        assert answer.read() == built
+
+
 def test_the_wheel_installs_into_a_virtual_environment_and_its_agent_reports(workspace, tmp_path):
-    (wheel,) = (ROOT / "build/sdk").glob("*.whl")  # of scripts/build_sdk.py
+    wheel, _ = offered(workspace, ".whl")
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", wheel], check=True)

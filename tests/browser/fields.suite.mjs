@@ -1,10 +1,24 @@
 // What people type and choose: errors at their fields, sorted tables, Back, times, help.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { runsOf, sendRuns } from "./fleet.mjs";
 import { close, openAs, openBrowser, Server, shot } from "./muster.mjs";
+
+/** Runs a script in a folder with a virtual environment; pip and npm reach no registry. */
+function runInShell(folder, script) {
+    const nowhere = { PIP_NO_INDEX: "1", npm_config_registry: "http://127.0.0.1:9/", npm_config_audit: "false" };
+    const clean = Object.entries(process.env).filter(([name]) => !/^(MUSTER_|PYTHON)/.test(name));
+    const env = { ...Object.fromEntries(clean), ...nowhere, HOME: folder, no_proxy: "*" };
+    execFileSync("/usr/bin/python3", ["-m", "venv", join(folder, "venv")]);
+    env.PATH = `${join(folder, "venv/bin")}:${env.PATH}`;
+    return execFileSync("bash", ["-e"], { cwd: folder, env, input: script, encoding: "utf8" });
+}
 
 let server, browser, tenant;
 
@@ -252,6 +266,34 @@ describe("fields and tables", () => {
         }
         await page.getByRole("button", { name: "Copy the code" }).waitFor();
         await shot(page, "connect");
+        await close(page);
+    });
+
+    test("what a library tab says installs the library from this service and reports, as pasted", async () => {
+        const page = await open("/t/acme/connect");
+        await button(page, "Create key").click();
+        await page.locator(".secret code").waitFor();
+        const installs = [
+            ["Python library", "pip install", /^muster-\d+\.\d+\.\d+-py3-none-any\.whl$/],
+            ["Node.js library", "npm install", /^muster-\d+\.\d+\.\d+\.tgz$/],
+        ];
+        for (const [n, [name, install, file]] of installs.entries()) {
+            await button(page, name).click();
+            const code = await page.locator(".snippet pre").innerText();
+            const [first] = code.split("\n");
+            const start = `${install} ${server.url}/sdk/`;
+            assert.ok(first.startsWith(start), first);
+            assert.match(first.slice(start.length), file);
+            await page.getByText(/is another project/).waitFor();
+            const folder = mkdtempSync(join(tmpdir(), "muster-paste-"));
+            runInShell(folder, code);
+            rmSync(folder, { recursive: true });
+            const headers = { Authorization: `Bearer ${tenant.token}` };
+            const path = "/api/v1/tenants/acme/dashboard/runs?agent_name=my-agent";
+            const { runs } = await (await fetch(server.url + path, { headers })).json();
+            assert.deepEqual(runs.map((run) => run.status), Array(n + 1).fill("completed"), name);
+        }
+        await shot(page, "connect-library");
         await close(page);
     });
 

@@ -140,7 +140,31 @@ def test_head_tells_the_length_without_the_file(client, assets):
         assert head.headers["ETag"] == whole.headers["ETag"]
 
 
-OTHERS = ["/assets/none.js", "/assets/", "/assets", "/assets/a/b", "/index.html", "/favicon.ico",
+def test_the_libraries_for_agents_are_handed_out_without_a_key(client, assets):
+    texts = [client.get(path).body.decode() for path in named_in(client, assets)]
+    names = {name for text in texts for name in re.findall(r"muster-[\d.]+(?:-py3-none-any\.whl|\.tgz)", text)}
+    types = {".whl": "application/zip", ".tgz": "application/gzip"}
+    assert {name[-4:] for name in names} == set(types), "the page that connects an agent names both"
+    for name in names:
+        plain, packed = (client.get(f"/sdk/{name}", headers=sent) for sent in ({}, GZIP))
+        assert (plain.status, plain.headers["Content-Type"]) == (200, types[name[-4:]])
+        assert plain.body[:2] == {".whl": b"PK", ".tgz": b"\x1f\x8b"}[name[-4:]]
+        assert gzip.decompress(packed.body) == plain.body
+        assert plain.headers["Cache-Control"] == "no-cache"  # the next build has the same name
+        known = {"If-None-Match": plain.headers["ETag"]}
+        assert client.get(f"/sdk/{name}", headers=known).status == 304
+
+
+def named_in(client, assets):
+    """The scripts of the portal: those of the page, and those that they load."""
+    found = {path for path in assets if path.endswith(".js")}
+    for path in tuple(found):
+        text = client.get(path).body.decode()
+        found |= {f"/assets/{name}" for name in re.findall(r'"\./([\w-]+\.js)"', text)}
+    return found
+
+
+OTHERS = ["/sdk/none.whl", "/sdk/", "/sdk", "/sdk/a/b", "/assets/none.js", "/assets/", "/assets", "/assets/a/b", "/index.html", "/favicon.ico",
           "/t/acme/runs", "/assets/..%2f..%2fetc%2fpasswd"]  # fmt: skip
 
 

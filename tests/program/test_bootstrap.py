@@ -70,6 +70,14 @@ def test_on_debian_13_no_package_source_is_added(machine):
     assert "package source" not in done.stderr and not source.exists()
 
 
+@pytest.mark.parametrize("portal", ["1", "0"])
+def test_python_is_installed_for_a_build_with_the_portal_alone(machine, monkeypatch, portal):
+    monkeypatch.setenv("PORTAL", portal)
+    done, _ = machine(13)
+    (installed,) = [line for line in done.stderr.splitlines() if line.startswith("bootstrap: installing:")]
+    assert done.returncode == 0 and ("python3" in installed.split()) == (portal == "1")
+
+
 def test_root_needs_no_sudo_and_a_user_without_it_is_told(machine):
     done, source = machine(12, user="0", without=["sudo"])
     assert done.returncode == 0 and "sudo is needed" not in done.stderr and source.exists()

@@ -1,10 +1,11 @@
-// Bundles the portal and writes it as a C table: node scripts/build.mjs OUTPUT.c
+// Bundles the portal and writes it as a C table, with the libraries for agents of a folder that
+// scripts/build_sdk.py made: node scripts/build.mjs OUTPUT.c FOLDER
 //
 // Every file but the pages has a hash of its content in its name, so that browsers may cache it
 // forever. Files are compressed here, once; the service sends them unchanged.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -12,7 +13,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..");
-const output = process.argv[2];
+const [output, libraries] = process.argv.slice(2);
 
 // Pages, each with its entry. They are bundled apart: what only one needs grows no other.
 const PAGES = [
@@ -26,6 +27,8 @@ const TYPES = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
+    ".whl": "application/zip",
+    ".tgz": "application/gzip",
 };
 
 const hashOf = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 16);
@@ -46,6 +49,10 @@ function version() {
     return /\bproject\([^)]*?VERSION\s+([\d.]+)/.exec(text)[1];
 }
 
+/** The file of a library, which ends so. */
+const library = (end) => readdirSync(libraries).find((name) => name.endsWith(end));
+const LIBRARIES = { python: library(".whl"), node: library(".tgz") };
+
 async function bundle({ name, entry }) {
     const made = await build({
         absWorkingDir: web,
@@ -61,7 +68,10 @@ async function bundle({ name, entry }) {
         jsxImportSource: "preact",
         entryNames: "[name]-[hash]",
         chunkNames: "[name]-[hash]",
-        define: { MUSTER_VERSION: JSON.stringify(version()) },
+        define: {
+            MUSTER_VERSION: JSON.stringify(version()),
+            MUSTER_LIBRARIES: JSON.stringify(LIBRARIES),
+        },
         legalComments: "none", // licences() has them in full
         metafile: true,
         logLevel: "warning",
@@ -116,7 +126,10 @@ async function collect() {
         pages.push({ path: one.path, name: `${one.name}.html`, bytes: Buffer.from(html) });
     }
     const rows = [...files].map(([name, bytes]) => ({ path: `/assets/${name}`, name, bytes }));
-    return [...pages, ...rows];
+    const packages = Object.values(LIBRARIES).map((name) => {
+        return { path: `/sdk/${name}`, name, bytes: readFileSync(join(libraries, name)) };
+    });
+    return [...pages, ...rows, ...packages];
 }
 
 function asC(files) {

@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { after, before, test } from "node:test";
 
-import { Unavailable } from "../dist/esm/index.js";
+import { Unavailable } from "../../../build/sdk/dist/esm/index.js";
 import { LIBRARY, Scripted, Service, makeAgent, until } from "./service.mjs";
 
 const BATCH = "/api/v1/telemetry/batch";

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 
-import { BudgetExceeded, Refused, Unavailable } from "../dist/esm/index.js";
+import { BudgetExceeded, Refused, Unavailable } from "../../../build/sdk/dist/esm/index.js";
 import { Scripted, Service, folder, makeAgent, until } from "./service.mjs";
 
 const BATCH = "/api/v1/telemetry/batch";

@@ -1,27 +1,25 @@
-// The package as users install it: from its tarball, without a network, in both kinds of module.
+// The package as users install it: from their service, without a registry, in both kinds of module.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 
+import { VERSION } from "../../../build/sdk/dist/esm/index.js";
 import { Service, folder } from "./service.mjs";
 
-const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), "..");
 const USES = `const agent = new Agent("installed", { log: (text) => console.log(text) });
 agent.run((run) => run.kpi("k", 1));\n`;
 const service = new Service();
 before(() => service.start());
 
-test("the tarball installs offline and reports from ES modules and CommonJS", async () => {
+test("the service's tarball installs with npm and reports from ES modules and CommonJS", async () => {
     const project = folder();
-    const npm = (cwd, ...command) =>
-        execFileSync("npm", [...command, "--offline", "--cache", folder()], { cwd, encoding: "utf8" });
-    const tarball = npm(PACKAGE, "pack", "--silent", "--pack-destination", project).trim();
+    const tarball = `${service.url}/sdk/muster-${VERSION}.tgz`;
+    const nothingElse = ["--no-audit", "--no-fund", "--registry", "http://127.0.0.1:9/"];
     writeFileSync(join(project, "package.json"), '{ "private": true }\n');
-    npm(project, "install", "--no-audit", "--no-fund", join(project, tarball));
+    execFileSync("npm", ["install", tarball, ...nothingElse, "--cache", folder()], { cwd: project });
     const modules = {
         "agent.mjs": `import { Agent } from "muster";\n${USES}`,
         "agent.cjs": `const { Agent } = require("muster");\n${USES}`,

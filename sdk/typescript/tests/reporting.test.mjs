@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { before, test } from "node:test";
 
-import { Agent, currentRun, tokensOf } from "../dist/esm/index.js";
+import { Agent, currentRun, tokensOf } from "../../../build/sdk/dist/esm/index.js";
 import { Service, folder, makeAgent } from "./service.mjs";
 
 const service = new Service();
@@ -256,7 +256,7 @@ test("usage of any provider becomes four disjoint counts", () => {
 });
 
 test("the library loads as CommonJS too, and a disabled agent does nothing", async () => {
-    const required = createRequire(import.meta.url)("../dist/cjs/index.js");
+    const required = createRequire(import.meta.url)("../../../build/sdk/dist/cjs/index.js");
     assert.equal(typeof required.Agent, "function");
     assert.throws(() => new Agent("a", { token: "t", tenant: "x" }), /MUSTER_URL/);
     process.env.MUSTER_DISABLED = "1";

@@ -11,10 +11,10 @@ import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { Agent } from "../dist/esm/index.js";
+import { Agent } from "../../../build/sdk/dist/esm/index.js";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-export const LIBRARY = join(HERE, "../dist/esm/index.js");
+export const LIBRARY = join(HERE, "../../../build/sdk/dist/esm/index.js");
 const BINARY = process.env.MUSTER_TEST_BINARY ?? join(HERE, "../../../build/release/muster");
 const NO_LIMIT = "1000000000";
 

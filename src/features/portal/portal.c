@@ -85,13 +85,13 @@ static int send_docs(struct api_call *call, struct error *err)
     return 0;
 }
 
-static int send_asset(struct api_call *call, struct error *err)
+static int send_file(struct api_call *call, struct error *err)
 {
     const struct portal_file *file = find_file(call->exchange->request.path);
 
     if (file == NULL)
         return call_refuse(call, err, 404, "Not Found");
-    reply_with(call, file, true);
+    reply_with(call, file, str_starts(call->exchange->request.path, STR_LIT("/assets/")));
     return 0;
 }
 
@@ -105,8 +105,10 @@ const struct route portal_routes[] = {
       .summary = "Get the same page" },
     { ROUTE(GET, "/oidc/callback", OPEN, 200), .handler = send_callback, .page = true,
       .summary = "Get the portal, after signing in by the identity provider" },
-    { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_asset, .page = true,
+    { ROUTE(GET, "/assets/{name}", OPEN, 200), .handler = send_file, .page = true,
       .summary = "Get a file of the portal" },
+    { ROUTE(GET, "/sdk/{name}", OPEN, 200), .handler = send_file, .page = true,
+      .summary = "Get a library for agents, as pip and npm install it" },
     { 0 },
 };
 /* clang-format on */

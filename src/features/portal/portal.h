@@ -1,6 +1,6 @@
-/* portal.h - the files of the portal, embedded in the binary.
+/* portal.h - the files of the portal and the libraries for agents, embedded in the binary.
  *
- * The table is generated at build time from web/; it is empty in a build
+ * The table is generated at build time from web/ and sdk/; it is empty in a build
  * without Node.js.
  *
  * Thread-safe: const.
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct portal_file {
-    const char *path; /* "/" for the page itself; others have a hash in their name */
+    const char *path; /* "/" for the page itself; those below /assets/ have a hash in their name */
     const char *type; /* Content-Type */
     const char *tag;  /* ETag, quoted */
     const unsigned char *gzip;

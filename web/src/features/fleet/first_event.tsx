@@ -6,7 +6,7 @@ import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { CopyButton, ErrorNote, Segments } from "../../ui";
 import { useRoles } from "../access/session";
-import { type Language, LANGUAGES, newRunId, snippet } from "./snippets";
+import { isLibrary, type Language, LANGUAGES, newRunId, snippet } from "./snippets";
 
 interface KeyStepProps {
     slug: string;
@@ -83,6 +83,13 @@ function Steps({ slug }: { slug: string }) {
                             <CopyButton text={code} label="Copy the code" />
                         )}
                     </div>
+                    {isLibrary(language) && (
+                        <p class="hint">
+                            To be pasted into a shell. The library comes from this service: what is
+                            called <code>muster</code> on {language === "sdk_node" ? "npm" : "PyPI"}{" "}
+                            is another project.
+                        </p>
+                    )}
                     {token === null && admin && (
                         <p class="hint">Create a key first: the code then contains it.</p>
                     )}

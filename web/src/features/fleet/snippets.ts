@@ -1,5 +1,8 @@
 // Code that reports a first run, ready to paste.
 
+/** File names of the libraries that this service hands out, by the build. */
+declare const MUSTER_LIBRARIES: { python: string; node: string };
+
 export type Language = "curl" | "python" | "javascript" | "sdk_python" | "sdk_node" | "otlp";
 
 export const LANGUAGES: { value: Language; label: string }[] = [
@@ -27,7 +30,10 @@ interface Values {
     run_id: string; // for curl; not every shell can create one
 }
 
-/** By the libraries for agents, with tokens and a KPI, or by OpenTelemetry's exporters. */
+/** Those whose code begins with the installation of a library. */
+export const isLibrary = (language: Language) => language.startsWith("sdk_");
+
+/** For a shell: by the libraries for agents, with tokens and a KPI, or by OpenTelemetry's exporters. */
 function library(language: Language, { base, slug, key }: Omit<Values, "run_id">): string {
     const settings = [
         `export MUSTER_URL=${base}`,
@@ -37,7 +43,9 @@ function library(language: Language, { base, slug, key }: Omit<Values, "run_id">
     switch (language) {
         case "sdk_python":
             return [
-                ...settings.map((line) => `# ${line}`),
+                `pip install ${base}/sdk/${MUSTER_LIBRARIES.python}`,
+                ...settings,
+                "cat > agent.py <<'END'",
                 "import muster",
                 "",
                 'agent = muster.Agent("my-agent", kpis=["invoices"], interval=3600)',
@@ -46,10 +54,14 @@ function library(language: Language, { base, slug, key }: Omit<Values, "run_id">
                 '    run.step("Reading the inbox", category="inbox")',
                 '    run.llm("gpt-4o", {"prompt_tokens": 1200, "completion_tokens": 80})',
                 '    run.kpi("invoices", 12)',
+                "END",
+                "python3 agent.py",
             ].join("\n");
         case "sdk_node":
             return [
-                ...settings.map((line) => `// ${line}`),
+                `npm install ${base}/sdk/${MUSTER_LIBRARIES.node}`,
+                ...settings,
+                "cat > agent.mjs <<'END'",
                 'import { Agent } from "muster";',
                 "",
                 'const agent = new Agent("my-agent", { kpis: ["invoices"], interval: 3600 });',
@@ -59,6 +71,8 @@ function library(language: Language, { base, slug, key }: Omit<Values, "run_id">
                 '    run.llm("gpt-4o", { prompt_tokens: 1200, completion_tokens: 80 });',
                 '    run.kpi("invoices", 12);',
                 "});",
+                "END",
+                "node agent.mjs",
             ].join("\n");
         default:
             return [
