@@ -23,7 +23,7 @@ BEGIN = datetime(2025, 3, 1, tzinfo=timezone.utc)
 GROUPINGS = ["model", "agent", "run", "day", "model,day", "agent,day", "day,agent,model",
              "run,model", "run,agent,day,model"]  # fmt: skip
 MODELS = ["gpt-4o", "openai/gpt-4o", "gpt-4o-2024-08-06", "omni", "claude-x", "a/claude-x-20250101",
-          "free", "late", "unknown", "gpt-4", "ü"]  # fmt: skip
+          "claude-x-20250101[1m]", "[1m]", "free", "late", "unknown", "gpt-4", "ü"]  # fmt: skip
 ANSWERS = {}  # of the store that came first
 
 
@@ -89,7 +89,7 @@ def random_prices(rng):
     return rows
 
 
-def random_reports(rng, n):
+def random_reports(rng, n, say=(True, False, None)):
     def tokens():
         return rng.choice([0, 1, 7, 1000, 123_456, 10**9, rng.randrange(-50, 5000)])
 
@@ -103,6 +103,8 @@ def random_reports(rng, n):
             timestamp=text(when + timedelta(microseconds=rng.choice([0, 1, 59_999_999]))),
             **{name: tokens() for name in TOKENS},
         )  # fmt: skip
+        if rng.random() < 0.3:
+            each["input_includes_cache"] = rng.choice(say)
         if rng.random() < 0.02:
             each[rng.choice(TOKENS)] = rng.choice([2**36 + 1, -(2**36) - 1, 2**63 - 1, -(2**63)])
         reports.append(each)
@@ -330,7 +332,7 @@ def run_sql(server, sql):
 def test_sums_of_reports_that_are_older_than_the_sums_are_the_same(own_server):
     tenant = own_server.add_tenant()
     old = [report(timestamp=f"{year:04}-12-31T23:59:59.999999Z", calls=1) for year in (1, 1969)]
-    send(tenant, *random_reports(random.Random(7), 200), *old)
+    send(tenant, *random_reports(random.Random(7), 200, say=[None]), *old)
     tenant.client.close()
     own_server.stop()
     select = "SELECT * FROM llm_totals ORDER BY tenant_id, width, start, agent_id, model"

@@ -36,8 +36,9 @@ class Book:
         return exact or [p for p in self.prices if p["model"] in owner]
 
     def history(self, name):
-        dateless = re.sub(r"[-@](\d{4}-\d\d-\d\d|\d{8})$", "", name)
-        for begin in (name, dateless):
+        plain = re.sub(r"\[[^\[]*\]$", "", name)
+        dateless = re.sub(r"[-@](\d{4}-\d\d-\d\d|\d{8})$", "", plain)
+        for begin in (name, plain, dateless):
             parts = begin.split("/")
             for i in range(len(parts)):
                 found = self.named("/".join(parts[i:]))
@@ -66,7 +67,8 @@ def cost(report, price):
         return per_token(str(price["input"] if text is None else text))
 
     fresh, output, read, write = (report[name] for name in TOKENS[:4])
-    if price.get("input_includes_cache") and fresh >= read + write:
+    says = report.get("input_includes_cache") is not None
+    if not says and price.get("input_includes_cache") and fresh >= read + write:
         fresh -= read + write
     return (fresh * rate("input") + output * rate("output") + read * rate("cache_read")
             + write * rate("cache_write"))  # fmt: skip
@@ -90,10 +92,18 @@ def key_of(report, by):
     }  # fmt: skip
 
 
+def apart(report):
+    """The report with the cached tokens out of its input, if it says that they are in it."""
+    cached = report["cache_read_tokens"] + report["cache_write_tokens"]
+    if report.get("input_includes_cache") and report["input_tokens"] >= cached:
+        return {**report, "input_tokens": clamp(report["input_tokens"] - cached)}
+    return report
+
+
 def usage(reports, prices, since, until, by):
     """What llm/usage answers for the range, of reports that are each the last of its identity."""
     book = Book(prices)
-    inside = [r for r in reports if moment(since) <= moment(r["timestamp"]) < moment(until)]
+    inside = [apart(r) for r in reports if moment(since) <= moment(r["timestamp"]) < moment(until)]
     groups = {}
     for report in inside:
         key = key_of(report, by)

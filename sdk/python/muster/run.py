@@ -208,7 +208,7 @@ class Run:
     def _count_tokens(self, model: str, tokens: Tokens) -> None:
         window = self._window(model)
         window.tokens.add(tokens)
-        totals = window.tokens.counts()
+        totals = {**window.tokens.counts(), "input_includes_cache": False}
         self._report("llm", {"model": model, "timestamp": window.timestamp, **totals})
 
     def _window(self, model: str) -> UsageWindow:

@@ -1,6 +1,7 @@
 """Token counts out of any provider's usage object.
 
-The service stores four disjoint counts: input, output, cache read, cache write. Providers differ:
+The service stores four disjoint counts: input, output, cache read, cache write, and each report
+says that its input is without cached tokens. Providers differ:
 
 | Usage of                              | Cached tokens are part of the input count |
 |---------------------------------------|-------------------------------------------|

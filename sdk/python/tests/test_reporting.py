@@ -70,6 +70,17 @@ def test_kpis_breakdowns_and_tokens_arrive_in_one_request_each(workspace, make_a
     assert agent.stats["sent"] == 2 + 1 + 1  # two events, one business report, one LLM report
 
 
+def test_cached_tokens_cost_what_the_provider_takes_for_them(workspace, make_agent):
+    agent = make_agent(workspace.settings)
+    with agent.run() as run:
+        run.llm("gpt-5", {"prompt_tokens": 1200, "prompt_tokens_details": {"cached_tokens": 400}})
+        run.llm("claude-sonnet-4-5", {"input_tokens": 800, "cache_read_input_tokens": 400})
+        run.llm("gpt-4.1", input_tokens=800, cache_read_tokens=400)
+    finish(agent)
+    found = {model: usage["cost"] for model, usage in workspace.usage().items()}
+    assert found == {"gpt-5": "0.00105", "claude-sonnet-4-5": "0.00252", "gpt-4.1": "0.0018"}
+
+
 def test_registration_declares_what_was_given(workspace, make_agent):
     agent = make_agent(
         workspace.settings, description="Reads", interval=3600,

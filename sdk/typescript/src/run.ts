@@ -185,7 +185,8 @@ export class Run {
             const tokens = tokensOf(usage ?? (isName ? {} : usageOf(model)), calls);
             const window = this.window(key);
             addTokens(window.tokens, tokens);
-            this.report("llm", { model: key, timestamp: window.timestamp, ...window.tokens });
+            const totals = { ...window.tokens, input_includes_cache: false };
+            this.report("llm", { model: key, timestamp: window.timestamp, ...totals });
         });
     }
 

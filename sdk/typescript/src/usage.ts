@@ -1,7 +1,7 @@
 // Token counts out of any provider's usage object.
 //
-// The service stores four disjoint counts: input, output, cache read, cache write. In the usage of
-// OpenAI (both APIs), the Vercel AI SDK, LangChain and Gemini the input count includes cached
+// The service stores four disjoint counts: input, output, cache read, cache write, and each report
+// says that its input is without cached tokens. In the usage of OpenAI (both APIs), the Vercel AI SDK, LangChain and Gemini the input count includes cached
 // tokens; in that of Anthropic and Bedrock it does not. Objects are recognised by the names of
 // their fields.
 

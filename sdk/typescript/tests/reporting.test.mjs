@@ -89,6 +89,23 @@ test("KPIs, breakdowns and tokens arrive in one request each", async () => {
     assert.equal(agent.stats.sent, 2 + 1 + 1);
 });
 
+test("cached tokens cost what the provider takes for them", async () => {
+    const workspace = service.workspace();
+    const agent = makeAgent(workspace.settings);
+    await agent.run((run) => {
+        run.llm("gpt-5", { prompt_tokens: 1200, prompt_tokens_details: { cached_tokens: 400 } });
+        run.llm("claude-sonnet-4-5", { input_tokens: 800, cache_read_input_tokens: 400 });
+        run.llm("gpt-4.1", { input_tokens: 800, cache_read_tokens: 400 });
+    });
+    assert.ok(await agent.flush(120));
+    const costs = Object.entries(await workspace.usage()).map(([model, { cost }]) => [model, cost]);
+    assert.deepEqual(Object.fromEntries(costs), {
+        "gpt-5": "0.00105",
+        "claude-sonnet-4-5": "0.00252",
+        "gpt-4.1": "0.0018",
+    });
+});
+
 test("registration declares what was given", async () => {
     const workspace = service.workspace();
     const agent = makeAgent(workspace.settings, {

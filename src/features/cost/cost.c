@@ -7,15 +7,13 @@
 
 struct cost_tokens cost_tokens_of(const struct llm_counts *counts)
 {
-    wide_int cached = (wide_int)counts->cache_read + counts->cache_write;
-
     return (struct cost_tokens){
         .input = counts->input,
         .output = counts->output,
         .cache_read = counts->cache_read,
         .cache_write = counts->cache_write,
         .calls = counts->calls,
-        .fresh = counts->input < cached ? counts->input : counts->input - cached,
+        .fresh = llm_fresh(counts),
     };
 }
 

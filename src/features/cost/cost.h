@@ -26,8 +26,7 @@ struct cost_sum {
     bool priced, unpriced; /* some tokens have a price, some have none */
 };
 
-/* Of one report. With more cached tokens than input, its input does not include them: all of it is
- * fresh. */
+/* Of one report. */
 struct cost_tokens cost_tokens_of(const struct llm_counts *counts);
 
 /* `price` NULL: unpriced. */

@@ -105,18 +105,19 @@ int64_t llm_totals_start(enum llm_width width, int64_t timestamp)
     return timestamp - (into < 0 ? into + length : into);
 }
 
-/* The input tokens that were not cached. With more cached tokens than input, the input does not
- * include them: all of it is fresh. All counts must be within LLM_LARGE. */
-static int64_t llm_totals_fresh(const struct llm_counts *counts)
+wide_int llm_fresh(const struct llm_counts *counts)
 {
-    int64_t cached = counts->cache_read + counts->cache_write;
+    wide_int cached = (wide_int)counts->cache_read + counts->cache_write;
 
+    if (counts->fresh.has)
+        return counts->fresh.value;
     return counts->input < cached ? counts->input : counts->input - cached;
 }
 
 static bool is_large(const struct llm_counts *c)
 {
-    const int64_t numbers[] = { c->input, c->output, c->cache_read, c->cache_write, c->calls };
+    const int64_t numbers[] = { c->input,       c->output, c->cache_read,
+                                c->cache_write, c->calls,  c->fresh.value };
 
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (numbers[i] > LLM_LARGE || numbers[i] < -LLM_LARGE)
@@ -168,7 +169,7 @@ static void add_counts(struct llm_totals *t, const struct llm_usage_key *place,
         c->counts.cache_read += sign * counts->cache_read;
         c->counts.cache_write += sign * counts->cache_write;
         c->counts.calls += sign * counts->calls;
-        c->fresh += sign * llm_totals_fresh(counts);
+        c->fresh += sign * (int64_t)llm_fresh(counts);
     }
 }
 

@@ -9,7 +9,8 @@
  */
 #pragma once
 #include "base/err.h"
-#include "base/str.h"
+#include "features/cost/money.h"
+#include "shape/shape.h"
 
 struct db;
 struct llm_totals;
@@ -24,7 +25,13 @@ enum llm_width { LLM_HOUR, LLM_DAY };
 /* The counts of one report, or their sum. */
 struct llm_counts {
     int64_t input, output, cache_read, cache_write, calls;
+    struct opt_int fresh; /* input that was not cached; not there: see llm_fresh() */
 };
+
+/* The input tokens of a report that a price with `input_includes_cache` charges as input: those
+ * that it says were not cached, else input without cached tokens. With more cached tokens than
+ * input, the input does not include them: all of it is fresh. */
+wide_int llm_fresh(const struct llm_counts *counts);
 
 /* The tenant, agent, time and model of a report. */
 struct llm_usage_key {

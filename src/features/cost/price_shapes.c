@@ -89,7 +89,7 @@ SHAPE(price_create, "PriceCreate", (.doc = "A model's price per million tokens."
     JSON(output,               .flags = F_REQUIRED, .doc = USD_DOC),
     JSON(cache_read,           .flags = F_NULL, .doc = USD_DOC " Null: same as input."),
     JSON(cache_write,          .flags = F_NULL, .doc = USD_DOC " Null: same as input."),
-    BOOL(input_includes_cache, .absent = "false", .doc = "Whether reported input tokens include cached tokens."),
+    BOOL(input_includes_cache, .absent = "false", .doc = "Whether input tokens include cached tokens, of reports that do not say it."),
     TIME(valid_from,           .flags = F_NULL, .doc = "Null: no start date."),
     LIST_STR(aliases,          .max = ALIASES_MAX, .absent = "[]", .doc = "Other names under which the model is reported."));
 
@@ -102,7 +102,7 @@ SHAPE(price, "Price", (.doc = "A model's price per million tokens from a start d
     STR(output,                .flags = F_REQUIRED, .doc = "USD per million tokens, as a decimal."),
     STR(cache_read,            .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input."),
     STR(cache_write,           .flags = F_REQUIRED | F_NULL, .doc = "USD per million tokens, as a decimal. Null: same as input."),
-    BOOL(input_includes_cache, .flags = F_REQUIRED, .doc = "Whether reported input tokens include cached tokens."),
+    BOOL(input_includes_cache, .flags = F_REQUIRED, .doc = "Whether input tokens include cached tokens, of reports that do not say it."),
     TIME(valid_from,           .flags = F_REQUIRED | F_NULL, .doc = "Null: no start date."),
     LIST_STR(aliases,          .flags = F_REQUIRED, .doc = "Other names under which the model is reported."),
     TIME(updated_at,           .flags = F_REQUIRED, .doc = "When it was last changed."),

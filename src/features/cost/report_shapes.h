@@ -11,6 +11,7 @@ struct llm_usage {
     struct str model;
     int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls;
     struct str workflow_run_id; /* null */
+    struct opt_bool input_includes_cache;
 };
 
 struct llm_verdict {

@@ -8,6 +8,7 @@
 #include "db/db.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_sums.h"
+#include "shape/rows.h"
 
 /* clang-format off */
 const struct row_sum llm_usage_sum = {
@@ -20,29 +21,31 @@ const struct row_sum llm_usage_sum = {
 
 #define OF_IDENTITY                                                                                \
     " WHERE tenant_id = $1 AND timestamp = $2 AND agent_id = $3 AND run_id = $4 AND model = $5"
+#define FRESH  ", fresh_tokens"
 #define COUNTS "input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls"
 #define SELECT_USAGE                                                                               \
-    "SELECT " USAGE_SUMMED("") " FROM llm_usage"                                                   \
-                               " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3 AND " \
-                               "(CAST($4 AS BIGINT) = 0 OR agent_id = $4)"                         \
-                               " AND (CAST($5 AS TEXT) IS NULL OR run_id = $5)"
+    "SELECT " USAGE_SUMMED("") FRESH                                                               \
+        " FROM llm_usage"                                                                          \
+        " WHERE tenant_id = $1 AND timestamp >= $2 AND timestamp < $3"                             \
+        " AND (CAST($4 AS BIGINT) = 0 OR agent_id = $4) AND (CAST($5 AS TEXT) IS NULL OR run_id "  \
+        "= $5)"
 
 /* clang-format off */
 DB_QUERY(insert_usage,
     "INSERT INTO llm_usage (tenant_id, timestamp, agent_id, run_id, model, received_at,"
-    " " COUNTS ", agent_version, workflow_run_id, checksum)"
-    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+    " " COUNTS ", agent_version, workflow_run_id, checksum" FRESH ")"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
     " ON CONFLICT (tenant_id, timestamp, agent_id, run_id, model) DO NOTHING");
 static const struct db_query select_old = {
-    .sqlite = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY,
-    .postgres = "SELECT " USAGE_SUMMED("") " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
+    .sqlite = "SELECT " USAGE_SUMMED("") FRESH " FROM llm_usage" OF_IDENTITY,
+    .postgres = "SELECT " USAGE_SUMMED("") FRESH " FROM llm_usage" OF_IDENTITY " FOR UPDATE",
 };
 DB_QUERY(replace_usage,
     "UPDATE llm_usage SET received_at = $6, input_tokens = $7, output_tokens = $8,"
     " cache_read_tokens = $9, cache_write_tokens = $10, calls = $11, agent_version = $12,"
-    " workflow_run_id = $13, checksum = $14" OF_IDENTITY
+    " workflow_run_id = $13, checksum = $14, fresh_tokens = $15" OF_IDENTITY
     " AND ((" COUNTS ", agent_version) <> ($7, $8, $9, $10, $11, $12)"
-    " OR workflow_run_id IS DISTINCT FROM $13)");
+    " OR workflow_run_id IS DISTINCT FROM $13 OR fresh_tokens IS DISTINCT FROM $15)");
 DB_QUERY(select_totals,
     "SELECT agent_id, model, " COUNTS ", start, first_at, last_at, n_large, fresh_tokens"
     " FROM llm_totals WHERE tenant_id = $1 AND width = $5 AND start >= $2 AND start < $3"
@@ -57,13 +60,13 @@ static const struct db_query select_usage_by_run = {
  * a statement on a single table to its server without planning it. */
 const struct db_query llm_usage_of_runs = {
     .sum = &llm_usage_sum,
-    .sqlite = "SELECT " USAGE_SUMMED("") " FROM llm_usage INDEXED BY llm_usage_run"
+    .sqlite = "SELECT " USAGE_SUMMED("") FRESH " FROM llm_usage INDEXED BY llm_usage_run"
               " WHERE tenant_id = $1 AND run_id IN (SELECT value FROM json_each($2))"
               " ORDER BY run_id",
-    .citus = "SELECT " USAGE_SUMMED("") " FROM llm_usage"
+    .citus = "SELECT " USAGE_SUMMED("") FRESH " FROM llm_usage"
              " WHERE tenant_id = $1 AND run_id = ANY ($2::text[]) ORDER BY run_id",
-    .postgres = "SELECT " USAGE_SUMMED("u.") " FROM (SELECT DISTINCT unnest($2::text[]) AS id) i"
-                " CROSS JOIN LATERAL (SELECT " USAGE_SUMMED("") " FROM llm_usage"
+    .postgres = "SELECT " USAGE_SUMMED("u.") FRESH " FROM (SELECT DISTINCT unnest($2::text[]) AS id) i"
+                " CROSS JOIN LATERAL (SELECT " USAGE_SUMMED("") FRESH " FROM llm_usage"
                 " WHERE tenant_id = $1 AND run_id = i.id OFFSET 0) u ORDER BY u.run_id",
 };
 /* clang-format on */
@@ -95,6 +98,7 @@ static bool read_old(void *ctx, const struct db_row *row)
 
     (void)row_sum_check(&llm_usage_sum, row, 0); /* reported, and replaced all the same */
     old->counts = read_counts(row, USAGE_AT_COUNTS);
+    old->counts.fresh = rows_opt_int(row, USAGE_AT_NEXT);
     old->bytes = usage_bytes((const struct str[]){
         db_get_text(row, USAGE_AT_RUN_ID), db_get_text(row, USAGE_AT_MODEL),
         db_get_text(row, USAGE_AT_VERSION), db_get_text(row, USAGE_AT_WORKFLOW) });
@@ -111,10 +115,21 @@ struct storing {
     struct llm_totals *totals;
 };
 
+/* Of a report that says whether its input includes cached tokens, the input without them. */
 static struct llm_counts counts_of(const struct llm_usage *u)
 {
-    return (struct llm_counts){ u->input_tokens, u->output_tokens, u->cache_read_tokens,
-                                u->cache_write_tokens, u->calls };
+    struct llm_counts c = { .input = u->input_tokens,
+                            .output = u->output_tokens,
+                            .cache_read = u->cache_read_tokens,
+                            .cache_write = u->cache_write_tokens,
+                            .calls = u->calls };
+
+    if (!u->input_includes_cache.has)
+        return c;
+    if (u->input_includes_cache.value)
+        c.input = money_to_int(llm_fresh(&c));
+    c.fresh = (struct opt_int){ true, c.input };
+    return c;
 }
 
 /* Of the three queries that write, with the counts to be stored. */
@@ -136,10 +151,11 @@ static int exec_usage(const struct storing *s, const struct db_query *q, struct 
                               db_int(s->counts.calls),
                               db_text(u->agent_version),
                               db_text(u->workflow_run_id),
-                              db_null() };
+                              db_null(),
+                              rows_opt_int_value(s->counts.fresh) };
     const struct db_args args = DB_ARGS_OF(row);
 
-    row[COUNT_OF(row) - 1] = row_sum_of(&llm_usage_sum, row);
+    row[COUNT_OF(row) - 2] = row_sum_of(&llm_usage_sum, row);
     return old == NULL ? db_run(s->db, q, args, err) : db_exec(s->db, q, args, read_old, old, err);
 }
 
@@ -225,11 +241,14 @@ int store_llm_add(struct db *db, const struct report_key *place, const struct ll
     if (insert_or_find(&s, &old, err) != 0)
         return -1;
     if (old.there) {
+        const int64_t fresh = money_to_int(llm_fresh(&s.counts) + llm_fresh(&old.counts));
+
         s.counts = (struct llm_counts){ sum(s.counts.input, old.counts.input),
                                         sum(s.counts.output, old.counts.output),
                                         sum(s.counts.cache_read, old.counts.cache_read),
                                         sum(s.counts.cache_write, old.counts.cache_write),
-                                        sum(s.counts.calls, old.counts.calls) };
+                                        sum(s.counts.calls, old.counts.calls),
+                                        { true, fresh } };
         if (replace(&s, &old.counts, &changed, err) != 0)
             return -1;
     }
@@ -264,11 +283,14 @@ static bool read_usage(void *ctx, const struct db_row *row)
 {
     const struct reading *reading = ctx;
     int64_t at = db_get_int(row, USAGE_AT_TIMESTAMP);
+    struct llm_counts counts = read_counts(row, USAGE_AT_COUNTS);
+
+    counts.fresh = rows_opt_int(row, USAGE_AT_NEXT);
 
     reading->on_row(reading->ctx,
                     &(struct llm_row){ .agent_id = db_get_int(row, USAGE_AT_AGENT),
                                        .model = db_get_text(row, USAGE_AT_MODEL),
-                                       .counts = read_counts(row, USAGE_AT_COUNTS),
+                                       .counts = counts,
                                        .start = at,
                                        .first_at = at,
                                        .last_at = at,

@@ -292,7 +292,8 @@ static const char *add_usage(struct intake *in, const struct subject *s,
                                        .output_tokens = or_zero(tokens->output),
                                        .cache_read_tokens = or_zero(tokens->cache_read),
                                        .cache_write_tokens = or_zero(tokens->cache_write),
-                                       .calls = 1 };
+                                       .calls = 1,
+                                       .input_includes_cache = { true, false } };
     return NULL;
 }
 

@@ -1,0 +1,116 @@
+"""What spans of models cost: each token once, at its own price, whichever way it was reported."""
+
+import json
+import uuid
+from fractions import Fraction
+
+import pytest
+from otlp import Json, span
+from usage_reference import decimal
+
+pytestmark = pytest.mark.administered
+
+LLM = "/api/v1/telemetry/llm"
+SERVICE = {"service.name": "researcher"}
+COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+WHOLE = [(1200, cached) for cached in (0, 200, 400, 600, 700, 1000, 1200)]
+
+
+def new_trace():
+    return uuid.uuid4().hex
+
+
+def send(tenant, *spans):
+    body = Json.spans(list(spans), SERVICE)
+    answer = tenant.client.post("/v1/traces", body, headers={"Content-Type": Json.media})
+    assert answer.status == 200 and Json.partial(answer) is None, answer.body
+
+
+def call(trace, number, counts, model="gpt-5", parent=None, **more):
+    names = ("input_tokens", "output_tokens", "cache_read.input_tokens", "cache_creation.input_tokens")
+    told = {f"gen_ai.usage.{name}": n for name, n in zip(names, counts) if n is not None}
+    return span(trace, number, parent, attributes={
+        "gen_ai.operation.name": "chat", "gen_ai.request.model": model, **told}, **more)  # fmt: skip
+
+
+def groups(tenant, by="model", **query):
+    words = "&".join(f"{name}={value}" for name, value in query.items())
+    answer = tenant.client.get(tenant.path(f"llm/usage?time_range=all&group_by={by}&{words}"))
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def tokens(group):
+    return tuple(group[name] for name in COUNTS)
+
+
+def usd(millionths):
+    return decimal(Fraction(str(millionths)) / 10**6)
+
+
+@pytest.fixture
+def shop(own_server):
+    tenant = own_server.add_tenant()
+    yield tenant
+    tenant.client.close()
+
+
+def test_cached_input_is_paid_once_and_at_its_own_price(shop):
+    total = Fraction(0)
+    for entered, cached in WHOLE:  # gpt-5: 1.25 and 0.125, whose flag says that input includes cached
+        trace = new_trace()
+        send(shop, call(trace, 1, (entered, 0, cached)))
+        paid = Fraction(entered - cached) * Fraction("1.25") + Fraction(cached) * Fraction("0.125")
+        total += paid
+        told = groups(shop, run_id=uuid.UUID(trace))["groups"][0]
+        assert tokens(told) == (entered - cached, 0, cached, 0)
+        assert told["cost"] == decimal(paid / 10**6), cached
+    for by in ("model", "agent", "day", "run", "version"):  # of sums, and of reports
+        assert groups(shop, by)["total"]["cost"] == decimal(total / 10**6), by
+    runs = shop.client.get(shop.path("dashboard/runs?include_cost=true")).json()["runs"]
+    assert sum(Fraction(run["cost"]) for run in runs) == total / 10**6
+
+
+@pytest.mark.parametrize("model, price", [("claude-sonnet-4-5", ("3", "0.3", "3.75")),
+                                          ("gpt-4.1", ("2", "0.5", "2"))])  # fmt: skip
+def test_a_price_costs_the_same_whichever_way_it_says_input_is_counted(shop, tmp_path, model, price):
+    fresh, read, write = (Fraction(each) for each in price)
+    send(shop, call(new_trace(), 1, (1000, 0, 300, 100), model))
+    assert groups(shop)["total"]["cost"] == decimal((600 * fresh + 300 * read + 100 * write) / 10**6)
+    base = {"input": price[0], "output": 0, "cache_read": price[1], "cache_write": price[2]}
+    path = tmp_path / "prices.json"
+    for includes in (True, False):
+        path.write_text(json.dumps({"prices": [{"model": model, "input_includes_cache": includes, **base}]}))
+        shop.server.cli("price", "import", str(path), "--format", "muster")
+        assert groups(shop)["total"]["cost"] == decimal((600 * fresh + 300 * read + 100 * write) / 10**6)
+
+
+def test_two_calls_of_one_moment_are_added_and_cost_their_sum(shop):
+    trace = new_trace()
+    send(shop, span(trace, 1), call(trace, 2, (1200, 0, 1000), parent=1), call(trace, 3, (1200, 0, 100), parent=1))
+    paid = usd(1300 * 1.25 + 1100 * 0.125)
+    assert groups(shop)["total"]["cost"] == groups(shop, "run")["total"]["cost"] == paid
+
+
+def test_a_report_may_say_whether_its_input_includes_cached_tokens(shop):
+    run, when = str(uuid.uuid4()), "2025-06-15T12:00:00Z"
+
+    def cost(model, **fields):
+        body = {"agent_name": "a", "run_id": run, "timestamp": when, "model": model,
+                "input_tokens": 1000, "cache_read_tokens": 400, **fields}  # fmt: skip
+        assert shop.client.post(LLM, body).status == 202
+        told = groups(shop, run_id=run)["groups"]
+        by_sums = {g["model"]: g["cost"] for g in groups(shop)["groups"]}
+        (group,) = [g for g in told if g["model"] == model]
+        assert by_sums[model] == group["cost"]
+        return group["input_tokens"], group["cost"]
+
+    apart, within = usd(1000 * 1.25 + 400 * 0.125), usd(600 * 1.25 + 400 * 0.125)
+    assert cost("gpt-5") == (1000, within)  # as the price says
+    assert cost("gpt-5", input_includes_cache=False) == (1000, apart)
+    assert cost("gpt-5", input_includes_cache=True) == (600, within)
+    assert cost("gpt-5", input_includes_cache=None) == (1000, within)
+    apart, within = usd(1000 * 3 + 400 * 0.3), usd(600 * 3 + 400 * 0.3)
+    assert cost("claude-sonnet-4-5") == (1000, apart)
+    assert cost("claude-sonnet-4-5", input_includes_cache=True) == (600, within)
+    assert cost("claude-sonnet-4-5", input_includes_cache=False) == (1000, apart)
