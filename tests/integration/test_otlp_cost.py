@@ -114,3 +114,44 @@ def test_a_report_may_say_whether_its_input_includes_cached_tokens(shop):
     assert cost("claude-sonnet-4-5") == (1000, apart)
     assert cost("claude-sonnet-4-5", input_includes_cache=True) == (600, within)
     assert cost("claude-sonnet-4-5", input_includes_cache=False) == (1000, apart)
+
+
+NAMES = [
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.cache_read.input_tokens",
+     "gen_ai.usage.cache_write.input_tokens"),
+    ("gen_ai.usage.input_tokens", "ai.usage.cachedInputTokens", None),
+    ("gen_ai.usage.input_tokens", "ai.usage.inputTokenDetails.cacheReadTokens",
+     "ai.usage.inputTokenDetails.cacheWriteTokens"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_cached_tokens_are_known_by_the_names_that_are_in_use(shop, names):
+    counts = {name: n for name, n in zip(names, (1000, 300, 100)) if name}
+    send(shop, span(new_trace(), 1, attributes={"gen_ai.request.model": "claude-sonnet-4-5", **counts}))
+    written = 100 if names[2] else 0
+    assert tokens(groups(shop)["groups"][0]) == (700 - written, 0, 300, written)
+
+
+def test_claude_code_counts_cached_input_apart_and_its_models_have_prices(shop):
+    trace = new_trace()
+    send(shop, span(trace, 1, attributes={
+        "gen_ai.request.model": "claude-opus-4-8[1m]",
+        "input_tokens": 5000, "output_tokens": "100", "cache_read_tokens": 3000,
+        "cache_creation_tokens": 2000}))  # fmt: skip
+    told = groups(shop)["groups"][0]
+    assert (told["model"], *tokens(told)) == ("claude-opus-4-8[1m]", 5000, 100, 3000, 2000)
+    assert told["cost"] == usd(5000 * 5 + 100 * 25 + 3000 * 0.5 + 2000 * 6.25)
+    for name in ("claude-opus-4-5-20251101", "anthropic/claude-opus-4-6[1m]", "claude-opus-4-7",
+                 "claude-sonnet-4-6-20260201[1m]"):  # fmt: skip
+        assert shop.client.get(shop.path(f"prices?model={name.replace('[', '%5B').replace(']', '%5D')}")
+                               ).json()["prices"], name  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [
+    {"input_tokens": 7, "output_tokens": 3},  # of no model: names that anything may use
+    {"gen_ai.request.model": "gpt-5", "ai.usage.inputTokens": 900, "ai.usage.cachedInputTokens": 800},
+])  # fmt: skip
+def test_a_span_that_repeats_the_sum_of_others_in_these_names_is_no_call(shop, told):
+    send(shop, span(new_trace(), 1, attributes=told))
+    assert groups(shop)["groups"] == []

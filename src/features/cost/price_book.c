@@ -180,10 +180,26 @@ static struct str without_date(struct str name)
     return STR_NULL;
 }
 
+/* Without "[1m]" at its end, by which programs ask for a variant of the model. */
+static struct str without_variant(struct str name)
+{
+    size_t n = name.len;
+
+    if (n == 0 || name.data[n - 1] != ']')
+        return name;
+    while (n > 0 && name.data[n - 1] != '[')
+        n--;
+    return n > 1 ? str_from(name.data, n - 1) : name;
+}
+
 struct price_history price_book_find(const struct price_book *book, struct str name)
 {
     struct price_history found = find_from(book, name);
 
+    if (found.n > 0)
+        return found;
+    name = without_variant(name);
+    found = find_from(book, name);
     return found.n == 0 ? find_from(book, without_date(name)) : found;
 }
 

@@ -27,9 +27,17 @@ static const struct {
     { STR_INIT("gen_ai.usage.cache_read.input_tokens"), KNOWN_CACHE_READ_TOKENS },
     { STR_INIT("gen_ai.usage.cache_read_input_tokens"), KNOWN_CACHE_READ_TOKENS },
     { STR_INIT("llm.token_count.prompt_details.cache_read"), KNOWN_CACHE_READ_TOKENS },
+    { STR_INIT("ai.usage.inputTokenDetails.cacheReadTokens"), KNOWN_CACHE_READ_TOKENS },
+    { STR_INIT("ai.usage.cachedInputTokens"), KNOWN_CACHE_READ_TOKENS },
     { STR_INIT("gen_ai.usage.cache_creation.input_tokens"), KNOWN_CACHE_WRITE_TOKENS },
     { STR_INIT("gen_ai.usage.cache_creation_input_tokens"), KNOWN_CACHE_WRITE_TOKENS },
+    { STR_INIT("gen_ai.usage.cache_write.input_tokens"), KNOWN_CACHE_WRITE_TOKENS },
     { STR_INIT("llm.token_count.prompt_details.cache_write"), KNOWN_CACHE_WRITE_TOKENS },
+    { STR_INIT("ai.usage.inputTokenDetails.cacheWriteTokens"), KNOWN_CACHE_WRITE_TOKENS },
+    { STR_INIT("input_tokens"), KNOWN_BARE_INPUT_TOKENS },
+    { STR_INIT("output_tokens"), KNOWN_BARE_OUTPUT_TOKENS },
+    { STR_INIT("cache_read_tokens"), KNOWN_BARE_CACHE_READ_TOKENS },
+    { STR_INIT("cache_creation_tokens"), KNOWN_BARE_CACHE_WRITE_TOKENS },
     { STR_INIT("error.type"), KNOWN_ERROR_TYPE },
     { STR_INIT("exception.type"), KNOWN_EXCEPTION_TYPE },
     { STR_INIT("exception.message"), KNOWN_EXCEPTION_MESSAGE },
@@ -70,7 +78,10 @@ int64_t known_count(const struct known_values *known, enum known what)
 {
     const struct otlp_value *value = known->values[what];
     const double exact = 9007199254740992.0; /* beyond it, not every whole number is a double */
+    int64_t number;
 
+    if (value != NULL && value->kind == OTLP_TEXT && str_to_int(value->text, &number))
+        return number < 0 ? -1 : number;
     if (value != NULL && value->kind == OTLP_INT && value->integer >= 0)
         return value->integer;
     if (value != NULL && value->kind == OTLP_REAL && value->real >= 0 && value->real < exact &&

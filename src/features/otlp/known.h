@@ -1,7 +1,8 @@
 /* known.h - the attributes whose meaning is known here, by any of their names.
  *
  * The names are OpenTelemetry's semantic conventions (for generative AI, in
- * their present and earlier spelling) and OpenInference's.
+ * their present and earlier spelling), OpenInference's, and those that the
+ * AI SDK and Claude Code add to these.
  *
  * Thread-safe: values only.
  */
@@ -20,6 +21,10 @@ enum known {
     KNOWN_OUTPUT_TOKENS,
     KNOWN_CACHE_READ_TOKENS,
     KNOWN_CACHE_WRITE_TOKENS,
+    KNOWN_BARE_INPUT_TOKENS, /* of Claude Code, in the same order: cached ones not included */
+    KNOWN_BARE_OUTPUT_TOKENS,
+    KNOWN_BARE_CACHE_READ_TOKENS,
+    KNOWN_BARE_CACHE_WRITE_TOKENS,
     KNOWN_ERROR_TYPE,
     KNOWN_EXCEPTION_TYPE,
     KNOWN_EXCEPTION_MESSAGE,
@@ -39,5 +44,5 @@ void known_find(const struct otlp_attribute *items, size_t n, struct known_value
 /* The text, or STR_NULL when it is absent, empty or no text. */
 struct str known_text(const struct known_values *known, enum known what);
 
-/* A count, or -1 when it is absent, negative or no whole number. */
+/* A count, which may be in digits, or -1 when it is absent, negative or no whole number. */
 int64_t known_count(const struct known_values *known, enum known what);

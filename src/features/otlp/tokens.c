@@ -38,15 +38,29 @@ static int64_t fresh_input(int64_t input, int64_t cache_read, int64_t cache_writ
     return input - read - write;
 }
 
+/* Of the four counts that begin with `first`. */
+static struct tokens counts_from(const struct known_values *known, enum known first)
+{
+    struct tokens t = { .input = known_count(known, first),
+                        .output = known_count(known, first + 1),
+                        .cache_read = known_count(known, first + 2),
+                        .cache_write = known_count(known, first + 3) };
+
+    t.any = t.input >= 0 || t.output >= 0;
+    if (!t.any) /* cached tokens alone are what the AI SDK repeats as a sum */
+        t.cache_read = t.cache_write = -1;
+    return t;
+}
+
+/* Bare names, which any program may use for something else, count beside a model. */
 struct tokens tokens_of(const struct known_values *known)
 {
-    struct tokens t = { .input = known_count(known, KNOWN_INPUT_TOKENS),
-                        .output = known_count(known, KNOWN_OUTPUT_TOKENS),
-                        .cache_read = known_count(known, KNOWN_CACHE_READ_TOKENS),
-                        .cache_write = known_count(known, KNOWN_CACHE_WRITE_TOKENS) };
+    struct tokens t = counts_from(known, KNOWN_INPUT_TOKENS);
 
-    t.input = fresh_input(t.input, t.cache_read, t.cache_write);
-    t.any = t.input >= 0 || t.output >= 0 || t.cache_read >= 0 || t.cache_write >= 0;
+    if (t.any)
+        t.input = fresh_input(t.input, t.cache_read, t.cache_write);
+    else if (!str_is_null(known_text(known, KNOWN_MODEL)))
+        t = counts_from(known, KNOWN_BARE_INPUT_TOKENS);
     t.counts = t.any && is_call(known);
     return t;
 }
