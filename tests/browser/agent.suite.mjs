@@ -144,6 +144,30 @@ describe("one agent", () => {
         await close(page);
     });
 
+    test("what is set on one tab is read on the next", async () => {
+        server.cli(["model", "set", "small-one", "--tenant", "acme"]);
+        const page = await open("", tenant.email, {});
+        // nothing but the write itself may bring the news
+        await page.route("**/stream", (route) => route.abort());
+        await page.addInitScript(() => (window.setInterval = () => 0));
+        await page.reload();
+        const tabs = page.getByRole("navigation", { name: "Sections of the agent" });
+        const tab = (name) => tabs.getByRole("link", { name, exact: true }).click();
+        await page.getByRole("link", { name: "small-one" }).waitFor();
+        await tab("Model and policy");
+        await page.getByLabel("Model for this agent").fill("next-one");
+        await button(page, "Set").click();
+        await page.getByText("set for this agent").waitFor();
+        await tab("Overview");
+        await page.getByRole("link", { name: "next-one" }).waitFor();
+        await tab("Model and policy");
+        await button(page, "Unset").click();
+        await page.getByText("set for this agent").waitFor({ state: "detached" });
+        await tab("Overview");
+        await page.getByRole("link", { name: "small-one" }).waitFor();
+        await close(page);
+    });
+
     test("a command policy is edited, counted in versions, and unset", async () => {
         const page = await open("directives");
         await page.getByLabel("Agents may run").selectOption("allowlist");

@@ -62,6 +62,13 @@ export function setOnSignedOut(callback: () => void) {
     onSignedOut = callback;
 }
 
+let onWritten: () => void = () => {};
+
+/** Calls back when a request that changes something has succeeded. */
+export function setOnWritten(callback: () => void) {
+    onWritten = callback;
+}
+
 /** A browser resolves "." and ".." in a URL, also when they are escaped; the service takes a
  * semicolon after them away. */
 function segmentOf(value: string): string {
@@ -191,8 +198,11 @@ export async function call<O extends Operation>(operation: O, input: Input<O>): 
     const reply = await send(url, init);
     countBytes(given.signal, reply);
     noteTime(given.signal, reply);
-    if (reply.ok || (reply.status === NOT_MODIFIED && known))
-        return (await answerOf(reply, url)) as Answer<O>;
+    if (reply.ok || (reply.status === NOT_MODIFIED && known)) {
+        const answer = (await answerOf(reply, url)) as Answer<O>;
+        if (method !== "GET") onWritten();
+        return answer;
+    }
     const error = await errorOf(reply);
     if (reply.status === 401 && !operation.includes("/auth/")) onSignedOut();
     throw error;

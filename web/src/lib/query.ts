@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { answeredAt } from "./answered";
-import { ApiError, asApiError, forgetAnswers } from "./api";
+import { ApiError, asApiError, forgetAnswers, setOnWritten } from "./api";
 import { connected, type LiveChange, useChanges } from "./live";
 import { bytesOf } from "./sizes";
 import { useStore } from "./store";
@@ -41,28 +41,15 @@ export function clearCache() {
     forgetAnswers();
 }
 
-/** After a change: every component that shows this answer reloads it. */
-export function invalidate(key: string) {
-    cache.delete(key);
-    for (const callback of [...(subscribers.get(key) ?? [])]) callback();
-}
+const subscribers = new Set<() => void>(); // the queries that are shown
 
-/** The same for all answers whose key begins so. */
-export function invalidateAll(beginning: string) {
-    for (const key of new Set([...cache.keys(), ...subscribers.keys()]))
-        if (key.startsWith(beginning)) invalidate(key);
-}
-
-const subscribers = new Map<string, Set<() => void>>();
-
-function subscribe(key: string, callback: () => void): () => void {
-    const set = subscribers.get(key) ?? new Set();
-    subscribers.set(key, set.add(callback));
-    return () => {
-        set.delete(callback);
-        if (set.size === 0 && subscribers.get(key) === set) subscribers.delete(key);
-    };
-}
+/** What a person changes on one page is read on all others: a write may concern any answer below its
+ * path and, as a default or a count, many beside it. They are few, and unchanged ones are not sent
+ * again. */
+setOnWritten(() => {
+    cache.clear();
+    for (const reload of [...subscribers]) reload();
+});
 
 interface State<T> extends Answered<T> {
     key: string | null;
@@ -88,7 +75,10 @@ export function useQuery<T>(
     // A load in progress is never restarted: with frequent changes a slow one would never finish.
     const reload = useCallback(() => {
         if (work.current.busy) work.current.again = true;
-        else setTurn((n) => n + 1);
+        else {
+            work.current.busy = true;
+            setTurn((n) => n + 1);
+        }
     }, []);
 
     useEffect(() => {
@@ -105,7 +95,7 @@ export function useQuery<T>(
         loader.current(abort.signal).then(
             (data) => {
                 const at = answeredAt(abort.signal);
-                if (!abort.signal.aborted) cachePut(key, { data, at });
+                if (!abort.signal.aborted && !work.current.again) cachePut(key, { data, at });
                 finish(() => ({ key, data, at, error: undefined }));
             },
             (problem: unknown) =>
@@ -117,7 +107,11 @@ export function useQuery<T>(
         return () => abort.abort();
     }, [key, turn]);
 
-    useEffect(() => (key === null ? undefined : subscribe(key, reload)), [key, reload]);
+    useEffect(() => {
+        if (key === null) return undefined;
+        subscribers.add(reload);
+        return () => void subscribers.delete(reload);
+    }, [key, reload]);
 
     useEffect(() => {
         if (everyMs <= 0 || key === null) return undefined;

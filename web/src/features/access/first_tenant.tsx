@@ -3,10 +3,8 @@
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
 import { homePath } from "../../lib/paths";
-import { invalidate } from "../../lib/query";
 import { navigate } from "../../lib/route";
 import { Card, Form } from "../../ui";
-import { TENANTS } from "./my_tenants";
 import { NameField, SlugField, useNameAndSlug } from "./tenant_form";
 
 export function FirstTenant() {
@@ -15,7 +13,6 @@ export function FirstTenant() {
     const create = async () => {
         const { name, slug } = named;
         await call("POST /api/v1/tenants", { body: { slug, name } });
-        invalidate(TENANTS);
         navigate(homePath(slug));
     };
     return (

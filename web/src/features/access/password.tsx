@@ -4,11 +4,9 @@ import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { ApiError, call, fieldError } from "../../lib/api";
-import { invalidate } from "../../lib/query";
 import { useStore } from "../../lib/store";
 import { Card, ChoiceField, Form, TextField } from "../../ui";
 import { session, setSignedIn } from "./session";
-import { OWN_TOKENS } from "./tokens";
 
 export const PASSWORD_MIN = 12;
 
@@ -43,7 +41,6 @@ export function PasswordCard() {
         setCurrent("");
         setWanted("");
         setMessage("Password changed. Your other sessions have ended.");
-        invalidate(OWN_TOKENS);
     };
     return (
         <Card title="Your password" class="narrow">

@@ -22,7 +22,7 @@ import {
 } from "../../ui";
 import { session } from "./session";
 
-export const OWN_TOKENS = "GET /api/v1/auth/tokens";
+const OWN_TOKENS = "GET /api/v1/auth/tokens";
 const OF_USER = "GET /api/v1/platform/users/{email}/tokens";
 
 type Role = "member" | "admin" | "platform_admin";

@@ -95,7 +95,7 @@ function ModelCard({ scope, canEdit }: Props) {
     const current = useQuery(`${get} ${JSON.stringify(scope)}`, (signal) =>
         call(get, { path: paramsOf(scope), signal }),
     );
-    const { data, reload } = current;
+    const { data } = current;
     const level = levelOf(scope);
     const own = data?.source === level;
     const models = useModels(scope);
@@ -103,11 +103,9 @@ function ModelCard({ scope, canEdit }: Props) {
         const put = operation("PUT", scope, "model") as ModelPut;
         await call(put, { path: paramsOf(scope), body: { model } });
         setModel("");
-        reload();
     };
     const unset = async () => {
         await call(operation("DELETE", scope, "model") as ModelDelete, { path: paramsOf(scope) });
-        reload();
     };
     return (
         <Card title="Model">
@@ -176,10 +174,9 @@ const lines = (text: string) =>
 interface PolicyFormProps {
     scope: Scope;
     policy: CommandPolicySetting;
-    onChange: () => void;
 }
 
-function PolicyForm({ scope, policy, onChange }: PolicyFormProps) {
+function PolicyForm({ scope, policy }: PolicyFormProps) {
     const [mode, setMode] = useState<Mode>(policy.mode);
     const [allow, setAllow] = useState(policy.allow.join("\n"));
     const [deny, setDeny] = useState(policy.deny.join("\n"));
@@ -194,12 +191,10 @@ function PolicyForm({ scope, policy, onChange }: PolicyFormProps) {
         const put = operation("PUT", scope, "command-policy") as PolicyPut;
         const body = { mode, allow: lines(allow), deny: lines(deny) };
         await call(put, { path: paramsOf(scope), body });
-        onChange();
     };
     const unset = async () => {
         const remove = operation("DELETE", scope, "command-policy") as PolicyDelete;
         await call(remove, { path: paramsOf(scope) });
-        onChange();
     };
     const hint = "One per line. The agent's sandbox enforces them.";
     return (
@@ -255,7 +250,7 @@ function PolicyCard({ scope, canEdit }: Props) {
     const current = useQuery(`${get} ${JSON.stringify(scope)}`, (signal) =>
         call(get, { path: paramsOf(scope), signal }),
     );
-    const { data, reload } = current;
+    const { data } = current;
     return (
         <Card title="Command policy">
             <LoadState of={current} rows={3} />
@@ -274,7 +269,7 @@ function PolicyCard({ scope, canEdit }: Props) {
             )}
             {data &&
                 (canEdit ? (
-                    <PolicyForm scope={scope} policy={data} onChange={reload} />
+                    <PolicyForm scope={scope} policy={data} />
                 ) : (
                     <Commands policy={data} />
                 ))}

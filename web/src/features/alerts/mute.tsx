@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 
 import { useAction } from "../../lib/action";
 import { call } from "../../lib/api";
-import { invalidate, useQuery } from "../../lib/query";
+import { useQuery } from "../../lib/query";
 import { ErrorNote, Menu, Skeleton, Time } from "../../ui";
 
 const AGENT = "GET /api/v1/tenants/{slug}/agents/{agent_name}";
@@ -110,8 +110,7 @@ interface LoadedSheetProps extends AgentRef {
 }
 
 function LoadedSheet({ slug, agent_name, onDone }: LoadedSheetProps) {
-    const key = `${AGENT} ${slug} ${agent_name}`;
-    const { data, error } = useQuery(key, (signal) =>
+    const { data, error } = useQuery(`${AGENT} ${slug} ${agent_name}`, (signal) =>
         call(AGENT, { path: { slug, agent_name }, signal }),
     );
     if (error) return <ErrorNote error={error} />;
@@ -121,10 +120,7 @@ function LoadedSheet({ slug, agent_name, onDone }: LoadedSheetProps) {
             slug={slug}
             agent_name={agent_name}
             until={data.muted_until}
-            onChange={() => {
-                invalidate(key);
-                onDone(data.muted_until === null);
-            }}
+            onChange={() => onDone(data.muted_until === null)}
         />
     );
 }

@@ -4,13 +4,10 @@ import type { UsageGroup } from "api";
 import { useState } from "preact/hooks";
 
 import { compact, cost, count, percent } from "../../lib/format";
-import { invalidateAll } from "../../lib/query";
 import { href } from "../../lib/route";
 import { Copyable, Fact } from "../../ui";
 import { useRoles } from "../access/session";
 import { SetPrice } from "./price_dialogs";
-
-const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 
 function Tokens({ label, tokens }: { label: string; tokens: number }) {
     return (
@@ -73,14 +70,7 @@ export function UnpricedModels({ slug, models }: { slug: string; models: string[
                     ))}
                 </p>
                 {pricing !== null && (
-                    <SetPrice
-                        of={pricing}
-                        onClose={close}
-                        onDone={() => {
-                            close();
-                            invalidateAll(`${USAGE} ${slug} `);
-                        }}
-                    />
+                    <SetPrice of={pricing} onClose={close} onDone={close} />
                 )}
             </div>
         </div>
