@@ -293,6 +293,25 @@ describe("habits", () => {
         await page.context().close();
     });
 
+    test("within a second of its end, the badge says that the service is away", async () => {
+        const page = await open("/nowhere", {});
+        await page.clock.install();
+        await page.goto(`${server.url}/#/t/acme/fleet`);
+        await page.getByText("Live", { exact: true }).waitFor();
+        await rows(page).first().waitFor();
+        await page.clock.pauseAt(Date.now() + 60_000);
+        await server.end();
+        await page.getByText("Live", { exact: true }).waitFor({ state: "detached" });
+        await page.clock.runFor(1_000);
+        await page.getByText("Not connected", { exact: true }).waitFor();
+        await page.clock.runFor(20_000);
+        await page.getByText(/^as of \d+ (s|min) ago$/).waitFor();
+        await server.beginAgain();
+        await page.clock.resume();
+        await page.getByText("Live", { exact: true }).waitFor();
+        await close(page);
+    });
+
     test("an unreachable service is reported, and pages recover when it is back", async () => {
         const page = await open("/t/acme/runs?agent_name=returned", {});
         await page.getByText("Live", { exact: true }).waitFor();

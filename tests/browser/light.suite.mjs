@@ -139,6 +139,39 @@ describe("light when live", () => {
         await close(page);
     });
 
+    test("the badge tells the age of what is shown when a change is not in it yet", async () => {
+        const { page, seen, told } = await open("/t/lightly/fleet");
+        await page.locator("tbody tr").nth(11).waitFor();
+        await settle(seen);
+        let release;
+        let held = 0;
+        const released = new Promise((resolve) => (release = resolve));
+        await page.route("**/agents?*", async (route) => {
+            held++;
+            await released;
+            await route.continue();
+        });
+        const step = event(tenant, runs[0], "in_progress", 1, { message: "not shown yet" });
+        await server.send(tenant, "/api/v1/telemetry", step);
+        for (let i = 0; i < 1_000 && (told.messages === 0 || held === 0); i++) {
+            await page.clock.runFor(100);
+            await request(`${server.url}/livez`);
+        }
+        assert.ok(held > 0, "the change was not asked for");
+        await page.clock.runFor(6_000);
+        await page.getByText(/^as of \d+ s ago$/).waitFor();
+        assert.equal(await page.getByText("Live", { exact: true }).count(), 0);
+        release();
+        await settle(seen);
+        const live = page.getByText("Live", { exact: true });
+        for (let i = 0; i < 1_000 && !(await live.isVisible()); i++) {
+            await page.clock.runFor(100);
+            await settle(seen);
+        }
+        await live.waitFor();
+        await close(page);
+    });
+
     test("an answer that is known is not sent again", async () => {
         const { page, seen } = await open("/t/lightly/fleet");
         await page.locator("tbody tr").nth(11).waitFor();

@@ -119,13 +119,15 @@ async function errorOf(reply: Response): Promise<ApiError> {
     return new ApiError(reply.status, text, [], id);
 }
 
-/** Did the last request get an answer? */
+/** Did the last request get an answer of the service? */
 export const reachable = makeStore(true);
+
+const OF_A_PROXY = [502, 504]; // which got none
 
 async function send(url: string, init: RequestInit): Promise<Response> {
     try {
         const reply = await fetch(url, init);
-        reachable.set(true);
+        reachable.set(!OF_A_PROXY.includes(reply.status));
         return reply;
     } catch (problem) {
         if (init.signal?.aborted) throw problem;

@@ -65,7 +65,7 @@ const UNITS = [
 ];
 
 /** "59 s", "4 min", "3 d": in one unit. */
-function inOneUnit(seconds: number): string {
+export function inOneUnit(seconds: number): string {
     const unit = UNITS.find(({ from }) => seconds >= from) ?? { seconds: 1, name: "s" };
     return `${Math.floor(seconds / unit.seconds)} ${unit.name}`;
 }

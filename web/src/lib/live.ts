@@ -6,7 +6,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 
-import { urlOf } from "./api";
+import { isServiceThere, urlOf } from "./api";
 import { makeStore } from "./store";
 
 /** What changed; "all": unknown, it may be anything. */
@@ -72,6 +72,7 @@ function open(slug: string) {
     };
     opened.onerror = () => {
         connected.set(false);
+        void isServiceThere(); // known at once, not with the next load
         // The browser retries, unless the request was refused: too many streams, or signed out.
         if (opened.readyState === EventSource.CLOSED && source === opened)
             retryTimer = setTimeout(() => open(slug), RETRY_MS) as unknown as number;

@@ -12,6 +12,7 @@ export interface Loaded<T> {
     data: T | undefined;
     error: ApiError | undefined;
     at: number; // when the service answered with the data, by its clock; 0: there is no data
+    askedAt: number; // when it was asked for the data, by the browser's clock
     loading: boolean; // for the first time under this key
     reload: () => void;
 }
@@ -23,8 +24,10 @@ interface Options {
 interface Answered<T> {
     data: T | undefined;
     at: number;
+    askedAt: number;
 }
 
+const NOTHING = { data: undefined, at: 0, askedAt: 0 };
 const CACHE_MAX = 60;
 const cache = new Map<string, Answered<unknown>>(); // least recently loaded first
 
@@ -58,7 +61,7 @@ interface State<T> extends Answered<T> {
 
 function initial<T>(key: string | null): State<T> {
     const known = key === null ? undefined : (cache.get(key) as Answered<T> | undefined);
-    return { key, data: known?.data, at: known?.at ?? 0, error: undefined };
+    return { key, ...(known ?? NOTHING), error: undefined };
 }
 
 /** `key` identifies what `load` returns; null: do not load yet. */
@@ -92,15 +95,16 @@ export function useQuery<T>(
             work.current.again = false;
         };
         work.current = { busy: true, again: false };
+        const askedAt = Date.now();
         loader.current(abort.signal).then(
             (data) => {
-                const at = answeredAt(abort.signal);
-                if (!abort.signal.aborted && !work.current.again) cachePut(key, { data, at });
-                finish(() => ({ key, data, at, error: undefined }));
+                const answer = { data, at: answeredAt(abort.signal), askedAt };
+                if (!abort.signal.aborted && !work.current.again) cachePut(key, answer);
+                finish(() => ({ key, ...answer, error: undefined }));
             },
             (problem: unknown) =>
                 finish((was) => ({
-                    ...(was.key === key ? was : { key, data: undefined, at: 0 }),
+                    ...(was.key === key ? was : { key, ...NOTHING }),
                     error: asApiError(problem),
                 })),
         );
@@ -126,22 +130,51 @@ export function useQuery<T>(
 
     const now = state.key === key ? state : initial<T>(key);
     const loading = key !== null && now.data === undefined && now.error === undefined;
-    return { data: now.data, at: now.at, error: now.error, loading, reload };
+    return { data: now.data, at: now.at, askedAt: now.askedAt, error: now.error, loading, reload };
 }
 
 const POLL_CONNECTED_MS = 30_000;
 const POLL_DISCONNECTED_MS = 5_000;
 const PAUSE_MIN_MS = 1_000;
-const PAUSE_MAX_MS = 30_000;
 const PAUSE_FACTOR = 10; // loading takes at most a tenth of the time
+const SLOW_MAX_MS = 30_000;
 const BYTES_PER_MS = 0.7; // of one query: 42 kB a minute, however much changes
+const LARGE_MAX_MS = 10_000; // but no answer is so large that it is not asked for again
 
 /** How long an answer is shown before the next load, however much changes: the slower and the larger
  * the load, the longer. Jittered, so that all open pages do not ask at once. */
 function pauseAfter(tookMs: number, bytes: number): number {
-    const least = Math.max(tookMs * PAUSE_FACTOR, bytes / BYTES_PER_MS, PAUSE_MIN_MS);
-    const pause = Math.min(least, PAUSE_MAX_MS);
-    return pause * (1 + Math.random() / 4);
+    const slow = Math.min(tookMs * PAUSE_FACTOR, SLOW_MAX_MS);
+    const large = Math.min(bytes / BYTES_PER_MS, LARGE_MAX_MS);
+    return Math.max(slow, large, PAUSE_MIN_MS) * (1 + Math.random() / 4);
+}
+
+/** What a live query shows, in times of the browser's clock. */
+interface Shown {
+    askedAt: number; // 0: nothing is shown
+    changedAt: number; // when the stream last told of a change that the query wants
+}
+
+const shown = new Set<{ current: Shown }>();
+
+/** For how long what is shown may have been outdated, in milliseconds: while the stream is open, an
+ * answer is that of now until it tells of a change. */
+function ageOfShown(): number {
+    const asked = [...shown]
+        .map((one) => one.current)
+        .filter((one) => one.askedAt > 0 && (!connected.get() || one.changedAt >= one.askedAt))
+        .map((one) => one.askedAt);
+    return asked.length === 0 ? 0 : Date.now() - Math.min(...asked);
+}
+
+/** The same for a component to show. */
+export function useAgeOfShown(): number {
+    const [age, setAge] = useState(0);
+    useEffect(() => {
+        const timer = setInterval(() => setAge(ageOfShown()), 1_000);
+        return () => clearInterval(timer);
+    }, []);
+    return age;
 }
 
 /** Like useQuery, but reloads when a change in the tenant satisfies `wants`, and on a timer: slowly
@@ -168,10 +201,18 @@ export function useLiveQuery<T>(
     const loaded = useQuery(key, timed, {
         everyMs: slug === "" ? 0 : open ? everyMs : Math.min(everyMs, POLL_DISCONNECTED_MS),
     });
+    const known = useRef<Shown>({ askedAt: 0, changedAt: 0 });
+    known.current.askedAt = loaded.askedAt;
+    useEffect(() => {
+        if (slug === "") return undefined;
+        shown.add(known);
+        return () => void shown.delete(known);
+    }, [slug]);
     useEffect(() => () => clearTimeout(timer.current), []);
     useChanges(slug, (changes) => {
-        if (timer.current !== 0 || !changes.some((one) => one.kind === "all" || wants(one)))
-            return;
+        if (!changes.some((one) => one.kind === "all" || wants(one))) return;
+        known.current.changedAt = Date.now();
+        if (timer.current !== 0) return;
         const wait = Math.max(0, notBefore.current - performance.now());
         timer.current = setTimeout(() => {
             timer.current = 0;

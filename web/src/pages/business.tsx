@@ -9,7 +9,7 @@ import { idOf, nameOf } from "../features/kpis/names";
 import { call } from "../lib/api";
 import { cost, plural } from "../lib/format";
 import type { PageProps } from "../lib/page";
-import { useLiveQuery, useQuery } from "../lib/query";
+import { useLiveQuery } from "../lib/query";
 import { chosenRange, PERIODS, rangeInWords } from "../lib/ranges";
 import { setQuery } from "../lib/route";
 import {
@@ -46,7 +46,7 @@ export default function Business({ slug, query }: PageProps) {
     const summary = useLiveQuery(slug, `${SUMMARY} ${slug} ${range}`, (signal) =>
         call(SUMMARY, { path: { slug }, query: { time_range: range }, signal }),
     );
-    const usage = useQuery(`${USAGE} ${slug} ${range} agent`, (signal) =>
+    const usage = useLiveQuery(slug, `${USAGE} ${slug} ${range} agent`, (signal) =>
         call(USAGE, { path: { slug }, query: { time_range: range, group_by: "agent" }, signal }),
     );
     const spent = new Map(

@@ -30,7 +30,7 @@ const ALERTS = "GET /api/v1/tenants/{slug}/alerts";
 const USAGE = "GET /api/v1/tenants/{slug}/llm/usage";
 const SUMMARY = "GET /api/v1/tenants/{slug}/business/summary";
 const ALERTS_SHOWN = 5;
-const SLOW_MS = 60_000; // figures that change little
+const SLOW_MS = 60_000; // a forecast changes little
 
 const PERIODS = [
     { value: "24h", label: "Last 24 hours" },
@@ -48,20 +48,20 @@ function Tile(props: { label: string; to: string; class?: string; children: Comp
     );
 }
 
-function useUsage(slug: string, time_range: string) {
+function useUsage(slug: string, time_range: string, wants = () => false) {
     const query = { time_range, group_by: "day" };
     return useLiveQuery(
         slug,
         `${USAGE} ${slug} ${time_range} day`,
         (signal) => call(USAGE, { path: { slug }, query, signal }),
-        () => false,
+        wants,
         SLOW_MS,
     ).data;
 }
 
 function CostTiles({ slug }: { slug: string }) {
     const now = useNow();
-    const today = useUsage(slug, "today");
+    const today = useUsage(slug, "today", () => true);
     const month = useUsage(slug, "this_month");
     const days = useUsage(slug, "30d");
     const end = month && days ? forecast(month, days, now) : undefined;
@@ -95,12 +95,8 @@ function Workspace({ slug, range }: { slug: string; range: string }) {
             call(ALERTS, { path: { slug }, query: { state: "open", limit: ALERTS_SHOWN }, signal }),
         (change) => change.kind === "alert",
     );
-    const kpis = useLiveQuery(
-        slug,
-        `${SUMMARY} ${slug} ${range}`,
-        (signal) => call(SUMMARY, { path: { slug }, query: { time_range: range }, signal }),
-        () => false,
-        SLOW_MS,
+    const kpis = useLiveQuery(slug, `${SUMMARY} ${slug} ${range}`, (signal) =>
+        call(SUMMARY, { path: { slug }, query: { time_range: range }, signal }),
     );
     const { admin } = useRoles(slug);
     const counts = agents.data?.counts;

@@ -4,7 +4,8 @@ import type { ComponentChildren } from "preact";
 
 import { type ApiError, reachable } from "../lib/api";
 import { connected } from "../lib/live";
-import type { Loaded } from "../lib/query";
+import { inOneUnit } from "../lib/format";
+import { type Loaded, useAgeOfShown } from "../lib/query";
 import { useStore } from "../lib/store";
 
 const HINTS: Record<number, string> = {
@@ -68,15 +69,21 @@ const UPDATES = {
     away: ["Not connected", "The service cannot be reached; it is asked again every few seconds"],
 } as const;
 
-/** Says whether updates arrive live, by polling, or not at all. */
+const OLD_MS = 5_000;
+
+/** Says whether updates arrive live, by polling, or not at all, and the age of what is shown. */
 export function Live() {
     const open = useStore(connected);
     const there = useStore(reachable);
-    const now = open ? "live" : there ? "slow" : "away";
+    const age = useAgeOfShown();
+    const old = age > OLD_MS;
+    const now = !open && !there ? "away" : open && !old ? "live" : "slow";
     const [text, title] = UPDATES[now];
     return (
         <span class={`live ${now}`} title={title}>
-            <i class="dot" /> {text}
+            <i class="dot" />
+            {(now === "away" || !old) && <span>{text}</span>}
+            {old && <span>as of {inOneUnit(Math.floor(age / 1000))} ago</span>}
         </span>
     );
 }

@@ -2,7 +2,7 @@
 
 import { call } from "../../lib/api";
 import { cost } from "../../lib/format";
-import { useQuery } from "../../lib/query";
+import { useLiveQuery } from "../../lib/query";
 import { ErrorNote } from "../../ui";
 import { useDailyBudget } from "./budgets";
 import { UsageChart } from "./usage_chart";
@@ -17,11 +17,14 @@ interface Props {
 
 export function AgentCost({ slug, agent_name, range }: Props) {
     const query = { time_range: range, agent_name, group_by: "day,model" };
-    const { data, at, error } = useQuery(`${USAGE} ${slug} ${agent_name} ${range} days`, (signal) =>
-        call(USAGE, { path: { slug }, query, signal }),
+    const { data, at, error } = useLiveQuery(
+        slug,
+        `${USAGE} ${slug} ${agent_name} ${range} days`,
+        (signal) => call(USAGE, { path: { slug }, query, signal }),
+        (change) => change.agent_name === agent_name,
     );
     const budget = useDailyBudget(slug, agent_name);
-    if (error) return <ErrorNote error={error} />;
+    if (error && !data) return <ErrorNote error={error} />;
     if (!data || data.groups.length === 0) return null;
     if (data.total.cost === null)
         return <p class="hint">Its models have no price, so what they cost is unknown.</p>;

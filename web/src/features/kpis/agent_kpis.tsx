@@ -4,7 +4,7 @@ import type { Agent, KpiTotal } from "api";
 
 import { call } from "../../lib/api";
 import { inUnit } from "../../lib/format";
-import { useQuery } from "../../lib/query";
+import { useLiveQuery } from "../../lib/query";
 import { href, pathOf } from "../../lib/route";
 import { Card, ErrorNote, Table } from "../../ui";
 import { changeOf } from "./change";
@@ -26,11 +26,14 @@ function aggregationOf(kpi: KpiTotal): string | null | undefined {
 }
 
 export function AgentKpis({ slug, agent }: { slug: string; agent: Agent }) {
-    const { data, error } = useQuery(`${SUMMARY} ${slug} ${RANGE}`, (signal) =>
-        call(SUMMARY, { path: { slug }, query: { time_range: RANGE }, signal }),
+    const { data, error } = useLiveQuery(
+        slug,
+        `${SUMMARY} ${slug} ${RANGE}`,
+        (signal) => call(SUMMARY, { path: { slug }, query: { time_range: RANGE }, signal }),
+        (change) => change.agent_name === agent.agent_name,
     );
     const kpis = (data?.kpis ?? []).filter((one) => one.agent_name === agent.agent_name);
-    if (error) return <ErrorNote error={error} />;
+    if (error && !data) return <ErrorNote error={error} />;
     if (kpis.length === 0) return null;
     return (
         <Card title="KPIs" aside="Last 7 days">

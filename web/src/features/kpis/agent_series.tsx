@@ -4,7 +4,7 @@ import type { KpiTotal } from "api";
 
 import { call } from "../../lib/api";
 import { inUnit } from "../../lib/format";
-import { useQuery } from "../../lib/query";
+import { useLiveQuery } from "../../lib/query";
 import { edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import { Card, ErrorNote } from "../../ui";
@@ -22,8 +22,12 @@ interface Props {
 
 function KpiChart({ slug, kpi, range }: Props & { kpi: KpiTotal }) {
     const { agent_name, key } = kpi;
-    const { data, at } = useQuery(`${SERIES} ${slug} ${idOf(kpi)} ${range} `, (signal) =>
-        call(SERIES, { path: { slug }, query: { agent_name, key, time_range: range }, signal }),
+    const { data, at } = useLiveQuery(
+        slug,
+        `${SERIES} ${slug} ${idOf(kpi)} ${range} `,
+        (signal) =>
+            call(SERIES, { path: { slug }, query: { agent_name, key, time_range: range }, signal }),
+        (change) => change.agent_name === agent_name,
     );
     const points = (data?.points ?? []).filter((point) => typeof point.value === "number");
     if (data === undefined || points.length === 0) return null;
@@ -53,11 +57,14 @@ function KpiChart({ slug, kpi, range }: Props & { kpi: KpiTotal }) {
 }
 
 export function AgentSeries({ slug, agent_name, range }: Props & { agent_name: string }) {
-    const { data, error } = useQuery(`${SUMMARY} ${slug} ${range}`, (signal) =>
-        call(SUMMARY, { path: { slug }, query: { time_range: range }, signal }),
+    const { data, error } = useLiveQuery(
+        slug,
+        `${SUMMARY} ${slug} ${range}`,
+        (signal) => call(SUMMARY, { path: { slug }, query: { time_range: range }, signal }),
+        (change) => change.agent_name === agent_name,
     );
     const kpis = (data?.kpis ?? []).filter((one) => one.agent_name === agent_name);
-    if (error) return <ErrorNote error={error} />;
+    if (error && !data) return <ErrorNote error={error} />;
     return (
         <>
             <div class="columns">

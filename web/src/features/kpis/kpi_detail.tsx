@@ -5,7 +5,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { call } from "../../lib/api";
 import { count, inUnit } from "../../lib/format";
-import { useQuery } from "../../lib/query";
+import type { LiveChange } from "../../lib/live";
+import { useLiveQuery } from "../../lib/query";
 import { edgesOf, rangeOfSeconds } from "../../lib/ranges";
 import { href, pathOf, setQuery } from "../../lib/route";
 import {
@@ -54,7 +55,8 @@ interface Props {
 function Series({ slug, kpi, range, query }: Props) {
     const bucket = query.get("bucket") ?? "";
     const { agent_name, key } = kpi;
-    const { data, at, error, loading } = useQuery(
+    const { data, at, error, loading } = useLiveQuery(
+        slug,
         `${SERIES} ${slug} ${idOf(kpi)} ${range} ${bucket}`,
         (signal) =>
             call(SERIES, {
@@ -62,8 +64,9 @@ function Series({ slug, kpi, range, query }: Props) {
                 query: { agent_name, key, time_range: range, bucket: (bucket || null) as never },
                 signal,
             }),
+        (change) => change.agent_name === agent_name,
     );
-    if (error) return <ErrorNote error={error} />;
+    if (error && !data) return <ErrorNote error={error} />;
     if (loading || data === undefined) return <Skeleton rows={5} />;
     const points = data.points.filter((point) => typeof point.value === "number");
     if (points.length === 0) return <Empty title="No numbers in this period" />;
@@ -99,15 +102,19 @@ function Breakdown({ slug, kpi, range, query }: Props) {
             signal,
         });
     const name = `${BREAKDOWN} ${slug} ${idOf(kpi)} ${range}`;
-    const known = useQuery(name, (signal) => load(null, signal));
+    const follows = (change: LiveChange) => change.agent_name === agent_name;
+    const known = useLiveQuery(slug, name, (signal) => load(null, signal), follows);
     const names = known.data?.dimensions ?? [];
     const wanted = query.get("by");
     const by = wanted !== null && names.includes(wanted) ? wanted : names[0];
-    const { data, error, loading } = useQuery(by === undefined ? null : `${name} ${by}`, (signal) =>
-        load(by ?? null, signal),
+    const { data, error, loading } = useLiveQuery(
+        slug,
+        by === undefined ? null : `${name} ${by}`,
+        (signal) => load(by ?? null, signal),
+        follows,
     );
     const [shown, setShown] = useState(BARS_FIRST);
-    if (known.error) return <ErrorNote error={known.error} />;
+    if (known.error && !known.data) return <ErrorNote error={known.error} />;
     if (by === undefined) return null;
     const rows = (data?.rows ?? []).slice(0, shown).map((row) => ({
         label: Object.values(row.dimensions).join(" · "),
