@@ -187,8 +187,10 @@ void buf_add_json(struct buf *b, struct str s)
 {
     size_t from = 0;
 
+    if (buf_reserve(b, s.len + 2) == NULL)
+        return; /* before the text is looked at */
     buf_add_char(b, '"');
-    for (size_t i = plain_bytes(s); i < s.len; i++) {
+    for (size_t i = plain_bytes(s); i < s.len && !b->overflown; i++) {
         unsigned char c = (unsigned char)s.data[i];
 
         if (LIKELY(c >= 0x20 && c != '"' && c != '\\'))

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "shape/utf8.h"
 
-enum { AGENT_NAME_MAX = 256, KEY_BYTES = OTLP_TRACE_BYTES + OTLP_SPAN_BYTES };
+enum { AGENT_NAME_MAX = 256, UTF8_MAX = 4, KEY_BYTES = OTLP_TRACE_BYTES + OTLP_SPAN_BYTES };
 
 void intake_open(struct intake *in)
 {
@@ -39,9 +39,21 @@ void intake_refuse(struct intake *in, const char *what, const struct otlp_id *id
         in->refusal = arena_printf(in->arena, "%s %.*s: %s", what, STR_ARG(digits), flaw);
 }
 
+struct intake_resource *intake_resource(struct intake *in, const struct otlp_resource *resource)
+{
+    const struct otlp_attributes *attributes = &resource->attributes;
+
+    if (in->resource.number != resource->number) {
+        in->resource = (struct intake_resource){ .number = resource->number };
+        known_find(attributes->items, attributes->n, &in->resource.known);
+    }
+    return &in->resource;
+}
+
 struct buf *intake_write(struct intake *in)
 {
     buf_clear(&in->scratch);
+    in->scratch.max = in->bytes_max - in->bytes;
     return &in->scratch;
 }
 
@@ -49,10 +61,17 @@ struct str intake_keep(struct intake *in)
 {
     struct str text = buf_str(&in->scratch);
 
-    if (in->scratch.overflown || text.len > in->bytes_max - in->bytes)
+    if (in->scratch.overflown || !intake_repeat(in, text))
         return STR_NULL;
-    in->bytes += text.len;
     return arena_copy(in->arena, text);
+}
+
+bool intake_repeat(struct intake *in, struct str text)
+{
+    const bool fits = text.len <= in->bytes_max - in->bytes;
+
+    in->bytes += fits ? text.len : 0;
+    return fits;
 }
 
 struct str intake_event_id(struct intake *in, const struct intake_origin *origin, const char *part)
@@ -100,7 +119,7 @@ struct str intake_source(struct intake *in, const struct known_values *known)
 
 void intake_add_member(struct buf *out, const char *name, struct str value)
 {
-    if (value.len == 0)
+    if (value.len == 0 || out->len == 0) /* not even the brace fitted */
         return;
     buf_add_c(out, out->data[out->len - 1] == '{' ? "\"" : ",\"");
     buf_add_c(out, name);
@@ -183,7 +202,8 @@ static void name_agent(struct intake *in, struct intake_origin *origin)
         origin->agent = fallback(in, origin);
     if (origin->agent.len == 0)
         flaw = "it names no agent: set the resource attribute service.name, or gen_ai.agent.name";
-    else if (utf8_count(origin->agent) > AGENT_NAME_MAX)
+    else if (origin->agent.len > (size_t)UTF8_MAX * AGENT_NAME_MAX ||
+             utf8_count(origin->agent) > AGENT_NAME_MAX)
         flaw = "the name of its agent has more than 256 characters";
     if (flaw == NULL)
         return;

@@ -31,6 +31,16 @@ struct intake_origin {
     bool visited; /* by intake_close() */
 };
 
+/* Of the resource of the records being read: found, and written, once for all of them, since one
+ * that is large may have many. */
+struct intake_resource {
+    size_t number; /* 0: none */
+    struct known_values known;
+    bool written;
+    struct str text;
+    const char *flaw; /* why it could not be written */
+};
+
 struct intake {
     struct arena *arena;
     struct str slug;     /* of the key's tenant */
@@ -48,6 +58,8 @@ struct intake {
     struct rows events;  /* of struct telemetry_event */
     struct rows usages;  /* of struct intake_usage */
     struct buf scratch;
+    struct intake_resource resource;
+    struct str scope, scope_mark; /* the last long one, and its digest */
 };
 
 /* The members above the gap are set by the caller. */
@@ -59,10 +71,15 @@ bool intake_count(struct intake *in);
 /* Refuses the record being read; `what` is "span" or "log record". */
 void intake_refuse(struct intake *in, const char *what, const struct otlp_id *id, const char *flaw);
 
-/* The scratch buffer, empty. intake_keep() copies what was written there; STR_NULL: there is no
- * room left for it. */
+struct intake_resource *intake_resource(struct intake *in, const struct otlp_resource *resource);
+
+/* The scratch buffer, empty, which takes as much as there is room left for. intake_keep() copies
+ * what was written there; STR_NULL: it did not fit. */
 struct buf *intake_write(struct intake *in);
 struct str intake_keep(struct intake *in);
+
+/* A text that was kept is stored once more; false: there is no room left for it. */
+bool intake_repeat(struct intake *in, struct str text);
 
 /* The event_id of a part of a record. */
 struct str intake_event_id(struct intake *in, const struct intake_origin *origin, const char *part);

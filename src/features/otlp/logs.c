@@ -64,6 +64,23 @@ static const char *write_output(struct intake *in, const struct otlp_log *log, s
     return str_is_null(*ret) ? OTLP_FLAW_SIZE : NULL;
 }
 
+/* A long name of a scope may be that of many records, so it is read once for all of them. */
+static struct str scope_of(struct intake *in, const struct otlp_log *log)
+{
+    struct otlp_id id = { .valid = true };
+    struct mark mark;
+
+    if (log->scope.len <= NAME_BYTES_MAX)
+        return log->scope;
+    if (in->scope.data != log->scope.data || in->scope.len != log->scope.len) {
+        mark = digest_mark(log->scope);
+        memcpy(id.bytes, mark.bytes, MARK_BYTES);
+        in->scope = log->scope;
+        in->scope_mark = otlp_hex(&id, MARK_BYTES, arena_alloc(in->arena, (size_t)2 * MARK_BYTES));
+    }
+    return in->scope_mark;
+}
+
 /* "log-" and the digest of everything that tells this record from another one of its span. */
 static struct str part_of(struct intake *in, const struct otlp_log *log, struct str output)
 {
@@ -72,11 +89,12 @@ static struct str part_of(struct intake *in, const struct otlp_log *log, struct 
     struct otlp_id id = { .valid = true };
     struct mark mark;
 
+    out->max = in->bytes_max; /* it is not kept, and is the same however much room is left */
     buf_printf(out, "%llu %llu %llu ", (unsigned long long)log->time_ns,
                (unsigned long long)(log->time_ns == 0 ? log->observed_ns : 0),
                (unsigned long long)log->severity);
     buf_add_json(out, log->event_name);
-    buf_add_json(out, log->scope);
+    buf_add_json(out, scope_of(in, log));
     buf_add_json(out, log->severity_text);
     buf_add(out, output);
     if (log->body.kind == OTLP_TEXT)
@@ -102,28 +120,25 @@ static int64_t time_of(const struct intake *in, const struct otlp_log *log)
 }
 
 static const char *fill_event(struct intake *in, const struct otlp_log *log,
-                              const struct intake_origin *origin, struct telemetry_event *ret)
+                              const struct intake_origin *origin, const struct known_values *known,
+                              struct telemetry_event *ret)
 {
-    const struct otlp_attributes *attributes = &log->resource->attributes;
-    struct known_values known, resource;
-    struct str version;
+    const struct known_values *resource = &intake_resource(in, log->resource)->known;
+    const struct str version = known_text(resource, KNOWN_SERVICE_VERSION);
     const char *flaw;
 
-    known_find(log->attributes.items, log->attributes.n, &known);
-    known_find(attributes->items, attributes->n, &resource);
-    version = known_text(&resource, KNOWN_SERVICE_VERSION);
     *ret = (struct telemetry_event){
         .agent_version = str_is_null(version) ? STR_LIT("") : intake_cut(version, NAME_BYTES_MAX),
         .client_id = in->slug,
         .run_id = intake_run_id(in, &log->trace),
         .event = EVENT_IN_PROGRESS,
         .timestamp = time_of(in, log),
-        .error_type = intake_cut(known_text(&known, KNOWN_EXCEPTION_TYPE), NAME_BYTES_MAX),
-        .error_message = intake_cut(known_text(&known, KNOWN_EXCEPTION_MESSAGE), MESSAGE_BYTES_MAX),
+        .error_type = intake_cut(known_text(known, KNOWN_EXCEPTION_TYPE), NAME_BYTES_MAX),
+        .error_message = intake_cut(known_text(known, KNOWN_EXCEPTION_MESSAGE), MESSAGE_BYTES_MAX),
         .message = message_of(log),
         .level = level_of(log),
         .category = intake_cut(log->event_name, NAME_BYTES_MAX),
-        .source = intake_source(in, &known),
+        .source = intake_source(in, known),
         .seq = SEQ_STEP,
         .metrics = STR_LIT("{}"),
         .links = STR_LIT("[]"),
@@ -139,25 +154,25 @@ static const char *fill_event(struct intake *in, const struct otlp_log *log,
 
 static const char *take_log(struct intake *in, const struct otlp_log *log)
 {
-    const struct otlp_attributes *attributes = &log->resource->attributes;
     const char *flaw = flaw_of(log);
-    struct known_values known, resource;
+    const struct known_values *resource;
+    struct known_values known;
     struct telemetry_event event;
     struct intake_origin origin;
 
     if (flaw != NULL)
         return flaw;
     known_find(log->attributes.items, log->attributes.n, &known);
-    known_find(attributes->items, attributes->n, &resource);
+    resource = &intake_resource(in, log->resource)->known;
     origin = (struct intake_origin){ .trace = log->trace,
                                      .span = log->span,
                                      .agent = known_text(&known, KNOWN_AGENT),
-                                     .service = known_text(&resource, KNOWN_SERVICE),
+                                     .service = known_text(resource, KNOWN_SERVICE),
                                      .first_event = in->events.n,
                                      .n_events = 1 };
     if (str_is_null(origin.agent))
-        origin.agent = known_text(&resource, KNOWN_AGENT);
-    flaw = fill_event(in, log, &origin, &event);
+        origin.agent = known_text(resource, KNOWN_AGENT);
+    flaw = fill_event(in, log, &origin, &known, &event);
     if (flaw != NULL)
         return flaw;
     *(struct intake_origin *)rows_add(&in->origins) = origin;

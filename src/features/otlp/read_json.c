@@ -343,6 +343,7 @@ static enum otlp_result read_resource(struct reader *r, yyjson_val *object)
     yyjson_val *resource = take_object(r, member(object, "resource"));
 
     r->resource.attributes.n = 0;
+    r->resource.number++;
     r->origin_flaw = NULL;
     add_attributes(r, &r->resource.attributes, resource, &r->origin_flaw);
     return read_each(r, object, r->scopes, read_scope);

@@ -363,6 +363,7 @@ static enum otlp_result read_scope(struct reader *r, struct str message)
 static enum otlp_result read_resource(struct reader *r, struct str message)
 {
     r->resource.attributes.n = 0;
+    r->resource.number++;
     r->origin_flaw = NULL;
     take_head(r, message, take_resource);
     return read_each(r, message, read_scope);

@@ -58,6 +58,7 @@ struct otlp_attributes {
 /* Where a record comes from; for all that follow until the next one. */
 struct otlp_resource {
     struct otlp_attributes attributes;
+    size_t number; /* in its request, from 1 */
 };
 
 /* Something that happened within a span. */

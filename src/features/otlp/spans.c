@@ -17,7 +17,8 @@ enum { NAME_BYTES_MAX = 256, MESSAGE_BYTES_MAX = 16384 };
 /* A span, and what is known of it. */
 struct subject {
     const struct otlp_span *span;
-    struct known_values known, resource;
+    struct known_values known;
+    const struct known_values *resource;
     struct intake_origin *origin;
     bool failed;
     struct str error_type, error_message; /* null */
@@ -153,10 +154,11 @@ static const char *write_output(struct intake *in, const struct otlp_span *span,
     return str_is_null(*ret) ? OTLP_FLAW_SIZE : NULL;
 }
 
-/* Everything the resource carries, which the start of a run keeps. */
-static const char *write_resource(struct intake *in, const struct otlp_span *span, struct str *ret)
+/* As an object of one member. */
+static const char *write_resource(struct intake *in, const struct otlp_resource *resource,
+                                  struct str *ret)
 {
-    const struct otlp_attributes *attributes = &span->resource->attributes;
+    const struct otlp_attributes *attributes = &resource->attributes;
     struct buf *out = intake_write(in);
 
     buf_add_c(out, "{\"resource\":");
@@ -165,6 +167,21 @@ static const char *write_resource(struct intake *in, const struct otlp_span *spa
     buf_add_char(out, '}');
     *ret = intake_keep(in);
     return str_is_null(*ret) ? OTLP_FLAW_SIZE : NULL;
+}
+
+/* Everything the resource carries, which the start of a run keeps. */
+static const char *repeat_resource(struct intake *in, const struct otlp_resource *resource,
+                                   struct str *ret)
+{
+    struct intake_resource *r = intake_resource(in, resource);
+
+    if (!r->written)
+        r->flaw = write_resource(in, resource, &r->text);
+    else if (r->flaw == NULL && !intake_repeat(in, r->text))
+        return OTLP_FLAW_SIZE;
+    r->written = true;
+    *ret = r->text;
+    return r->flaw;
 }
 
 static struct str category_of(const struct known_values *known)
@@ -178,8 +195,8 @@ static struct str category_of(const struct known_values *known)
 static struct str version_of(const struct subject *s)
 {
     const struct str versions[] = { known_text(&s->known, KNOWN_AGENT_VERSION),
-                                    known_text(&s->resource, KNOWN_AGENT_VERSION),
-                                    known_text(&s->resource, KNOWN_SERVICE_VERSION) };
+                                    known_text(s->resource, KNOWN_AGENT_VERSION),
+                                    known_text(s->resource, KNOWN_SERVICE_VERSION) };
 
     for (size_t i = 0; i < COUNT_OF(versions); i++)
         if (!str_is_null(versions[i]))
@@ -222,7 +239,7 @@ static const char *add_start(struct intake *in, const struct subject *s,
     bool is_root = !s->span->has_parent;
     struct telemetry_event *event;
     struct str output = STR_NULL;
-    const char *flaw = is_root ? write_resource(in, s->span, &output) : NULL;
+    const char *flaw = is_root ? repeat_resource(in, s->span->resource, &output) : NULL;
 
     if (flaw != NULL)
         return flaw;
@@ -315,14 +332,13 @@ static const char *add_parts(struct intake *in, const struct subject *s)
 
 static const char *take_span(struct intake *in, const struct otlp_span *span)
 {
-    const struct otlp_attributes *attributes = &span->resource->attributes;
     const char *flaw = flaw_of(span);
     struct subject s = { .span = span };
 
     if (flaw != NULL)
         return flaw;
     known_find(span->attributes.items, span->attributes.n, &s.known);
-    known_find(attributes->items, attributes->n, &s.resource);
+    s.resource = &intake_resource(in, span->resource)->known;
     find_error(&s);
     s.origin = rows_add(&in->origins);
     *s.origin = (struct intake_origin){ .trace = span->trace,
@@ -331,10 +347,10 @@ static const char *take_span(struct intake *in, const struct otlp_span *span)
                                         .is_span = true,
                                         .has_parent = span->has_parent,
                                         .agent = known_text(&s.known, KNOWN_AGENT),
-                                        .service = known_text(&s.resource, KNOWN_SERVICE),
+                                        .service = known_text(s.resource, KNOWN_SERVICE),
                                         .first_event = in->events.n };
     if (str_is_null(s.origin->agent))
-        s.origin->agent = known_text(&s.resource, KNOWN_AGENT);
+        s.origin->agent = known_text(s.resource, KNOWN_AGENT);
     flaw = add_parts(in, &s);
     if (flaw != NULL) {
         in->events.n = s.origin->first_event;
