@@ -11,6 +11,7 @@ import {
     openAs,
     openBrowser,
     openPage,
+    scrollToRow,
     Server,
     sessionOf,
     shot,
@@ -84,12 +85,9 @@ describe("a fleet of 2,000", () => {
         await page.locator("tbody tr").nth(20).waitFor();
         const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
         assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes at the top`);
-        await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
-        await page.getByText(nameOf(AGENTS / 2)).waitFor();
+        await scrollToRow(page, 0.5, nameOf(AGENTS / 2));
         assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes in the middle`);
-        for (let turn = 0; turn < 2; turn++) // rows are measured on the way
-            await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
-        await page.getByText(nameOf(AGENTS - 1)).waitFor();
+        await scrollToRow(page, 1, nameOf(AGENTS - 1));
         assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes at the end`);
         await close(page);
     });

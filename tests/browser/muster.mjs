@@ -332,6 +332,16 @@ export async function meter(page) {
     };
 }
 
+/** Scrolls to this part of the page, 1 being its end, until a row with this link is drawn. Again at each
+ * frame: rows are measured when they are drawn, and what is not drawn is then higher or lower. */
+export async function scrollToRow(page, part, name) {
+    const isThere = ([to, text]) => {
+        scrollTo(0, document.body.scrollHeight * to);
+        return [...document.querySelectorAll("tbody a.row-link")].some((one) => one.textContent === text);
+    };
+    await page.waitForFunction(isThere, [part, name]);
+}
+
 /** Saves a screenshot under build/browser; as PNG, which is slower, for the docs. */
 export async function shot(page, name) {
     const type = process.env.MUSTER_TEST_SHOTS ?? "jpeg";
