@@ -18,6 +18,8 @@ BANNED = [
     (r"\bato(?:i|l|ll|f)\s*\(", EVERYWHERE, (), "str_to_int"),
     (r"\bgmtime(?:_r)?\s*\(", EVERYWHERE, ORACLE, "datetime_split"),
     (r"\blocaltime(?:_r)?\s*\(", EVERYWHERE, ORACLE, "datetime_split: times are UTC"),
+    (r"\b(?:clock_gettime|gettimeofday|timespec_get|uv_hrtime|uv_now|time)\s*\(", ("src",),
+     ("src/base/clock.c",), "clock_wall_us, clock_mono_us, clock_raw_us or clock_deadline"),
     (r"\bs?rand(?:_r|om)?\s*\(", ("src",), (), "digest_random or digest_random_below"),
     (r"\b(?:malloc|calloc|realloc|strn?dup)\s*\(", ("src",), ("src/base",),
      "NEW, mem_new, mem_resize, mem_strdup or an arena"),

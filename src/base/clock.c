@@ -1,8 +1,6 @@
 /* clock.c - reads the system's clocks and adds a test's shift. */
 #include "base/clock.h"
 
-#include <time.h>
-
 struct clock_shifts *clock_shifts;
 int64_t clock_skew_us;
 _Atomic int64_t clock_raw_shift_us;
@@ -69,6 +67,17 @@ int64_t clock_raw_us(void)
 {
     return read_us(CLOCK_BOOTTIME) +
            atomic_load_explicit(&clock_raw_shift_us, memory_order_relaxed);
+}
+
+struct timespec clock_deadline(clockid_t id, int64_t wait_us)
+{
+    struct timespec at;
+
+    (void)clock_gettime(id, &at);
+    wait_us = (wait_us < 0 ? 0 : wait_us) + at.tv_nsec / 1000;
+    at.tv_sec += wait_us / USEC_PER_SEC;
+    at.tv_nsec = wait_us % USEC_PER_SEC * 1000;
+    return at;
 }
 
 bool clock_is_followed(void)

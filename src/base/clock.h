@@ -1,12 +1,14 @@
 /* clock.h - the two clocks: wall time to show and store, monotonic time to decide by.
  *
- * Nothing else in the program asks the system for the time, so a test can move both clocks.
+ * Nothing else in the program asks the system for the time (a gate looks), so a test can move both
+ * clocks. The databases have clocks of their own: engine/database_clock.h.
  *
  * Thread-safe.
  */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "base/err.h"
 
@@ -33,6 +35,9 @@ struct clock_times clock_times(void);
 
 /* The monotonic clock without those shifts: how long work really took. */
 int64_t clock_raw_us(void);
+
+/* Until when a wait lasts that begins now, by a clock of the system, which no test moves. */
+struct timespec clock_deadline(clockid_t id, int64_t wait_us);
 
 /* What a test adds, in microseconds. Each number is written whole, by this or another process. */
 struct clock_shifts {

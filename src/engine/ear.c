@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/base.h"
 #include "base/buf.h"
@@ -34,7 +33,6 @@
 
 enum {
     HEAR_MS = 200,
-    LOST_S = 1,
     TEXT_MAX = 7900,      /* PostgreSQL takes less than 8,000 bytes */
     WRITES_MS = 200,      /* how often a process that writes much says so */
     WRITES_MIN = 20,      /* transactions within that time */
@@ -77,10 +75,8 @@ static bool is_stopping(struct ear *ear)
 /* Without a connection: once a second. */
 static void wait_lost(struct ear *ear)
 {
-    struct timespec until;
+    const struct timespec until = clock_deadline(CLOCK_MONOTONIC, USEC_PER_SEC);
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += LOST_S;
     lock_acquire(&ear->lock);
     while (!ear->stopping && cond_wait_until(&ear->wake, &ear->lock, &until))
         continue;

@@ -3,13 +3,13 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
-enum { PERIOD_NS = 100000000, NSEC_PER_SEC = 1000000000 };
+enum { PERIOD_US = 100000 };
 
 struct expirer {
     void (*expire)(void *ctx);
@@ -23,13 +23,9 @@ struct expirer {
 /* Waits one period; true when stopping. */
 static bool wait_period(struct expirer *x)
 {
-    struct timespec until;
+    const struct timespec until = clock_deadline(CLOCK_MONOTONIC, PERIOD_US);
     bool stopping;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += PERIOD_NS;
-    until.tv_sec += until.tv_nsec / NSEC_PER_SEC;
-    until.tv_nsec %= NSEC_PER_SEC;
     lock_acquire(&x->lock);
     while (!x->stopping && cond_wait_until(&x->wake, &x->lock, &until))
         continue;

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -14,7 +13,7 @@
 #include "base/thread.h"
 #include "db/db.h"
 
-enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, PATIENCE_S = 5, NSEC_PER_SEC = 1000000000 };
+enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, PATIENCE_S = 5 };
 
 struct watcher {
     struct watcher_options options;
@@ -53,14 +52,9 @@ static void refresh_caches(struct watcher *w)
 /* The time of the next tick. */
 static struct timespec next_tick(void)
 {
-    const int64_t period_ns =
-        (int64_t)(clock_is_followed() ? TEST_PERIOD_MS : PERIOD_MS) * 1000 * 1000;
-    struct timespec at;
+    const int period_ms = clock_is_followed() ? TEST_PERIOD_MS : PERIOD_MS;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += (at.tv_nsec + period_ns) / NSEC_PER_SEC;
-    at.tv_nsec = (at.tv_nsec + period_ns) % NSEC_PER_SEC;
-    return at;
+    return clock_deadline(CLOCK_MONOTONIC, (int64_t)period_ms * USEC_PER_MSEC);
 }
 
 enum wait_end { WAIT_TICK, WAIT_WOKEN, WAIT_STOPPING };
@@ -91,9 +85,8 @@ void watcher_wake(struct watcher *w)
 
 static bool has_passed(const struct timespec *at)
 {
-    struct timespec now;
+    const struct timespec now = clock_deadline(CLOCK_MONOTONIC, 0);
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec > at->tv_sec || (now.tv_sec == at->tv_sec && now.tv_nsec >= at->tv_nsec);
 }
 

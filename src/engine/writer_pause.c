@@ -1,21 +1,8 @@
 /* writer_pause.c - writers begin no transaction for a moment, so that another process can have the
  * locks of a migration (db/migrate.c). */
-#include <time.h>
-
 #include "base/clock.h"
 #include "base/lock.h"
 #include "engine/writer_state.h"
-
-struct timespec writer_time_in(int64_t us)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    us += t.tv_nsec / 1000;
-    t.tv_sec += us / USEC_PER_SEC;
-    t.tv_nsec = us % USEC_PER_SEC * 1000;
-    return t;
-}
 
 void writer_pause(struct writer *w, int ms)
 {
@@ -43,7 +30,7 @@ bool writer_await_pause(struct writer *w)
     bool waited = false;
 
     while (left_us(w) > 0 && !w->stopping) {
-        const struct timespec until = writer_time_in(left_us(w));
+        const struct timespec until = clock_deadline(CLOCK_MONOTONIC, left_us(w));
 
         (void)cond_wait_until(&w->filled, &w->lock, &until);
         waited = true;

@@ -89,8 +89,5 @@ void writer_fail_group(struct writer_thread *t, struct job_list *group, const st
  * end. */
 bool writer_await_pause(struct writer *w) REQUIRES(w->lock);
 
-/* By the monotonic clock, which conditions wait by: `us` microseconds from now. */
-struct timespec writer_time_in(int64_t us);
-
 /* Of each struct writer_thread. */
 void *writer_thread_main(void *arg);

@@ -99,8 +99,8 @@ static void wait_for_work(struct writer *w, struct writer_thread *t) REQUIRES(w-
             cond_wait(&w->filled, &w->lock);
             continue;
         }
-        until = writer_time_in(lingers ? until_us - clock_raw_us()
-                                       : (int64_t)LOST_PERIOD_S * USEC_PER_SEC);
+        until = clock_deadline(CLOCK_MONOTONIC, lingers ? until_us - clock_raw_us()
+                                                        : (int64_t)LOST_PERIOD_S * USEC_PER_SEC);
         if (cond_wait_until(&w->filled, &w->lock, &until) || lingers)
             continue;
         lock_release(&w->lock);

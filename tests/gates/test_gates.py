@@ -104,6 +104,8 @@ PLANTED = [
     ("banned", "tests/unit/base/test_chatter.c", BODY.format("atoi(a)"), "str_to_int"),
     ("banned", "src/api/chatter.c", BODY.format("gmtime(a)"), "datetime_split"),
     ("banned", "src/api/chatter.c", BODY.format("localtime_r(a, b)"), "datetime_split"),
+    ("banned", "src/api/chatter.c", BODY.format("clock_gettime(CLOCK_MONOTONIC, &t)"), "clock_deadline"),
+    ("banned", "src/api/chatter.c", BODY.format("(void)time(NULL)"), "clock_wall_us"),
     ("banned", "src/api/chatter.c", BODY.format("rand()"), "digest_random"),
     ("banned", "src/api/chatter.c", BODY.format("malloc(4)"), "mem_new"),
     ("banned", "src/store/chatter.c", BODY.format("calloc(4, 4)"), "mem_new"),

@@ -13,7 +13,6 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -24,7 +23,6 @@ enum {
     MOMENT_US = 100000,          /* what is known without a server has this much */
     KEPT_US = 30 * USEC_PER_SEC, /* how long an answer is good that came too late */
     STACK_BYTES = 256 << 10,
-    NSEC_PER_USEC = 1000,
 };
 
 struct lookup {
@@ -145,20 +143,11 @@ static struct lookup *add(const char *name) REQUIRES(lock)
     return NULL;
 }
 
-static struct timespec time_in(int64_t us)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    us = (us < MOMENT_US ? MOMENT_US : us) + t.tv_nsec / NSEC_PER_USEC;
-    t.tv_sec += us / USEC_PER_SEC;
-    t.tv_nsec = us % USEC_PER_SEC * NSEC_PER_USEC;
-    return t;
-}
-
 const char *name_look_up(const char *name, int64_t until_us, struct name_addresses *ret)
 {
-    const struct timespec until = time_in(until_us - clock_raw_us());
+    const int64_t left_us = until_us - clock_raw_us();
+    const struct timespec until =
+        clock_deadline(CLOCK_MONOTONIC, left_us < MOMENT_US ? MOMENT_US : left_us);
     const char *why = "timeout expired";
     struct lookup *l;
 

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -35,7 +34,8 @@ struct feed {
     pthread_t thread;
     int64_t flushed_us;   /* by the real clock; the thread's, as all up to the lock */
     int64_t heartbeat_us; /* the last one, by clock_mono_us() */
-    int64_t asked_us;     /* when listeners were last asked whether they may listen, by real_us() */
+    int64_t
+        asked_us; /* when listeners were last asked whether they may listen, by clock_raw_us() */
     int64_t ticked_us;
     struct buf out;
 
@@ -304,21 +304,13 @@ static void free_idle_topics(struct feed *f, int64_t now_us)
     lock_release(&f->lock);
 }
 
-static int64_t real_us(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
-}
-
 /* Questions, heartbeats, ticks and the removal of idle topics. */
 static void run_periodic(struct feed *f)
 {
     int64_t now_us = clock_mono_us();
 
-    if (real_us() - f->asked_us >= USEC_PER_SEC) {
-        f->asked_us = real_us();
+    if (clock_raw_us() - f->asked_us >= USEC_PER_SEC) {
+        f->asked_us = clock_raw_us();
         push_all(f, STR_LIT(""));
     }
     if (now_us - f->heartbeat_us >= (int64_t)HEARTBEAT_S * USEC_PER_SEC) {
@@ -342,10 +334,9 @@ static void wait_for_work(struct feed *f) REQUIRES(f->lock)
     while (!f->stopping && f->joining == NULL) {
         if (f->noted && f->flushed_us + (int64_t)FLUSH_MS * USEC_PER_MSEC < until_us)
             until_us = f->flushed_us + (int64_t)FLUSH_MS * USEC_PER_MSEC;
-        if (real_us() >= until_us)
+        if (clock_raw_us() >= until_us)
             return;
-        until = (struct timespec){ .tv_sec = until_us / USEC_PER_SEC,
-                                   .tv_nsec = until_us % USEC_PER_SEC * 1000 };
+        until = clock_deadline(CLOCK_MONOTONIC, until_us - clock_raw_us());
         if (f->n_topics == 0)
             cond_wait(&f->wake, &f->lock);
         else
@@ -366,11 +357,11 @@ static void *feed_thread(void *arg)
         wait_for_work(f);
         joining = f->joining;
         f->joining = NULL;
-        due = f->noted && real_us() - f->flushed_us >= (int64_t)FLUSH_MS * USEC_PER_MSEC;
+        due = f->noted && clock_raw_us() - f->flushed_us >= (int64_t)FLUSH_MS * USEC_PER_MSEC;
         lock_release(&f->lock);
         admit_all(f, joining);
         if (due) {
-            f->flushed_us = real_us();
+            f->flushed_us = clock_raw_us();
             flush(f);
         }
         run_periodic(f);

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/lock.h"
 #include "base/mem.h"
@@ -24,8 +24,7 @@ enum {
     MERGE_PACE = 8,            /* … plus this many per chunk of added ids, … */
     MERGE_HASTE = 4,           /* … plus one more per this many live segments */
     ID_BYTES_MAX = 1024,       /* 256 code points */
-    DEADLINE_NS = 1000000,     /* how long a read with a deadline waits for the lock */
-    NSEC_PER_SEC = 1000000000,
+    DEADLINE_US = 1000,        /* how long a read with a deadline waits for the lock */
 };
 
 /* clang-format off */
@@ -242,14 +241,8 @@ static int find_locked(const struct ids *ids, struct db *db, const struct ids_qu
  * blocked by a reader without a deadline. */
 static bool lock_timed(struct rwlock *lock) TRY_ACQUIRE_SHARED(true, *lock)
 {
-    struct timespec until;
+    const struct timespec until = clock_deadline(CLOCK_REALTIME, DEADLINE_US);
 
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += DEADLINE_NS;
-    if (until.tv_nsec >= NSEC_PER_SEC) {
-        until.tv_sec++;
-        until.tv_nsec -= NSEC_PER_SEC;
-    }
     return rwlock_read_until(lock, &until);
 }
 
