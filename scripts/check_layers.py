@@ -5,16 +5,19 @@ Its two tables are read here, so that there is no second description: the machin
 with the libraries that each folder may include; and the features, with what each uses and which of
 its headers others may include. Red on an include that points up or sideways, that reaches into a
 feature by a private header or without a row that allows it, on features that use each other in a
-circle, on headers that include each other in a circle, and on a crowded folder.
+circle, on headers that include each other in a circle, on a crowded folder, and on SQL in a file that is
+no store and is not named there as one that has some.
 """
 
 import re
+from fnmatch import fnmatch
 
 from gate import files_in, line_at, run
 
 C_FILES_MAX = 25  # in one folder
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
 CODE = re.compile(r"`([^`]+)`")
+SQL = re.compile(r'\bDB_(?:ROWS_)?QUERY\s*\(|\bDB_(?:RUN|INT)_FN\s*\(|\.(?:sql|sqlite|postgres)\s*=\s*[A-Z_]*\s*"')
 
 # A library's header, and the word by which the machinery table names it. Libraries that the table
 # gives to no folder stay out of src/.
@@ -150,6 +153,21 @@ def crowded(files, root):
     ]
 
 
+def sql_problems(root, files):
+    """Files with SQL that are no stores: the page names them, from src/features/ or src/, and no others."""
+    page = (root / "docs/ARCHITECTURE.md").read_text()
+    named = CODE.findall(page.partition("\nBesides the store files")[2].partition("\n\n")[0])
+    sources = [path for path in files if path.suffix == ".c" and SQL.search(path.read_text())]
+    found = [path.relative_to(root / "src").as_posix() for path in sources]
+    found = [path.removeprefix("features/") for path in found if not path.endswith(("/store.c", "_store.c"))]
+    for path in found:
+        if not any(fnmatch(path, name) for name in named):
+            yield f"{path}: SQL belongs into a store file; docs/ARCHITECTURE.md does not name this one"
+    for name in named:
+        if not any(fnmatch(path, name) for path in found):
+            yield f"docs/ARCHITECTURE.md: no SQL in {name}"
+
+
 def strangers(house, files, root):
     """Folders of the tree that no table has, and rows of tables that no folder has."""
     seen = {room_of(str(path.relative_to(root / "src"))) for path in files}
@@ -172,7 +190,7 @@ def gate(root):
     problems = house.problems()
     if not house.folders or not house.uses:
         return problems, ""
-    problems += strangers(house, files, root) + crowded(files, root)
+    problems += strangers(house, files, root) + crowded(files, root) + [*sql_problems(root, files)]
     includes = {}
     for path in files:
         where = str(path.relative_to(root / "src"))

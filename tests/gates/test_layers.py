@@ -114,3 +114,14 @@ def test_a_crowded_folder_is_named(house):
     done = house({f"src/base/f{i}.c": "\n" for i in range(25)})
     assert done.returncode == 1
     assert "src/base: 26 .c files" in done.stderr
+
+
+def test_sql_is_in_stores_and_in_the_files_that_the_page_names(house):
+    query = 'DB_QUERY(select_one, "SELECT 1");\n'
+    sums = {"src/features/runs/sums.c": query, "src/features/keys/keys_store.c": query}
+    done = house(sums)
+    assert done.returncode == 1 and done.stderr.startswith("runs/sums.c: SQL belongs into a store"), done.stderr
+    page = {"docs/ARCHITECTURE.md": f"{PAGE}\nBesides the store files: `runs/su*.c`.\n\n"}
+    assert house(sums | page).returncode == 0
+    done = house(page | {"src/features/runs/sums.c": ""})
+    assert done.returncode == 1 and "no SQL in runs/su*.c" in done.stderr
