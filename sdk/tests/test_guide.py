@@ -93,6 +93,27 @@ print(model, policy["mode"], document, config)
     assert workspace.kpis() == {"invoices": 13}
 
 
+def test_the_names_in_node_work_as_the_guide_prints_them(workspace, tmp_path):
+    (_, code) = blocks("js", "Ten lines")
+    install_tarball(tmp_path)
+    (tmp_path / "agent.mjs").write_text(code)
+    environment = {**workspace.environment, "MUSTER_TOKEN": workspace.tenant.add_key("invoice-bot")}
+    done = subprocess.run(["node", "agent.mjs"], cwd=tmp_path, env=environment, timeout=60,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    agent = workspace.read("agents/invoice-bot")
+    (parameter,) = agent["config_schema"]["params"]
+    assert (parameter["value_type"], parameter["restart_required"]) == ("integer", True)
+    assert agent["business_kpis"][0]["unit"] == "money:EUR"
+    (run,) = workspace.runs()
+    assert (run["status"], run["records_processed"]) == ("completed", 12)
+    assert workspace.kpis()["invoices"] == 50
+    slices = workspace.read("business/breakdown?agent_name=invoice-bot&metric=invoices&by=country")["rows"]
+    assert {row["dimensions"]["country"]: row["value"] for row in slices} == {"DE": 9, "FR": 3}
+    usage = workspace.usage()["gpt-4o-mini"]
+    assert (usage["input_tokens"], usage["output_tokens"], usage["cache_read_tokens"]) == (90, 5, 10)
+
+
 def test_both_libraries_have_every_call_that_the_guide_names():
     types = {
         name: (ROOT / f"build/sdk/dist/esm/{name}.d.ts").read_text() for name in ("agent", "run")

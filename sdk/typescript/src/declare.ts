@@ -21,13 +21,31 @@ export interface Param {
     key: string;
     label?: string;
     /** string, integer, number, boolean, list, json */
-    value_type?: string;
+    valueType?: string;
     required?: boolean;
     help?: string;
     default?: string;
     choices?: string[];
+    restartRequired?: boolean;
+    /** The API's names, which do as well. */
+    value_type?: string;
     restart_required?: boolean;
 }
+
+/** The members of each list's rows. */
+const MEMBERS: Record<string, string[]> = {
+    kpis: ["key", "label", "unit", "agg"],
+    inputs: ["key", "type", "required"],
+    outputs: ["key", "type", "required"],
+    config: ["key", "label", "valueType", "required", "help", "default", "choices", "restartRequired"],
+};
+
+/** Those that have another name in the API. */
+const IN_API: Record<string, string> = {
+    valueType: "value_type",
+    restartRequired: "restart_required",
+    choices: "opciones",
+};
 
 /** Each declaration as the API wants it. */
 export function declared(
@@ -42,8 +60,14 @@ export function declared(
         if (typeof row !== "object" || row === null) {
             throw new TypeError(`${what}: expected a name or an object, got ${JSON.stringify(row)}`);
         }
-        if (!("choices" in row)) return row;
-        const { choices, ...rest } = row;
-        return { ...rest, opciones: choices };
+        return Object.fromEntries(
+            Object.entries(row).map(([name, value]) => {
+                const known = MEMBERS[what]!;
+                if (known.includes(name)) return [IN_API[name] ?? name, value];
+                if (known.some((one) => IN_API[one] === name)) return [name, value];
+                const said = `unknown member "${name}"; known are ${known.join(", ")}`;
+                throw new TypeError(`${what}: ${row.key} has an ${said}`);
+            }),
+        );
     });
 }

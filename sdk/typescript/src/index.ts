@@ -11,6 +11,6 @@ export {
     type Problem,
 } from "./errors.js";
 export { currentRun, Run } from "./run.js";
-export type { CompleteOptions, Level, RunOptions, StepOptions } from "./run.js";
+export type { Breakdown, CompleteOptions, Level, RunOptions, StepOptions } from "./run.js";
 export { VERSION } from "./transport.js";
 export { tokensOf, type Tokens } from "./usage.js";

@@ -48,6 +48,16 @@ export interface CompleteOptions {
     metadata?: values.Entries;
 }
 
+/** The parts of a figure. */
+interface Split {
+    slices?: Record<string, number>;
+    points?: Record<string, number | string>[];
+}
+
+export interface Breakdown extends Split {
+    by: string | string[];
+}
+
 /** Totals of one model; each report replaces the one before, because its time stays. */
 interface UsageWindow {
     timestamp: string;
@@ -152,20 +162,18 @@ export class Run {
     }
 
     /**
-     * Splits a figure: `slices` by one dimension ({ DE: 3, FR: 1 }), or `points` by several
-     * ([{ country: "DE", kind: "new", value: 3 }]).
+     * Splits a figure: `slices` by one dimension ({ by: "country", slices: { DE: 3, FR: 1 } }), or
+     * `points` by several ({ by: ["country", "kind"], points: [{ country: "DE", kind: "new", value: 3 }] }).
+     * `by` may come before the others as well.
      */
-    breakdown(
-        metric: string,
-        by: string | string[],
-        split: { slices?: Record<string, number>; points?: Record<string, number | string>[] },
-    ): void {
+    breakdown(metric: string, by: string | string[] | Breakdown, split?: Split): void {
         this.guarded("breakdown", () => {
-            const { slices, points } = split ?? {};
+            const whole = typeof by === "object" && by !== null && !Array.isArray(by);
+            const { by: names, slices, points } = whole ? by : { by, ...split };
             if (!slices && !points) throw new TypeError("expected slices or points, got none");
             const row: Report = {
                 metric: values.name(metric),
-                by: Array.isArray(by) ? by.map(values.name) : values.name(by),
+                by: Array.isArray(names) ? names.map(values.name) : values.name(names),
                 points: values.items(points, values.SLICES_MAX).map(values.record),
             };
             if (slices) row["slices"] = values.measurements(slices, values.SLICES_MAX);

@@ -30,8 +30,14 @@ const CACHE_READ = [
     "cacheReadInputTokens",
     "cachedContentTokenCount",
     "cache_read_tokens",
+    "cacheReadTokens",
 ];
-const CACHE_WRITE = ["cache_creation_input_tokens", "cacheWriteInputTokens", "cache_write_tokens"];
+const CACHE_WRITE = [
+    "cache_creation_input_tokens",
+    "cacheWriteInputTokens",
+    "cache_write_tokens",
+    "cacheWriteTokens",
+];
 const INCLUSIVE_CACHE_READ = ["cachedInputTokens"]; // the Vercel AI SDK
 const DETAILS = [
     "prompt_tokens_details",

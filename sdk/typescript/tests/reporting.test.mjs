@@ -80,7 +80,7 @@ test("KPIs, breakdowns and tokens arrive in one request each", async () => {
         }
         run.kpi("total", 12.5);
         run.breakdown("invoices", "country", { slices: { DE: 4, FR: 1 } });
-        run.breakdown("invoices", ["a", "b"], { points: [{ a: "x", b: "y", value: 5 }] });
+        run.breakdown("invoices", { by: ["a", "b"], points: [{ a: "x", b: "y", value: 5 }] });
     });
     assert.ok(await agent.flush(120));
     assert.deepEqual(await workspace.kpis(), { invoices: 5, total: 12.5 });
@@ -112,12 +112,17 @@ test("registration declares what was given", async () => {
         description: "Reads",
         interval: 3600,
         inputs: ["mailbox"],
-        config: [{ key: "mode", choices: ["fast", "slow"], default: "fast" }],
+        config: [
+            { key: "mode", choices: ["fast", "slow"], default: "fast", restartRequired: true },
+            { key: "size", value_type: "integer", restart_required: false }, // as the API has them
+        ],
     });
     assert.deepEqual(await agent.register(), []);
     const found = await workspace.read("agents/collector");
     assert.deepEqual([found.interval_seconds, found.description], [3600, "Reads"]);
-    assert.deepEqual(found.config_schema.params[0].opciones, ["fast", "slow"]);
+    const [mode, size] = found.config_schema.params;
+    assert.deepEqual([mode.opciones, mode.restart_required], [["fast", "slow"], true]);
+    assert.deepEqual([size.value_type, size.restart_required], ["integer", false]);
 });
 
 test("a wrong declaration is named at once", () => {
@@ -128,6 +133,12 @@ test("a wrong declaration is named at once", () => {
         ["a", { kpis: "invoices" }, /^kpis: expected a list, got "invoices"$/],
         ["a", { config: { key: "x" } }, /^config: expected a list, got {"key":"x"}$/],
         ["a", { inputs: [3] }, /^inputs: expected a name or an object, got 3$/],
+        [
+            "a",
+            { config: [{ key: "x", valuetype: "list" }] },
+            /^config: x has an unknown member "valuetype"; known are key, label, valueType, required, help, default, choices, restartRequired$/,
+        ],
+        ["a", { kpis: [{ key: "x", aggregation: "sum" }] }, /^kpis: x has an unknown member "aggregation"/],
     ];
     for (const [name, more, message] of wrong) {
         assert.throws(() => new Agent(name, { ...settings, ...more }), { message });

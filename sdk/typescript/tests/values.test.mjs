@@ -99,7 +99,7 @@ test("what cannot be reported is told each time, in the log once, and never thro
     const run = agent.start({ runId: "no-uuid" });
     for (let i = 0; i < 3; i++) {
         run.kpi("k", undefined);
-        run.breakdown("k", "country");
+        run.breakdown("k", { by: "country" });
     }
     run.breakdown("k", null, { slices: 7 });
     run.llm("m", { input_tokens: NaN, output_tokens: -4 }, "many");
