@@ -17,6 +17,9 @@
     X(METRIC_EVENTS_CAP,        "muster_events_total", "verdict=\"agent_cap_reached\"", "")                                             \
     X(METRIC_REPORTS_BUSINESS,  "muster_reports_total", "channel=\"business\"", "Business and LLM reports stored")                      \
     X(METRIC_REPORTS_LLM,       "muster_reports_total", "channel=\"llm\"", "")                                                          \
+    X(METRIC_OTLP_TRACES,       "muster_otlp_rejected_total", "signal=\"traces\"", "Spans, log records and data points in partialSuccess")    \
+    X(METRIC_OTLP_LOGS,         "muster_otlp_rejected_total", "signal=\"logs\"", "")                                                   \
+    X(METRIC_OTLP_METRICS,      "muster_otlp_rejected_total", "signal=\"metrics\"", "")                                                \
     X(METRIC_COMMITS,           "muster_commits_total", "result=\"ok\"", "Write transactions")                                          \
     X(METRIC_COMMITS_FAILED,    "muster_commits_total", "result=\"failed\"", "")                                                        \
     X(METRIC_COMMITS_RETRIED,   "muster_commits_retried_total", "", "Write transactions repeated after a deadlock (PostgreSQL)")        \

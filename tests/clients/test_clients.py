@@ -82,9 +82,9 @@ def test_openapi_python_client(service):
                "--output-path", BUILD / "python")  # fmt: skip
     said = done.stdout + done.stderr
     assert "Unable" not in said
-    # it knows no protobuf: of the two operations that also take it, it makes the form in JSON
+    # it knows no protobuf: of the three operations that also take it, it makes the form in JSON
     warned = sorted(re.findall(r"WARNING parsing (\S+ \S+) ", said))
-    assert warned == ["POST /v1/logs", "POST /v1/traces"]
+    assert warned == ["POST /v1/logs", "POST /v1/metrics", "POST /v1/traces"]
     run(sys.executable, "-m", "mypy", "--no-incremental", "muster_client", cwd=BUILD / "python")
     path = {"PYTHONPATH": str(BUILD / "python")}
     assert run(sys.executable, HERE / "round_trip.py", *service, **path) == "ok\n"

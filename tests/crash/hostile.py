@@ -198,7 +198,7 @@ class Field:
 
     def bomb(self):
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-        path = ("/v1/traces", "/v1/logs", "/api/v1/telemetry/batch")[next(self.turn) % 3]
+        path = ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/v1/telemetry/batch")[next(self.turn) % 4]
         return self.ask("POST", path, zeros(), self.token(), headers=headers)
 
     def ask_tool(self, name, **arguments):

@@ -9,8 +9,16 @@
 #include "fuzz.h"
 #include "shape/problems.h"
 
-static otlp_read_fn *const readers[] = { otlp_read_spans_wire, otlp_read_logs_wire,
-                                         otlp_read_spans_json, otlp_read_logs_json };
+static otlp_read_fn *const readers[] = { otlp_read_spans_wire,   otlp_read_logs_wire,
+                                         otlp_read_spans_json,   otlp_read_logs_json,
+                                         otlp_read_metrics_wire, otlp_read_metrics_json };
+
+static bool fuzz_on_metrics(void *ctx, size_t n_points)
+{
+    (void)ctx;
+    FUZZ_CHECK(n_points < MIB(64));
+    return true;
+}
 
 /* What was made of a record is what an agent could have sent. */
 static void check_event(const struct telemetry_event *event)
@@ -71,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                          .records_max = 20,
                          .bytes_max = KIB(64) };
     struct str why = STR_NULL;
-    const struct otlp_sink sink = { &in, &arena, intake_on_span, intake_on_log, &why };
+    const struct otlp_sink sink = { &in,           &arena, intake_on_span,
+                                    intake_on_log, &why,   fuzz_on_metrics };
 
     arena_init(&arena);
     intake_open(&in);

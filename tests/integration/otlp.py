@@ -145,6 +145,59 @@ def wire_log(log):
     )
 
 
+def plain_value(value):
+    """What an AnyValue in JSON holds."""
+    ((kind, inner),) = value.items() or [("", None)]
+    if kind == "kvlistValue":
+        return plain_attributes(inner["values"])
+    if kind == "arrayValue":
+        return [plain_value(item) for item in inner.get("values", [])]
+    return int(inner) if kind == "intValue" else inner
+
+
+def plain_attributes(pairs):
+    return {pair["key"]: plain_value(pair["value"]) for pair in pairs}
+
+
+def wire_point(point):
+    return (
+        fixed64(2, int(point.get("startTimeUnixNano", 0)))
+        + fixed64(3, int(point.get("timeUnixNano", 0)))
+        + (varint(4 << 3 | 1) + struct.pack("<d", point["asDouble"]) if "asDouble" in point else b"")
+        + wire_attributes(7, plain_attributes(point.get("attributes", [])))
+    )
+
+
+METRIC_FIELDS = {"gauge": 5, "sum": 7, "histogram": 9, "exponentialHistogram": 10, "summary": 11}
+
+
+def wire_metric(metric):
+    """Of its points what a number has."""
+    return chunk(1, metric["name"]) + b"".join(
+        chunk(field, b"".join(chunk(1, wire_point(point)) for point in metric[kind]["dataPoints"]))
+        for kind, field in METRIC_FIELDS.items()
+        if kind in metric
+    )
+
+
+def wire_body(body):
+    """A request in protobuf, of one of metrics or log records as JSON."""
+    out = b""
+    for resource in body.get("resourceMetrics", []) + body.get("resourceLogs", []):
+        attributes = plain_attributes(resource["resource"]["attributes"])
+        for scope in resource.get("scopeMetrics", []) + resource.get("scopeLogs", []):
+            logs = [
+                wire_log({"severityText": "", "severityNumber": 0, "traceId": "", "spanId": "", **each,
+                          "timeUnixNano": int(each["timeUnixNano"]), "body": plain_value(each["body"]),
+                          "attributes": plain_attributes(each["attributes"])})
+                for each in scope.get("logRecords", [])
+            ]  # fmt: skip
+            records = logs or [wire_metric(each) for each in scope["metrics"]]
+            group = chunk(1, chunk(1, scope["scope"]["name"])) + b"".join(chunk(2, r) for r in records)
+            out += chunk(1, chunk(1, wire_attributes(1, attributes)) + chunk(2, group))
+    return out
+
+
 class Protobuf:
     media = "application/x-protobuf"
 
@@ -160,6 +213,10 @@ class Protobuf:
     @classmethod
     def logs(cls, logs, resource, scope="tests"):
         return cls._request(logs, wire_log, resource, scope)
+
+    @staticmethod
+    def body(body):
+        return wire_body(body)
 
     @staticmethod
     def fields(message):
@@ -236,11 +293,15 @@ class Json:
         return cls._request(logs, ("resourceLogs", "scopeLogs", "logRecords"), resource, scope)
 
     @staticmethod
+    def body(body):
+        return json.dumps(body).encode()
+
+    @staticmethod
     def partial(answer):
         told = answer.json().get("partialSuccess")
         if told is None:
             return None
-        rejected = told.get("rejectedSpans", told.get("rejectedLogRecords"))
+        (rejected,) = (told[name] for name in told if name.startswith("rejected"))
         return int(rejected), told["errorMessage"]
 
     @staticmethod

@@ -53,6 +53,7 @@ OPERATIONS = """
     register  POST   /api/v1/agents/register
     register  POST   /v1/traces
     register  POST   /v1/logs
+    sign      POST   /v1/metrics
     pull      GET    /api/v1/agents/model
     pull      GET    /api/v1/agents/command-policy
     pull      GET    /api/v1/agents/document

@@ -16,7 +16,7 @@ from people import platform_admin
 
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 OF_AGENTS = re.compile(r"^/api/v1/(telemetry|agents/|heartbeat|limits)")
-OTHER_FORMS = {"/v1/traces", "/v1/logs", "/mcp"}  # whose errors are not 422
+OTHER_FORMS = {"/v1/traces", "/v1/logs", "/v1/metrics", "/mcp"}  # whose errors are not 422
 LONGEST = 20_000  # longer values than these are not worth sending: the size of a request is bounded
 
 

@@ -10,7 +10,7 @@ from stored import change, of_tenant
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 AGENTS = {  # agents' own: what they send more is ignored, as the contract says; and JSON-RPC
     "/api/v1/telemetry", "/api/v1/telemetry/batch", "/api/v1/telemetry/business",
-    "/api/v1/telemetry/llm", "/api/v1/agents/register", "/v1/traces", "/v1/logs", "/mcp",
+    "/api/v1/telemetry/llm", "/api/v1/agents/register", "/v1/traces", "/v1/logs", "/v1/metrics", "/mcp",
 }  # fmt: skip
 EXTRA = {"type": "extra_forbidden", "loc": ["body", "no_such_member"],
          "msg": "Extra inputs are not permitted"}  # fmt: skip

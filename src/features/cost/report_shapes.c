@@ -20,7 +20,7 @@ SHAPE(llm_usage, "LLMUsage", (.doc = "Tokens that one run used of one model.",
     INT(cache_write_tokens,             .absent = "0", .doc = "Input tokens that were written to a cache."),
     INT(calls,                          .absent = "0", .doc = "Calls of the model."),
     STR(workflow_run_id,    .max = 256, .flags = F_NULL, .doc = "The workflow that the run is part of. Null: none."),
-    OPT_BOOL(input_includes_cache,      .doc = "Whether the input tokens include those that were read from a cache or written to it. Null: as the price of the model says."));
+    OPT_BOOL(input_includes_cache,      .flags = F_NULL, .doc = "Whether the input tokens include those that were read from a cache or written to it. Null: as the price of the model says."));
 
 SHAPE(llm_verdict, "LLMVerdict", (.doc = "Result of a usage report.",
       .example = EXAMPLE({"model": "gpt-5-mini"})),

@@ -307,6 +307,17 @@ static enum otlp_result read_log(struct reader *r, yyjson_val *object)
     return finish(r, r->malformed || r->sink->on_log(r->sink->ctx, log));
 }
 
+static enum otlp_result read_metric(struct reader *r, yyjson_val *object)
+{
+    static const char *const kinds[] = { "gauge", "sum", "histogram", "exponentialHistogram",
+                                         "summary" };
+    size_t n = 0;
+
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        n += yyjson_arr_size(take_list(r, take_object(r, member(object, kinds[i])), "dataPoints"));
+    return finish(r, r->malformed || r->sink->on_metrics(r->sink->ctx, n));
+}
+
 /* The objects of a list, each in turn. */
 static enum otlp_result read_each(struct reader *r, yyjson_val *object, const char *name,
                                   enum otlp_result (*read)(struct reader *r, yyjson_val *object))
@@ -410,6 +421,15 @@ enum otlp_result otlp_read_logs_json(struct str body, const struct otlp_sink *si
     };
 
     return read_body(body, "resourceLogs", &r);
+}
+
+enum otlp_result otlp_read_metrics_json(struct str body, const struct otlp_sink *sink)
+{
+    struct reader r = {
+        .sink = sink, .scopes = "scopeMetrics", .records = "metrics", .read_record = read_metric
+    };
+
+    return read_body(body, "resourceMetrics", &r);
 }
 
 static bool write_value(struct reader *r, yyjson_val *object, unsigned depth, struct buf *out);

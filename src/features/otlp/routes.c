@@ -1,9 +1,10 @@
-/* routes.c - OTLP/HTTP: spans and log records of OpenTelemetry. */
+/* routes.c - OTLP/HTTP: spans and log records of OpenTelemetry; metrics, which are not kept. */
 #include "features/otlp/routes.h"
 
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/report.h"
@@ -60,8 +61,8 @@ static void write_status(const struct call_refusal *refusal, bool wire, struct b
     wire_add_bytes(out, 2, status.message);
 }
 
-/* The messages ExportTraceServiceResponse and ExportLogsServiceResponse: both have the same fields.
- */
+/* The messages ExportTraceServiceResponse, ExportLogsServiceResponse and
+ * ExportMetricsServiceResponse: all have the same fields. */
 static void write_answer(const struct otlp_answer *answer, struct buf *out)
 {
     const struct otlp_part *partial = answer->partial;
@@ -120,17 +121,25 @@ static void count_rejected(const struct api_call *call, const struct delivery *d
     intake_refuse(in, origin->is_span ? "span" : "log record of span", &origin->span, why.data);
 }
 
-/* Once it is known what was refused. */
-static void fill_answer(struct api_call *call, const struct intake *in)
+static void reject(struct api_call *call, enum metric counter, size_t n, struct str why)
 {
     struct otlp_answer *answer = call->answer;
 
-    if (in->n_refused == 0)
-        return;
+    metric_add(counter, n);
     answer->partial = ARENA_NEW(call->arena, struct otlp_part);
-    answer->partial->rejected = arena_printf(call->arena, "%zu", in->n_refused);
-    answer->partial->message = arena_printf(call->arena, "%zu of %zu not stored; the first is %.*s",
-                                            in->n_refused, in->n_records, STR_ARG(in->refusal));
+    answer->partial->rejected = arena_printf(call->arena, "%zu", n);
+    answer->partial->message = why;
+}
+
+/* Once it is known what was refused. */
+static void fill_answer(struct api_call *call, const struct intake *in)
+{
+    const bool logs = call->route->answer == &logs_answer_shape;
+
+    if (in->n_refused > 0)
+        reject(call, logs ? METRIC_OTLP_LOGS : METRIC_OTLP_TRACES, in->n_refused,
+               arena_printf(call->arena, "%zu of %zu not stored; the first is %.*s", in->n_refused,
+                            in->n_records, STR_ARG(in->refusal)));
 }
 
 static int fill_delivered(struct api_call *call, struct error *err)
@@ -176,7 +185,11 @@ static int take_records(struct api_call *call, const struct format *format, stru
     const struct key_entry *key = call->key;
     struct intake *in = ARENA_NEW(call->arena, struct intake);
     struct str why = STR_NULL;
-    const struct otlp_sink sink = { in, call->arena, intake_on_span, intake_on_log, &why };
+    const struct otlp_sink sink = { .ctx = in,
+                                    .arena = call->arena,
+                                    .on_span = intake_on_span,
+                                    .on_log = intake_on_log,
+                                    .why = &why };
     enum otlp_result result;
     struct str stranger;
 
@@ -217,6 +230,33 @@ static int report_logs(struct api_call *call, struct error *err)
     return take_records(call, &format, err);
 }
 
+static bool count_metric(void *ctx, size_t n_points)
+{
+    *(size_t *)ctx += n_points;
+    return true;
+}
+
+/* Programs that export metrics whether or not anybody wants them are told so, and no error. */
+static int report_metrics(struct api_call *call, struct error *err)
+{
+    struct str why = STR_NULL, body = call->exchange->request.body;
+    size_t n = 0;
+    const struct otlp_sink sink = {
+        .ctx = &n, .arena = call->arena, .on_metrics = count_metric, .why = &why
+    };
+
+    if ((is_wire(call) ? otlp_read_metrics_wire : otlp_read_metrics_json)(body, &sink) != OTLP_READ)
+        return refuse_malformed(call, why, err);
+    if (n > 0)
+        reject(call, METRIC_OTLP_METRICS, n,
+               arena_printf(call->arena,
+                            "%zu of %zu data points not stored: no metrics are kept here, only "
+                            "spans and log records",
+                            n, n));
+    call_reply(call, NULL);
+    return 0;
+}
+
 #define RESOURCE                                                                                   \
     "{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"invoice-reader\"}}]}"
 #define IDS "\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"spanId\":\"00f067aa0ba902b7\","
@@ -231,6 +271,11 @@ static const char logs_sample[] =
     "\"timeUnixNano\":\"1768469400000000000\",\"severityNumber\":9,"
     "\"body\":{\"stringValue\":\"Invoice 17 of 42\"}}]}]}]}";
 
+static const char metrics_sample[] =
+    "{\"resourceMetrics\":[{\"resource\":" RESOURCE ",\"scopeMetrics\":[{\"metrics\":[{"
+    "\"name\":\"invoices.read\",\"sum\":{\"dataPoints\":[{\"asInt\":\"17\","
+    "\"timeUnixNano\":\"1768469400000000000\"}]}}]}]}]}";
+
 static const char *const encodings[] = { "application/json", "application/x-protobuf", NULL };
 
 /* clang-format off */
@@ -241,6 +286,9 @@ const struct route otlp_routes[] = {
     { ROUTE(POST, "/v1/logs", REPORT, 200), .handler = report_logs, .also = ALSO_QUOTA, .takes = encodings, .answer = &logs_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = logs_sample,
       .id = "export_logs", .summary = "Report log records by OTLP",
       .description = "OTLP/HTTP, an `ExportLogsServiceRequest` in protobuf or JSON. Each record is a step of the run that its trace id names. 200 means that the records are durably stored, except for those that `partialSuccess` counts; records that come again change nothing. Answers and errors are in the encoding of the request." },
+    { ROUTE(POST, "/v1/metrics", REPORT, 200), .handler = report_metrics, .takes = encodings, .answer = &metrics_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = metrics_sample,
+      .id = "export_metrics", .summary = "Export metrics by OTLP, which are not kept",
+      .description = "OTLP/HTTP, an `ExportMetricsServiceRequest` in protobuf or JSON. No metrics are kept: 200, and `partialSuccess` counts all data points, so that programs that export metrics with their spans see no error." },
     { 0 },
 };
 /* clang-format on */

@@ -21,6 +21,7 @@ struct rpc_status {
     struct str message;
 };
 
-extern const struct shape traces_answer_shape; /* "OtlpTraces", of struct otlp_answer */
-extern const struct shape logs_answer_shape;   /* "OtlpLogs", the same with other names */
-extern const struct shape rpc_status_shape;    /* "RpcStatus" */
+extern const struct shape traces_answer_shape;  /* "OtlpTraces", of struct otlp_answer */
+extern const struct shape logs_answer_shape;    /* "OtlpLogs", the same with other names */
+extern const struct shape metrics_answer_shape; /* "OtlpMetrics", too */
+extern const struct shape rpc_status_shape;     /* "RpcStatus" */
