@@ -144,6 +144,33 @@ describe("one agent", () => {
         await close(page);
     });
 
+    test("a model that is set stands beside the one that is used, where they differ", async () => {
+        server.cli(["model", "set", "small-one", "--tenant", "acme"]);
+        const runs = ["differs", "obeys"].map((agent) => runsOf(agent, 1)[0]);
+        await sendRuns(server, tenant, [...runs, ...runsOf("never-calls", 1)]);
+        const use = ({ agent: agent_name, id: run_id }, model) =>
+            server.send(tenant, "/api/v1/telemetry/llm", {
+                agent_name,
+                run_id,
+                timestamp: new Date().toISOString(),
+                model,
+                input_tokens: 10,
+            });
+        await use(runs[0], "other-one");
+        await use(runs[1], "small-one");
+        const page = await openAs(browser, server, tenant.email, "/t/acme/agents/differs");
+        const model = page.locator("dl.facts > *").filter({ hasText: "Model" });
+        await model.getByText("used: other-one just now").waitFor();
+        assert.match(await model.innerText(), /set: small-one from the workspace/);
+        for (const agent of ["obeys", "never-calls"]) {
+            await page.goto(`${server.url}/#/t/acme/agents/${agent}`);
+            await page.locator("h1").getByText(agent).waitFor();
+            await model.getByText("small-one").waitFor();
+            assert.doesNotMatch(await model.innerText(), /used|set:/);
+        }
+        await close(page);
+    });
+
     test("what is set on one tab is read on the next", async () => {
         server.cli(["model", "set", "small-one", "--tenant", "acme"]);
         const page = await open("", tenant.email, {});

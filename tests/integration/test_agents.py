@@ -19,7 +19,7 @@ LISTED = [
 ]  # fmt: skip
 OF_ONE = [
     "telemetry_doc", "business_kpis", "inputs", "outputs", "config_schema", "versions", "counts",
-    "model", "command_policy",
+    "model", "last_model", "last_model_at", "command_policy",
 ]  # fmt: skip
 
 
@@ -280,6 +280,35 @@ def test_runs_of_an_agent(tenant):
         {"agent_version": v, "runs": n, "first_run_at": at(a), "last_run_at": at(b)}
         for v, n, a, b in [("2", 5, 20, 24), ("1", 10, 10, 19), ("0", 10, 0, 9)]
     ]
+
+
+def test_the_model_that_an_agent_used_last(tenant):
+    """Beside the one that is set for it: of the last 30 days, and not that of another agent."""
+    now = datetime.now(timezone.utc).replace(microsecond=0)
+
+    def used():
+        detail = one(tenant, "collector")
+        return detail["last_model"], detail["last_model_at"]
+
+    def use(model, agent_name="collector", number=1, **ago):
+        time = (now - timedelta(**ago)).isoformat().replace("+00:00", "Z")
+        usage = {"agent_name": agent_name, "client_id": tenant.slug, "run_id": run_id(number),
+                 "timestamp": time, "model": model, "input_tokens": 1}  # fmt: skip
+        answer = tenant.client.post("/api/v1/telemetry/llm", usage)
+        assert answer.status == 202, answer.body
+        return model, time
+
+    report(tenant)
+    assert used() == (None, None)
+    use("gone", days=40)
+    assert used() == (None, None)
+    old = use("old", number=2, days=20)
+    assert used() == old
+    new = use("new", minutes=5)
+    use("late", number=2, minutes=7)  # reported later, but of before
+    use("other", "another", seconds=1)
+    assert used() == new
+    assert use("newest", number=3, minutes=-2) == used()  # its clock is ahead
 
 
 def test_all_that_an_agent_declared(tenant):

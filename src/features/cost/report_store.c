@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "db/db.h"
+#include "db/id_list.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_sums.h"
 #include "shape/rows.h"
@@ -68,6 +69,14 @@ const struct db_query llm_usage_of_runs = {
     .postgres = "SELECT " USAGE_SUMMED("u.") FRESH " FROM (SELECT DISTINCT unnest($2::text[]) AS id) i"
                 " CROSS JOIN LATERAL (SELECT " USAGE_SUMMED("") FRESH " FROM llm_usage"
                 " WHERE tenant_id = $1 AND run_id = i.id OFFSET 0) u ORDER BY u.run_id",
+};
+/* $2 has the starts of days as an array of the dialect: each is a look into the key, however many
+ * agents the tenant has. */
+#define OF_DAYS "SELECT model, last_at FROM llm_totals WHERE tenant_id = $1 AND width = 1 AND start "
+#define NEWEST  " AND agent_id = $3 AND n_rows > 0 ORDER BY last_at DESC, model LIMIT 1"
+static const struct db_query select_last_model = {
+    .sqlite = OF_DAYS "IN (SELECT value FROM json_each($2))" NEWEST,
+    .postgres = OF_DAYS "= ANY ($2::bigint[])" NEWEST,
 };
 /* clang-format on */
 
@@ -355,4 +364,33 @@ int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_wi
                    DB_ARGS(db_int(filter->tenant_id), db_int(filter->since), db_int(filter->until),
                            db_int(filter->agent_id), db_int(width)),
                    read_total, &reading, err);
+}
+
+struct finding {
+    struct arena *arena;
+    struct llm_last *last;
+};
+
+static bool read_last(void *ctx, const struct db_row *row)
+{
+    const struct finding *finding = ctx;
+
+    *finding->last =
+        (struct llm_last){ arena_copy(finding->arena, db_get_text(row, 0)), db_get_int(row, 1) };
+    return true;
+}
+
+int store_llm_last(struct db *db, const struct llm_filter *of, struct arena *arena,
+                   struct llm_last *ret, struct error *err)
+{
+    struct finding finding = { arena, ret };
+    int64_t days[32]; /* back from the day of `until` */
+
+    *ret = (struct llm_last){ STR_NULL, TIME_NULL };
+    for (size_t i = 0; i < COUNT_OF(days); i++)
+        days[i] = llm_totals_start(LLM_DAY, of->until) - (int64_t)i * LLM_DAY_US;
+    return db_exec(db, &select_last_model,
+                   DB_ARGS(db_int(of->tenant_id), db_id_list(db, days, COUNT_OF(days), arena),
+                           db_int(of->agent_id)),
+                   read_last, &finding, err);
 }

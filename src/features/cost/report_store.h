@@ -4,6 +4,7 @@
 #include "features/agents/report_key.h"
 #include "features/cost/llm_totals.h"
 
+struct arena;
 struct db_query;
 struct list;
 struct llm_usage;
@@ -56,3 +57,14 @@ extern const struct db_query llm_usage_of_runs; /* exported for tests */
 /* The reports of these runs (struct str), grouped by run; reads no others. */
 int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
                             llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
+
+/* The newest report of an agent. */
+struct llm_last {
+    struct str model; /* STR_NULL: there is none */
+    int64_t at;       /* TIME_NULL */
+};
+
+/* Of the day of `until` and the 31 before; since and run_id are ignored. The model is in the arena.
+ */
+int store_llm_last(struct db *db, const struct llm_filter *of, struct arena *arena,
+                   struct llm_last *ret, struct error *err) MUST_CHECK;

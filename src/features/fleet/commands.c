@@ -14,6 +14,8 @@
     ", grace {grace_seconds} s, {source}{paused?, paused}}\n"                                      \
     "first seen     {first_seen_at}\n"                                                             \
     "last seen      {last_seen_at?{last_seen_at} ({last_seen_at~})|never}\n"                       \
+    "model          {model*{model?{model}|not set}}{last_model?, used {last_model} "               \
+    "({last_model_at~})}\n"                                                                        \
     "next expected  {next_expected_at?{next_expected_at}|unknown}\n"                               \
     "maintenance    {maintenance_until?until {maintenance_until}|not now}\n"                       \
     "alerts         {muted_until?muted until {muted_until}|not muted}\n"                           \

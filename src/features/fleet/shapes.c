@@ -133,7 +133,7 @@ STATIC_SHAPE(run_counts, "RunCounts", (.doc = "An agent's newest runs by status.
     OPT_INT(median_duration_ms, .flags = F_REQUIRED | F_NULL, .doc = "Median over the runs that ended."));
 
 SHAPE(agent_detail, "Agent", (.doc = "All that is known of an agent.",
-      .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "maintenance_until": null, "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0, "telemetry_doc": "One run per mailbox and hour"})),
+      .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "description": "Reads invoices from the mailbox", "enabled": true, "state": "up", "interval_seconds": 3600, "first_seen_at": "2026-01-02T08:00:00Z", "last_seen_at": "2026-01-15T09:31:12Z", "next_expected_at": "2026-01-15T10:31:12Z", "silent_at": "2026-01-15T11:31:12Z", "maintenance_until": null, "registered_at": "2026-01-15T08:00:00Z", "muted_until": null, "open_runs": 0, "telemetry_doc": "One run per mailbox and hour", "last_model": "gpt-5-mini", "last_model_at": "2026-01-15T09:31:10Z"})),
     EMBEDDED(agent, AGENT_ROWS),
     STR(telemetry_doc,                           .flags = F_REQUIRED, .doc = "Free text on what the agent reports."),
     LIST(business_kpis, business_kpi_decl_shape, .flags = F_REQUIRED, .doc = "Ordered by the bytes of the key."),
@@ -143,6 +143,8 @@ SHAPE(agent_detail, "Agent", (.doc = "All that is known of an agent.",
     LIST(versions, agent_version_shape,          .flags = F_REQUIRED, .doc = "Versions of the counted runs, newest first."),
     NESTED(counts, struct run_counts, run_counts_shape, .flags = F_REQUIRED, .doc = "The newest runs by status."),
     NESTED(model, struct agent_model, agent_model_shape, .flags = F_REQUIRED, .doc = "As sent to the agent."),
+    STR(last_model,                              .flags = F_REQUIRED | F_NULL, .doc = "The model that it last reported tokens of: of its reports of the last 30 days (UTC) the newest. Null: it has none."),
+    TIME(last_model_at,                          .flags = F_REQUIRED | F_NULL, .doc = "The time of that report."),
     NESTED(command_policy, struct command_policy, command_policy_shape, .flags = F_REQUIRED, .doc = "As sent to the agent."));
 
 STATIC_SHAPE(type_mismatch, "TypeMismatch", (.doc = "An output and an input of the same key with different types.",

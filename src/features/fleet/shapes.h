@@ -81,6 +81,8 @@ struct agent_detail {
     struct list versions;                     /* of struct agent_version, newest first */
     struct run_counts *counts;
     struct agent_model *model;
+    struct str last_model; /* null */
+    int64_t last_model_at; /* TIME_NULL */
     struct command_policy *command_policy;
 };
 

@@ -15,8 +15,32 @@ function firstSeen({ first_seen_at, versions }: Agent): string {
     return times.reduce((first, one) => (Date.parse(one) < Date.parse(first) ? one : first));
 }
 
+/** The model that is set, and the one that its reports name, where that is another. */
+function Model({ agent, directives }: { agent: Agent; directives: string }) {
+    const { model, last_model, last_model_at } = agent;
+    const differ = last_model !== null && last_model !== model.model;
+    return (
+        <Fact label="Model">
+            {differ && "set: "}
+            <a href={directives} dir="auto">
+                {model.model ?? "not set"}
+            </a>{" "}
+            {model.source && <span class="muted">{sourceOf(model.source)}</span>}
+            {differ && (
+                <>
+                    <br />
+                    used: <b dir="auto">{last_model}</b>{" "}
+                    <span class="muted">
+                        <Time at={last_model_at} />
+                    </span>
+                </>
+            )}
+        </Fact>
+    );
+}
+
 export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
-    const { counts, model } = agent;
+    const { counts } = agent;
     const ended = counts.completed + counts.failed;
     const directives = agentPage(slug, agent.agent_name, "directives");
     return (
@@ -60,12 +84,7 @@ export function AgentFacts({ slug, agent }: { slug: string; agent: Agent }) {
             <Fact label="First seen">
                 <Time at={firstSeen(agent)} />
             </Fact>
-            <Fact label="Model">
-                <a href={directives} dir="auto">
-                    {model.model ?? "not set"}
-                </a>{" "}
-                {model.source && <span class="muted">{sourceOf(model.source)}</span>}
-            </Fact>
+            <Model agent={agent} directives={directives} />
             <Fact label="May run">
                 <a href={directives}>{commandsAllowed(agent.command_policy.mode)}</a>
             </Fact>
