@@ -8,9 +8,12 @@ import struct
 import threading
 
 from muster import Postgres, Server
+from waiting import until
 
 ENCRYPTION = (80877103, 80877104)  # what a client asks before it starts its session: SSL, GSS
 PARSE, BIND, EXECUTE, SIMPLE = b"P", b"B", b"E", b"Q"
+HEARTBEAT, BEATS = "INSERT INTO nodes", 3  # of a node, every two seconds
+ROWS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 SYNC = b"S"  # the end of a pipeline: as after SIMPLE, the server answers
 
 
@@ -20,7 +23,7 @@ class Messages:
     def __init__(self):
         self.bytes, self.started = b"", False
         self.bound, self.texts = "", {}  # of statements that are prepared, by name
-        self.turns = 0
+        self.turns, self.asked = 0, False  # has a statement of the turn been asked for, and not by a tick?
 
     def take(self, data):
         """The types and contents of the messages that are whole with these bytes."""
@@ -38,7 +41,7 @@ class Messages:
             self.bytes = self.bytes[size:]
         return found
 
-    def statements(self, data):
+    def statements(self, data, ticks):
         """The texts of the statements that are run by the messages that are whole with these bytes."""
         for kind, content in self.take(data):
             if kind == PARSE:
@@ -47,17 +50,21 @@ class Messages:
             if kind == BIND:
                 self.bound = self.texts.get(content.split(b"\0", 2)[1], "")
             if kind == EXECUTE:
+                self.asked |= self.bound not in ticks
                 yield self.bound
-            self.turns += kind in (SYNC, SIMPLE)
+            if kind in (SYNC, SIMPLE):
+                self.turns += self.asked or kind == SIMPLE
+                self.asked = False
 
 
 class Relay:
     """Listens until it is closed. `statements` is how many have been run through it, and `texts` how often
-    each of them."""
+    each of them. What the service runs by itself is counted in neither `statements` nor `turns` once
+    learn_ticks() has seen it: a slow machine has more of it in the time of a request."""
 
     def __init__(self, url):
         self.host, port = re.search(r"@([^:/]*):(\d+)", url).groups()
-        self.port, self.texts = int(port), collections.Counter()
+        self.port, self.texts, self.ticks = int(port), collections.Counter(), set()
         self.listener = socket.create_server(("127.0.0.1", 0))
         here = self.listener.getsockname()[1]
         self.url = re.sub(r"@[^:/]*:\d+", f"@127.0.0.1:{here}", url)
@@ -67,7 +74,16 @@ class Relay:
     @property
     def statements(self):
         with self.lock:
-            return self.texts.total()
+            return sum(n for text, n in self.texts.items() if text not in self.ticks)
+
+    def learn_ticks(self):
+        """While nobody asks anything. What begins and ends transactions is everybody's."""
+        with self.lock:
+            before = self.texts.copy()
+        beats = self.runs_of(HEARTBEAT)
+        until(lambda: self.runs_of(HEARTBEAT) >= beats + BEATS)
+        with self.lock:
+            self.ticks = {text for text in self.texts - before if text.startswith(ROWS)}
 
     @property
     def turns(self):
@@ -97,7 +113,7 @@ class Relay:
             while data := source.recv(65536):
                 if messages:
                     with self.lock:
-                        self.texts.update(messages.statements(data))
+                        self.texts.update(messages.statements(data, self.ticks))
                 target.sendall(data)
         for one in (source, target):
             with contextlib.suppress(OSError):
