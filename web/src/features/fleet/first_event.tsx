@@ -51,6 +51,22 @@ function KeyStep({ slug, token, onCreated }: KeyStepProps) {
     );
 }
 
+function LibraryHint({ python }: { python: boolean }) {
+    return (
+        <p class="hint">
+            To be pasted into a shell. The library comes from this service: what is called{" "}
+            <code>muster</code> on {python ? "PyPI" : "npm"} is another project.
+            {python && (
+                <>
+                    {" "}
+                    Where pip wants a virtual environment, as on Debian, begin with{" "}
+                    <code>python3 -m venv .venv && . .venv/bin/activate</code>.
+                </>
+            )}
+        </p>
+    );
+}
+
 /** A key, and the code that uses it. It cannot be copied before there is a key to put into it. */
 function Steps({ slug }: { slug: string }) {
     const { admin } = useRoles(slug);
@@ -83,13 +99,7 @@ function Steps({ slug }: { slug: string }) {
                             <CopyButton text={code} label="Copy the code" />
                         )}
                     </div>
-                    {isLibrary(language) && (
-                        <p class="hint">
-                            To be pasted into a shell. The library comes from this service: what is
-                            called <code>muster</code> on {language === "sdk_node" ? "npm" : "PyPI"}{" "}
-                            is another project.
-                        </p>
-                    )}
+                    {isLibrary(language) && <LibraryHint python={language === "sdk_python"} />}
                     {token === null && admin && (
                         <p class="hint">Create a key first: the code then contains it.</p>
                     )}

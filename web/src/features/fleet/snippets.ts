@@ -45,7 +45,7 @@ function library(language: Language, { base, slug, key }: Omit<Values, "run_id">
             return [
                 `pip install ${base}/sdk/${MUSTER_LIBRARIES.python}`,
                 ...settings,
-                "cat > agent.py <<'END'",
+                "cat > my_agent.py <<'END'",
                 "import muster",
                 "",
                 'agent = muster.Agent("my-agent", kpis=["invoices"], interval=3600)',
@@ -55,13 +55,13 @@ function library(language: Language, { base, slug, key }: Omit<Values, "run_id">
                 '    run.llm("gpt-4o", {"prompt_tokens": 1200, "completion_tokens": 80})',
                 '    run.kpi("invoices", 12)',
                 "END",
-                "python3 agent.py",
+                "python3 my_agent.py",
             ].join("\n");
         case "sdk_node":
             return [
                 `npm install ${base}/sdk/${MUSTER_LIBRARIES.node}`,
                 ...settings,
-                "cat > agent.mjs <<'END'",
+                "cat > my_agent.mjs <<'END'",
                 'import { Agent } from "muster";',
                 "",
                 'const agent = new Agent("my-agent", { kpis: ["invoices"], interval: 3600 });',
@@ -72,7 +72,7 @@ function library(language: Language, { base, slug, key }: Omit<Values, "run_id">
                 '    run.kpi("invoices", 12);',
                 "});",
                 "END",
-                "node agent.mjs",
+                "node my_agent.mjs",
             ].join("\n");
         default:
             return [
