@@ -131,6 +131,10 @@ describe("set-up and sign-in", () => {
         const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/settings", {});
         await page.getByRole("button", { name: "Invite" }).click();
         await page.getByLabel("E-mail").fill("new@zeta.example");
+        const may = "can view, acknowledge, mute and plan maintenance";
+        const role = await page.getByLabel("Role", { exact: true }).locator("option:checked").innerText();
+        assert.equal(role, `Member: ${may}`);
+        await page.getByText("Members also set the configuration values that admins open").waitFor();
         await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
         const link = await page.locator(".once code").innerText();
         await page.getByRole("heading", { name: "Open invitations" }).waitFor();
@@ -140,6 +144,7 @@ describe("set-up and sign-in", () => {
         await guest.goto(link);
         await guest.getByRole("heading", { name: "Welcome to muster" }).waitFor();
         await guest.getByText("new@zeta.example is invited").waitFor();
+        await guest.getByText(`(member: ${may})`).waitFor();
         await shot(guest, "accept-invitation");
         await guest.getByLabel("Password").fill("password1234");
         await guest.getByRole("button", { name: "Create account" }).click();

@@ -403,6 +403,14 @@ def test_a_link_is_mailed_and_then_not_shown(server, mails):
     assert not shown["mailed"] and shown["token"] and mails.mails.empty()
 
 
+def test_the_mail_says_what_a_member_may(server, tenant, mails):
+    boss, said = platform_admin(server), "can view, acknowledge alerts, mute agents and plan maintenance"
+    for role in ("member", "admin"):
+        made = invite(boss, tenant.path("invitations"), role=role, show_link=False)
+        assert made["mailed"]
+        assert (said in text_of(mails.mails.get(timeout=WAIT_S))) == (role == "member")
+
+
 def test_a_link_that_cannot_be_mailed_is_shown(server, mails):
     boss = platform_admin(server)
     mails.verdict = "550 no such mailbox"

@@ -49,6 +49,18 @@ def test_a_token_acts_as_its_user_with_at_most_its_role(server, tenant):
     assert said["email"] == person.email and said["csrf_token"] == ""
 
 
+def test_a_members_token_does_what_a_member_may(server, tenant):
+    """As the portal, the mail of an invitation and the docs say it."""
+    answer = tenant.client.post("/api/v1/agents/register", {"agent_name": "collector"})
+    assert answer.status == 200, answer.body
+    member = bearer(server, make(tenant_person(tenant, "admin")))
+    mute = member.request("PUT", tenant.path("agents/collector/mute"), {"until": "2099-01-01T00:00:00Z"})
+    acknowledged = member.post(tenant.path("alerts/acknowledge"), {"alert_ids": []})
+    window = {"from": "2099-01-01T00:00:00Z", "until": "2099-01-02T00:00:00Z"}
+    planned = member.post(tenant.path("maintenance"), window)
+    assert (mute.status, acknowledged.status, planned.status) == (200, 200, 201), planned.body
+
+
 def test_a_platform_admins_token_has_its_role_everywhere(server, tenant):
     person = platform_admin(server)
     assert statuses(bearer(server, make(person)), tenant) == (200, 403, 403)

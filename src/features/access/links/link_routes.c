@@ -89,6 +89,18 @@ static int make_link(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
+/* In the mail, if the person becomes a member of a tenant. */
+static const char *what_members_may(struct list roles)
+{
+    const struct link_role *role = roles.items;
+
+    for (size_t i = 0; i < roles.n; i++)
+        if (role[i].role == ROLE_MEMBER)
+            return "As a member you can view, acknowledge alerts, mute agents and plan "
+                   "maintenance.\r\n";
+    return "";
+}
+
 static struct str mail_text(const struct link_step *step)
 {
     struct arena *arena = step->call->arena;
@@ -104,10 +116,11 @@ static struct str mail_text(const struct link_step *step)
                             "The link works once. Until then your old password is valid.\r\n",
                             STR_ARG(step->url));
     return arena_printf(arena,
-                        "%.*s invites you to muster%.*s.\r\n"
+                        "%.*s invites you to muster%.*s.\r\n%s"
                         "Choose a password within seven days:\r\n\r\n%.*s\r\n\r\n"
                         "The link works once. If you did not expect this mail, ignore it.\r\n",
-                        STR_ARG(step->wish.made_by), STR_ARG(where), STR_ARG(step->url));
+                        STR_ARG(step->wish.made_by), STR_ARG(where),
+                        what_members_may(step->wish.roles), STR_ARG(step->url));
 }
 
 /* On the sender's thread. A link that could not be sent is shown, unless only a mailed one is

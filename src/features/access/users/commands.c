@@ -188,7 +188,7 @@ const struct command user_commands[] = {
       .line = "session '{session_id}' of '{user}' ended" },
     { "token", "add", .args = { { "name", OPTION_NAME, "NAME", .help = "what the token is for" } },
       .options = OPTIONS(USER_OPTION,
-                         { "role", OPTION_WORD, "platform_admin|admin|member", .help = "what it allows at most; default: member, which reads" },
+                         { "role", OPTION_WORD, "platform_admin|admin|member", .help = "what it allows at most; default: member, which reads, acknowledges and mutes" },
                          { "expires-in-days", OPTION_NUMBER, "DAYS", .help = "days until it stops working, up to 366; default: 90" }),
       .help = "create a personal access token, which acts as the user, and print it; it is shown only once",
       .examples = "muster token add laptop --user ada@example.com --role admin --expires-in-days 30",

@@ -9,12 +9,16 @@ import { navigate } from "../../lib/route";
 import { TextField, Time, WithErrors } from "../../ui";
 import { PASSWORD_MIN } from "./password";
 import { signIn } from "./session";
+import { MEMBER_MAY } from "./user_fields";
 
-/** "You are invited to Acme as a member." */
+/** "You are invited to Acme (member: can view …)." */
 function Purpose({ link }: { link: LinkShown }) {
     if (link.kind === "reset")
         return <p class="hint">Choose a new password for {link.email}. It ends all your sessions.</p>;
-    const roles = link.tenants.map((one) => `${one.name || one.slug} (${one.role})`);
+    const roles = link.tenants.map(
+        ({ name, slug, role }) =>
+            `${name || slug} (${role === "member" ? `member: ${MEMBER_MAY}` : role})`,
+    );
     if (link.role === "platform_admin") roles.unshift("the whole service (platform admin)");
     return (
         <p class="hint">

@@ -28,7 +28,7 @@ const OF_USER = "GET /api/v1/platform/users/{email}/tokens";
 type Role = "member" | "admin" | "platform_admin";
 
 const ROLES: { value: Role; label: string }[] = [
-    { value: "member", label: "Read" },
+    { value: "member", label: "Read, acknowledge, mute and plan maintenance" },
     { value: "admin", label: "Read, and change settings and keys" },
     { value: "platform_admin", label: "All that you may do" },
 ];

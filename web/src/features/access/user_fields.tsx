@@ -13,6 +13,9 @@ export function EmailField({ autoComplete, ...props }: Props & { autoComplete?: 
     return <TextField label="E-mail" name="email" kind="email" required focus {...auto} {...props} />;
 }
 
+/** Said wherever a role is chosen, and to whom it is given. */
+export const MEMBER_MAY = "can view, acknowledge, mute and plan maintenance";
+
 interface RoleFieldProps<Role extends string> {
     roles: readonly { value: Role; label: string }[];
     value: Role;
@@ -24,6 +27,11 @@ export function RoleField<Role extends string>({ roles, value, onInput }: RoleFi
         <ChoiceField
             label="Role"
             choices={roles}
+            hint={
+                value === "member"
+                    ? "Members also set the configuration values that admins open to them."
+                    : ""
+            }
             value={value}
             onInput={(to) => onInput(to as Role)}
         />

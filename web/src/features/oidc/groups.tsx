@@ -8,6 +8,7 @@ import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { ChoiceField, ConfirmButton, Dialog, Empty, Form, Icon, ListCard, TextField, Time } from "../../ui";
 import { TENANTS } from "../access/my_tenants";
+import { MEMBER_MAY } from "../access/user_fields";
 
 const STATE = "GET /api/v1/auth/oidc";
 const GROUPS = "GET /api/v1/platform/oidc/groups";
@@ -15,7 +16,7 @@ const GROUPS = "GET /api/v1/platform/oidc/groups";
 type Role = OidcGroup["role"];
 
 const ROLES: { value: Role; label: string }[] = [
-    { value: "member", label: "Member of a workspace: can view" },
+    { value: "member", label: `Member of a workspace: ${MEMBER_MAY}` },
     { value: "admin", label: "Admin of a workspace: can also change" },
     { value: "platform_admin", label: "Platform admin: full access" },
 ];
