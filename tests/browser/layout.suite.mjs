@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 
 import { fillArabic } from "./arabic.mjs";
 import { event, runsOf, sendRuns } from "./fleet.mjs";
-import { close, openAs, openBrowser, openPage, Person, Server } from "./muster.mjs";
+import { close, openAs, openBrowser, openPage, Person, Server, shot } from "./muster.mjs";
 import { placesOf, visit } from "./places.mjs";
 import { smallTargets } from "./targets.mjs";
 
@@ -228,6 +228,91 @@ describe("every page fits its window", () => {
         await look("the search");
         assert.deepEqual(silent.filter((name) => !NAMELESS.includes(name)), []);
         assert.deepEqual([...wrong], []);
+        await close(page);
+    });
+
+    /** What is drawn over something else of its row: texts, as far as they are not cut, and marks. */
+    const crossings = (page) =>
+        page.locator("table.fleet tbody:not(.gap) tr").evaluateAll((rows) => {
+            /** The part of a box that is not cut by what is around it in the row. */
+            const visible = (box, from, row) => {
+                let { left, top, right, bottom } = box;
+                for (let one = from; one !== row; one = one.parentElement) {
+                    if (getComputedStyle(one).overflow === "visible") continue;
+                    const cut = one.getBoundingClientRect();
+                    [left, top] = [Math.max(left, cut.left), Math.max(top, cut.top)];
+                    [right, bottom] = [Math.min(right, cut.right), Math.min(bottom, cut.bottom)];
+                }
+                return { left, top, right, bottom };
+            };
+            const boxesOf = (row) => {
+                const found = [];
+                const add = (name, box, from, of) => {
+                    const cut = visible(box, from, row);
+                    if (cut.right - cut.left > 1 && cut.bottom - cut.top > 1) found.push({ name, of, ...cut });
+                };
+                const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+                for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+                    if (node.parentElement.closest(".visually-hidden") || node.data.trim() === "") continue;
+                    const range = document.createRange();
+                    range.selectNode(node);
+                    for (const box of range.getClientRects())
+                        add(node.data, box, node.parentElement, node);
+                }
+                for (const mark of row.querySelectorAll(".squares a, .dot"))
+                    add(mark.className, mark.getBoundingClientRect(), mark.parentElement, mark);
+                return found;
+            };
+            const cross = (a, b) =>
+                a.of !== b.of && // lines of a text may be close
+                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+                Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+            return rows.flatMap((row) => {
+                const all = boxesOf(row);
+                return all.flatMap((a, i) =>
+                    all.slice(i + 1).filter((b) => cross(a, b)).map((b) => `${a.name} | ${b.name}`),
+                );
+            });
+        });
+
+    test("nothing in a row of the fleet is drawn over something else of it", async () => {
+        const dense = server.addTenant("dense");
+        const names = ["price-watcher", "invoice-reader", "support-triage-night-shift", "uptime-probe"];
+        const agents = Array.from({ length: 13 }, (_, i) => `${names[i % names.length]}-${i}`);
+        for (const [i, agent_name] of agents.entries()) {
+            await server.send(dense, "/api/v1/agents/register", {
+                agent_name,
+                agent_version: `4.${i}.0-rc.1`,
+                interval_seconds: i % 3 === 0 ? null : 86_400, // null: "Active (no schedule)"
+            });
+            if (i % 4 === 3) continue; // "Never reported"
+            const runs = runsOf(agent_name, 12);
+            await sendRuns(server, dense, runs);
+            await server.send(dense, "/api/v1/telemetry/llm", {
+                agent_name,
+                run_id: runs[0].id,
+                timestamp: new Date().toISOString(),
+                model: "gpt-5-mini",
+                input_tokens: 1_234_567 * i,
+            });
+        }
+        const until = new Date(Date.now() + 86_400_000).toISOString();
+        const admin = await Person.signIn(server, dense.email);
+        for (const agent_name of agents.slice(0, 4))
+            await admin.ask("PUT", `/api/v1/tenants/dense/agents/${agent_name}/mute`, { until });
+        const page = await openAs(browser, server, dense.email, "/t/dense/fleet", {});
+        await page.locator("table.fleet tbody:not(.gap) tr").nth(agents.length - 1).waitFor();
+        const found = [];
+        for (const colorScheme of ["light", "dark"]) {
+            await page.emulateMedia({ colorScheme });
+            for (const width of [390, 600, 820, 1024, 1440]) {
+                await page.setViewportSize({ width, height: HEIGHT });
+                await excess(page);
+                await shot(page, `fleet-${width}-${colorScheme}`);
+                for (const one of await crossings(page)) found.push(`${width} ${colorScheme}: ${one}`);
+            }
+        }
+        assert.deepEqual(found, []);
         await close(page);
     });
 
