@@ -89,6 +89,17 @@ def citus_only(verb):
 
 # What follows a command's words so that it works in the order of this table, after "|" what it
 # reads from standard input; or a function that does the command with --json.
+def refused_while_it_runs(*words):
+    """Only test_lost_key.py may do it: it drops what all tests here share."""
+
+    def run(world):
+        done = world["server"].run(*words, "--json")
+        assert (done.returncode, done.stdout) == (1, "") and "another muster is using" in done.stderr
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    return run
+
+
 ARGUMENTS = {
     "serve": is_served,
     "completion": for_a_program_already("completion", "bash"),
@@ -101,6 +112,7 @@ ARGUMENTS = {
     "check": "",
     "cluster enable": citus_only("enable"),
     "cluster status": citus_only("status"),
+    "vault reset": refused_while_it_runs("vault", "reset", "--confirm"),
     "vault rotate": "",
     "vault rotate-data-keys": "",  # before there are secrets: then it need not wait
     "tenant add": "{new}",

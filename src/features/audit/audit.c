@@ -197,6 +197,33 @@ int audit_add(const struct signer *signer, struct db *db, const struct audit_ent
     return store_audit_append(db, entry, &head, err);
 }
 
+int audit_note_reset(struct db *db, const struct vault_losses *lost, struct error *err)
+{
+    struct audit_entry entry = { .tenant_id = AUDIT_PLATFORM,
+                                 .at = clock_wall_us(),
+                                 .actor = STR_LIT("operator"),
+                                 .action = STR_LIT(AUDIT_RESET),
+                                 .target = STR_LIT("master key"),
+                                 .origin = STR_LIT("local") };
+    struct audit_head head;
+    ARENA_SCOPED(arena);
+
+    entry.detail =
+        arena_printf(&arena, "{\"secrets\":%lld,\"webhook_secrets\":%lld,\"second_factors\":%lld}",
+                     (long long)lost->secrets, (long long)lost->webhook_secrets,
+                     (long long)lost->second_factors);
+    do {
+        if (store_audit_lock(db, entry.tenant_id, &head, err) != 0)
+            return -1;
+        head = (struct audit_head){ .seq = head.seq + 1,
+                                    .hash = audit_hash(&head.hash, head.seq + 1, &entry) };
+        if (store_audit_append(db, &entry, &head, err) != 0 ||
+            store_audit_next(db, entry.tenant_id, &entry.tenant_id, err) != 0)
+            return -1;
+    } while (entry.tenant_id != AUDIT_PLATFORM);
+    return 0;
+}
+
 int audit_call(struct api_call *call, struct db *db, const char *action, struct error *err)
 {
     const struct http_request *request = &call->exchange->request;

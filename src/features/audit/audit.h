@@ -16,6 +16,7 @@
 
 struct api_call;
 struct signer;
+struct vault_losses;
 
 /* Call within the transaction of the change: both are stored, or neither. Without a signer (NULL)
  * the entry is not signed until the next one is. */
@@ -33,6 +34,11 @@ int audit_call(struct api_call *call, struct db *db, const char *action,
  * number of chains. In a transaction. */
 int audit_sign_old(const struct signer *signer, struct db *db, size_t *ret_n,
                    struct error *err) MUST_CHECK;
+
+/* A vault_reset_fn: says so in every chain, and ends its signature, which nobody can check any
+ * more. The next start signs the chains again. */
+int audit_note_reset(struct db *db, const struct vault_losses *lost, struct error *err) MUST_CHECK;
+#define AUDIT_RESET "vault.reset" /* the action of its entries */
 
 /* Does the stored signature hold? Does not look at entries. */
 bool audit_signature_holds(const struct signer *signer, int64_t tenant_id,

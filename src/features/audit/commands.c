@@ -56,9 +56,12 @@ static int verify_chain(struct invocation *in, const char *tenant, struct str he
     buf_printf(out, "%s: %lld entries, all intact", name, (long long)verdict.entries);
     if (!verdict.signed_to.has)
         buf_add_c(out, "; the signature was not checked: no master key here");
-    else if (verdict.unsigned_entries > 0)
+    else if (verdict.unsigned_entries > verdict.reset_seq.value)
         buf_printf(out, "; %lld were written without a signature",
-                   (long long)verdict.unsigned_entries);
+                   (long long)(verdict.unsigned_entries - verdict.reset_seq.value));
+    if (verdict.reset_seq.has)
+        buf_printf(out, "; the vault was reset at entry %lld: no signature proves what is before",
+                   (long long)verdict.reset_seq.value);
     buf_add_char(out, '\n');
     return 0;
 }

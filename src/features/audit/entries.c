@@ -16,6 +16,7 @@ struct audit_walk {
     int64_t tenant_id;
     struct audit_head end; /* as stored, in the last step's snapshot */
     struct audit_head at;  /* the last valid entry */
+    int64_t reset_seq;     /* the last with which the signature began again; 0: none */
     bool begun;
     bool ended;
     size_t n; /* entries that the last step found */
@@ -51,6 +52,8 @@ static bool check_entry(void *ctx, const struct audit_row *row)
         return false;
     }
     w->at = (struct audit_head){ .seq = row->seq, .hash = hash };
+    if (str_eq_c(row->entry.action, AUDIT_RESET))
+        w->reset_seq = row->seq;
     return true;
 }
 
@@ -100,7 +103,9 @@ static int check_kept(struct audit_walk *w, struct db *db, struct error *err)
 
     if (kept == NULL || kept->seq == 0 || w->problem != NULL)
         return 0;
-    if (w->proof->signer != NULL && !audit_head_holds(w->proof->signer, kept)) {
+    /* the key of a head from before a reset is lost: its hash alone proves something */
+    if (w->proof->signer != NULL && kept->seq >= w->reset_seq &&
+        !audit_head_holds(w->proof->signer, kept)) {
         set_problem(w, "the kept head was not signed by this installation", kept->seq);
         return 0;
     }
@@ -173,7 +178,8 @@ void audit_walk_verdict(const struct audit_walk *w, struct audit_verdict *ret)
 {
     *ret = (struct audit_verdict){ .ok = w->problem == NULL,
                                    .entries = w->at.seq,
-                                   .unsigned_entries = w->end.unsigned_entries };
+                                   .unsigned_entries = w->end.unsigned_entries,
+                                   .reset_seq = { w->reset_seq > 0, w->reset_seq } };
     if (w->problem != NULL) {
         ret->problem = str_of(w->problem);
         ret->seq = (struct opt_int){ true, w->seq };

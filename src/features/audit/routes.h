@@ -4,4 +4,4 @@
 #include "cli/command.h"
 
 extern const struct route audit_routes[];
-extern const struct command audit_commands[];
+extern const struct command audit_commands[], reset_commands[];

@@ -55,7 +55,8 @@ SHAPE(audit_verdict, "AuditVerdict", (.doc = "Result of checking the hash chain 
     STR(problem,  .flags = F_REQUIRED | F_NULL, .doc = "What is wrong, as a sentence. Null: nothing."),
     OPT_INT(seq,  .flags = F_REQUIRED | F_NULL, .doc = "seq of the entry with the problem."),
     OPT_INT(signed_to, .flags = F_REQUIRED | F_NULL, .doc = "The log is signed up to this entry. Null: the signature was not checked, or there is a problem."),
-    INT(unsigned_entries, .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key."));
+    INT(unsigned_entries, .flags = F_REQUIRED, .doc = "Entries that were written before the log was signed, or without the master key."),
+    OPT_INT(reset_seq, .flags = F_REQUIRED | F_NULL, .doc = "seq of the latest entry `vault.reset`: the master key was lost, and no signature proves what is before. Null: none."));
 
 SHAPE(audit_verify_query, "AuditVerifyQuery", (.rules = check_verify),
     STR(head, .pattern = "^mh1[.][0-9]+[.][0-9]+[.][0-9a-f]{64}[.]-?[0-9]+[.].{86}$", .flags = F_NULL, .doc = "A head that was kept: the log must still contain it."));

@@ -29,6 +29,7 @@ struct audit_verdict {
     struct opt_int seq; /* of the entry with the problem */
     struct opt_int signed_to;
     int64_t unsigned_entries;
+    struct opt_int reset_seq;
 };
 
 struct audit_verify_query {

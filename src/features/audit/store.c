@@ -33,6 +33,8 @@ DB_QUERY(select_head, SELECT_HEAD);
 DB_QUERY(select_hash, "SELECT hash FROM audit_log WHERE tenant_id = $1 AND seq = $2");
 DB_QUERY(select_unsigned,
     "SELECT tenant_id FROM audit_heads WHERE signature IS NULL AND seq > 0 LIMIT 1");
+#define SELECT_NEXT "SELECT COALESCE(MIN(tenant_id), 0) FROM audit_heads WHERE tenant_id > $1"
+static const struct db_query select_next = { .sql = SELECT_NEXT, .citus = SELECT_NEXT };
 DB_QUERY(select_newest, "SELECT COALESCE(MAX(seq), 0) FROM audit_log WHERE tenant_id = $1");
 #define ENTRY_COLUMNS "seq, at, actor, action, target, origin, detail"
 #define IN_PAGE                                                                                    \
@@ -134,6 +136,11 @@ int store_audit_next_unsigned(struct db *db, int64_t *ret_tenant_id, bool *ret_f
         return -1;
     *ret_found = *ret_tenant_id >= 0;
     return 0;
+}
+
+int store_audit_next(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &select_next, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
 int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)

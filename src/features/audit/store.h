@@ -77,6 +77,9 @@ int store_audit_set_head(struct db *db, int64_t tenant_id, const struct audit_he
 int store_audit_hash(struct db *db, int64_t tenant_id, int64_t seq, struct sha256 *ret,
                      struct error *err) MUST_CHECK;
 
+/* The next chain after that of the tenant; AUDIT_PLATFORM after the last. */
+int store_audit_next(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
+
 /* A chain with entries but without a signature; false: none is left. */
 int store_audit_next_unsigned(struct db *db, int64_t *ret_tenant_id, bool *ret_found,
                               struct error *err) MUST_CHECK;

@@ -65,10 +65,12 @@ static int read_lines(struct keyring *ring, struct str text, const char *path, s
         if (line.len == 0 && str_is_null(text) && ring->n > 0)
             break; /* after the last newline */
         if (ring->n == MASTER_KEYS_MAX || !read_key(line, ring->keys[ring->n]))
-            return err_set(err, ERR_UNAVAILABLE,
-                           "the master key file '%s' is damaged: it must hold lines of 44 "
-                           "characters (32 bytes in base64); restore it from its backup",
-                           path);
+            return err_set(
+                err, ERR_UNAVAILABLE,
+                "the master key file '%s' is damaged: it must hold lines of 44 "
+                "characters (32 bytes in base64); restore it from its backup, or move it "
+                "away if that is lost",
+                path);
         ring->n++;
     }
     ring->n_live = ring->n;

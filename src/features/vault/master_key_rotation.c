@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "db/db.h"
 #include "features/vault/data_keys.h"
+#include "features/vault/reset_store.h"
 
 /* Wraps every data key with the first master key and counts them. Locks the platform's row. */
 static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error *err)
@@ -101,10 +102,42 @@ int vault_end_rotation(struct vault *v, const void *owner, bool committed, struc
     return r;
 }
 
-/* Reads the key file, or creates it if nothing was sealed yet. */
-static int load_key_file(struct vault *v, size_t n_sealed, struct error *err) REQUIRES(v->lock)
+/* `why` ends in "are lost"; `way` is one to find the key again. An error has 255 bytes. */
+static int refuse_start(struct db *db, const char *why, const char *way, struct error *err)
 {
+    struct vault_losses lost;
+    ARENA_SCOPED(arena);
+
+    if (store_sealed_count(db, &lost, err) != 0)
+        return -1;
+    return err_set(err, ERR_NOT_FOUND, "%s %s: %s, or go on with `muster vault reset --confirm`",
+                   why, vault_losses_text(&lost, &arena), way);
+}
+
+/* Is there nothing that a new master key would leave behind, nor another node that has the old one?
+ */
+static int may_renew(struct db *db, bool *ret, struct error *err)
+{
+    struct vault_losses lost;
+    bool used;
+
+    if (store_sealed_count(db, &lost, err) != 0 || store_used_by_others(db, &used, err) != 0)
+        return -1;
+    *ret = lost.secrets + lost.webhook_secrets + lost.second_factors == 0 && !used &&
+           !db_is_distributed(db);
+    return 0;
+}
+
+/* Reads the key file, or makes one if there is none and it is not missed. Data keys that the lost
+ * one wrapped are dropped. */
+static int load_key_file(struct vault *v, struct db *db, vault_reset_fn *told, struct error *err)
+    REQUIRES(v->lock)
+{
+    static const struct vault_losses none;
     struct error first = { 0 };
+    struct data_key_row platform;
+    ARENA_SCOPED(arena);
+    bool may;
 
     if (v->path == NULL || vault_reload(v, &first) == 0)
         return 0;
@@ -112,12 +145,19 @@ static int load_key_file(struct vault *v, size_t n_sealed, struct error *err) RE
         *err = first;
         return -1;
     }
-    if (n_sealed > 0)
-        return err_set(err, ERR_NOT_FOUND,
-                       "there is no master key file '%s', but the database holds data sealed with "
-                       "one: restore the file from its backup, copy it from another node, or set "
-                       "master_key_file to its path",
-                       v->path);
+    if (store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err) != 0 ||
+        may_renew(db, &may, err) != 0)
+        return -1;
+    if (platform.version != 0 && !may)
+        return refuse_start(db, "there is no master key file; with it are lost",
+                            "restore the file from its backup, or copy it from another node", err);
+    if (platform.version != 0) {
+        log_write(LOG_WARNING, "vault",
+                  "the master key file is gone, and nothing is sealed with it but the audit log's "
+                  "signing: that begins again, with a new key");
+        if (vault_reset(db, &none, told, err) != 0)
+            return -1;
+    }
     keyring_add(v->ring);
     return keyring_write(v->ring, 1, v->path, err);
 }
@@ -136,7 +176,13 @@ static int rewrap_all(struct vault *v, struct db *db, struct error *err)
     if (r == 0)
         r = store_data_keys(db, &arena, &keys, err);
     for (size_t i = 0; r == 0 && i < keys.n; i++)
-        r = vault_open_row(v, &((const struct data_key_row *)keys.items)[i], key, err);
+        if (vault_open_row(v, &((const struct data_key_row *)keys.items)[i], key, err) != 0)
+            r = err->code != ERR_SCHEMA
+                    ? -1
+                    : refuse_start(db,
+                                   "the data cannot be opened with this master key; without the "
+                                   "right one are lost",
+                                   "restore that", err);
     rwlock_unshared(&v->lock); /* still starting */
     if (r == 0 && v->ring->n_live > 1)
         r = wrap_all(v, db, &n, err);
@@ -144,17 +190,15 @@ static int rewrap_all(struct vault *v, struct db *db, struct error *err)
     return r;
 }
 
-int vault_start(struct vault *v, struct db *db, struct error *err)
+int vault_start(struct vault *v, struct db *db, vault_reset_fn *told, struct error *err)
 {
     struct error unwritten = { 0 };
-    struct data_key_row platform;
-    ARENA_SCOPED(arena);
 
     rwlock_unshared(&v->lock); /* still starting: no other thread has the vault yet */
-    if (store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err) != 0 ||
-        load_key_file(v, platform.version != 0, err) != 0 || db_begin(db, err) != 0)
+    if (db_begin(db, err) != 0)
         return -1;
-    if (rewrap_all(v, db, err) != 0 || db_commit(db, err) != 0) {
+    if (load_key_file(v, db, told, err) != 0 || rewrap_all(v, db, err) != 0 ||
+        db_commit(db, err) != 0) {
         db_rollback(db);
         return -1;
     }

@@ -17,8 +17,10 @@
 #include "base/str.h"
 
 struct data_keys_rotated;
+struct arena;
 struct db;
 struct engine;
+struct settings;
 struct vault;
 
 /* Identifies the sealed text; authenticated with it. */
@@ -39,10 +41,33 @@ struct vault *vault_new(const char *key_file);
 /* Wipes the keys. NULL is fine. */
 void vault_free(struct vault *v);
 
-/* Before a server starts to serve: creates the key file if there is none and nothing was sealed
- * yet, finishes an interrupted rotation, and fails when any data key cannot be opened. `db` is a
- * writer's. */
-int vault_start(struct vault *v, struct db *db, struct error *err) MUST_CHECK;
+/* The vault with the key that the settings name. The caller owns it. */
+struct vault *vault_for(const struct settings *settings);
+
+/* What is sealed in a database, and so lost with its master key. */
+struct vault_losses {
+    int64_t secrets, webhook_secrets, second_factors;
+};
+
+/* "2 secrets and the audit log's signing", in the arena. */
+const char *vault_losses_text(const struct vault_losses *lost, struct arena *arena);
+
+/* Told in the transaction in which all that was sealed is dropped, data keys too. */
+typedef int vault_reset_fn(struct db *db, const struct vault_losses *lost, struct error *err);
+
+/* Before a server starts to serve: creates the key file if there is none and nothing is sealed,
+ * finishes an interrupted rotation, and fails when any data key cannot be opened. `db` is a
+ * writer's. `told` may be NULL. */
+int vault_start(struct vault *v, struct db *db, vault_reset_fn *told, struct error *err) MUST_CHECK;
+
+/* Within a transaction of a writer, while no server runs: what would be lost. ERR_CONFLICT when the
+ * master key opens everything, ERR_BUSY when another process uses the database. */
+int vault_may_reset(struct vault *v, struct db *db, struct vault_losses *ret,
+                    struct error *err) MUST_CHECK;
+
+/* Then: drops it. The next start makes new data keys, with the key file that it finds or makes. */
+int vault_reset(struct db *db, const struct vault_losses *lost, vault_reset_fn *told,
+                struct error *err) MUST_CHECK;
 
 /* Appends the sealed bytes to `out`. Within a transaction: it may create the tenant's data key. */
 int vault_seal(struct vault *v, struct db *db, const struct vault_label *label, struct str plain,

@@ -228,7 +228,7 @@ static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_
         return r;
     }
     if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
-        open_secrets(c, f, err) != 0) {
+        (f->webhook.enabled && open_secrets(c, f, err) != 0)) {
         attempt_ended(c, f,
                       &(struct attempt_end){ .final = err->code == ERR_NOT_FOUND, /* removed */
                                              .error = err->text });

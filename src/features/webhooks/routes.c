@@ -179,13 +179,16 @@ static int set_webhook(struct api_call *call, struct db *db, struct error *err)
     if (patch->types.items != NULL)
         row.types = join_types(&patch->types, call->arena);
     if (patch->rotate_secret) {
-        row.old_secret = row.secret;
+        row.old_secret = row.secret.len > 0 ? row.secret : STR_NULL; /* none after a reset */
         row.old_until = clock_wall_us() + (int64_t)OLD_SECRET_S * USEC_PER_SEC;
         if (make_secret(call, db, &row, &secret, err) != 0)
             return -1;
     }
     if (patch->enabled.has)
         row.enabled = patch->enabled.value;
+    if (row.enabled && row.secret.len == 0)
+        return err_set(err, ERR_CONFLICT,
+                       "The webhook's secret was lost with the master key: rotate it first");
     if (store_webhook_set(db, &row, err) != 0 ||
         (!row.enabled &&
          store_webhook_disable(db, call->tenant_id, webhook_id_of(call), err) != 0) ||

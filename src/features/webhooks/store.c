@@ -43,7 +43,8 @@ ROWS_LIST_FN(store_webhooks, webhook_row, (int64_t tenant_id), (db_int(tenant_id
         .kind = WEBHOOK_KIND,                                                                      \
         .stale = { .row = &sealed_row,                                                             \
                    .sql = "SELECT webhook_id AS name, 1 AS version, " column " AS sealed"          \
-                          " FROM webhooks WHERE tenant_id = $1 AND substr(" column ", 2, 4) <> $2" \
+                          " FROM webhooks WHERE tenant_id = $1 AND LENGTH(" column ") > 0"         \
+                          " AND substr(" column ", 2, 4) <> $2"                                    \
                           " ORDER BY webhook_id LIMIT $3" },                                       \
         .replace = { .sql = "UPDATE webhooks SET " column " = $3 WHERE tenant_id = $1"             \
                             " AND webhook_id = $2 AND " column " = $4" },                          \

@@ -59,7 +59,7 @@ static void bank_init(struct bank *b)
     arena_init(&b->arena);
     (void)unlink(key_path());
     b->vault = vault_new(key_path());
-    must(vault_start(b->vault, b->db, &err), &err);
+    must(vault_start(b->vault, b->db, NULL, &err), &err);
 }
 
 static void bank_done(struct bank *b)
@@ -318,7 +318,7 @@ static const char *start_again(struct bank *b)
     err = (struct error){ 0 };
     vault_free(b->vault);
     b->vault = vault_new(key_path());
-    return vault_start(b->vault, b->db, &err) == 0 ? "" : err.text;
+    return vault_start(b->vault, b->db, NULL, &err) == 0 ? "" : err.text;
 }
 
 TEST(a_start_is_refused_without_the_right_key)
@@ -338,6 +338,7 @@ TEST(a_start_is_refused_without_the_right_key)
         { "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=x", 0600, "is damaged" },
         { "????AwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", 0600, "is damaged" },
     };
+    struct error err = { 0 };
     struct bank b;
 
     bank_init(&b);
@@ -348,8 +349,13 @@ TEST(a_start_is_refused_without_the_right_key)
             fail_msg("row %zu: %s", i, start_again(&b));
     }
     (void)unlink(key_path());
-    CHECK(strstr(start_again(&b), "restore the file from its backup") != NULL);
-    CHECK(access(key_path(), F_OK) != 0); /* none was made in its place */
+    CHECK_STR(str_of(start_again(&b)), ""); /* nothing is sealed: a new one takes its place */
+    CHECK(access(key_path(), F_OK) == 0);
+    must(db_script(b.db, "INSERT INTO secrets VALUES (5, 'n', 0, 1, x'01', 0, 0)", &err), &err);
+    (void)unlink(key_path());
+    CHECK(strstr(start_again(&b), "lost 1 secret and the audit log's signing: restore the file") !=
+          NULL);
+    CHECK(access(key_path(), F_OK) != 0);
     bank_done(&b);
 }
 
@@ -417,7 +423,7 @@ TEST(another_process_reads_the_file_again_after_a_rotation)
     bank_init(&b);
     sealed = seal(&b, &label, text);
     other = vault_new(key_path());
-    must(vault_start(other, b.db, &err), &err);
+    must(vault_start(other, b.db, NULL, &err), &err);
     for (int round = 0; round < 3; round++) {
         must(vault_rotate(b.vault, b.db, &b, &n, &err), &err);
         must(vault_end_rotation(b.vault, &b, true, &err), &err);
