@@ -424,6 +424,8 @@ const char *engine_problem(const struct engine *e)
         return "The writer has no connection to the database";
     if (writer_is_stalled(e->writer))
         return "Reports have waited for more than 5 seconds to be stored";
+    if (engine_commits_nothing(e))
+        return "The database has committed nothing for more than 5 seconds";
     if (writer_all_parts_are_away(e->writer))
         return "No server of the database that has tenants stores reports";
     if (space_is_low(&e->space))

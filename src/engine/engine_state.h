@@ -31,6 +31,10 @@ struct engine {
     void *states[FEATURES_MAX];
     size_t n_opened, n_started; /* features */
     struct writer *writer;
+    struct writer_job trial;    /* tells whether a commit succeeds */
+    atomic_bool tries;          /* it is under way */
+    int64_t tried_us;           /* raw clock: when it last began */
+    _Atomic int64_t doubted_us; /* raw clock: since when none has succeeded; 0: one has */
     struct readers *readers, *hashers, *standby_readers;
     struct standby standby;
     struct reader_job probe; /* of the standby */
@@ -54,3 +58,6 @@ int engine_look_at_parts(struct engine *e, struct error *err) MUST_CHECK;
 
 /* The watcher's tick; `ctx` is the engine. */
 void engine_tick(void *ctx, bool healthy);
+
+/* Has no commit succeeded for more than 5 s, although one was tried? Any thread. */
+bool engine_commits_nothing(const struct engine *e);

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import running
-from nodes import in_threads
+from nodes import in_threads, more_servers
 from people import PASSWORD, Person, add_user, post_log_in
 from postgres import Session, is_distributed, lock_waits, place_of, run_sql, servers_of
 from stored import stored
@@ -21,6 +21,7 @@ from waiting import until
 LIMIT_S = 5  # from when the server has the request to when it has answered it
 IMPATIENT = {"MUSTER_QUEUE_MAX_WAIT_MS": str(LIMIT_S * 1000), "MUSTER_LOG_FORMAT": "json"}
 LEAST_S = 4  # what a database that is slow has at least
+SEEN_S = 30  # in which each node must see what it sees in 8 s: a busy machine is late
 TRIES = 3  # a busy machine is late now and then: the best of them counts, for each kind of request
 NO_DATABASE = "/openapi.json"
 
@@ -367,3 +368,36 @@ def test_commits_that_do_not_return_are_503_and_seen_by_health(node):
         return [seen]
 
     are_in_time(attempt)
+
+
+def test_each_node_sees_that_no_commit_returns(node, tmp_path):
+    """Also one that has nothing to store, and one that waits for what a commit of another one has locked."""
+    if is_distributed():
+        pytest.skip("each of several servers is judged by what is stored there")
+    tenant = node.add_tenant()
+    run, acked = str(uuid.uuid4()), []
+
+    def step(server):
+        event = tenant.event(run_id=run, event="in_progress")
+        if server.client(tenant.token).post("/api/v1/telemetry", event).status == 202:
+            acked.append(event["event_id"])
+
+    def are_all(status):
+        return [health(server) for server in nodes] == [status] * len(nodes)
+
+    with more_servers(node, tmp_path, 2) as others:
+        nodes = [node, *others]
+        in_threads([lambda s=s: step(s) for s in nodes])
+        assert len(acked) == len(nodes) and are_all(200)
+        with without_commits(node):
+            until(lambda: are_all(503), SEEN_S)
+        until(lambda: are_all(200), SEEN_S)
+        with without_commits(node):
+            in_threads([lambda s=s: step(s) for s in nodes[:2]])
+            until(lambda: are_all(503), SEEN_S)
+            assert all(are_all(503) for _ in range(100)), "it stays so"
+        until(lambda: are_all(200), SEEN_S)
+        for server in nodes:
+            becomes_well(server, tenant)
+    told = node.client(tenant.token).get(tenant.path(f"runs/{run}/events")).json()
+    assert set(acked) <= {event["event_id"] for event in told["events"]}

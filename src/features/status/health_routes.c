@@ -157,7 +157,7 @@ static int send_openapi(struct api_call *call, struct error *err)
 const struct route health_routes[] = {
     { ROUTE(GET, "/api/v1/health", OPEN, 200), .handler = show_health, .unavailable = &health_answer_shape, .answer = &health_answer_shape,
       .id = "get_health", .summary = "Check that reports can be stored",
-      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, reports have waited for 5 seconds, or disk space is low. Where tenants are distributed over several servers and some of them, but not all, do not answer or commit nothing, it is 200 with status `degraded`; `tenants` then lists the tenants on them, for requests with the metrics token (`Authorization: Bearer`)." },
+      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, reports have waited for 5 seconds, no commit has succeeded for 5 seconds, or disk space is low. Where tenants are distributed over several servers and some of them, but not all, do not answer or commit nothing, it is 200 with status `degraded`; `tenants` then lists the tenants on them, for requests with the metrics token (`Authorization: Bearer`)." },
     { ROUTE(GET, "/livez", OPEN, 200), .handler = show_liveness, .answer = &health_answer_shape,
       .id = "get_liveness", .summary = "Check that the process runs",
       .description = "Answers 200 while the process runs, whatever the state of the database. For supervisors that restart what does not answer." },
