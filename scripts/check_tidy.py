@@ -4,9 +4,6 @@
 A clean file is remembered in build/tidy-cache under a digest of all that can change the verdict:
 its text, every header of ours that it reaches, how it is compiled, .clang-tidy and clang-tidy. Where
 the repository lies has no part in it: the folder serves a copy of the repository too.
-TIDY_FAST=1 leaves out the static analyzer (clang-analyzer-*), which takes thirty times as long as
-all other checks together, and the check that takes a third of what is left; `make test` does so,
-`make lint` does not.
 """
 
 import hashlib
@@ -19,8 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from gate import run
 
 BUILDS = ("build/asan", "build/dev")
-DEAR = "--checks=-clang-analyzer-*,-bugprone-reserved-identifier"
-FEWER = [DEAR] if os.environ.get("TIDY_FAST") else []
 TOGETHER = 8  # files for one process, whose start takes as long as to read one
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 
@@ -48,7 +43,7 @@ def reached(root, path, seen):
 def digest_of(root, path, command, version):
     digest = hashlib.sha256()
     command = command.replace(str(root), ".")
-    for part in (version, command, (root / ".clang-tidy").read_text(), *FEWER):
+    for part in (version, command, (root / ".clang-tidy").read_text()):
         digest.update(part.encode() + b"\0")
     for source in sorted(reached(root, path, set())):
         digest.update(f"{source.relative_to(root)}\0".encode() + source.read_bytes() + b"\0")
@@ -57,7 +52,7 @@ def digest_of(root, path, command, version):
 
 def tidy(build, *paths):
     return subprocess.run(
-        ["clang-tidy-19", "-p", build, "--quiet", *FEWER, *paths],
+        ["clang-tidy-19", "-p", build, "--quiet", *paths],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 

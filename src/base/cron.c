@@ -91,6 +91,7 @@ static bool read_item(struct reader *r, const struct field *field, uint64_t *ret
     }
     if (until < from || until > field->most)
         return false;
+    assert(from >= 0);
     for (int i = from; i <= until; i += step)
         *ret |= 1ULL << i;
     return true;

@@ -1,6 +1,7 @@
 /* remote_settings.c - checks the URL of the service and reads the token for it. */
 #include "cli/remote_settings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static bool is_on_this_machine(struct str host)
     static const struct str names[] = { STR_INIT("localhost"), STR_INIT("127.0.0.1"),
                                         STR_INIT("[::1]") };
 
+    assert(host.data != NULL);
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (str_starts(host, names[i]) &&
             (host.len == names[i].len || host.data[names[i].len] == ':'))

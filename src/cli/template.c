@@ -1,6 +1,7 @@
 /* template.c - filling in the places of a line. */
 #include "cli/template.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ static struct str text_of(const struct scope *scope, const struct place *place)
         return scope->item;
     if (field == NULL)
         return str_of(command_value(scope->in, arena_cstr(arena, place->name)));
+    assert(scope->value != NULL);
     if (place->unit == '~')
         return age_text(*(const int64_t *)((const char *)scope->value + field->offset), arena);
     text = template_text(field, scope->value, arena);
@@ -185,6 +187,7 @@ static void write_items(const struct scope *scope, const struct place *place, st
 
     if (field == NULL)
         return;
+    assert(scope->value != NULL);
     if (field->type == T_SHAPE) {
         struct scope inner = { .in = scope->in, .shape = field->nested, .add = scope->add };
 

@@ -83,7 +83,7 @@ bool url_is_plain(struct str url, const char *schemes)
 
     while (!str_is_null(rest)) {
         const struct str scheme = str_split(&rest, ' ');
-        struct str after = url;
+        struct str after;
 
         if (!str_starts(url, scheme))
             continue;

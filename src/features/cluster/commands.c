@@ -154,7 +154,7 @@ static int cluster_enable_run(struct invocation *in)
     struct error err = { 0 };
     struct cluster_moves moves;
     struct cluster c;
-    struct db *db;
+    struct db *db = NULL;
     size_t moved = 0;
     int r;
 
@@ -232,7 +232,7 @@ static int cluster_status_run(struct invocation *in)
     struct error err = { 0 };
     struct cluster_moves moves;
     struct cluster c;
-    struct db *db;
+    struct db *db = NULL;
     int r;
 
     if (open_database(in, &db, &err) != 0)

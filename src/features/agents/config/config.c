@@ -1,6 +1,7 @@
 /* config.c - builds an agent's configuration. */
 #include "features/agents/config/config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/digest.h"
@@ -135,6 +136,7 @@ static int survey_secret(struct survey *s, const struct config_part *part, struc
                        STR_ARG(part->param->key), REFERENCES_MAX);
     if (find_secret(s->resolver, part, name, &row, err) != 0)
         return -1;
+    assert(row != NULL);
     add_text(&s->text, row->sealed);
     add_secret(s, name, row->sealed);
     return 0;

@@ -150,6 +150,7 @@ void id_filter_files_sweep(const struct id_filter_files *files, struct id_segmen
     const struct dirent *entry;
     char *folder;
     DIR *dir;
+    int at;
 
     if (slash == NULL)
         return;
@@ -159,9 +160,10 @@ void id_filter_files_sweep(const struct id_filter_files *files, struct id_segmen
     free(folder);
     if (dir == NULL)
         return;
-    while ((entry = readdir(dir)) != NULL)
+    at = dirfd(dir);
+    while (at >= 0 && (entry = readdir(dir)) != NULL)
         if (str_starts(str_of(entry->d_name), name) &&
             !is_wanted(entry->d_name + name.len, live, n))
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            (void)unlinkat(at, entry->d_name, 0);
     (void)closedir(dir);
 }

@@ -61,6 +61,7 @@ static size_t smallest(const struct id_merge *m, const struct windows *windows)
 {
     size_t best = 0;
 
+    assert(m->n_inputs > 0);
     for (size_t i = 1; i < m->n_inputs; i++)
         best = windows->heads[i] < windows->heads[best] ? i : best;
     if (windows->heads[best] == UINT64_MAX) /* an end, or an id that has this hash */
