@@ -37,4 +37,4 @@ def stored(name, kind, beside):
 
 def run_exclusive(beside):
     run("overload of the release, with nothing else at work", [*beside, *PYTEST, EXCLUSIVE],
-        on("release", "postgres", MUSTER_TEST_WAIT_MS=""))  # fmt: skip
+        on("release", "postgres", MUSTER_TEST_WAIT_MS=""), tests_of="overload")  # fmt: skip

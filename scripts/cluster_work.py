@@ -9,9 +9,9 @@ milliseconds runs at the end, with nothing else at work.
 import subprocess
 
 from black_box import WITH_CITUS, WITH_POSTGRES, files_in, on, run_exclusive, stored
-from jobs import FIRST_S, ROOT, Pool, build, failed, in_parallel, run, run_again
+from jobs import FIRST_S, ROOT, Pool, build, failed, in_parallel, run, run_again, run_all
 from machine import Watch
-from slots import CORES, Busy, Slots
+from slots import CORES, Busy
 
 WITH_POOLER = ROOT / "tests/cluster/with_pooler"
 ABSENT = 77  # the status of with_citus if there is no Citus
@@ -132,7 +132,7 @@ def run_cluster():
     if not is_built:
         return [], 0
     work = on_postgres() + (on_citus() if is_citus else [])
-    Slots(work, most=MOST_SLOTS).run()
+    run_all(work, MOST_SLOTS)
     again = run_again(watch)
     if is_citus:
         run_exclusive([WITH_CITUS])
@@ -146,6 +146,6 @@ def run_citus():
     if failed:
         return []
     work = black_box()
-    Slots([work], most=2 * CORES).run()  # each has three servers of PostgreSQL
+    run_all([work], 2 * CORES)  # each has three servers of PostgreSQL
     run_exclusive([WITH_CITUS])
     return [work]

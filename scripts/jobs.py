@@ -2,19 +2,22 @@
 
 What fails is kept in `failed`, with all that it said, and shown at the end (show_failures). If the machine
 was taken away meanwhile (machine.py), a few of the failed tests are run once more, alone (run_again).
+What hangs is ended and has failed; so has a job that ran no test (judge_counts).
 """
 
 import json
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
 from pathlib import Path
 
 from failures import count_failed, failed_tests, what_failed
-from slots import Busy
-from summaries import as_it_is, last_line
+from slots import Busy, Raised, Slots, caught
+from summaries import as_it_is, count_tests, last_line
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -27,10 +30,17 @@ LAST_LINES = 130  # of the output, for what failed
 LEAST_LINES, MOST_LINES = 8, 60  # of them for one job
 LINE_COLUMNS = 300
 MOST_AGAIN = 8  # failed tests: more of them are no accident
+# Of one command: much longer than a busy machine takes for any test, and for any job.
+SILENT_S, MOST_S = 900, 5400
+LOOK_S = 1.0
+END_S = 20  # from SIGTERM, by which databases and browsers end, too, to SIGKILL
 
 browsers = Busy()
 output = threading.Lock()
 failed = []  # in the order in which they failed
+counts = {}  # by name of a job: how many tests ran
+groups = set()  # of processes, by their leaders, that were started and have not ended
+stopped = threading.Event()  # by who runs the tests
 
 
 class Failed:
@@ -51,19 +61,70 @@ def show(name, text, ok, wall, used):
         print(f"=== {'ok' if ok else 'FAILED'}: {name}", flush=True)
 
 
-def run(name, command, environment=None, summary=as_it_is, again=None):
-    """Runs a command to its end and shows it; whether it succeeded. `again`: what runs some of its tests."""
-    log = BUILD / "logs" / (re.sub(r"\W+", "_", name) + ".log")
-    began = time.monotonic()
-    with log.open("wb") as file:
+def end_groups(*leaders):
+    """SIGTERM, and SIGKILL to what is still there later."""
+    for number, patience_s in ((signal.SIGTERM, END_S), (signal.SIGKILL, 0)):
+        for leader in leaders:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(leader, number)
+        deadline = time.monotonic() + patience_s
+        while time.monotonic() < deadline and groups.intersection(leaders):
+            time.sleep(0.05)
+
+
+def end_when_hung(leader, log, ended):
+    """Ends a group of processes that says nothing any more, or does not come to an end."""
+    began = heard = time.monotonic()
+    size = 0
+    while not ended.wait(LOOK_S):
+        now = time.monotonic()
+        if log.stat().st_size != size:
+            size, heard = log.stat().st_size, now
+        silent, long = now - heard > SILENT_S, now - began > MOST_S
+        if silent or long:
+            why = f"said nothing for {SILENT_S} s" if silent else f"took more than {MOST_S} s"
+            with log.open("ab") as file:
+                file.write(f"\n=== it {why}, and was ended\n".encode())
+            end_groups(leader)
+            return
+
+
+def stop():
+    """Nothing more begins; what runs is ended."""
+    stopped.set()
+    end_groups(*groups)
+
+
+def run_watched(command, environment, log):
+    """Its status, and what it used; a session of its own, so that all that it started can be ended."""
+    ended = threading.Event()
+    if stopped.is_set():
+        raise Raised("the tests were stopped")
+    with log.open("ab") as file:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, **(environment or {})}, start_new_session=True,
         )  # fmt: skip
+        groups.add(process.pid)
+        threading.Thread(target=end_when_hung, args=(process.pid, log, ended), daemon=True).start()
         _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    ok = process.returncode == 0
+    ended.set()
+    groups.discard(process.pid)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used
+
+
+def run(name, command, environment=None, summary=as_it_is, again=None, tests_of=None):
+    """Runs a command to its end and shows it; whether it succeeded. `again`: what runs some of its tests.
+    `tests_of`: the job whose tests it runs."""
+    log = BUILD / "logs" / (re.sub(r"\W+", "_", name) + ".log")
+    log.write_bytes(b"")
+    began = time.monotonic()
+    returned, used = run_watched(command, environment, log)
+    ok = returned == 0
     said = log.read_text(errors="replace")
+    if tests_of:
+        counts[tests_of] = counts.get(tests_of, 0) + count_tests(said)
     show(name, summary(said, ok), ok, time.monotonic() - began, used)
     if not ok:
         failed.append(Failed(name, said, again, environment, (began, time.monotonic())))
@@ -102,11 +163,29 @@ def build(preset, *targets):
 
 
 def in_parallel(*functions):
-    threads = [threading.Thread(target=function) for function in functions]
+    raised = []
+    threads = [threading.Thread(target=caught, args=(raised, function)) for function in functions]
     for one in threads:
         one.start()
     for one in threads:
         one.join()
+    if raised:
+        raise Raised("\n".join(raised))
+
+
+def run_all(work, most=None):
+    """Jobs and pools, in slots."""
+    counts.update({one.name: 0 for one in work})
+    Slots(work, most=most).run()
+
+
+def judge_counts():
+    """How many tests ran, of each job and in all; one that ran none has failed."""
+    for name, count in counts.items() if counts else [("tests", 0)]:
+        if count == 0 and not any(one.name.startswith(name) for one in failed):
+            failed.append(Failed(name, "no test ran", None, None, (0, 0)))
+    rows = "\n".join(f"{count:7,} {name}" for name, count in counts.items())
+    print(f"\n=== tests that ran\n{rows}\n{sum(counts.values()):7,} in all", flush=True)
 
 
 def durations():
@@ -138,7 +217,7 @@ class Job:
 
     def work(self, _):
         began = time.monotonic()
-        run(self.name, self.command, self.environment, self.summary, self.again)
+        run(self.name, self.command, self.environment, self.summary, self.again, self.name)
         self.took_s = time.monotonic() - began
 
     def measured(self):
@@ -212,7 +291,7 @@ class Pool:
         command = [*self.prefix, *PYTEST, f"--basetemp={folder}"]
         queued = ["env", *(f"{key}={value}" for key, value in self.queued.items())]
         run(name, [*queued, *command, *more, *self.files], self.environment,
-            again=command if self.again else None)
+            again=command if self.again else None, tests_of=self.name)
         self.running -= 1
 
     def times_of(self):

@@ -26,10 +26,12 @@ Reports of sanitizers, programs that died, C tests, crash tests and gates count 
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 from black_box import WAIT_MS, WITH_POSTGRES, files_in, on, run_exclusive, stored
 from cluster_work import on_citus, on_postgres, run_citus, run_cluster
@@ -37,19 +39,24 @@ from jobs import (
     BUILD,
     PYTEST,
     ROOT,
+    MOST_S,
     BrowserJob,
+    Failed,
     Job,
     Pool,
     build,
     failed,
     in_parallel,
+    judge_counts,
     keep_durations,
     run,
     run_again,
+    run_all,
+    stop,
     show_failures,
 )
 from machine import Watch
-from slots import CORES, Slots
+from slots import CORES
 from summaries import ctest_summary, ctest_verdict
 
 VERBS = ("all", "check", "citus", "cluster", "measure", "run")
@@ -123,11 +130,10 @@ def all_work():
 
 
 def start_tidy():
-    """Without its static analyzer, which is for `make lint`: it uses what others leave idle."""
+    """It uses what others leave idle."""
     return subprocess.Popen(
         ["nice", "-n", "19", "/usr/bin/python3", "scripts/check_tidy.py"],
-        cwd=ROOT, env={**os.environ, "TIDY_FAST": "1"},
-        stdout=(BUILD / "tidy.log").open("wb"), stderr=subprocess.STDOUT,
+        cwd=ROOT, stdout=(BUILD / "tidy.log").open("wb"), stderr=subprocess.STDOUT,
     )  # fmt: skip
 
 
@@ -135,7 +141,7 @@ def run_alone():
     """What needs the others' end."""
     run_exclusive([WITH_POSTGRES])
     run("every answer is as docs/openapi.json says, every route was reached",
-        [*PYTEST, "tests/contract/check_answers.py"])  # fmt: skip
+        [*PYTEST, "tests/contract/check_answers.py"], tests_of="the contract")  # fmt: skip
 
 
 def build_all():
@@ -162,10 +168,10 @@ def test(measure):
     tidy = start_tidy()
     try:
         work = all_work()
-        Slots(work).run()
+        run_all(work)
         if measure and not failed:
             keep_durations(work)
-        status = tidy.wait()
+        status = tidy.wait(MOST_S)
         again = run_again(watch)
         run("clang-tidy", ["sh", "-c", f"cat build/tidy.log; exit {status}"])
         run_alone()
@@ -195,20 +201,28 @@ def run_kinds(kinds):
     if unknown:
         sys.exit(f"{', '.join(unknown)}: the kinds are {', '.join(one.kind for one in work)}")
     work = [one for one in work if one.kind in kinds]
-    Slots(work).run()
+    run_all(work)
     show_costs(work)
 
 
-def check():
-    if not build("dev", "muster", "test_hooks", "unit_tests", "drivers_sqlite"):
-        return
-    work = [
+def marked(mark):
+    """The files that have such tests: to collect all files takes longer than to run these tests."""
+    files = files_in("tests/integration")
+    return [file for file in files if f"pytest.mark.{mark}" in (ROOT / file).read_text()]
+
+
+def check_work():
+    return [
         ctest("unit tests and SQLite drivers", "c-dev", "dev", "-L", "unit|drivers",
               "-E", "drivers/postgres", summary=ctest_verdict),
-        Job("black-box smoke tests", "smoke", [*PYTEST, "-m", "smoke", "tests/integration"],
+        Job("black-box smoke tests", "smoke", [*PYTEST, "-m", "smoke", *marked("smoke")],
             on("dev", "sqlite")),
-    ]
-    in_parallel(*(one.work for one in work))
+    ]  # fmt: skip
+
+
+def check():
+    if build("dev", "muster", "test_hooks", "unit_tests", "drivers_sqlite"):
+        run_all(check_work())
 
 
 def temporary_parent():
@@ -220,10 +234,32 @@ def temporary_parent():
     return "/dev/shm" if free.f_bavail * free.f_frsize >= ROOM_BYTES else None
 
 
+def run_verb(verb, words):
+    """How many tests were run again."""
+    again = 0
+    if verb == "check":
+        check()
+    elif verb == "citus":
+        show_costs(run_citus())
+    elif verb == "run":
+        run_kinds(words)
+    elif verb == "cluster" or words == ["cluster"]:
+        again = cluster(verb == "measure")
+    else:
+        again = test(verb == "measure")
+    return again
+
+
+def end_in_order(number, _frame):
+    raise SystemExit(128 + number)
+
+
 def main():
     verb, *words = sys.argv[1:] or ["all"]
     if verb not in VERBS or (words and verb != "run" and (verb, *words) != ("measure", "cluster")):
         sys.exit(__doc__)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_in_order)
     began, again = time.monotonic(), 0
     for folder in ("logs", "queue"):
         shutil.rmtree(BUILD / folder, ignore_errors=True)
@@ -239,16 +275,14 @@ def main():
             os.chmod(folder, 0o711)  # PostgreSQL's own user passes through
         os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk,
                           MUSTER_TEST_CLUSTER=f"{memory}/cluster")
-        if verb == "check":
-            check()
-        elif verb == "citus":
-            show_costs(run_citus())
-        elif verb == "run":
-            run_kinds(words)
-        elif verb == "cluster" or words == ["cluster"]:
-            again = cluster(verb == "measure")
-        else:
-            again = test(verb == "measure")
+        try:
+            again = run_verb(verb, words)
+        except Exception:
+            failed.append(Failed("the run itself", traceback.format_exc(), None, None, (0, 0)))
+        except BaseException:
+            stop()
+            raise
+    judge_counts()
     if failed:
         show_failures(failed, "FAILED")
         sys.exit(1)

@@ -9,8 +9,20 @@ has only as many slots as there are processors, and the others are for what wait
 import os
 import threading
 import time
+import traceback
 
 from machine import rested
+
+
+class Raised(Exception):
+    """What threads raised, as they would have printed it: a thread that ends so ends alone."""
+
+
+def caught(raised, function):
+    try:
+        function()
+    except BaseException:
+        raised.append(traceback.format_exc())
 
 CORES = os.cpu_count()
 SLOTS, MOST_SLOTS = CORES + 1, 3 * CORES
@@ -40,7 +52,7 @@ class Slots:
     def __init__(self, work, counters=rested, most=None):
         self.work, self.counters, self.most = work, counters, most or MOST_SLOTS
         self.deciding = threading.Lock()
-        self.threads = []
+        self.threads, self.raised = [], []
 
     def next_one(self):
         with self.deciding:
@@ -55,7 +67,7 @@ class Slots:
             one.work(number)
 
     def add(self):
-        self.threads.append(threading.Thread(target=self.use))
+        self.threads.append(threading.Thread(target=caught, args=(self.raised, self.use)))
         self.threads[-1].start()
 
     def is_wanted(self):
@@ -78,3 +90,5 @@ class Slots:
             self.look()
         for one in self.threads:
             one.join()
+        if self.raised:
+            raise Raised("\n".join(self.raised))

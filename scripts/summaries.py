@@ -26,8 +26,26 @@ def ctest_summary(text, ok):
     return "\n".join(shown)
 
 
-def ctest_verdict(text, ok):
-    """For a person, who wants to see what failed alone."""
-    if not ok:
-        return ctest_summary(text, ok)
+def ctest_verdict(text, _ok):
+    """For a person: what failed comes at the end."""
     return "\n".join(line for line in text.splitlines() if "% tests passed" in line)
+
+
+PYTEST_LAST = re.compile(r"^(?:=+ )?((?:\d+ \w+, )*\d+ \w+) in [\d.]+s", re.M)
+NODE_RAN = re.compile(r"^(?:#|ℹ) (?:pass|fail) (\d+)$", re.M)
+CMOCKA_RAN = re.compile(r"^(\d+): \[=+\] (?:\S+: )?(\d+) test\(s\) run", re.M)
+CTEST_PROGRAM = re.compile(r"^ *\d+/\d+ Test +#(\d+): (?!.*\*\*\*Not Run)", re.M)
+
+
+def count_tests(text):
+    """How many tests ran, by what pytest, Node.js and ctest say. A program without cmocka is one."""
+    python = sum(
+        int(count)
+        for last in PYTEST_LAST.findall(text)
+        for count, what in re.findall(r"(\d+) (\w+)", last)
+        if what in ("passed", "failed", "error", "errors", "xfailed", "xpassed")
+    )
+    cmocka = CMOCKA_RAN.findall(text)
+    plain = set(CTEST_PROGRAM.findall(text)) - {number for number, _ in cmocka}
+    node = sum(map(int, NODE_RAN.findall(text)))
+    return python + node + sum(int(count) for _, count in cmocka) + len(plain)
