@@ -14,7 +14,8 @@ def gate(root):
         ["clang-format-19", "--style=file", "--dry-run", "-Werror", *files],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    problems = [line for line in done.stderr.splitlines() if "error:" in line]
+    wrong = [line for line in done.stderr.splitlines() if "error:" in line]
+    problems = [f"{line}: clang-format-19 -i {line.partition(':')[0]}" for line in wrong]
     if done.returncode != 0 and not problems:
         problems = [f"clang-format-19 failed: {done.stderr.strip()}"]
     return [line.replace(f"{root}/", "") for line in problems], f"{len(files)} files"

@@ -23,7 +23,8 @@ import { chromium } from "playwright-core";
 
 import { ROOT } from "./root.mjs";
 
-export const BINARY = process.env.MUSTER_TEST_BINARY ?? join(ROOT, "build/release/muster");
+const BUILDS = ["build/release/muster", "build/dev/muster"].map((path) => join(ROOT, path));
+export const BINARY = process.env.MUSTER_TEST_BINARY ?? BUILDS.find(existsSync) ?? BUILDS[0];
 /** Loaded before the program: a password costs little, and its clocks can be moved. */
 export const HOOKS = ["muster_cheap_hash.so", "muster_test_clock.so"]
     .map((name) => join(dirname(BINARY), name))

@@ -90,7 +90,7 @@ REGISTRY = "https://regis" + "try.npmjs.org/x"
 
 # Gate, file, what is planted in it, what the gate says.
 PLANTED = [
-    ("format", "src/base/chatter.c", "int  x ;\n", "clang-format"),
+    ("format", "src/base/chatter.c", "int  x ;\n", "clang-format-19 -i src/base/chatter.c"),
     ("format", "tests/unit/base/test_chatter.c", "int  x ;\n", "clang-format"),
     ("locks", "src/base/chatter.c", "struct a {\n    struct lock lock;\n};\n", "no row for its lock"),
     ("locks", "src/base/chatter.c", "static struct rwlock all;\n", "its lock `all`"),

@@ -24,7 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("MUSTER_TEST_BINARY", ROOT / "build/release/muster")).resolve()
+# the release if it is built, and otherwise what `make check` builds
+BUILT = [path for path in (ROOT / "build/release/muster", ROOT / "build/dev/muster") if path.exists()]
+BINARY = Path(os.environ.get("MUSTER_TEST_BINARY", BUILT[0] if BUILT else ROOT / "build/release/muster")).resolve()
 # Gives the commands that ask a running server, where they are not what is tested: a sanitizer makes
 # each of them four times as dear.
 COMMANDS = Path(os.environ.get("MUSTER_TEST_COMMANDS", BINARY)).resolve()
@@ -595,7 +597,7 @@ def running(store, folder, administered=False, **more):
     server = Server(folder / "data", database, **more)
     if token:
         server.be_administered(token)
-    assert server.binary.exists(), f"{server.binary} is not built"
+    assert server.binary.exists(), f"{server.binary} is not built: make check, or make build"
     if not postgres and not server.data.exists():
         Embedded().create_migrated(server.data)
     try:
