@@ -9,14 +9,14 @@ import { useQuery } from "../../lib/query";
 import { ConfirmButton, Dialog, Form, Icon, ListCard, Select, Time } from "../../ui";
 import { Address } from "./address";
 import { InviteDialog, Invitations, LinkOutcome } from "./invitations";
-import { EmailField, MEMBER_MAY, PasswordField, RoleField } from "./user_fields";
+import { EmailField, PasswordField, RoleField } from "./user_fields";
 
 const USERS = "GET /api/v1/tenants/{slug}/users";
 
 type Role = TenantUser["role"];
 
 const ROLES: { value: Role; label: string }[] = [
-    { value: "member", label: `Member: ${MEMBER_MAY}` },
+    { value: "member", label: "Member: can view, acknowledge, mute" },
     { value: "admin", label: "Admin: can also change" },
 ];
 

@@ -13,7 +13,7 @@ export function EmailField({ autoComplete, ...props }: Props & { autoComplete?: 
     return <TextField label="E-mail" name="email" kind="email" required focus {...auto} {...props} />;
 }
 
-/** Said wherever a role is chosen, and to whom it is given. */
+/** Said wherever a role is chosen, and to whom it is given; its label has less room. */
 export const MEMBER_MAY = "can view, acknowledge, mute and plan maintenance";
 
 interface RoleFieldProps<Role extends string> {
@@ -29,7 +29,7 @@ export function RoleField<Role extends string>({ roles, value, onInput }: RoleFi
             choices={roles}
             hint={
                 value === "member"
-                    ? "Members also set the configuration values that admins open to them."
+                    ? `Members ${MEMBER_MAY}, and set the configuration values that admins open to them.`
                     : ""
             }
             value={value}

@@ -8,7 +8,7 @@ import { call } from "../../lib/api";
 import { useQuery } from "../../lib/query";
 import { ChoiceField, ConfirmButton, Dialog, Empty, Form, Icon, ListCard, TextField, Time } from "../../ui";
 import { TENANTS } from "../access/my_tenants";
-import { MEMBER_MAY } from "../access/user_fields";
+import { RoleField } from "../access/user_fields";
 
 const STATE = "GET /api/v1/auth/oidc";
 const GROUPS = "GET /api/v1/platform/oidc/groups";
@@ -16,7 +16,7 @@ const GROUPS = "GET /api/v1/platform/oidc/groups";
 type Role = OidcGroup["role"];
 
 const ROLES: { value: Role; label: string }[] = [
-    { value: "member", label: `Member of a workspace: ${MEMBER_MAY}` },
+    { value: "member", label: "Member of a workspace: can view, acknowledge, mute" },
     { value: "admin", label: "Admin of a workspace: can also change" },
     { value: "platform_admin", label: "Platform admin: full access" },
 ];
@@ -47,12 +47,7 @@ function AddGroup({ onClose, onDone }: { onClose: () => void; onDone: () => void
                     value={group}
                     onInput={setGroup}
                 />
-                <ChoiceField
-                    label="Role"
-                    choices={ROLES}
-                    value={role}
-                    onInput={(to) => setRole(to as Role)}
-                />
+                <RoleField roles={ROLES} value={role} onInput={setRole} />
                 {role !== "platform_admin" && (
                     <ChoiceField
                         label="Workspace"
