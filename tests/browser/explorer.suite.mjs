@@ -102,6 +102,34 @@ describe("runs explorer", () => {
         await close(page);
     });
 
+    test("a search that finds nothing says where it looked, and goes on in all time", async () => {
+        const of = server.addTenant("searched", ADMIN);
+        const now = Date.now();
+        const [old, recent] = [runsOf("clerk", 1, now - 10 * 86_400_000)[0], runsOf("clerk", 1, now)[0]];
+        await server.send(of, "/api/v1/telemetry/batch", {
+            events: [
+                event(of, old, "started", 0),
+                event(of, old, "completed", 9000, { message: "Checked the zebra crossing" }),
+                event(of, recent, "started", 0, { message: "A zebra at the start" }),
+                event(of, recent, "in_progress", 1, { message: "An ordinary step" }),
+            ],
+        });
+        const page = await open("/t/searched/runs");
+        await until(page, 1);
+        await page.getByLabel("Search runs", { exact: true }).fill("zebra");
+        const none = page.locator(".empty");
+        await none.getByText(/Searched for zebra in runs of the last 7 days: .* Earlier steps are not/).waitFor();
+        await shot(page, "no-runs-match");
+        await button(page, "Search all time").click();
+        await until(page, 1);
+        assert.equal(await page.getByLabel("Search runs", { exact: true }).inputValue(), "zebra");
+        assert.match(await rows(page).first().innerText(), /zebra crossing/);
+        await page.getByLabel("Search runs", { exact: true }).fill("giraffe");
+        await none.getByText("in runs of all time").waitFor();
+        assert.equal(await button(page, "Search all time").count(), 0);
+        await close(page);
+    });
+
     test("each value of a filter has its number of runs, and leads to as many", async () => {
         const page = await open("/t/explorer/runs");
         await until(page, 19);

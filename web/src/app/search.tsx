@@ -112,7 +112,7 @@ function runsEntry(slug: string, typed: string): Entry[] {
     return [
         {
             icon: "runs",
-            text: `Runs with “${text}” in agent, error or message`,
+            text: `Runs with “${text}” in agent, error or last message, last 7 days`,
             note: "Runs",
             to: href(pathOf("t", slug, "runs"), { q: text.slice(0, 64) }),
         },

@@ -216,7 +216,11 @@ export default function Runs({ slug, query }: PageProps) {
             )}
             {empty &&
                 (data.next === null ? (
-                    <NoRuns query={query} />
+                    <NoRuns
+                        query={query}
+                        since={sinceOf(query)}
+                        period={rangeInWords(SINCE, sinceOf(query))}
+                    />
                 ) : (
                     <Empty title="No matches among the runs searched so far">
                         <p>Older runs may match; continue with Older.</p>

@@ -5,6 +5,7 @@ import type { RunListItem } from "api";
 import { useNow } from "../../lib/clock";
 import { compact, cost, count, duration } from "../../lib/format";
 import { runPage } from "../../lib/paths";
+import { ALL_TIME } from "../../lib/ranges";
 import { setQuery } from "../../lib/route";
 import { Empty, type Sorting, Table, Time } from "../../ui";
 import { RunStatus } from "./run_status";
@@ -135,14 +136,43 @@ export function RunTable({ slug, runs, sorting, onSort }: Props) {
 const FILTERS = ["status", "agent_name", "workflow_run_id", "version", "error_type", "untyped", "q"];
 const NO_FILTERS = Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, null]));
 
-export function NoRuns({ query }: { query: URLSearchParams }) {
+interface NoRunsProps {
+    query: URLSearchParams;
+    since: string; // a choice, or a range
+    period: string; // the same inside a sentence
+}
+
+export function NoRuns({ query, since, period }: NoRunsProps) {
     const filtered = [...FILTERS, "since"].some((name) => query.get(name));
+    const text = query.get("q");
     if (filtered)
         return (
             <Empty title="No runs match these filters">
-                <button type="button" onClick={() => setQuery({ ...NO_FILTERS, since: "all" })}>
-                    Show all runs
-                </button>
+                {text ? (
+                    <p>
+                        Searched for <b dir="auto">{text}</b> in runs of {period}: in the agent's name,
+                        the error, and the messages of the last step and of the end. Earlier steps are
+                        not searched.
+                    </p>
+                ) : (
+                    <p>Searched in runs of {period}.</p>
+                )}
+                <p>
+                    {since !== ALL_TIME && (
+                        <button
+                            type="button"
+                            onClick={() => setQuery({ since: ALL_TIME, cursor: null })}
+                        >
+                            {text ? "Search all time" : "Show all time"}
+                        </button>
+                    )}{" "}
+                    <button
+                        type="button"
+                        onClick={() => setQuery({ ...NO_FILTERS, since: ALL_TIME })}
+                    >
+                        Show all runs
+                    </button>
+                </p>
             </Empty>
         );
     return (
