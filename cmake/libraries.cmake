@@ -39,6 +39,18 @@ function(muster_embed_prices target)
     target_sources(${target} PRIVATE ${output})
 endfunction()
 
+# Compiles the version into `target`: looked up in each build, since it changes with each commit.
+function(muster_embed_version target)
+    set(output ${PROJECT_BINARY_DIR}/generated/version.c)
+    add_custom_target(muster_version BYPRODUCTS ${output}
+        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DSOURCE=${PROJECT_SOURCE_DIR}
+                -DRELEASE=${PROJECT_VERSION} -P ${PROJECT_SOURCE_DIR}/cmake/version.cmake
+        COMMENT "Looking up the version"
+        VERBATIM)
+    add_dependencies(${target} muster_version)
+    target_sources(${target} PRIVATE ${output})
+endfunction()
+
 # Compiles web/ and the libraries for agents into `target` as the table that src/features/portal/portal.c
 # reads; an empty one without Node.
 function(muster_embed_portal target)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Builds the packages into build/packages/: a .deb, and a tarball that needs nothing but glibc.
 
-    scripts/package.py [VERSION]    the project's version, unless one is given
+    scripts/package.py [VERSION]    what `muster version` says, unless one is given
 
 Built on Debian 12, both work on 12 and on newer ones; built on 13, on 13 and newer.
 """
@@ -25,10 +25,6 @@ OF_GLIBC = ("ld-linux", "libc.so", "libm.so", "libresolv.so", "libpthread.so", "
 
 def output(*command, **more):
     return subprocess.run(command, check=True, capture_output=True, text=True, **more).stdout
-
-
-def project_version():
-    return re.search(r"project\(muster VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
 def build():
@@ -130,8 +126,8 @@ def make_tarball(binary, version, folder):
 def main():
     if len(sys.argv) > 2 or (len(sys.argv) == 2 and not re.fullmatch(r"\d[\w.+~]*", sys.argv[1])):
         sys.exit(__doc__)
-    version = sys.argv[1] if len(sys.argv) == 2 else project_version()
     binary = build()
+    version = sys.argv[1] if len(sys.argv) == 2 else output(str(binary), "version").split()[1]
     os.umask(0o022)
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

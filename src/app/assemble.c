@@ -74,7 +74,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     budgets_read(settings, &ret->budgets);
     ret->api.hooks = &access_hooks;
     ret->api.audit = audit_call;
-    ret->api.version = MUSTER_VERSION;
+    ret->api.version = muster_version;
     ret->api.metrics_token = settings->metrics_token;
     ret->api.started_at = clock_wall_us();
     ret->api.trusted_proxies = settings->trusted_proxies;

@@ -10,6 +10,8 @@
 struct client_local;
 struct settings;
 
+extern const char muster_version[]; /* made by cmake/version.cmake */
+
 /* Called on the writer's thread when storage has failed: the process must end. */
 typedef void assemble_fatal_fn(void *ctx, const struct error *err);
 

@@ -82,7 +82,7 @@ static const struct command app_commands[] = {
 /* clang-format on */
 
 const struct program app_program = {
-    .version = MUSTER_VERSION,
+    .version = muster_version,
     .features = features,
     .commands = app_commands,
     .local = &assemble_local,
