@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/budgets.h"
 #include "app/features.h"
@@ -11,8 +13,11 @@
 #include "base/mem.h"
 #include "cli/client.h"
 #include "cli/settings.h"
+#include "db/db.h"
+#include "db/migrate.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
+#include "features/access/tenants_store.h"
 #include "features/audit/audit.h"
 
 enum { GROUP_MAX_EVENTS = 4000 };
@@ -37,6 +42,49 @@ void assembly_set_address(struct assembly *a, const struct listen_address *at)
 
     a->api.own_url = at->port == 0 ? STR_NULL : listen_url(at, tls, a->own_url);
     a->api.own_url_is_local = listen_is_local(at);
+}
+
+static bool is_same_file(const char *path, const char *url)
+{
+    static const struct str scheme = STR_INIT("sqlite:");
+    struct stat one, other;
+
+    return str_starts(str_of(url), scheme) && stat(path, &one) == 0 &&
+           stat(url + scheme.len, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+static bool has_tables(const char *url)
+{
+    struct db *db = NULL;
+    bool has = db_open(url, DB_MAINTENANCE, &db, NULL) == 0 && store_schema_check(db, NULL) == 0;
+
+    db_close(db);
+    return has;
+}
+
+int assembly_check(const struct assembly_options *options, struct error *err)
+{
+    const struct settings *settings = options->settings;
+    struct db *db = NULL;
+    int64_t tenants = 0;
+    ARENA_SCOPED(arena);
+    const char *path = arena_printf(&arena, "%s/muster.db", settings->data).data;
+    const char *url = arena_printf(&arena, "sqlite:%s", path).data;
+
+    if (settings->database[0] == '\0' || access(path, F_OK) != 0 ||
+        is_same_file(path, settings->database))
+        return 0;
+    if (db_open(url, DB_MAINTENANCE, &db, NULL) != 0 || store_tenant_count(db, &tenants, NULL) != 0)
+        tenants = 0; /* it is not one of ours */
+    db_close(db);
+    if (tenants == 0 || (!options->serves && has_tables(settings->database)))
+        return 0;
+    return err_set(
+        err, ERR_CONFLICT,
+        "there is '%s' with %lld workspace%s, and `database` names another one: leave out "
+        "`database` to use that file, or move it away, or give another --data",
+        path, (long long)tenants, tenants == 1 ? "" : "s");
 }
 
 int assemble(const struct assembly_options *options, struct assembly *ret, struct error *err)
@@ -118,7 +166,7 @@ static int local_open(const struct settings *settings, const char *database, str
                                               .on_fatal = local_on_fatal };
     struct assembly *a = NEW(struct assembly);
 
-    if (assemble(&options, a, err) != 0) {
+    if (assembly_check(&options, err) != 0 || assemble(&options, a, err) != 0) {
         free(a);
         return -1;
     }

@@ -29,6 +29,11 @@ struct assembly_options {
     void *ctx;
 };
 
+/* With the setting `database`, the database in the data directory is not used. If it has
+ * workspaces, who starts a service hardly means that, and a command may not make the other
+ * database: ERR_CONFLICT. Reads that directory, so call it before the process is confined. */
+int assembly_check(const struct assembly_options *options, struct error *err) MUST_CHECK;
+
 /* Opens the database and starts everything behind the API. */
 int assemble(const struct assembly_options *options, struct assembly *ret,
              struct error *err) MUST_CHECK;

@@ -213,6 +213,8 @@ static int start(struct server *s, struct arena *arena, struct error *err)
         database = s->datadir.database;
     }
     options.database = database;
+    if (assembly_check(&options, err) != 0)
+        return -1;
     confine_server(s->settings, arena);
     if (assemble(&options, &s->assembly, err) != 0)
         return -1;

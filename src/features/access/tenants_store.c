@@ -60,6 +60,9 @@ ROWS_LIST_FN(store_tenant_answers, tenant_shape, (struct str after, int64_t limi
     (db_text(after), db_int(limit)),
     "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
     " ORDER BY slug LIMIT $2");
+static const struct db_query count_tenants = {
+    .sqlite = "SELECT COUNT(*) FROM tenants WHERE deleted_at IS NULL", /* only asked there */
+};
 /* A slug has no '~', so the old one is free and the new one finds no tenant. */
 DB_QUERY(mark_deleted,
     "UPDATE tenants SET slug = '~' || CAST(tenant_id AS TEXT), name = '', deleted_at = $2,"
@@ -132,6 +135,11 @@ int store_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
     if (rows_one(db, &select_tenant, DB_ARGS(db_text(slug)), arena, ret, err) != 0)
         return -1;
     return check_found(ret->slug, slug, err);
+}
+
+int store_tenant_count(struct db *db, int64_t *ret, struct error *err)
+{
+    return db_exec_int(db, &count_tenants, DB_NO_ARGS, ret, err);
 }
 
 int store_tenant_plan(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,

@@ -33,6 +33,9 @@ int store_tenant(struct db *db, struct str slug, struct arena *arena, struct ten
 int store_tenant_plan(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
                       struct error *err) MUST_CHECK;
 
+/* How many there are in an embedded database, without deleted ones. */
+int store_tenant_count(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+
 /* Changes name and plan of the tenant with the row's slug. */
 int store_tenant_set(struct db *db, const struct tenant_row *row, struct error *err) MUST_CHECK;
 

@@ -14,7 +14,7 @@ static int reset(struct invocation *in, struct db *db, struct vault_losses *lost
     struct vault *vault = vault_for(&in->settings);
     int r = -1;
 
-    if (store_migrate(db, err) != 0 || db_begin(db, err) != 0)
+    if (store_schema_check(db, err) != 0 || store_migrate(db, err) != 0 || db_begin(db, err) != 0)
         goto out;
     if (vault_may_reset(vault, db, lost, err) == 0) {
         if (command_value(in, "confirm") == NULL)
