@@ -35,8 +35,8 @@ int audit_call(struct api_call *call, struct db *db, const char *action,
 int audit_sign_old(const struct signer *signer, struct db *db, size_t *ret_n,
                    struct error *err) MUST_CHECK;
 
-/* A vault_reset_fn: says so in every chain, and ends its signature, which nobody can check any
- * more. The next start signs the chains again. */
+/* A vault_reset_fn: says so in every chain, and ends its signature, which cannot be
+ * checked any more. The next start signs the chains again. */
 int audit_note_reset(struct db *db, const struct vault_losses *lost, struct error *err) MUST_CHECK;
 #define AUDIT_RESET "vault.reset" /* the action of its entries */
 
