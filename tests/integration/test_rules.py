@@ -1,5 +1,6 @@
 """Rules: what a tenant is alerted of, failed runs, KPIs out of bounds and budgets."""
 
+import itertools
 import json
 import uuid
 from datetime import timedelta
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.administered
 
 LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
 DEFAULT = {
-    "run_failed": False, "run_stuck": True, "kpis": [], "budgets": [], "failure_rates": [],
+    "run_failed": True, "run_stuck": True, "kpis": [], "budgets": [], "failure_rates": [],
     "durations": [], "reminder_hours": None,
 }  # fmt: skip
 MINUTE = 61  # and a bit
@@ -61,9 +62,10 @@ def until_closed(tenant, alert):
 
 
 def set_rules(tenant, **rules):
-    """By a new user, since a session does not last when the clock is moved."""
+    """By a new user, since a session does not last when the clock is moved. Failed runs are an alert
+    only where that is said."""
     person = tenant_person(tenant, "admin")
-    answer = person.request("PUT", tenant.path("rules"), rules)
+    answer = person.request("PUT", tenant.path("rules"), {"run_failed": False, **rules})
     assert answer.status == 200, answer.body
     person.close()
 
@@ -133,7 +135,7 @@ def test_rules_are_shown_and_replaced_whole(world, tmp_path):
     (entry, *_) = json.loads(
         world.server.cli("audit", "list", "--tenant", world.slug, "--action", "rules.set", "--json")
     )["entries"]
-    assert entry["detail"] == {"run_failed": False, "run_stuck": True, "kpis": 0, "budgets": 0,
+    assert entry["detail"] == {"run_failed": True, "run_stuck": True, "kpis": 0, "budgets": 0,
                                "failure_rates": 0, "durations": 0}  # fmt: skip
 
 
@@ -178,6 +180,7 @@ def fail(tenant, run, **fields):
 def test_a_failed_run_is_told_of_once(world, clock):
     listen(world)
     before, run, later = (str(uuid.uuid4()) for _ in range(3))
+    set_rules(world, run_failed=False)
     fail(world, before)
     set_rules(world, run_failed=True)
     failure = {"event_id": "e1", "error_type": "Timeout", "error_message": "no answer"}
@@ -200,6 +203,21 @@ def test_a_failed_run_is_told_of_once(world, clock):
         ("run.failed", a["run_id"], a["alert_id"]) for a in (first, second)
     ]
     assert told[0][1]["summary"] == f"Run {run} of agent 'worker' failed: Timeout"
+
+
+def test_a_new_workspace_is_told_of_the_first_run_that_fails(tenant):
+    """Nobody has set a rule; a rule that is set about something else changes nothing."""
+    listen(tenant)
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+    fail(tenant, first, error_type="Timeout")
+    assert [a["run_id"] for a in alerts(tenant, type="run.failed")] == [first]
+    assert [(t, d["run_id"]) for t, d in messages(tenant)] == [("run.failed", first)]
+    person = tenant_person(tenant, "admin")
+    few = {"kpis": [{"key": "leads", "below": 1}]}
+    assert person.request("PUT", tenant.path("rules"), few).json()["run_failed"] is True
+    person.close()
+    fail(tenant, second)
+    assert [a["run_id"] for a in alerts(tenant, type="run.failed")] == [second, first]
 
 
 def test_a_batch_of_failures_is_an_alert_and_a_message_of_each_run(world):
@@ -277,8 +295,9 @@ def test_a_muted_agents_failures_are_told_to_nobody(world):
     body = {"until": "2100-01-01T00:00:00Z"}
     assert person.request("PUT", world.path("agents/worker/mute"), body).status == 200
     person.close()
-    fail(world, str(uuid.uuid4()))
-    assert [a["muted"] for a in alerts(world)] == [True, True]  # of the run and of the agent
+    for _ in range(3):
+        fail(world, str(uuid.uuid4()))
+    assert [a["muted"] for a in alerts(world)] == [True] * 4  # of the runs and of the agent
     assert messages(world) == []
 
 
@@ -286,11 +305,11 @@ def test_those_who_listen_hear_of_alerts(world):
     set_rules(world, run_failed=True)
     live = Live(world)
     live.next()
-    run = str(uuid.uuid4())
-    fail(world, run)
-    told = [live.until("alert"), live.until("alert")]
-    by_type = lambda alert: alert["type"]  # noqa: E731
-    assert sorted(told, key=by_type) == sorted(alerts(world), key=by_type)  # run and agent
+    for _ in range(3):
+        fail(world, str(uuid.uuid4()))
+    told = [live.until("alert") for _ in range(4)]
+    by_id = lambda alert: alert["alert_id"]  # noqa: E731
+    assert sorted(told, key=by_id) == sorted(alerts(world), key=by_id)  # runs and agent
     live.close()
 
 
@@ -411,6 +430,7 @@ def test_many_rules_that_are_crossed_at_once_open_an_alert_each(world, clock):
 
 def test_nothing_is_zero_only_where_runs_succeed(world, clock):
     """No output: `idle` has no runs, `broken` only failed ones, `empty` completed one."""
+    set_rules(world)
     for name in ("idle", "broken", "empty", "mean"):
         declare(world, name, leads="avg" if name == "mean" else "sum")
     report(world, "broken", event="failed", timestamp=now_text(clock))
@@ -581,17 +601,19 @@ def test_a_restart_does_not_repeat_an_alert(world, clock, own_server):
     declare(world, leads="sum")
     business(world, clock, leads=1)
     set_rules(world, run_failed=True, kpis=[kpi(below=10)])
-    run = str(uuid.uuid4())
-    fail(world, run)
+    runs = [str(uuid.uuid4()) for _ in range(3)]
+    for run in runs:
+        fail(world, run)
     clock.advance(MINUTE)
     until_open(world, type="kpi.crossed")
     before = [(a["alert_id"], a["state"]) for a in alerts(world)]
-    assert sorted(state for _, state in before) == ["closed", "open", "open"]
+    assert sorted(state for _, state in before) == [*["closed"] * 3, "open", "open"]
     own_server.kill()
     own_server.start()
     world.client.close()
     world.client = own_server.client(world.token)
-    fail(world, run)
+    for run in runs:
+        fail(world, run)
     clock.advance(REST)
     stays(world, before)
 
@@ -609,14 +631,13 @@ def test_two_servers_open_one_alert_of_a_rule(world, clock, own_server, tmp_path
         client = other.client(world.token)
         # Both have the rules then. A round that began after the rest may have judged them already.
         always(lambda: True, own_server, other)
-        run = str(uuid.uuid4())
-        for each in (world.client, client):
+        for each, run in itertools.product((world.client, client), [str(uuid.uuid4()) for _ in range(3)]):
             body = world.event(agent_name="worker", run_id=run, event="failed")
             assert each.post("/api/v1/telemetry", body).status == 202
         clock.advance(MINUTE)
-        until_so(world, lambda: len(alerts(world, limit=100)) == 42)
+        until_so(world, lambda: len(alerts(world, limit=100)) == 44)
         for _ in range(3):
             clock.advance(MINUTE)
             stays(world, [(a["alert_id"], a["state"]) for a in alerts(world)], other)
-        assert len(messages(world)) == 42
+        assert len(messages(world)) == 44
         client.close()

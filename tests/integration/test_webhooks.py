@@ -122,13 +122,13 @@ def test_a_mail_target_without_a_mail_server_is_created_with_a_warning(hooked):
 
 def test_a_webhook_for_failed_runs_says_that_its_rule_is_off(hooked, tmp_path):
     told = ("--types", "run.failed,agent.silent")
-    made = add(hooked, "https://hooks.example.com/a", *told)
-    assert made["warning"] == "Failed runs are not told yet: set the alert rule run_failed"
-    assert "warning" not in add(hooked, "https://hooks.example.com/b", "--types", "agent.silent")
+    assert "warning" not in add(hooked, "https://hooks.example.com/a", *told)
     rules = tmp_path / "rules.json"
-    rules.write_text('{"run_failed": true}')
+    rules.write_text('{"run_failed": false}')
     hooked.server.cli("rule", "set", str(rules), "--tenant", hooked.slug)
-    assert "warning" not in add(hooked, "https://hooks.example.com/c", *told)
+    made = add(hooked, "https://hooks.example.com/b", *told)
+    assert made["warning"] == "Failed runs are not told: set the alert rule run_failed"
+    assert "warning" not in add(hooked, "https://hooks.example.com/c", "--types", "agent.silent")
 
 
 @pytest.mark.parametrize(

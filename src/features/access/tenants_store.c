@@ -41,12 +41,12 @@ DB_ROWS_QUERY(select_tenant, tenant_row,
     "SELECT tenant_id, " ANSWER_COLUMNS " FROM tenants WHERE slug = $1");
 static const struct db_query select_tenants = {
     .row = &tenant_row,
-    .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed,"
+    .sql = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 1) AS run_failed,"
            " COALESCE((SELECT SUM(b.bytes) FROM tenant_bytes b WHERE b.tenant_id = t.tenant_id), 0)"
            " AS stored_bytes"
            " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id"
            " WHERE t.changed > $1 AND t.changed <= $2 AND t.deleted_at IS NULL",
-    .citus = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 0) AS run_failed,"
+    .citus = "SELECT t.tenant_id, " ANSWER_COLUMNS ", COALESCE(r.run_failed, 1) AS run_failed,"
              " COALESCE(s.bytes, 0) AS stored_bytes"
              " FROM tenants t LEFT JOIN alert_rules r ON r.tenant_id = t.tenant_id LEFT JOIN"
              " (SELECT b.tenant_id, SUM(b.bytes) AS bytes FROM tenant_bytes b"

@@ -32,7 +32,7 @@ ROW_TABLE(failing_row,
     "SELECT l.tenant_id, l.agent_id, l.alert_id, l.detail,"                                        \
     " CASE WHEN a.deleted_at IS NULL THEN a.enabled ELSE 0 END AS enabled,"                        \
     " CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END AS deleted,"                                \
-    " COALESCE(r.run_failed, 0) AS wanted"                                                         \
+    " COALESCE(r.run_failed, 1) AS wanted"                                                         \
     " FROM alerts l JOIN agents a ON a.tenant_id = l.tenant_id AND a.agent_id = l.agent_id"        \
     " LEFT JOIN alert_rules r ON r.tenant_id = l.tenant_id"                                        \
     " WHERE l.open = 1 AND l.type = 'agent.failing' AND l.subject = ''"

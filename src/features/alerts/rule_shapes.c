@@ -112,7 +112,7 @@ STATIC_SHAPE(duration_rule, "DurationRule", (.doc = "Limit for how long runs tak
 
 SHAPE(alert_rules, "AlertRules", (.doc = "Alert rules of a tenant, in addition to silent agents.",
       .example = EXAMPLE({"run_failed": true, "run_stuck": true, "reminder_hours": 6})),
-    BOOL(run_failed,                 .absent = "false", .doc = "Alert once per failed run, and once per agent while its runs fail."),
+    BOOL(run_failed,                 .absent = "true", .doc = "Alert once per failed run, and once per agent while many of its runs fail."),
     BOOL(run_stuck,                  .absent = "true", .doc = "Alert on runs that stay open too long."),
     LIST(kpis, kpi_rule_shape,       .max = KPI_RULES_MAX, .absent = "[]", .doc = "Limits for KPIs."),
     LIST(budgets, budget_rule_shape, .max = BUDGET_RULES_MAX, .absent = "[]", .doc = "Budgets for LLM cost."),

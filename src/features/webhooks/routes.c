@@ -138,7 +138,7 @@ static int add_webhook(struct api_call *call, struct db *db, struct error *err)
         ret->warning = STR_LIT("No e-mail can be sent: set smtp_url and smtp_from");
     else if (names_failed_runs(&create->types) &&
              (call->tenant == NULL || !atomic_load(&call->tenant->run_failed)))
-        ret->warning = STR_LIT("Failed runs are not told yet: set the alert rule run_failed");
+        ret->warning = STR_LIT("Failed runs are not told: set the alert rule run_failed");
     return 0;
 }
 

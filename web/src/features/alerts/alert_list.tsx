@@ -7,10 +7,10 @@ import { call } from "../../lib/api";
 import { type Choice, chosen } from "../../lib/choices";
 import { count, plural } from "../../lib/format";
 import { useLiveQuery } from "../../lib/query";
-import { setQuery } from "../../lib/route";
-import { Empty, Icon, LoadState, Pager, SearchField, Select } from "../../ui";
+import { href, pathOf, setQuery } from "../../lib/route";
+import { Empty, Icon, LoadState, Pager, SearchField, Select, Time } from "../../ui";
 import { AlertRow } from "./alert_row";
-import { KINDS, titleOf } from "./alert_text";
+import { AlertText, KINDS, titleOf } from "./alert_text";
 import { AcknowledgeDialog } from "./handling";
 import { type KnownKpi, useKpisOf } from "./known_kpis";
 import { useAlertCounts } from "./open_count";
@@ -156,14 +156,36 @@ function Totals({ slug, state }: { slug: string; state: Alert["state"] }) {
     );
 }
 
-function Nothing({ state, filtered }: { state: Alert["state"]; filtered: boolean }) {
+/** A run that failed is no open alert; "none" does not mean that nothing failed. */
+function LastFailure({ slug }: { slug: string }) {
+    const query = { state: "closed", type: "run.failed", limit: 1 } as const;
+    const { data } = useLiveQuery(
+        slug,
+        `${ALERTS} ${slug} last failure`,
+        (signal) => call(ALERTS, { path: { slug }, query, signal }),
+        (change) => change.kind === "alert",
+    );
+    const last = data?.alerts[0];
+    if (last === undefined) return null;
+    return (
+        <p>
+            <AlertText slug={slug} alert={last} kpis={[]} /> <Time at={last.opened_at} />.{" "}
+            <a href={href(pathOf("t", slug, "alerts"), { tab: "history", type: "run.failed" })}>
+                All failed runs
+            </a>
+        </p>
+    );
+}
+
+function Nothing({ slug, state, filtered }: Omit<Props, "query"> & { filtered: boolean }) {
     if (filtered) return <Empty title="No alerts match these filters" />;
     return (
         <Empty title={state === "open" ? "No open alerts" : "No alerts yet"}>
             <p>
                 An alert opens when an agent with a schedule falls silent, when a run stays open for
-                a day, and as the rules say.
+                a day, when many of an agent's runs fail, and as the rules say.
             </p>
+            {state === "open" && <LastFailure slug={slug} />}
         </Empty>
     );
 }
@@ -210,7 +232,7 @@ export function AlertList(props: Props) {
                 )}
             </div>
             <LoadState of={loaded} rows={4} />
-            {data && alerts.length === 0 && <Nothing state={state} filtered={filtered} />}
+            {data && alerts.length === 0 && <Nothing slug={slug} state={state} filtered={filtered} />}
             {groupsOf(alerts, chosen(GROUPS, query.get("group"), "kind")).map(
                 (group) =>
                     group.alerts.length > 0 && (

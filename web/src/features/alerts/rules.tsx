@@ -286,8 +286,8 @@ function RunSwitches(props: SectionProps) {
             <ul class="rules">
                 <Toggle
                     label="Failed runs"
-                    hint="one open alert per agent while its runs fail, and one entry per failed run"
-                    value={rules.run_failed ?? false}
+                    hint="one entry per failed run, and one open alert per agent when 3 or more and a fifth of its last 20 runs failed"
+                    value={rules.run_failed ?? true}
                     canEdit={canEdit}
                     onChange={(run_failed) => set({ run_failed })}
                 />
