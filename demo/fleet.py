@@ -40,7 +40,7 @@ class Agent:
     inputs: tuple = ()
     outputs: tuple = ()
     params: tuple = ()
-    habit: str = ""  # "silent", "stuck", "disabled"; else it works on
+    habit: str = ""  # "silent", "stuck", "disabled", "failing"; else it works on
     weight: float = 1.0  # how often it runs while we look
     follows: str = ""  # the agent whose workflow it goes on with
     weekdays: bool = False  # hardly anything on weekends
@@ -198,6 +198,7 @@ FLEET = (
         every_hours=3,
         interval_seconds=10800,
         fails=0.24,
+        habit="failing",
         errors=(
             ("UpstreamTimeout", "shop-c gave no answer within 30 s\n  at ask (shops.py:52)\n"
              "  at main (watch.py:14)"),

@@ -49,8 +49,8 @@ class Agenda:
             self.add(run.end, "/api/v1/telemetry/llm", use)
 
     def begin_with_a_failure(self, now):
-        """The agent that fails most: its alert is the first thing to happen."""
-        agent = max(ACTIVE, key=lambda one: one.fails)
+        """After those with which its past ends: its alert is the first thing to happen."""
+        (agent,) = [one for one in ACTIVE if one.habit == "failing"]
         run = Run(self.tenant, agent, now, now, None, LENGTH[0], PART)
         run.failed = True
         self.add_run(run)

@@ -11,6 +11,7 @@ from runs import DAY, HISTORY_DAYS, Run, stamp
 SENDERS = 8
 BATCH = 1000
 HOUR = 3600
+STREAK = 4  # runs that failed last: with one more, at least a fifth of twenty did
 
 
 def _moments(agent, now):
@@ -51,8 +52,11 @@ def runs_of_the_past(tenant, now):
     for agent in FLEET:
         if agent.follows:
             continue
-        for at in _moments(agent, now):
-            yield from _chain(tenant, agent, at, now)
+        moments = _moments(agent, now)
+        for i, at in enumerate(moments):
+            for run in _chain(tenant, agent, at, now):
+                run.failed = run.failed or (agent.habit == "failing" and i >= len(moments) - STREAK)
+                yield run
 
 
 def _events(tenant, runs, now):

@@ -146,8 +146,11 @@ def sums(sent):
 
 def test_a_failure_and_a_silence_are_due_within_twenty_seconds(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "demo"))
-    live, workspace = (__import__(name) for name in ("live", "workspace"))
+    live, past, workspace = (__import__(name) for name in ("live", "past", "workspace"))
     now = 1_768_000_000
+    runs = [run for run in past.runs_of_the_past("acme", now) if run.agent.name == "price-watcher"]
+    last = sorted(runs, key=lambda run: run.at)[-19:]
+    assert sum(run.failed for run in last) >= 4 and len(last) == 19  # with one more a fifth of twenty
     agenda = live.Agenda(Sink(), "acme", now)
     failures = [at for at, _, _, body in agenda.heap if body.get("event") == "failed"]
     assert failures and min(failures) - now <= 10

@@ -23,38 +23,34 @@ enum {
     AGENTS_MAX = 100,  /* looked at per tick */
     REVIEWED_MAX = 10, /* of those, in the writer: the rest waits for the next ticks */
     RUNS = 20,         /* that are counted */
-    RUNS_TO_RECOVER = 5,
-    COUNTED_MAX = 20, /* agents whose runs are counted in the transaction of their reports */
-    QUIET_S = 86400,  /* without a failure */
-    RECENT_S = 600,   /* a failure that is not counted opens an alert */
-    NAME_BYTES = 200  /* of a name in a sentence */
+    FAILED_LEAST = 3,  /* of them, before an alert opens */
+    OPENS_AT = 20,     /* percent of them */
+    CLOSES_BELOW = 10, /* percent: less than what opens it, so that no run does both */
+    THOROUGH_MAX = 20, /* agents of a transaction that may cost more */
+    NAME_BYTES = 200   /* of a name in a sentence */
 };
 
 /* What an agent's last runs say. */
 struct failing_verdict {
     int64_t failed, runs;
     bool unknown; /* too many of the newest runs have not ended to tell */
-    bool recovered;
+    bool bad, recovered;
     const struct finished_run *last; /* that failed; NULL: none did */
 };
 
 /* `more`: other runs may have ended before those in the list. */
-static struct failing_verdict judge(const struct list *list, bool more, int64_t now)
+static struct failing_verdict judge(const struct list *list, bool more)
 {
     const struct finished_run *runs = list->items;
     struct failing_verdict v = { .runs = (int64_t)list->n, .unknown = more && list->n < RUNS };
-    size_t completed = 0; /* since the last failure */
 
     for (size_t i = 0; i < list->n; i++) {
         v.failed += runs[i].failed;
-        if (v.last == NULL && !runs[i].failed)
-            completed++;
         if (v.last == NULL && runs[i].failed)
             v.last = &runs[i];
     }
-    v.recovered = !v.unknown &&
-                  (v.last == NULL || completed >= RUNS_TO_RECOVER ||
-                   (completed > 0 && now - v.last->ended_at >= (int64_t)QUIET_S * USEC_PER_SEC));
+    v.bad = v.failed >= FAILED_LEAST && v.failed * 100 >= OPENS_AT * v.runs;
+    v.recovered = !v.unknown && (v.failed == 0 || v.failed * 100 < CLOSES_BELOW * v.runs);
     return v;
 }
 
@@ -83,21 +79,19 @@ static int read_verdict(struct db *db, const struct finished_runs *of, struct ar
 
     if (store_finished_runs(db, of, arena, &runs, &more, err) != 0)
         return -1;
-    *ret = judge(&runs, more, clock_wall_us());
+    *ret = judge(&runs, more);
     return 0;
 }
 
-/* For the watch, which can afford it: an agent most of whose runs never end is judged by the runs
- * that did, however few they are. */
-static int read_deep_verdict(struct db *db, const struct failing_row *row, struct arena *arena,
+/* An agent most of whose runs never end is judged by the runs that did, however few they are. */
+static int read_deep_verdict(struct db *db, const struct finished_runs *of, struct arena *arena,
                              struct failing_verdict *ret, struct error *err)
 {
-    struct finished_runs of = { row->tenant_id, row->agent_id, RUNS, false };
+    const struct finished_runs deep = { of->tenant_id, of->agent_id, of->limit, true };
 
-    if (read_verdict(db, &of, arena, ret, err) != 0)
+    if (read_verdict(db, of, arena, ret, err) != 0)
         return -1;
-    of.deep = true;
-    return ret->unknown ? read_verdict(db, &of, arena, ret, err) : 0;
+    return ret->unknown ? read_verdict(db, &deep, arena, ret, err) : 0;
 }
 
 static int update_alert(struct txn *txn, const struct failing_row *open, struct str detail,
@@ -142,41 +136,28 @@ static int open_alert(struct txn *txn, const struct event_item *item,
     return alerts_open(txn->db, &notice, &opened, err);
 }
 
-/* What is known without counting. A report of some time ago says nothing about now: runs that
- * completed since may be stored already. */
-static struct failing_verdict first_verdict(const struct event_item *item)
-{
-    const int64_t age = item->received_at - item->event->timestamp;
-
-    return (struct failing_verdict){ .unknown = true,
-                                     .recovered = age >= (int64_t)RECENT_S * USEC_PER_SEC };
-}
-
 int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
                  struct error *err)
 {
     const struct finished_runs of = { item->tenant_id, item->agent_id, RUNS, false };
-    const struct finished_run failed = { .run_id = item->event->run_id,
-                                         .error_type = item->event->error_type,
-                                         .failed = true };
-    struct failing_verdict v = first_verdict(item);
+    const bool thorough = nth < THOROUGH_MAX;
+    struct failing_verdict v;
     struct failing_row open;
 
-    if ((nth < COUNTED_MAX && read_verdict(txn->db, &of, arena, &v, err) != 0) ||
-        store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) != 0)
+    if (store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) != 0)
         return -1;
-    if (v.recovered) /* a report of long ago; an open alert is closed by the watch */
-        return 0;
-    if (v.unknown && !str_is_null(open.alert_id))
-        return 0;
-    if (v.last == NULL) { /* it is not among the newest runs: all that is known is that it failed */
-        v.last = &failed;
-        v.failed = 1;
-        v.runs++;
+    if (str_is_null(open.alert_id)) {
+        if (store_failing_hold(txn->db, item->tenant_id, item->agent_id, err) != 0 ||
+            (thorough ? read_deep_verdict : read_verdict)(txn->db, &of, arena, &v, err) != 0)
+            return -1;
+        return v.bad ? open_alert(txn, item, &v, arena, err) : 0;
     }
-    if (str_is_null(open.alert_id))
-        return open_alert(txn, item, &v, arena, err);
-    return update_alert(txn, &open, detail_of(&v, arena), arena, err);
+    if (!thorough)
+        return 0;
+    if (read_verdict(txn->db, &of, arena, &v, err) != 0)
+        return -1;
+    return v.unknown || v.recovered ? 0
+                                    : update_alert(txn, &open, detail_of(&v, arena), arena, err);
 }
 
 struct failing_watch {
@@ -255,11 +236,12 @@ static bool is_over(const struct failing_row *open, const struct failing_verdict
 static int review(struct txn *txn, const struct failing_row *seen, struct arena *arena,
                   struct error *err)
 {
+    const struct finished_runs of = { seen->tenant_id, seen->agent_id, RUNS, false };
     struct failing_verdict v;
     struct failing_row open;
 
     if (store_failing_of(txn->db, seen->tenant_id, seen->agent_id, arena, &open, err) != 0 ||
-        read_deep_verdict(txn->db, seen, arena, &v, err) != 0)
+        read_deep_verdict(txn->db, &of, arena, &v, err) != 0)
         return -1;
     if (str_is_null(open.alert_id))
         return 0;
@@ -307,9 +289,10 @@ static int find_changed(struct failing_watch *f, struct error *err)
     f->changed = ARENA_ARRAY(&f->arena, struct failing_row, REVIEWED_MAX);
     f->after = (struct failing_row){ 0 };
     for (size_t i = 0; i < list.n; i++) {
+        const struct finished_runs of = { rows[i].tenant_id, rows[i].agent_id, RUNS, false };
         struct failing_verdict v;
 
-        if (read_deep_verdict(f->db, &rows[i], &f->arena, &v, err) != 0)
+        if (read_deep_verdict(f->db, &of, &f->arena, &v, err) != 0)
             return -1;
         if (is_over(&rows[i], &v) ||
             (!v.unknown && !str_eq(rows[i].detail, detail_of(&v, &f->arena))))

@@ -1,10 +1,9 @@
 /* failing.h - one open alert per agent whose runs fail, with how many of its last runs did.
  *
- * The alert opens with the event that makes a run fail, in its transaction, and
- * every few seconds the open ones are compared with the agents' last runs: their
- * numbers are brought up to date, and those that are over are closed. An agent
- * has recovered when its last five runs completed, or when a day has passed
- * since its last failure and a run completed after it.
+ * The alert opens with the event that makes a run fail, in its transaction, if of
+ * the agent's last twenty runs at least three and a fifth failed. Every few seconds
+ * the open ones are compared with the agents' last runs: their numbers are brought
+ * up to date, and those that are over are closed, with less than a tenth.
  *
  * One thread at a time.
  */
@@ -19,8 +18,8 @@ struct txn;
 struct writer;
 
 /* The event, stored in this transaction, made a run fail; it is of the nth agent, from 0 on. Only
- * the runs of the first agents are counted here: the alerts of the others say what they know, and
- * the watch counts for them. The arena is scratch space. */
+ * of the first agents an open alert is brought up to date here, and more than their newest runs are
+ * looked at. The arena is scratch space. */
 int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
                  struct error *err) MUST_CHECK;
 

@@ -42,6 +42,11 @@ ROWS_LIST_FN(store_failing, failing_row, (const struct failing_row *after, int64
     FAILING " AND (l.tenant_id > $1 OR (l.tenant_id = $1 AND l.agent_id > $2))"
     " ORDER BY l.tenant_id, l.agent_id LIMIT $3");
 DB_ROWS_QUERY(failing_of_agent, failing_row, FAILING " AND l.tenant_id = $1 AND l.agent_id = $2");
+static const struct db_query hold_agent = {
+    .sqlite = "SELECT $2 WHERE $1 = $1", /* one writer */
+    .postgres = "SELECT agent_id FROM agents WHERE tenant_id = $1 AND agent_id = $2"
+                " FOR NO KEY UPDATE",
+};
 /* clang-format on */
 
 struct finding {
@@ -98,4 +103,9 @@ int store_failing_of(struct db *db, int64_t tenant_id, int64_t agent_id, struct 
 {
     return rows_one(db, &failing_of_agent, DB_ARGS(db_int(tenant_id), db_int(agent_id)), arena, ret,
                     err);
+}
+
+int store_failing_hold(struct db *db, int64_t tenant_id, int64_t agent_id, struct error *err)
+{
+    return db_run(db, &hold_agent, DB_ARGS(db_int(tenant_id), db_int(agent_id)), err);
 }

@@ -45,3 +45,7 @@ int store_failing(struct db *db, const struct failing_row *after, int64_t limit,
 /* The open alert of this agent; alert_id is STR_NULL if none is open. */
 int store_failing_of(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                      struct failing_row *ret, struct error *err) MUST_CHECK;
+
+/* Until the end of the transaction others wait here, and then count the runs that failed in it. */
+int store_failing_hold(struct db *db, int64_t tenant_id, int64_t agent_id,
+                       struct error *err) MUST_CHECK;
