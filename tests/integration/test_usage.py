@@ -1,5 +1,7 @@
 """LLM usage and what it cost, held against a slow reference; equal on both stores to the byte."""
 
+import csv
+import io
 import json
 import random
 import sqlite3
@@ -8,13 +10,14 @@ import threading
 import uuid
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from fractions import Fraction
 from urllib.parse import quote
 
 import pytest
 from muster import ROOT
 from postgres import is_distributed
 from stored import of_tenant, stored
-from usage_reference import TOKENS, usage
+from usage_reference import TOKENS, Book, apart, cost, decimal, moment, usage
 
 pytestmark = pytest.mark.administered
 
@@ -165,6 +168,43 @@ def test_cached_tokens_are_paid_once(shop):
     costs = {g["model"]: g["cost"] for g in asked(shop, time_range=DAY)["groups"]}
     for i, (*_, with_prices, without) in enumerate(CACHED):
         assert (costs[f"with{i}"], costs[f"without{i}"]) == (with_prices, without), CACHED[i]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_export_says_what_each_report_cost_and_by_which_price(shop, seed):
+    """Held against the reference, and its sum against the answer of the report of cost."""
+    rng = random.Random(seed)
+    prices, reports = random_prices(rng), random_reports(rng, 200)
+    shop.price(*prices)
+    send(shop, *reports)
+    answer = shop.client.get(shop.path("export/llm?time_range=all"))
+    lines = [json.loads(line) for line in answer.body.splitlines()]
+    assert len(lines) == len(last_of_each(reports))
+    names = ("agent_name", "run_id", "model", "timestamp")
+    book, of = Book(prices), {tuple(r[n] for n in names): r for r in reports}
+    listed = {p["price_id"]: p for p in json.loads(shop.server.cli("price", "list", "--json"))["prices"]}
+    for line in lines:
+        report = next(r for key, r in of.items() if key[:3] == tuple(line[n] for n in names[:3])
+                      and moment(key[3]) == moment(line["timestamp"]))  # fmt: skip
+        price = book.at(line["model"], moment(line["timestamp"]))
+        if price is None:
+            assert (line["cost_usd"], line["price"], line["price_id"]) == (None, "no price", None)
+            continue
+        assert line["cost_usd"] == decimal(cost(apart(report), price)), (line, report, price)
+        assert line["price"] == price["model"] == listed[line["price_id"]]["model"]
+        since = listed[line["price_id"]]["valid_from"]
+        assert (since and moment(since)) == (price.get("valid_from") and moment(price["valid_from"]))
+    total = sum(Fraction(line["cost_usd"]) for line in lines if line["cost_usd"] is not None)
+    told = asked(shop, time_range="all")
+    rounding = Fraction(len(lines) + 1, 2 * 10**12)
+    assert abs(total - Fraction(told["total"]["cost"])) <= rounding
+    assert {line["model"] for line in lines if line["price"] == "no price"} == set(told["unpriced"])
+    table = shop.client.get(shop.path("export/llm?time_range=all&format=csv")).body.decode()
+    head, *rows = csv.reader(io.StringIO(table, newline=""))
+    assert head[-4:] == ["calls", "cost_usd", "price", "price_id"]
+    assert [row[-3:] for row in rows] == [
+        [line["cost_usd"] or "", line["price"], str(line["price_id"] or "")] for line in lines
+    ]
 
 
 def test_no_price_is_null_and_listed_and_never_nothing(shop):

@@ -2,7 +2,7 @@
 #include "features/cost/cost.h"
 
 #include "features/cost/llm_totals.h"
-#include "features/cost/prices_store.h"
+#include "features/cost/price_book.h"
 #include "features/cost/usage_shapes.h"
 
 struct cost_tokens cost_tokens_of(const struct llm_counts *counts)
@@ -47,6 +47,20 @@ void cost_add(struct cost_sum *sum, const struct cost_tokens *tokens, const stru
     }
     sum->priced = true;
     sum->cost = money_add(sum->cost, cost_of(price, tokens));
+}
+
+const struct price_row *cost_of_report(const struct price_book *book, struct str model, int64_t at,
+                                       const struct llm_counts *counts, char text[MONEY_TEXT_MAX],
+                                       struct str *ret_cost)
+{
+    const struct price_history history = price_book_find(book, model);
+    const struct price_row *price = price_in_force(&history, at);
+    const struct cost_tokens tokens = cost_tokens_of(counts);
+
+    *ret_cost = STR_NULL;
+    if (price != NULL)
+        *ret_cost = money_format(money_divide(cost_of(price, &tokens), MONEY_ATTO_PER_PICO), text);
+    return price;
 }
 
 void cost_fill_answer(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret)

@@ -10,6 +10,7 @@
 #include "features/cost/money.h"
 
 struct llm_counts;
+struct price_book;
 struct price_row;
 struct usage_sums;
 
@@ -32,6 +33,12 @@ struct cost_tokens cost_tokens_of(const struct llm_counts *counts);
 /* `price` NULL: unpriced. */
 void cost_add(struct cost_sum *sum, const struct cost_tokens *tokens,
               const struct price_row *price);
+
+/* The cost of one report of `model` at `at`, rounded to picodollars, into `text`: STR_NULL and NULL
+ * without a price, else the price is the book's. */
+const struct price_row *cost_of_report(const struct price_book *book, struct str model, int64_t at,
+                                       const struct llm_counts *counts, char text[MONEY_TEXT_MAX],
+                                       struct str *ret_cost);
 
 /* Fills in the tokens and the cost, rounded to picodollars, but no KPI; the text is in the arena.
  */

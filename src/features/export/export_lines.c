@@ -3,6 +3,8 @@
 
 #include "db/db.h"
 #include "features/access/registry.h"
+#include "features/cost/price_book.h"
+#include "features/cost/prices.h"
 #include "features/events/event_days.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
@@ -236,14 +238,18 @@ int export_lines(struct export_job *job, const struct export_source *source, str
                               .db = db,
                               .shape = shapes[job->kind],
                               .part_bytes = EXPORT_PART };
-    int r;
+    int r = 0;
 
     buf_init(&run.out, EXPORT_LINES_MAX);
     for (size_t i = 0; i < COUNT_OF(run.names); i++)
         buf_init(&run.names[i], KIB(64));
     if (job->format == EXPORT_CSV)
         csv_write_head(run.shape, &run.out);
-    r = walk_all(&run, err);
+    if (job->kind == EXPORT_LLM)
+        r = prices_book(source->prices, db, &run.book, err);
+    if (r == 0)
+        r = walk_all(&run, err);
+    price_book_release(run.book);
     export_drop_rest(&run.rest);
     if (r == 0 && run.cut)
         r = err_set(err, ERR_INTERNAL, "a line of the export is too long");

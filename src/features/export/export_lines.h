@@ -6,9 +6,11 @@
 
 struct db;
 struct event_log;
+struct prices;
 
 struct export_source {
     struct event_log *events;
+    struct prices *prices;
     const atomic_bool *stopping;
 };
 

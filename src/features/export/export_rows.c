@@ -1,6 +1,9 @@
 /* export_rows.c - rows of an export as lines. */
 #include "db/db.h"
 #include "features/access/registry.h"
+#include "features/cost/cost.h"
+#include "features/cost/llm_totals.h"
+#include "features/cost/price_book.h"
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "features/export/export_run.h"
@@ -254,8 +257,19 @@ int export_step_breakdowns(struct export_run *run, const struct store_step *step
 bool export_add_usage(void *ctx, const struct llm_cursor *place, const struct llm_line *line)
 {
     struct export_run *run = ctx;
+    struct llm_line priced = *line;
+    const struct llm_counts counts = {
+        line->input_tokens,       line->output_tokens, line->cache_read_tokens,
+        line->cache_write_tokens, line->calls,         line->fresh
+    };
+    char cost[MONEY_TEXT_MAX];
+    const struct price_row *price =
+        cost_of_report(run->book, line->model, line->timestamp, &counts, cost, &priced.cost_usd);
 
-    add_line(run, line);
+    priced.price = price == NULL ? STR_LIT("no price") : price->model;
+    if (price != NULL)
+        priced.price_id = (struct opt_int){ true, price->price_id };
+    add_line(run, &priced);
     run->page.after = *place;
     keep_names(run, &run->page.after.run_id, &run->page.after.model);
     run->n++;

@@ -35,7 +35,8 @@ struct export_run {
     bool cut;                    /* a line did not fit into `out` */
     struct business_place place; /* of the last row added, in `names` */
     struct llm_page page;
-    struct buf names[2]; /* of `place` or of page.after */
+    struct price_book *book; /* of usage: the prices as they were at the beginning */
+    struct buf names[2];     /* of `place` or of page.after */
     struct long_breakdown rest;
 };
 

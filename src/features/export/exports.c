@@ -28,6 +28,7 @@ enum { NICENESS = 10 }; /* requests have priority */
 struct exports {
     char *database;
     struct event_log *events;
+    struct prices *prices;
     int64_t max_us, wait_max_us;
     atomic_bool stopping;
     struct lock lock;
@@ -42,6 +43,7 @@ struct exports *exports_new(const struct exports_options *options)
 
     e->database = mem_strdup(options->database);
     e->events = options->events;
+    e->prices = options->prices;
     e->max_us = options->max_us;
     e->wait_max_us = options->wait_max_us;
     atomic_init(&e->stopping, false);
@@ -65,6 +67,7 @@ static int connect_in_time(const struct export_job *job, struct db *db, struct e
 static int run_export(struct export_job *job, struct error *err)
 {
     const struct export_source source = { .events = job->exports->events,
+                                          .prices = job->exports->prices,
                                           .stopping = &job->exports->stopping };
     struct db *db;
     int r;

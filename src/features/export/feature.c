@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
+#include "features/cost/prices.h"
 #include "features/events/event_log.h"
 #include "features/export/exports.h"
 #include "features/export/routes.h"
@@ -21,6 +22,7 @@ static int export_open(struct engine *e, void **ret_state, struct error *err)
     const struct exports_options options = {
         .database = engine_database(e),
         .events = events_log(e),
+        .prices = cost_prices(e),
         .max_us = settings->export_max_minutes * 60 * (int64_t)USEC_PER_SEC,
         .wait_max_us = engine_serves(e) ? settings->queue_max_wait_ms * USEC_PER_MSEC : 0,
     };

@@ -23,7 +23,7 @@ SHAPE(business_line, "BusinessLine", (.doc = "One line of a business KPI export.
     JSON(value,          .flags = F_REQUIRED, .doc = "A number or a string."));
 
 SHAPE(llm_line, "LLMLine", (.doc = "One line of an LLM usage export.",
-      .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12})),
+      .example = EXAMPLE({"agent_name": "invoice-reader", "agent_version": "1.4.0", "model": "gpt-5-mini", "input_tokens": 18000, "output_tokens": 2400, "cache_read_tokens": 6000, "cache_write_tokens": 0, "calls": 12, "cost_usd": "0.00795", "price": "gpt-5-mini", "price_id": 7})),
     STR(agent_name,         .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
     STR(agent_version,      .flags = F_REQUIRED, .doc = "Version of the agent, as it reports it."),
     UUID(run_id,            .flags = F_REQUIRED, .doc = "Identifies the run."),
@@ -35,7 +35,10 @@ SHAPE(llm_line, "LLMLine", (.doc = "One line of an LLM usage export.",
     INT(output_tokens,      .flags = F_REQUIRED, .doc = "Output tokens."),
     INT(cache_read_tokens,  .flags = F_REQUIRED, .doc = "Input tokens that were read from a cache."),
     INT(cache_write_tokens, .flags = F_REQUIRED, .doc = "Input tokens that were written to a cache."),
-    INT(calls,              .flags = F_REQUIRED, .doc = "Calls of the model."));
+    INT(calls,              .flags = F_REQUIRED, .doc = "Calls of the model."),
+    STR(cost_usd,           .flags = F_REQUIRED | F_NULL, .doc = "What they cost, USD, as a decimal. Null: there is no price."),
+    STR(price,              .flags = F_REQUIRED, .doc = "Model of the price that applied, or 'no price'."),
+    OPT_INT(price_id,       .flags = F_REQUIRED | F_NULL, .doc = "The price that applied, by its id in the list of prices. Null: there is none."));
 
 SHAPE(export_query, "ExportQuery", (.row_rules = true),
     ENUM(format,    .absent = "\"ndjson\"", .choices = export_formats, .doc = "One JSON object per line, or CSV with a head line."),

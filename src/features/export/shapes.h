@@ -24,6 +24,10 @@ struct llm_line {
     int64_t timestamp, received_at;
     struct str model;
     int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls;
+    struct str cost_usd; /* null: no price */
+    struct str price;
+    struct opt_int price_id;
+    struct opt_int fresh; /* as in llm_counts; no member of the line */
 };
 
 enum export_format { EXPORT_NDJSON, EXPORT_CSV };

@@ -6,6 +6,7 @@
 #include "features/export/shapes.h"
 #include "features/kpis/report_sums.h"
 #include "shape/json_write.h"
+#include "shape/rows.h"
 
 enum { RUNS_MAX = 1000000 }; /* about a second of PostgreSQL's */
 
@@ -75,7 +76,7 @@ static const struct db_query select_breakdowns = {
     .sqlite = BREAKDOWNS_OF(""), .postgres = BREAKDOWNS_OF(" COLLATE \"C\""),
 };
 #define USAGE_OF(bytes)                                                                            \
-    "SELECT " USAGE_SUMMED("u.") ", a.agent_name FROM llm_usage u"                                 \
+    "SELECT " USAGE_SUMMED("u.") ", a.agent_name, u.fresh_tokens FROM llm_usage u"                                 \
     " JOIN agents a ON a.tenant_id = u.tenant_id AND a.agent_id = u.agent_id"                      \
     " WHERE u.tenant_id = $1 AND u.timestamp >= $2 AND u.timestamp < $3"                           \
     " AND (u.timestamp, u.agent_id, u.run_id" bytes ", u.model" bytes ") > ($2, $4, $5, $6)"       \
@@ -251,6 +252,7 @@ static bool pass_usage(void *ctx, const struct db_row *row)
         .cache_read_tokens = db_get_int(row, USAGE_AT_COUNTS + 2),
         .cache_write_tokens = db_get_int(row, USAGE_AT_COUNTS + 3),
         .calls = db_get_int(row, USAGE_AT_COUNTS + 4),
+        .fresh = rows_opt_int(row, USAGE_AT_NEXT + 1),
     };
     const struct llm_cursor place = { line.timestamp, db_get_int(row, USAGE_AT_AGENT), line.run_id,
                                       line.model };

@@ -97,7 +97,7 @@ export default function Cost({ slug, query }: PageProps) {
                     slug={slug}
                     content="llm"
                     range={range}
-                    description={`Tokens of each report of ${rangeInWords(PERIODS, range)}.`}
+                    description={`Tokens, cost and price of each report of ${rangeInWords(PERIODS, range)}.`}
                 />
             </Heading>
             <div class="filters">

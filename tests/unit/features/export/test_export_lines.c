@@ -4,6 +4,7 @@
 #include "db/driver.h"
 #include "features/access/registry.h"
 #include "features/cost/llm_totals.h"
+#include "features/cost/prices.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_store.h"
 #include "features/events/event_log.h"
@@ -24,6 +25,7 @@ struct asked {
 
 static struct world w;
 static struct event_log *event_log;
+static struct prices *prices;
 static struct tenant_entry tenant;
 
 static struct str body_of(int run, int second, const char *members)
@@ -96,6 +98,7 @@ static void begin(void)
     world_init(&w);
     tenant = (struct tenant_entry){ .id = w.tenant_id, .slug = STR_LIT("acme") };
     must(event_log_new(w.db, &event_log, &err), &err);
+    prices = prices_new();
     for (int run = 0; run < RUNS; run++) {
         for (int second = 0; second < SECONDS; second++) {
             add_event(run, second);
@@ -108,6 +111,7 @@ static void begin(void)
 static void end(void)
 {
     event_log->methods->free(event_log);
+    prices_free(prices);
     world_done(&w);
 }
 
@@ -125,7 +129,9 @@ static int export_over(struct db *db, enum export_kind kind, struct str run_id, 
                        struct error *err)
 {
     static const atomic_bool goes_on;
-    const struct export_source source = { .events = event_log, .stopping = &goes_on };
+    const struct export_source source = { .events = event_log,
+                                          .prices = prices,
+                                          .stopping = &goes_on };
 
     *ret = (struct asked){ .job = { .kind = kind,
                                     .format = EXPORT_NDJSON,
