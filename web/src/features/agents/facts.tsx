@@ -20,7 +20,7 @@ function Model({ agent, directives }: { agent: Agent; directives: string }) {
     const { model, last_model, last_model_at } = agent;
     const differ = last_model !== null && last_model !== model.model;
     return (
-        <Fact label="Model">
+        <Fact label="Model" class={differ ? "both" : ""}>
             {differ && "set: "}
             <a href={directives} dir="auto">
                 {model.model ?? "not set"}
