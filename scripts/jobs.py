@@ -106,6 +106,8 @@ def run_watched(command, environment, log):
             env={**os.environ, **(environment or {})}, start_new_session=True,
         )  # fmt: skip
         groups.add(process.pid)
+        if stopped.is_set():  # meanwhile
+            end_groups(process.pid)
         threading.Thread(target=end_when_hung, args=(process.pid, log, ended), daemon=True).start()
         _, status, used = os.wait4(process.pid, 0)
     ended.set()

@@ -1,6 +1,7 @@
 """A run of the tests is green only if every job of it came to its end and ran tests."""
 
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -8,12 +9,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests/integration")]
 
 import jobs  # noqa: E402
 import run_tests  # noqa: E402
 import slots  # noqa: E402
 from summaries import count_tests  # noqa: E402
+from waiting import until  # noqa: E402
 
 PASSES = ["echo", "2 passed in 0.01s"]
 PATIENCE_S = 120
@@ -129,11 +131,37 @@ def test_a_job_that_hangs_is_ended_with_all_that_it_started_and_red(
     status, said = ends(verb, job("hung", ["bash", "-c", began]), job("good", PASSES))
     assert status == 1, said
     assert why in said
-    assert not Path(f"/proc/{child.read_text().strip()}").exists() or is_zombie(child.read_text().strip())
+    until(lambda: has_ended(child.read_text().strip()))
 
 
-def is_zombie(pid):
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+def has_ended(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+STOPPED = """
+import sys
+sys.path.insert(0, {scripts!r})
+from pathlib import Path
+import jobs, run_tests
+jobs.BUILD = run_tests.BUILD = Path({build!r})
+started = ["bash", "-c", "echo $$ >{build}/started; exec sleep 1000"]
+run_tests.check = lambda: jobs.run_all([jobs.Job("one", "one", started), jobs.Job("two", "two", ["sleep", "1000"])])
+sys.argv[1:] = ["check"]
+run_tests.main()
+"""
+
+
+def test_a_run_that_is_stopped_ends_what_it_started(tmp_path):
+    script = STOPPED.format(scripts=str(ROOT / "scripts"), build=str(tmp_path))
+    run = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started = tmp_path / "started"
+    until(lambda: started.exists() and started.read_text().strip())
+    run.terminate()
+    assert run.wait(PATIENCE_S) == 128 + 15
+    until(lambda: has_ended(started.read_text().strip()))
 
 
 def test_a_thread_that_raises_is_not_silent():
