@@ -28,7 +28,7 @@ def with_other(server, url):
 
 def refused_start(server):
     with pytest.raises(Trouble, match="no start"):
-        server.start()
+        server.start().stop()
     return server.log().splitlines()[-1]
 
 
