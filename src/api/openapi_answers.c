@@ -85,9 +85,8 @@ static const struct refusal_doc {
       "What is stored is damaged, or the service has a bug; the log has details under the id of "
       "the "
       "request.",
-      "{\"detail\":\"A stored row that this answer is made of is damaged; `muster check` names it, "
-      "and "
-      "the log too\"}" },
+      "{\"detail\":\"Stored data that this request needs is damaged; the log has details, and "
+      "`muster check` names damaged rows\"}" },
     { 507, "OverQuota", ID | RATE,
       "The stored reports of the workspace have reached the quota of its plan; nothing was stored.",
       "{\"detail\":\"The stored reports of tenant 'acme' take 5000000123 bytes and its plan allows "

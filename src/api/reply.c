@@ -394,8 +394,8 @@ static void refuse_by_code(struct api_call *call, const struct error *err)
         call_log_failure(call, err);
         (void)call_refuse(
             call, NULL, 500,
-            "A stored row that this answer is made of is damaged; `muster check` names "
-            "it, and the log too");
+            "Stored data that this request needs is damaged; the log has details, and "
+            "`muster check` names damaged rows");
         return;
     default:
         call_log_failure(call, err);

@@ -18,6 +18,7 @@ import pytest
 from disk import RealDisk, small_disk
 from muster import BINARY, ROOT, START_S, Embedded, Server
 from otlp import Json, Protobuf, span
+from postgres import run_sql
 from strace import attached, injected
 from waiting import PATIENCE_S, until
 
@@ -27,6 +28,7 @@ DRAINS = "finishing requests in progress"  # says one that has time to stop
 STORAGE = "Storage is unavailable; this request may not be stored, so retry later"
 LOW = "The service is low on disk space and stored nothing of this request; retry later"
 STOP_MAX_S = 10  # after SIGTERM, says docs/OPERATIONS.md
+PAGE_BYTES = 8192  # of PostgreSQL
 FOR_EVER = "fdatasync:delay_enter=1000000000"  # in µs, and until strace goes
 
 
@@ -535,3 +537,37 @@ def test_a_server_whose_database_is_away_does_not_start(cluster, on_cluster):
     cluster.start_again()
     await_health(on_cluster, 200)
     assert on_cluster.run("tenant", "list").returncode == 0
+
+
+def test_a_damaged_page_fails_those_who_need_it_and_nobody_else(cluster, on_cluster):
+    """Also those whose reports share a transaction with theirs."""
+    hit, other = on_cluster.add_tenant(), on_cluster.add_tenant()
+    runs = [hit.event(event="completed", agent_name="a") for _ in range(300)]
+    assert hit.client.post(f"{TELEMETRY}/batch", {"events": runs}).status == 202
+    assert other.client.post(TELEMETRY, other.event()).status == 202
+    on_cluster.stop()
+    assert run_sql(cluster.url, "SELECT COUNT(DISTINCT tenant_id) FROM runs WHERE ctid < '(1,0)'") == [["1"]]
+    ((path,),) = run_sql(cluster.url, "SELECT pg_relation_filepath('runs')")
+    for plan in ("seqscan", "hashjoin", "mergejoin"):  # those of few rows, which read all pages
+        run_sql(cluster.url, f"ALTER DATABASE postgres SET enable_{plan} = off")
+    run_sql(cluster.url, "CHECKPOINT")  # the start after a crash writes nothing there
+    cluster.crash()
+    with (Path(cluster.server.data) / path).open("r+b") as table:
+        table.seek(PAGE_BYTES // 2)  # of the first one, which is full
+        table.write(b"\xff" * 100)
+    cluster.start_again()
+    on_cluster.start()
+    clients = [on_cluster.client(tenant.token) for tenant in (hit, other)]
+    met, loads = set(), [Load(on_cluster, other), Load(on_cluster, hit, event="started")]
+    for run in runs:
+        again = hit.event(event="in_progress", agent_name="a", run_id=run["run_id"])
+        met.add(ask(clients[0], again).status)
+        if met == {202, 500}:
+            break
+    for load in loads:
+        load.wait_for(202, load.count(202) + 50)
+        load.stop()
+    assert met == {202, 500}
+    assert set(loads[0].tally()) == {202}
+    assert clients[1].get("/api/v1/health").status == 200
+    assert b"invalid page" in on_cluster.stderr.read_bytes()

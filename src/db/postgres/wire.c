@@ -18,7 +18,9 @@ void db_postgres_drop(struct postgres *pg)
     pg->rows_fn = NULL;
 }
 
-static enum err_code classify(const char *state, enum db_mode mode)
+/* ERR_IO is for what the server ended the session for. After an error it has undone the
+ * transaction, and so it is only known that what was read is damaged. */
+static enum err_code classify(const char *state, bool ended, enum db_mode mode)
 {
     /* The first prefix that fits, so the longer ones stand first. */
     static const struct {
@@ -35,9 +37,9 @@ static enum err_code classify(const char *state, enum db_mode mode)
         { STR_INIT("28"), ERR_UNAVAILABLE },    /* log-in refused */
         { STR_INIT("3D"), ERR_UNAVAILABLE },    /* no such database */
         { STR_INIT("23"), ERR_CONSTRAINT },
-        { STR_INIT("40"), ERR_BUSY },    /* deadlock, serialization */
-        { STR_INIT("55P03"), ERR_BUSY }, /* lock_timeout */
-        { STR_INIT("58"), ERR_IO },
+        { STR_INIT("40"), ERR_BUSY },       /* deadlock, serialization */
+        { STR_INIT("55P03"), ERR_BUSY },    /* lock_timeout */
+        { STR_INIT("58"), ERR_IO },         /* of the system: a file, a disk */
         { STR_INIT("XX001"), ERR_IO },      /* corrupted data */
         { STR_INIT("XX002"), ERR_IO },      /* corrupted index */
         { STR_INIT("22021"), ERR_INVALID }, /* not UTF-8 */
@@ -49,7 +51,7 @@ static enum err_code classify(const char *state, enum db_mode mode)
         return ERR_UNAVAILABLE;
     for (size_t i = 0; i < COUNT_OF(map); i++)
         if (str_starts(str_of(state), map[i].prefix))
-            return map[i].code;
+            return map[i].code == ERR_IO && !ended ? ERR_DAMAGED : map[i].code;
     return ERR_INTERNAL;
 }
 
@@ -132,14 +134,20 @@ static bool is_end(const PGresult *result, const char *state)
            str_starts(str_of(text), STR_LIT("postmaster was shut down"));
 }
 
-/* A server that says this and goes on is itself well: another one of a distributed database cannot
- * be reached, or told it that it is shutting down. What a server says of itself is fatal. */
-static bool is_of_another(const struct postgres *pg, const PGresult *result, const char *state)
+/* Does the session go on after it? What a server says of itself is fatal. */
+static bool goes_on(const struct postgres *pg, const PGresult *result)
 {
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 
-    return pg->base.distributed && PQstatus(pg->conn) == CONNECTION_OK && severity != NULL &&
-           strcmp(severity, "ERROR") == 0 &&
+    return PQstatus(pg->conn) == CONNECTION_OK && severity != NULL &&
+           strcmp(severity, "ERROR") == 0;
+}
+
+/* A server that says this and goes on is itself well: another one of a distributed database cannot
+ * be reached, or told it that it is shutting down. */
+static bool is_of_another(const struct postgres *pg, const PGresult *result, const char *state)
+{
+    return pg->base.distributed && goes_on(pg, result) &&
            ((str_starts(str_of(state), STR_LIT("08")) && strcmp(state, "08P01") != 0) ||
             str_starts(str_of(state), STR_LIT("57P")) || is_loss(result, state));
 }
@@ -201,7 +209,7 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
     pg->base.part_away = is_of_another(pg, result, state);
     code = pg->base.contended   ? ERR_BUSY
            : pg->base.part_away ? ERR_UNAVAILABLE
-                                : classify(state, pg->mode);
+                                : classify(state, !goes_on(pg, result), pg->mode);
     err_set(err, code, "PostgreSQL: %s (%s)%s", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
             state, lacks_rights(result, state) ? LET_OWN : "");
     join_lines(err);
