@@ -3,6 +3,7 @@ nothing. scripts/lint runs them on the tree as it is; here they see a small one.
 file of its own."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -34,10 +35,10 @@ GATES = ("format", "locks", "lengths", "banned", "words", "migrations", "web", "
 CHATTER = "/* chatter.c - planted. */\n"
 
 
-def run(gate, root):
+def run(gate, root, **environment):
     return subprocess.run(
         ["/usr/bin/python3", ROOT / f"scripts/check_{gate}.py", root],
-        capture_output=True, text=True, check=False,
+        env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
@@ -234,6 +235,7 @@ class TestTidy:
     """On a tree of one file and one header: clang-tidy takes its time."""
 
     BAD = "static inline int twice(int a)\n{\n    return a == 1 || a == 1;\n}\n"
+    UNSET = "static inline int twice(int a)\n{\n    int b;\n\n    if (a)\n        b = a;\n    return 2 * b;\n}\n"
     GOOD = "static inline int twice(int a)\n{\n    return 2 * a;\n}\n"
 
     @pytest.fixture
@@ -272,6 +274,12 @@ class TestTidy:
             done = run("tidy", tree)
             assert done.returncode == 1
             assert "src/base/tiny.h:3" in done.stderr
+
+    def test_what_only_the_analyzer_finds_is_red_in_make_test_too(self, tree):
+        (tree / "src/base/tiny.h").write_text(self.UNSET)
+        done = run("tidy", tree, TIDY_FAST="1")  # which `make test` once said
+        assert done.returncode == 1
+        assert "clang-analyzer-core" in done.stderr
 
     def test_other_checks_make_it_check_again(self, tree):
         assert run("tidy", tree).returncode == 0
