@@ -291,11 +291,12 @@ static inline int story_append(struct story *s, struct db *db, const struct stor
 
 /* --- how it looks afterwards --- */
 
-static inline void story_write_run(const struct run_state *state, const struct story_event *first,
+/* A run belongs to the agent that started it, else to that of its first event. */
+static inline void story_write_run(const struct run_state *state, const struct story_event *owner,
                                    struct buf *out)
 {
-    struct run_summary run = { .run_id = first->event.run_id,
-                               .agent_name = first->event.agent_name };
+    struct run_summary run = { .run_id = owner->event.run_id,
+                               .agent_name = owner->event.agent_name };
 
     run_state_summary(state, &run);
     shape_write_json(&run_summary_shape, &run, out);
@@ -314,7 +315,7 @@ static inline void story_write_event(struct stored_event *stored, const struct s
 /* The run by the list, folded again; false when it has no event. */
 static inline bool story_write_expected(const struct story *s, int tenant, int run, struct buf *out)
 {
-    const struct story_event *first = NULL;
+    const struct story_event *first = NULL, *owner = NULL;
     struct run_state state;
 
     run_state_init(&state);
@@ -325,12 +326,14 @@ static inline bool story_write_expected(const struct story *s, int tenant, int r
         if (e->tenant != tenant || e->run != run)
             continue;
         if (first == NULL)
-            first = e;
+            owner = first = e;
+        if (e->event.event == EVENT_STARTED && state.started_at == TIME_NULL)
+            owner = e;
         run_state_add(&state, &e->event);
         story_write_event(&stored, first, out);
     }
     if (first != NULL)
-        story_write_run(&state, first, out);
+        story_write_run(&state, owner, out);
     return first != NULL;
 }
 

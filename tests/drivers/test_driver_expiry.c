@@ -16,7 +16,7 @@ static const struct db_query count_lost = {
 /* The list's own idea of a run. */
 struct told_run {
     bool there;
-    int agent; /* of its first event */
+    int agent; /* that started it, else of its first event */
     struct run_state state;
     struct str run_id;
 };
@@ -34,6 +34,8 @@ static void tell_runs(const struct story *s, int tenant, struct told_run runs[ST
             *run = (struct told_run){ .there = true, .agent = e->agent, .run_id = e->event.run_id };
             run_state_init(&run->state);
         }
+        if (e->event.event == EVENT_STARTED && run->state.started_at == TIME_NULL)
+            run->agent = e->agent;
         run_state_add(&run->state, &e->event);
     }
 }

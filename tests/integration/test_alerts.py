@@ -470,6 +470,19 @@ def test_a_run_that_stays_open_is_stuck_until_it_closes(world, clock):
 
 
 @pytest.mark.same_threads
+def test_a_stuck_run_that_another_agent_turns_out_to_have_started_is_over_when_it_closes(world, clock):
+    run = str(uuid.uuid4())
+    report(world, "callee", run_id=run, timestamp=now_text(clock), event="in_progress")
+    clock.advance(DAY + 300)
+    alert = until_open(world)
+    assert alert["agent_name"] == "callee"
+    for event in ("started", "completed"):
+        report(world, run_id=run, timestamp=now_text(clock), event=event)
+    clock.advance(61)
+    assert until_closed(world, alert)["closed_by"] == "closed"
+
+
+@pytest.mark.same_threads
 def test_slow_agents_have_longer(world, clock):
     slow = {"event": "completed", "duration_ms": 10 * HOUR * 1000}
     for _ in range(3):

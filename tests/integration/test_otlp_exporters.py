@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import running
 from exposition import read, value
-from otlp import METRIC_FIELDS, Json, Protobuf, wire_body
+from otlp import METRIC_FIELDS, Json, Protobuf, span, wire_body
 
 METRICS = "/v1/metrics"
 RECORDINGS = Path(__file__).parent / "otlp_recordings"
@@ -125,3 +125,61 @@ def test_the_spans_of_gemini_cli_are_what_it_did(tenant):
     assert len(ends) == len(spans) and len(calls) == told["expected"]["calls"]
     asked = {e["output"]["attributes"]["gen_ai.request.model"] for e in calls}
     assert asked == {told["expected"]["model"]}
+
+
+def runs_of(tenant, agent):
+    listed = tenant.client.get(tenant.path(f"dashboard/runs?agent_name={agent}"))
+    return {} if listed.status == 404 else {r["run_id"]: r for r in listed.json()["runs"]}
+
+
+def test_a_trace_over_two_processes_is_a_run_of_its_roots_agent(tenant):
+    """The callee ends and exports first, whichever way the caller's spans then come."""
+
+    def export(agent, *spans):
+        answer = tenant.client.post("/v1/traces", Json.spans(list(spans), {"service.name": agent}),
+                                    headers={"Content-Type": Json.media})  # fmt: skip
+        assert rejected(answer, Json) is None
+
+    counts = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 7}
+    traces = [uuid.uuid4().hex for _ in range(3)]
+    for i, trace in enumerate(traces):
+        export("callee", span(trace, 3, parent=2, attributes=counts))
+        (run,) = narratives(tenant, [trace])
+        assert run["run"]["agent_name"] == "callee"  # till more is known
+        root = span(trace, 1, end=9, status={"code": 2})
+        below = span(trace, 2, parent=1)
+        for part in ([below, root], [[below], [root]], [[span(trace, 1, end=None)], [root], [below]])[i]:
+            export("caller", *(part if isinstance(part, list) else [part]))
+        for _ in range(2):  # what comes again or late changes nothing
+            export("callee", span(trace, 3, parent=2, attributes=counts), span(trace, 4, parent=2))
+            (run,) = narratives(tenant, [trace])
+            assert run["run"]["agent_name"] == "caller"
+        assert {e["agent_name"] for e in run["events"]} == {"caller", "callee"}
+    runs = {str(uuid.UUID(trace)) for trace in traces}
+    assert set(runs_of(tenant, "caller")) == runs and runs_of(tenant, "callee") == {}
+    for agent, failed in (("caller", 3), ("callee", 0)):
+        totals = tenant.client.get(tenant.path(f"dashboard/totals?time_range=2025-06-15T00:00:00Z/2025-06-16T00:00:00Z&agent_name={agent}"))
+        assert totals.status == 200, totals.body
+        assert sum(each["failed"] for each in totals.json()["periods"]) == failed
+    told = tenant.client.get(tenant.path("llm/usage?time_range=all&group_by=agent")).json()
+    assert [(g["agent_name"], g["calls"]) for g in told["groups"]] == [("callee", 3)]  # who reported it
+
+
+def test_a_run_belongs_to_the_agent_that_opened_it_first(tenant):
+    def report(*events):
+        answer = tenant.client.post("/api/v1/telemetry/batch", {"events": [
+            tenant.event(run_id=run, event=what, agent_name=who) for who, what in events]})  # fmt: skip
+        assert answer.status == 202, answer.body
+
+    for batches in (
+        [[("helper", "in_progress"), ("owner", "started"), ("late", "started")]],
+        [[("helper", "in_progress")], [("owner", "started"), ("late", "started")], [("late", "completed")]],
+        [[("helper", "completed"), ("helper", "in_progress")], [("owner", "started")], [("late", "started")]],
+        [[("owner", "started")], [("late", "started"), ("helper", "completed")]],
+    ):
+        run = str(uuid.uuid4())
+        for events in batches:
+            report(*events)
+        answer = tenant.client.get(tenant.path(f"runs/{run}/events")).json()
+        assert answer["run"]["agent_name"] == "owner", batches
+        assert run in runs_of(tenant, "owner")

@@ -257,7 +257,7 @@ def test_a_run_follows_from_its_events_in_any_order(tenant):
     run = report("completed", 20, duration_ms=77, records_processed=3, message="done")
     assert run == {
         "run_id": run_id,
-        "agent_name": "collector",  # of the first event stored
+        "agent_name": "another",  # that started it
         "agent_version": "2",
         "workflow_run_id": "flow",
         "status": "completed",

@@ -65,9 +65,10 @@ ROWS_LIST_FN(store_stuck_over, stuck_run, (int64_t limit), (db_int(limit)),
 DB_QUERY(count_open,
     "SELECT COUNT(*) FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
     " AND agent_id = $2 AND open = 1");
+/* Perhaps of another agent, whose run it seemed to be. */
 DB_QUERY(select_alert,
     "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
-    " AND agent_id = $2 AND subject = $3 AND open = 1");
+    " AND subject = $2 AND open = 1 ORDER BY alert_id LIMIT 1");
 /* clang-format on */
 
 int store_stuck_run(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
@@ -86,8 +87,7 @@ int store_stuck_count(struct db *db, const struct stuck_run *run, int64_t *ret, 
 int store_stuck_alert(struct db *db, const struct stuck_run *run, struct arena *arena,
                       struct str *ret, struct error *err)
 {
-    const struct db_args args =
-        DB_ARGS(db_int(run->tenant_id), db_int(run->agent_id), db_text(run->run_id));
+    const struct db_args args = DB_ARGS(db_int(run->tenant_id), db_text(run->run_id));
 
     return rows_one_text(db, &select_alert, args, arena, ret, err);
 }

@@ -153,6 +153,8 @@ static void assign_slots(struct addition *a)
             run_state_init(&slot->foreseen);
             map_put(&a->runs.by_key, run_key, slot);
         }
+        if (run_state_is_of(&slot->foreseen, item->event))
+            slot->agent_id = item->agent_id;
         run_state_add(&slot->foreseen, item->event);
         slot->expected++;
         a->slot_of[i] = slot;
@@ -347,7 +349,7 @@ static int add_new(struct addition *a, struct error *err)
 
         if (slot == NULL || item->duplicate)
             continue;
-        if (slot->state.event_count == 0) /* a run belongs to the agent of its first event */
+        if (run_state_is_of(&slot->state, item->event))
             slot->agent_id = item->agent_id;
         run_state_add(&slot->state, item->event);
         item->run_status = run_state_status(&slot->state);

@@ -37,6 +37,7 @@ struct run_slot {
     int64_t tenant_id, agent_id, run_no;
     struct str run_id;
     bool is_new;
+    bool moves; /* to this agent, if it is not new and was another's */
     struct run_state state;
     size_t first_item, last_item; /* linked through `next` */
 };
@@ -82,6 +83,7 @@ DB_QUERY(update_run_in_place,
     " closing_message, step_at, step_seq, step_message, version_at, version_seq,"
     " agent_version) = ($2, $4, $5, $6, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"
     " $19, $20, $21) WHERE run_no = $1 AND start_at = $3 AND workflow_run_id IS $7");
+DB_QUERY(move_run, "UPDATE runs SET agent_id = $2 WHERE run_no = $1 AND agent_id <> $2");
 DB_QUERY(insert_extent, "INSERT INTO run_extents (run_no, first_event_no, n) VALUES ($1, $2, $3)");
 /* clang-format on */
 
@@ -279,6 +281,9 @@ static int write_run(struct addition *a, const struct run_slot *slot, struct err
     run_row_values(&slot->state, args + (slot->is_new ? 4 : 1));
     if (slot->is_new)
         return db_run(a->db, &insert_run, DB_ARGS_OF(args), err);
+    if (slot->moves &&
+        db_run(a->db, &move_run, DB_ARGS(db_int(slot->run_no), db_int(slot->agent_id)), err) != 0)
+        return -1;
     if (db_run(a->db, &update_run_in_place, DB_ARGS_OF(args), err) != 0)
         return -1;
     return db_changes(a->db) > 0 ? 0 : db_run(a->db, &update_run, DB_ARGS_OF(args), err);
@@ -308,6 +313,10 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
             return -1;
         if (item->event->event_id.len > 0)
             ids_add(a->log->ids, a->hashes[i], event_no);
+        if (run_state_is_of(&slot->state, item->event)) {
+            slot->agent_id = item->agent_id;
+            slot->moves = !slot->is_new;
+        }
         run_state_add(&slot->state, item->event);
         a->items[i].run_status = run_state_status(&slot->state);
         a->items[i].run_no = slot->run_no;

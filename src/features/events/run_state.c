@@ -52,6 +52,11 @@ static void add_title(struct run_state *s, const struct telemetry_event *e)
     s->step_message = e->message;
 }
 
+bool run_state_is_of(const struct run_state *s, const struct telemetry_event *e)
+{
+    return s->event_count == 0 || (e->event == EVENT_STARTED && s->started_at == TIME_NULL);
+}
+
 void run_state_add(struct run_state *s, const struct telemetry_event *e)
 {
     assert(e->event >= EVENT_STARTED && e->event <= EVENT_IN_PROGRESS);

@@ -44,6 +44,10 @@ struct run_state {
 
 void run_state_init(struct run_state *s);
 
+/* Does the run belong to the agent of this event, which is to be added? A run belongs to the agent
+ * that started it, and to that of its first event until a `started` event comes. */
+bool run_state_is_of(const struct run_state *s, const struct telemetry_event *e);
+
 /* Call once per event, in the order of arrival, whatever the timestamps. */
 void run_state_add(struct run_state *s, const struct telemetry_event *e);
 

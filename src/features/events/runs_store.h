@@ -10,7 +10,7 @@ struct db;
 struct runs_rebuild;
 
 struct run_row {
-    struct str agent_name; /* of its first event */
+    struct str agent_name; /* that started it */
     struct run_state state;
 };
 

@@ -130,7 +130,7 @@ SHAPE(batch_verdict, "BatchVerdict", (.doc = "Results of a batch.",
 /* A run alone, and a run in a list. */
 #define RUN_ROWS \
     UUID(run_id,               .flags = F_REQUIRED, .doc = "Identifies the run."), \
-    STR(agent_name,            .flags = F_REQUIRED, .doc = "From the run's first stored event."), \
+    STR(agent_name,            .flags = F_REQUIRED, .doc = "The agent that started the run; of its first stored event until one has."), \
     STR(agent_version,         .flags = F_REQUIRED, .doc = "The latest non-empty one."), \
     STR(workflow_run_id,       .flags = F_REQUIRED | F_NULL, .doc = "The workflow that the run is part of. Null: none."), \
     STR(status,                .flags = F_REQUIRED, .choices = run_status_names, .doc = "in_progress until a closing event arrives, then as that event says."), \

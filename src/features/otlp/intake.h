@@ -98,8 +98,8 @@ void intake_add_member(struct buf *out, const char *name, struct str value);
 
 /* Gives each event its agent: the one its span names, else that of the nearest span above it in
  * this request that names one, else the service; for an agent key with neither, the key's. Refuses
- * records without a valid name, and removes their events. The events of roots come first: a run
- * belongs to the agent of its first event, and exporters send roots last. The name of the first
+ * records without a valid name, and removes their events. The events of roots come first: exporters
+ * send roots last. The name of the first
  * agent that is not the one the key is bound to is returned; STR_NULL: all are allowed. Frees the
  * scratch buffer. */
 struct str intake_close(struct intake *in);
