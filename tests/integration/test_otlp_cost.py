@@ -155,3 +155,40 @@ def test_claude_code_counts_cached_input_apart_and_its_models_have_prices(shop):
 def test_a_span_that_repeats_the_sum_of_others_in_these_names_is_no_call(shop, told):
     send(shop, span(new_trace(), 1, attributes=told))
     assert groups(shop)["groups"] == []
+
+
+def apart(tenant, *requests):
+    for spans in requests:
+        send(tenant, *spans)
+
+
+@pytest.mark.parametrize("order", [
+    lambda outer, between, inner: [[inner, between, outer]],
+    lambda outer, between, inner: [[outer], [between], [inner]],
+    lambda outer, between, inner: [[inner], [between], [outer]],
+    lambda outer, between, inner: [[inner], [inner], [outer, inner], [outer]],
+    lambda outer, between, inner: [[outer, between], [outer], [inner, outer]],
+], ids=["together", "outer-first", "inner-first", "inner-again", "outer-again"])  # fmt: skip
+def test_two_layers_that_trace_one_call_count_it_once(shop, order):
+    """Anthropic's SDK, which traces itself, below an instrumentation."""
+    trace = new_trace()
+    counts = (1200, 50, 1000)
+    send(shop, span(trace, 1))
+    outer = call(trace, 2, counts, parent=1, end=3)
+    inner = call(trace, 4, counts, parent=2)
+    apart(shop, *order(outer, span(trace, 3, parent=2), inner))
+    (told,) = groups(shop)["groups"]
+    assert (*tokens(told), told["calls"]) == (200, 50, 1000, 0, 1)
+    other = new_trace()  # the same ids in another trace are another call
+    send(shop, span(other, 1), call(other, 4, counts, parent=2))
+    assert groups(shop)["total"]["calls"] == 2
+
+
+def test_a_call_below_others_is_found_through_what_lies_between_in_a_request(shop):
+    trace = new_trace()
+    send(shop, span(trace, 1), call(trace, 2, (10, 1), parent=1), span(trace, 3, parent=2),
+         span(trace, 4, parent=3), call(trace, 5, (10, 1), parent=4), call(trace, 6, (7, 1), parent=4),
+         call(trace, 8, (5, 1), parent=9), span(trace, 9, parent=8))  # fmt: skip
+    assert groups(shop)["total"]["calls"] == 3  # of 8, which is below itself, no other
+    send(shop, call(new_trace(), 1, (7, 1)))  # a root
+    assert groups(shop)["total"]["calls"] == 4

@@ -2,7 +2,11 @@
 #include "features/otlp/delivery.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
 
 #include "base/mem.h"
 #include "base/metrics.h"
@@ -13,10 +17,16 @@
 
 static struct job_cost span_cost = JOB_COST(25);
 
+/* What is remembered of a call to a model that was counted: its span, and the span above it. */
+enum call_part { CALL_ITSELF, CALL_ABOVE };
+
 struct note {
     const struct llm_usage *usage;
     const enum verdict *verdict; /* of its event */
     struct report_key key;
+    uint64_t marks[2];  /* of its own call, by enum call_part */
+    uint64_t others[2]; /* of calls with which it is counted already: above it, and below */
+    bool counted;
 };
 
 struct otlp_notes {
@@ -43,20 +53,71 @@ static void add_note(struct otlp_notes *notes, const struct note *note)
     notes->items[notes->n++] = *note;
 }
 
+/* The calls that were counted not long ago, as keyed hashes, each in its place: of two spans of one
+ * call, one below the other, the one that comes in a later request does not count. All writers'. */
+enum { CALLS_KNOWN = 65536 };
+static _Atomic uint64_t calls_known[CALLS_KNOWN];
+
+static bool is_known(uint64_t mark)
+{
+    return atomic_load_explicit(&calls_known[mark % CALLS_KNOWN], memory_order_relaxed) == mark;
+}
+
+static void set_known(const uint64_t marks[2], bool known)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (known || is_known(marks[i]))
+            atomic_store_explicit(&calls_known[marks[i] % CALLS_KNOWN], known ? marks[i] : 0,
+                                  memory_order_relaxed);
+}
+
+static uint64_t mark_of(int64_t tenant_id, const struct otlp_id *trace, const struct otlp_id *span,
+                        enum call_part part)
+{
+    struct {
+        int64_t tenant_id, part;
+        uint8_t trace[OTLP_TRACE_BYTES], span[OTLP_TRACE_BYTES];
+    } key = { .tenant_id = tenant_id, .part = part };
+
+    memcpy(key.trace, trace->bytes, sizeof(key.trace));
+    memcpy(key.span, span->bytes, sizeof(key.span));
+    return digest_sip(str_from((const char *)&key, sizeof(key)));
+}
+
+static void set_marks(struct note *note, int64_t tenant_id, const struct intake_origin *o)
+{
+    note->marks[CALL_ITSELF] = mark_of(tenant_id, &o->trace, &o->span, CALL_ITSELF);
+    note->marks[CALL_ABOVE] = mark_of(tenant_id, &o->trace, &o->parent, CALL_ABOVE);
+    note->others[0] = mark_of(tenant_id, &o->trace, &o->parent, CALL_ITSELF);
+    note->others[1] = mark_of(tenant_id, &o->trace, &o->span, CALL_ABOVE);
+}
+
 int otlp_notes_prepare(struct txn *txn, struct error *err)
 {
     const struct otlp_notes *notes = txn->otlp;
 
     for (size_t i = 0; i < notes->n; i++) {
-        const struct note *note = &notes->items[i];
+        struct note *note = &notes->items[i];
         struct report_key key = note->key;
 
         key.bytes = txn->bytes;
-        if (*note->verdict == VERDICT_ACCEPTED &&
-            store_llm_add(txn->db, &key, note->usage, txn->totals, err) != 0)
+        if (*note->verdict != VERDICT_ACCEPTED || is_known(note->others[0]) ||
+            is_known(note->others[1]))
+            continue;
+        if (store_llm_add(txn->db, &key, note->usage, txn->totals, err) != 0)
             return -1;
+        note->counted = true;
+        set_known(note->marks, true);
     }
     return 0;
+}
+
+void otlp_notes_rolled_back(struct txn *txn)
+{
+    for (size_t i = 0; i < txn->otlp->n; i++)
+        if (txn->otlp->items[i].counted)
+            set_known(txn->otlp->items[i].marks, false);
+    otlp_notes_clear(txn);
 }
 
 void otlp_notes_clear(struct txn *txn)
@@ -84,17 +145,18 @@ static int note_usages(const struct delivery *d, struct txn *txn, struct error *
         const enum verdict *verdict = &d->request.verdicts[last_event(&origins[usages[i].origin])];
         const struct applicant agent = { d->request.tenant->id, usages[i].usage.agent_name,
                                          d->request.received_at };
+        struct note note = { .usage = &usages[i].usage, .verdict = verdict };
         struct admission admission;
 
         if (*verdict != VERDICT_ACCEPTED)
             continue;
         if (admit_agent(txn, &agent, &admission, err) != 0)
             return -1;
-        add_note(txn->otlp, &(struct note){ .usage = &usages[i].usage,
-                                            .verdict = verdict,
-                                            .key = { .tenant_id = agent.tenant_id,
-                                                     .agent_id = admission.agent_id,
-                                                     .received_at = agent.at } });
+        note.key = (struct report_key){ .tenant_id = agent.tenant_id,
+                                        .agent_id = admission.agent_id,
+                                        .received_at = agent.at };
+        set_marks(&note, agent.tenant_id, &origins[usages[i].origin]);
+        add_note(txn->otlp, &note);
     }
     return 0;
 }

@@ -1,8 +1,9 @@
 /* delivery.h - stores the events and the usage of a request in one transaction.
  *
  * Tokens count once, when the event of their span is stored and not when it
- * comes again. Whether it is a duplicate is known after all events of the
- * transaction were added, so usage waits in the transaction till then.
+ * comes again; nor does a call count twice that two libraries have traced. Whether it is a
+ * duplicate is known after all events of the transaction were added, so usage waits in the
+ * transaction till then.
  */
 #pragma once
 #include "base/err.h"
@@ -28,3 +29,4 @@ struct otlp_notes *otlp_notes_new(void);
 void otlp_notes_free(struct otlp_notes *notes); /* NULL is fine */
 int otlp_notes_prepare(struct txn *txn, struct error *err);
 void otlp_notes_clear(struct txn *txn);
+void otlp_notes_rolled_back(struct txn *txn);

@@ -24,5 +24,5 @@ const struct feature otlp_feature = {
              .close = otlp_txn_close,
              .prepare = otlp_notes_prepare,
              .committed = otlp_notes_clear,
-             .rolled_back = otlp_notes_clear },
+             .rolled_back = otlp_notes_rolled_back },
 };

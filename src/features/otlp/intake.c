@@ -232,16 +232,30 @@ static void place_events(const struct intake *in, bool roots, struct telemetry_e
     }
 }
 
-static void place_usages(struct intake *in)
+/* Two libraries that trace the same call have a span each, one below the other. Each span is marked
+ * once, so this takes time in proportion to the spans. */
+static void mark_above(const struct map *spans, const struct intake_origin *call)
+{
+    struct intake_origin *at = above(spans, call);
+
+    for (; at != NULL && at != call && !at->repeats; at = above(spans, at))
+        at->repeats = true;
+}
+
+static void place_usages(struct intake *in, const struct map *spans)
 {
     const struct intake_origin *origins = in->origins.items;
     struct intake_usage *usages = in->usages.items;
     size_t n = 0;
 
+    for (size_t i = 0; i < in->usages.n; i++)
+        if (origins[usages[i].origin].n_events > 0)
+            mark_above(spans, &origins[usages[i].origin]);
+
     for (size_t i = 0; i < in->usages.n; i++) {
         const struct intake_origin *origin = &origins[usages[i].origin];
 
-        if (origin->n_events == 0)
+        if (origin->n_events == 0 || origin->repeats)
             continue;
         usages[n] = usages[i];
         usages[n++].usage.agent_name = origin->agent;
@@ -261,7 +275,6 @@ struct str intake_close(struct intake *in)
     map_spans(in, &spans);
     for (size_t i = 0; i < in->origins.n; i++)
         find_agent(&spans, &origins[i]);
-    map_done(&spans);
     for (size_t i = 0; i < in->origins.n; i++) {
         name_agent(in, &origins[i]);
         if (str_is_null(stranger) && origins[i].n_events > 0 && !str_is_null(in->bound_to) &&
@@ -271,6 +284,7 @@ struct str intake_close(struct intake *in)
     place_events(in, true, placed, &n_placed);
     place_events(in, false, placed, &n_placed);
     in->events = (struct rows){ .arena = in->arena, .items = placed, .n = n_placed };
-    place_usages(in);
+    place_usages(in, &spans);
+    map_done(&spans);
     return stranger;
 }
