@@ -90,7 +90,8 @@ describe("alerts", () => {
 
     test("rules are saved, and open alerts for a failed run and a KPI", async () => {
         const page = await open("/t/acme/alerts?tab=rules");
-        await page.getByRole("switch", { name: "Failed runs" }).click();
+        await page.getByRole("switch", { name: "Failed runs", checked: true }).click(); // as nothing was set
+        await page.getByRole("switch", { name: "Failed runs", checked: false }).click();
         await page.getByRole("switch", { name: "Failed runs", checked: true }).waitFor();
         await page.getByRole("button", { name: "Watch a KPI" }).click();
         await page.getByLabel("KPI key", { exact: true }).fill("invoices");
@@ -105,11 +106,11 @@ describe("alerts", () => {
         await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
         await page.getByText("$25.00 per day, stops agents").waitFor();
         await shot(page, "rules");
-        const [run] = runsOf("poller", 1, clock.now());
-        await sendRuns(server, tenant, [{ ...run, status: "failed" }]);
+        const failed = runsOf("poller", 3, clock.now()).map((run) => ({ ...run, status: "failed" }));
+        await sendRuns(server, tenant, failed);
         await server.send(tenant, "/api/v1/telemetry/business", {
             agent_name: "poller",
-            run_id: run.id,
+            run_id: failed[0].id,
             timestamp: new Date(clock.now() - 60_000).toISOString(),
             metrics: { invoices: 12 },
         });
@@ -118,9 +119,9 @@ describe("alerts", () => {
         const text = rows(page).getByText("Invoices paid, last 24 h: €12.00 (limit €10.00)");
         const kind = await rows(page).getByText("KPI out of limits").boundingBox();
         assert.ok((await text.boundingBox()).x > kind.x + kind.width, "the text is beside its kind");
-        await rows(page).getByText(/1 of the last 4 runs .25.%./).waitFor();
+        await rows(page).getByText(/3 of the last 6 runs .50.%./).waitFor();
         await page.getByRole("link", { name: "History" }).click();
-        await page.getByText("UpstreamTimeout").waitFor();
+        await page.getByText("UpstreamTimeout").first().waitFor();
         await page.goto(`${server.url}/#/t/acme/alerts?tab=rules`);
         await page.getByRole("button", { name: "Remove Invoices paid" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
