@@ -13,15 +13,12 @@ from jobs import FIRST_S, ROOT, Pool, build, failed, in_parallel, run, run_again
 from machine import Watch
 from slots import CORES, Busy
 
-WITH_POOLER = ROOT / "tests/cluster/with_pooler"
 ABSENT = 77  # the status of with_citus if there is no Citus
 MOST_SLOTS = 2 * CORES + 1  # a worker on Citus has three servers of PostgreSQL
 SHOWN = "-rPfEs"  # what tests printed, and which of them could not run
 
 # Black-box tests in which several nodes share a database.
 NODES = ("nodes_*", "delivery_nodes", "plans")
-# Black-box tests that read in every way, by a pooler.
-POOLED = ("agents", "delivery", "export", "kpis", "runs", "usage", "users", "workflows")
 
 senders = Busy(most=1)
 
@@ -68,8 +65,7 @@ def patient(name, kind, files, beside):
 def on_postgres():
     """The parts that need no Citus."""
     return [
-        loaded("what `make cluster` starts, standbys and failover", "cluster",
-               of_cluster("cluster", "failover", "standby")),
+        loaded("what `make cluster` starts, and failover", "cluster", of_cluster("cluster", "failover")),
         loaded("three nodes while nodes and the database are killed", "cluster-faults",
                of_cluster("faults"), [WITH_POSTGRES]),
         loaded("nodes of two versions", "cluster-upgrade", of_cluster("upgrade"), [WITH_POSTGRES]),
@@ -77,8 +73,6 @@ def on_postgres():
                 files_in("tests/integration", NODES), [WITH_POSTGRES]),
         patient("PgBouncer, and what PostgreSQL refuses", "cluster-pooler",
                 of_cluster("pooler", "refusals"), [WITH_POSTGRES]),
-        patient("black-box tests that read by PgBouncer", "cluster-pooled",
-                files_in("tests/integration", POOLED), [WITH_POSTGRES, WITH_POOLER]),
     ]  # fmt: skip
 
 

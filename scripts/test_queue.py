@@ -61,7 +61,7 @@ def processor_s(top):
 
 def starts_databases(pid):
     name = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    return any(part.endswith((b"with_postgres", b"with_pooler", b"with_citus")) for part in name[:2])
+    return any(part.endswith((b"with_postgres", b"with_citus")) for part in name[:2])
 
 
 def top_process():

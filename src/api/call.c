@@ -84,11 +84,9 @@ static int prepare_read(struct api_call *call, struct error *err)
         writer_tenant_hangs(engine_writer(call->api->engine), call->tenant_id))
         return err_set(err, ERR_UNAVAILABLE, "the tenant's server does not answer");
     call->work = call->route->read;
-    /* Who can change something must see it at once; who cannot may see it a little later. */
     call->read = (struct reader_job){ .asked_us = call->asked_us,
                                       .budget = call->budget,
                                       .tenant_id = call->tenant_id,
-                                      .may_lag = call->only_reads,
                                       .run = call_answer_run,
                                       .done = call_read_done };
     return 0;

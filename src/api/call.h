@@ -57,7 +57,6 @@ struct api_call {
     const struct key_entry *key; /* NULL: open route, a user, or the operator */
     struct session_user *user;   /* signed in; NULL: a key, the operator, or unknown */
     struct str cookie;           /* of that user's session; STR_NULL: none was sent */
-    bool only_reads;             /* that key cannot change what it reads */
     bool personal;               /* that user sent a personal access token, not a cookie */
     bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
     struct sha256 digest;        /* of that token or cookie */

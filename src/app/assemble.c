@@ -93,9 +93,6 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     struct listen_address at;
     const struct engine_options engine = {
         .database = options->database,
-        .database_pool = options->serves ? settings->database_pool : NULL,
-        .database_standby = settings->database_standby,
-        .standby_max_lag_us = settings->standby_max_lag_s * (int64_t)USEC_PER_SEC,
         .features = features,
         .settings = settings,
         .budgets = &ret->budgets,
@@ -127,12 +124,6 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
     ret->api.started_at = clock_wall_us();
     ret->api.trusted_proxies = settings->trusted_proxies;
     ret->api.secure = settings->tls_cert[0] != '\0';
-    if (settings->database_standby[0] != '\0' && settings->database[0] == '\0')
-        return err_set(err, ERR_INVALID,
-                       "database_standby: SQLite has none; set database to the URL of PostgreSQL");
-    if (settings->database_pool[0] != '\0' && settings->database[0] == '\0')
-        return err_set(err, ERR_INVALID,
-                       "database_pool: SQLite has no pool; set database to the URL of PostgreSQL");
     read_public_url(settings->public_url, &ret->api);
     if (cors_read(settings->cors_origins, &ret->api.cors, err) != 0 ||
         listen_read("listen", settings->listen, &at, err) != 0 ||

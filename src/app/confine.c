@@ -168,11 +168,7 @@ static int allow_paths(struct landlock *l, const struct settings *settings, stru
         allow_replaceable(l, settings->oidc_client_secret_file, arena, err) != 0)
         return -1;
     if (settings->database[0] != '\0')
-        return allow_database(l, settings->database, arena, err) != 0 ||
-                       allow_database(l, settings->database_pool, arena, err) != 0 ||
-                       allow_database(l, settings->database_standby, arena, err) != 0
-                   ? -1
-                   : 0;
+        return allow_database(l, settings->database, arena, err);
     if (landlock_allow(l, settings->data, LANDLOCK_WRITE, err) != 0)
         return -1;
     return allow_folder_of(l, arena_printf(arena, "%s/muster.db", settings->data).data, arena, err);

@@ -45,8 +45,6 @@
     X(METRIC_BODIES_EVICTED,    "muster_bodies_evicted_total", "", "Slow request bodies refused because others needed their room")    \
     X(METRIC_READS_HERE,        "muster_reads_here_total", "result=\"done\"", "Short reads started inline, without a reader thread (SQLite)")\
     X(METRIC_READS_PASSED_ON,   "muster_reads_here_total", "result=\"passed_on\"", "")                                                  \
-    X(METRIC_READS_STANDBY,     "muster_standby_reads_total", "result=\"done\"", "Reads that a standby may answer")                              \
-    X(METRIC_READS_STANDBY_PASSED_ON, "muster_standby_reads_total", "result=\"passed_on\"", "")                                             \
     X(METRIC_DELETED_RUNS,      "muster_deleted_total", "class=\"runs\"", "Rows deleted by retention")                           \
     X(METRIC_DELETED_EVENTS,    "muster_deleted_total", "class=\"events\"", "")                                                          \
     X(METRIC_DELETED_BUSINESS,  "muster_deleted_total", "class=\"business\"", "")                                                        \

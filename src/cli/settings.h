@@ -15,12 +15,9 @@
 struct settings {
     const char *data; /* directory */
     const char *server, *server_ca,
-        *token_file;              /* of commands; empty: the server on this machine */
-    const char *listen;           /* ADDR:PORT */
-    const char *database;         /* URL; empty: SQLite in the data directory */
-    const char *database_pool;    /* URL of a pooler, for reads; empty: none */
-    const char *database_standby; /* URL of a standby, for reads that may lag; empty: none */
-    int64_t standby_max_lag_s;
+        *token_file;                /* of commands; empty: the server on this machine */
+    const char *listen;             /* ADDR:PORT */
+    const char *database;           /* URL; empty: SQLite in the data directory */
     const char *config;             /* file; empty: none */
     bool config_is_closed;          /* the package's file, which this user may not read */
     const char *master_key_file;    /* empty: master.key in the data directory */

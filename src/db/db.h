@@ -120,8 +120,6 @@ enum db_mode {
     DB_WRITER,      /* the one that writes, migrates and checkpoints */
     DB_READER,      /* read-only; a statement has 5 s, a transaction 10 s, then ERR_BUSY */
     DB_SPARE,       /* as DB_READER; db_ping() makes a connection to PostgreSQL */
-    DB_POOLED,      /* as DB_READER, by a pooler that may give each transaction another session */
-    DB_STANDBY,     /* as DB_READER, of a standby, which need not be reachable yet */
     DB_MAINTENANCE, /* read-only without a time limit: backups and checks, in their own process */
 };
 
@@ -253,8 +251,7 @@ int64_t db_session(const struct db *db);
 
 /* What the connection leads to. A database that was restored, or a standby that took over, differs
  * in one of them from the database of before, even if it has the same rows. All 0 with SQLite, and
- * with a PostgreSQL that does not tell. Known from the connection's start on; of DB_POOLED, from
- * the start of each transaction or of a statement by itself. */
+ * with a PostgreSQL that does not tell. Known from the connection's start on. */
 struct db_origin {
     int64_t system;   /* of a server and its standbys: the same for all; 0: it does not tell */
     int64_t timeline; /* grows when a standby takes over, or a backup is recovered */

@@ -1,5 +1,4 @@
 /* databases.c - the connections of the engine: which there are, and to what. */
-#include <assert.h>
 #include <string.h>
 
 #include "db/db.h"
@@ -13,34 +12,9 @@ enum {
     COMMAND_READERS = 1, /* a command makes one request at a time */
 };
 
-static int open_reader(const struct engine *e, enum db_mode mode, struct db **ret,
-                       struct error *err)
-{
-    const char *pool = e->options.database_pool;
-
-    assert(mode == DB_READER || mode == DB_SPARE);
-    if (pool == NULL || pool[0] == '\0')
-        return db_open(e->options.database, mode, ret, err);
-    if (db_open(pool, DB_POOLED, ret, err) == 0)
-        return 0;
-    err_wrap(err, "database_pool");
-    return -1;
-}
-
 int engine_open_reader(const struct engine *e, struct db **ret, struct error *err)
 {
-    return open_reader(e, DB_READER, ret, err);
-}
-
-/* Two writers that share a session, which a pooler may do, find each other's traces in it. */
-static int check_sessions(struct engine *e, struct error *err)
-{
-    for (size_t i = 0; e->n_txns > 1 && i < e->n_txns; i++) {
-        if (db_begin(e->txns[i].db, err) != 0)
-            return -1;
-        db_rollback(e->txns[i].db);
-    }
-    return 0;
+    return db_open(e->options.database, DB_READER, ret, err);
 }
 
 static int open_writers(struct engine *e, struct error *err)
@@ -66,27 +40,6 @@ static int open_writers(struct engine *e, struct error *err)
         }
         db_set_log_max(txn->db, e->options.log_max_bytes);
     }
-    return check_sessions(e, err);
-}
-
-static bool has_standby(const struct engine *e)
-{
-    const char *url = e->options.database_standby;
-
-    return e->options.serves && url != NULL && url[0] != '\0';
-}
-
-static int open_standby(struct engine *e, struct error *err)
-{
-    if (!has_standby(e))
-        return 0;
-    if (db_is_distributed(e->watch_db))
-        return err_set(err, ERR_INVALID,
-                       "database_standby: with Citus no standby has all tenants; leave it empty");
-    for (; e->n_standby_dbs < e->n_read_dbs; e->n_standby_dbs++)
-        if (db_open(e->options.database_standby, DB_STANDBY, &e->standby_dbs[e->n_standby_dbs],
-                    err) != 0)
-            return err_wrap(err, "database_standby");
     return 0;
 }
 
@@ -99,17 +52,15 @@ int engine_open_databases(struct engine *e, struct error *err)
     if (open_writers(e, err) != 0)
         return -1;
     for (; e->n_read_dbs < readers; e->n_read_dbs++)
-        if (open_reader(e, DB_SPARE, &e->read_dbs[e->n_read_dbs], err) != 0)
+        if (db_open(database, DB_SPARE, &e->read_dbs[e->n_read_dbs], err) != 0)
             return -1;
-    if (e->options.serves && open_reader(e, DB_SPARE, &e->hash_db, err) != 0)
+    if (e->options.serves && db_open(database, DB_SPARE, &e->hash_db, err) != 0)
         return -1;
     if (db_open(database, DB_READER, &e->watch_db, err) != 0)
         return -1;
     if (!e->shared)
         return 0;
     if (e->options.serves && db_open(database, DB_READER, &e->ear_db, err) != 0)
-        return -1;
-    if (open_standby(e, err) != 0)
         return -1;
     return database_clock_learn(e->watch_db, err);
 }
@@ -121,8 +72,6 @@ void engine_close_databases(struct engine *e)
     db_close(e->hash_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)
         db_close(e->read_dbs[i]);
-    for (size_t i = 0; i < e->n_standby_dbs; i++)
-        db_close(e->standby_dbs[i]);
     for (size_t i = 0; i < e->n_txns; i++)
         db_close(e->txns[i].db);
 }

@@ -160,14 +160,6 @@ static int start_threads(struct engine *e, struct error *err)
         return -1;
     readers_set(e->readers,
                 &(struct readers_options){ .wait_max_us = wait_max_us, .writer = e->writer });
-    if (e->n_standby_dbs > 0) {
-        if (readers_new(e->standby_dbs, e->n_standby_dbs, e->options.reads_max, &e->standby_readers,
-                        err) != 0)
-            return -1;
-        readers_set(e->standby_readers, &(struct readers_options){ .wait_max_us = wait_max_us,
-                                                                   .standby = &e->standby,
-                                                                   .primary = e->readers });
-    }
     if (e->hash_db == NULL)
         return 0;
     if (readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err) != 0)
@@ -237,8 +229,6 @@ static void expire(void *ctx)
     writer_expire(e->writer);
     readers_expire(e->readers);
     readers_expire(e->hashers);
-    if (e->standby_readers != NULL)
-        readers_expire(e->standby_readers);
 }
 
 /* A command waits for the database as long as it takes. */
@@ -260,12 +250,11 @@ static void stop_threads(struct engine *e)
     while (e->n_started > 0)
         if (e->options.features[--e->n_started]->stop != NULL)
             e->options.features[e->n_started]->stop(e);
-    writer_stop(e->writer);           /* before the readers: a change is followed by a read */
-    readers_free(e->standby_readers); /* before those that it passes jobs on to */
+    writer_stop(e->writer); /* before the readers: a change is followed by a read */
     readers_free(e->readers);
     writer_free(e->writer); /* after the readers: a read may still submit to it, and is refused */
     e->writer = NULL;
-    e->readers = e->standby_readers = NULL;
+    e->readers = NULL;
 }
 
 void engine_leave(struct engine *e)
@@ -287,7 +276,6 @@ static void close_all(struct engine *e)
             e->options.features[e->n_opened]->close(e->states[e->n_opened]);
     engine_close_databases(e);
     space_done(&e->space);
-    standby_done(&e->standby);
     free(e);
 }
 
@@ -320,7 +308,6 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     e->options = *options;
     budgets_init(&e->unlimited);
     limit_shares(e);
-    standby_init(&e->standby, options->standby_max_lag_us);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (engine_open_databases(e, err) != 0 || open_features(e, err) != 0 ||
         start_threads(e, err) != 0 || engine_look_at_parts(e, err) != 0 ||
@@ -400,9 +387,6 @@ const struct engine_cache *engine_cache(const struct engine *e, enum change_topi
 
 int engine_read(struct engine *e, struct reader_job *job, struct error *err)
 {
-    if (job->may_lag && e->standby_readers != NULL && standby_is_usable(&e->standby) &&
-        readers_submit(e->standby_readers, job, NULL) == 0)
-        return 0;
     return readers_submit(e->readers, job, err);
 }
 

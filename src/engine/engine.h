@@ -25,10 +25,7 @@ struct space_stats;
 #define ENGINE_CHANGED "changed"
 
 struct engine_options {
-    const char *database;         /* as for db_open() */
-    const char *database_pool;    /* of a pooler, for readers; NULL or empty: none */
-    const char *database_standby; /* for reads that may lag; NULL or empty: none */
-    int64_t standby_max_lag_us;
+    const char *database;                  /* as for db_open() */
     const struct feature *const *features; /* ends in NULL */
     const struct settings *settings;       /* for the features; borrowed */
     struct budgets *budgets; /* borrowed; NULL: without limits but for tenants' shares of queues */
@@ -112,8 +109,7 @@ struct engine_cache {
 void engine_set_cache(struct engine *e, enum change_topic topic, const struct engine_cache *cache);
 const struct engine_cache *engine_cache(const struct engine *e, enum change_topic topic);
 
-/* Any thread; see readers_submit(). A job that may lag is read from a standby, if one is set and is
- * recent enough. */
+/* Any thread; see readers_submit(). */
 int engine_read(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
 /* Runs a short job at once on this thread; see readers_run_inline(). */

@@ -6,7 +6,6 @@
 #include "engine/engine.h"
 #include "engine/readers.h"
 #include "engine/space.h"
-#include "engine/standby.h"
 #include "engine/txn.h"
 
 enum {
@@ -23,8 +22,6 @@ struct engine {
     size_t n_txns;
     struct db *read_dbs[READERS_MAX];
     size_t n_read_dbs;
-    struct db *standby_dbs[READERS_MAX]; /* none: there is no standby to read from */
-    size_t n_standby_dbs;
     struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
     struct db *ear_db;             /* if the database is shared and this is a server */
     const struct engine_cache *caches[CHANGE_TOPICS];
@@ -35,10 +32,7 @@ struct engine {
     atomic_bool tries;          /* it is under way */
     int64_t tried_us;           /* raw clock: when it last began */
     _Atomic int64_t doubted_us; /* raw clock: since when none has succeeded; 0: one has */
-    struct readers *readers, *hashers, *standby_readers;
-    struct standby standby;
-    struct reader_job probe; /* of the standby */
-    atomic_bool probes;      /* it is under way */
+    struct readers *readers, *hashers;
     struct watcher *watcher;
     struct expirer *expirer;
     struct ear *ear;

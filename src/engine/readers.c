@@ -21,7 +21,6 @@
 #include "db/db.h"
 #include "engine/part_read.h"
 #include "engine/share.h"
-#include "engine/standby.h"
 #include "engine/wait.h"
 
 /* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
@@ -260,7 +259,7 @@ static int run_job(const struct readers *r, struct reader_job *job, struct conne
 }
 
 /* The same, and answers. The caller does not wait for what is still to be found out afterwards. */
-static void run_on_primary(const struct readers *r, struct reader_job *job, struct connection *c)
+static void answer(const struct readers *r, struct reader_job *job, struct connection *c)
 {
     struct part_read_job read = { .writer = r->options.writer,
                                   .db = c->db,
@@ -274,40 +273,6 @@ static void run_on_primary(const struct readers *r, struct reader_job *job, stru
         status = run_job(r, job, c, &err);
     finish(job, status == 0 ? NULL : &err);
     part_read_end(&read, status == 0 ? ERR_NONE : err.code);
-}
-
-/* Whether the job was done: not if the standby lags or fails, which the caller need not know while
- * there is time for the primary. */
-static bool run_on_standby(struct readers *r, struct reader_job *job, struct db *db)
-{
-    const int64_t began_us = clock_raw_us(), until_us = until_of(r, job);
-    struct error err = { 0 };
-    int status = standby_reach(r->options.standby, db, until_us, &err);
-
-    if (status == 0) {
-        db_set_patience(db, until_us);
-        status = job->run(job, db, &err);
-        db_set_patience(db, 0);
-    }
-    if (status != 0 && standby_is_at_fault(began_us, until_us, err.code)) {
-        standby_shun(r->options.standby);
-        if (!wait_is_over(until_us))
-            return false;
-    }
-    metric_add(METRIC_READS_STANDBY, 1);
-    finish(job, status == 0 ? NULL : &err);
-    return true;
-}
-
-static void pass_on(struct readers *r, struct reader_job *job)
-{
-    struct error err = { 0 };
-
-    metric_add(METRIC_READS_STANDBY_PASSED_ON, 1);
-    if (job->budget != NULL)
-        budget_give(job->budget, BUDGET_READS, 1); /* the primary's queue takes it again */
-    if (readers_submit(r->options.primary, job, &err) != 0)
-        job->done(job, &err);
 }
 
 /* Takes the jobs out of the queue whose callers asked before `before_us`. */
@@ -357,13 +322,11 @@ static void *reader_main(void *arg)
 
     thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take_job(r, &c)) != NULL) {
-        /* After other steps, or on a standby, it would only cost the connection. */
+        /* After other steps it would only cost the connection. */
         if (db_knows_patience(c->db) && wait_is_over(until_of(r, job)))
             refuse(job);
-        else if (r->options.standby == NULL)
-            run_on_primary(r, job, c);
-        else if (!run_on_standby(r, job, c->db))
-            pass_on(r, job);
+        else
+            answer(r, job, c);
     }
     return NULL;
 }

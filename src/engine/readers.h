@@ -13,7 +13,6 @@
 struct budget;
 struct db;
 struct readers;
-struct standby;
 struct writer;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
@@ -25,7 +24,6 @@ struct reader_job {
     struct budget *budget; /* of the caller, whose share it takes; NULL: the service's own */
     int64_t tenant_id;     /* whose rows alone it reads; 0: it is not known, or there are others */
     bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
-    bool may_lag; /* its caller has changed nothing, and may see what was true a while ago */
 
     /* Reader thread, or the caller of readers_run_inline(). Called again after a lost connection
      * was restored, or after a deadline passed. */
@@ -48,11 +46,6 @@ struct readers_options {
      * nor that of those behind them: how much that is so far, and never less than before. Any
      * thread. */
     int64_t (*spent_us)(void);
-
-    /* These connections are to a standby. A job that it is not recent enough for, or that fails on
-     * it, goes to `primary`. Both outlive the pool. */
-    struct standby *standby;
-    struct readers *primary;
 
     /* The database may be distributed, and this one knows which of its servers hang: a read of a
      * tenant on one of them is refused with ERR_UNAVAILABLE. Every few seconds a single one finds

@@ -17,39 +17,6 @@ enum { HUNG_S = 3 };
 /* How often a commit is tried, and how long it may take. */
 enum { TRIAL_S = 2, COMMIT_S = 5 };
 
-static int probe_run(struct reader_job *job, struct db *db, struct error *err)
-{
-    (void)job;
-    (void)db;
-    (void)err;
-    return 0;
-}
-
-static void probe_done(struct reader_job *job, const struct error *err)
-{
-    struct engine *e = CONTAINER_OF(job, struct engine, probe);
-
-    (void)err;
-    atomic_store(&e->probes, false);
-}
-
-/* Asks the primary how far it is and, if the standby was not good enough, tries that again with a
- * read of nothing, so that no caller has to wait for a connection. */
-static void look_at_standby(struct engine *e)
-{
-    struct error err = { 0 };
-
-    if (e->standby_readers == NULL)
-        return;
-    if (standby_ask(&e->standby, e->watch_db, &err) != 0) /* then its last answer gets old */
-        log_write(LOG_INFO, "standby", "the primary does not say how far it is: %s", err.text);
-    if (standby_is_usable(&e->standby) || atomic_exchange(&e->probes, true))
-        return;
-    e->probe = (struct reader_job){ .run = probe_run, .done = probe_done };
-    if (readers_submit(e->standby_readers, &e->probe, NULL) != 0)
-        atomic_store(&e->probes, false);
-}
-
 int engine_look_at_parts(struct engine *e, struct error *err)
 {
     struct parts parts;
@@ -173,8 +140,6 @@ void engine_tick(void *ctx, bool healthy)
 
     if (timed)
         try_to_commit(e);
-    if (timed)
-        look_at_standby(e);
     if (timed && engine_look_at_parts(e, &trouble) != 0)
         log_write(LOG_INFO, "database", "does not say which server has whom: %s", trouble.text);
     space_measure(&e->space);

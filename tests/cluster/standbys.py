@@ -1,4 +1,4 @@
-"""A pair of PostgreSQL servers whose standby lags, or does not get the log at all."""
+"""A pair of PostgreSQL servers whose standby may not get the log."""
 
 import contextlib
 import os
@@ -53,20 +53,6 @@ def database_of(pair):
     catch_up(pair)
     yield name
     sql(pair.primary, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-class Paused:
-    """The standby goes on receiving the log, but shows nothing new."""
-
-    def __init__(self, pair):
-        self.pair = pair
-
-    def __enter__(self):
-        sql(self.pair.standby, "SELECT pg_wal_replay_pause()")
-        until(lambda: sql(self.pair.standby, "SELECT pg_get_wal_replay_pause_state()") == "paused")
-
-    def __exit__(self, *_):
-        sql(self.pair.standby, "SELECT pg_wal_replay_resume()")
 
 
 def cut_off(pair):

@@ -275,3 +275,11 @@ def test_acknowledged_events_survive_the_primary_if_it_waits_for_its_standby_and
     acknowledged, lost, twice = balance(written(nodes), senders)
     print(f"{acknowledged} acknowledged, {lost} lost")
     assert acknowledged and twice == 0 and (lost == 0) == waits
+
+
+def test_the_url_of_a_standby_alone_is_refused_in_a_sentence(pair, tmp_path):
+    with database_of(pair) as name:
+        alone = f"postgresql://muster@127.0.0.1:{pair.standby.port}/{name}"
+        done = Server(tmp_path / "node", alone).run("tenant", "list")
+        assert done.returncode == 1, done.stdout
+        assert "a standby takes no changes, give the URL of the primary" in done.stderr, done.stderr

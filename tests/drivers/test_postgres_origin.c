@@ -15,7 +15,7 @@ static bool is_same(const struct db_origin *a, const struct db_origin *b)
 
 TEST(all_connections_of_a_database_have_one_origin)
 {
-    static const enum db_mode modes[] = { DB_READER, DB_POOLED, DB_WRITER, DB_MAINTENANCE };
+    static const enum db_mode modes[] = { DB_READER, DB_WRITER, DB_MAINTENANCE };
     const char *url = suite_new_database();
     struct db *first = suite_open(url, DB_WRITER), *other;
     const struct db_origin origin = db_origin(first);
@@ -38,26 +38,6 @@ TEST(all_connections_of_a_database_have_one_origin)
     db_close(first);
 }
 
-/* A pooler may have led the transaction before to another server. */
-TEST(a_pooled_connection_asks_with_each_transaction)
-{
-    struct db *db = suite_open(suite_new_database(), DB_POOLED);
-    const struct db_origin origin = db_origin(db);
-
-    for (int in_transaction = 0; in_transaction < 2; in_transaction++) {
-        db->origin = (struct db_origin){ .system = 1, .standby = true };
-        if (in_transaction) {
-            CHECK(db_begin(db, NULL) == 0);
-            CHECK(is_same(&db->origin, &origin));
-            db_rollback(db);
-        } else {
-            CHECK_INT(suite_int(db, &one), 1);
-            CHECK(is_same(&db->origin, &origin));
-        }
-    }
-    db_close(db);
-}
-
 TEST(a_database_that_is_created_again_is_another)
 {
     struct db *db = suite_open(suite_new_database(), DB_READER);
@@ -74,25 +54,21 @@ TEST(a_database_that_is_created_again_is_another)
 
 TEST(a_role_that_may_not_ask_works_without)
 {
-    static const enum db_mode modes[] = { DB_READER, DB_POOLED };
     const char *url = suite_new_database();
-    struct db *admin = suite_open(url, DB_WRITER);
+    struct db *admin = suite_open(url, DB_WRITER), *db;
     char as_plain[256];
 
     suite_script(admin, "CREATE ROLE muster_plain LOGIN;"
                         "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
     (void)snprintf(as_plain, sizeof(as_plain), "postgresql://muster_plain%s", strchr(url, '@'));
-    for (size_t i = 0; i < COUNT_OF(modes); i++) {
-        struct db *db = suite_open(as_plain, modes[i]);
-
-        CHECK_INT(db_origin(db).system, 0);
-        CHECK(db_begin(db, NULL) == 0);
-        CHECK_INT(suite_int(db, &one), 1);
-        db_rollback(db);
-        CHECK_INT(suite_int(db, &one), 1);
-        CHECK_INT(db_origin(db).timeline, 0);
-        db_close(db);
-    }
+    db = suite_open(as_plain, DB_READER);
+    CHECK_INT(db_origin(db).system, 0);
+    CHECK(db_begin(db, NULL) == 0);
+    CHECK_INT(suite_int(db, &one), 1);
+    db_rollback(db);
+    CHECK_INT(suite_int(db, &one), 1);
+    CHECK_INT(db_origin(db).timeline, 0);
+    db_close(db);
     suite_script(admin, "DROP ROLE muster_plain");
     db_close(admin);
 }

@@ -284,9 +284,6 @@ class Server:
     def program_environment(self):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
         hooks = ":".join(str(hook) for hook in (CHEAP_HASH, TEST_CLOCK) if hook.exists())
-        pool = os.environ.get("MUSTER_TEST_POOL")  # of tests/cluster/with_pooler
-        if pool and self.database:
-            clean["MUSTER_DATABASE_POOL"] = f"{pool}/{self.database.rsplit('/', 1)[1]}"
         wait = os.environ.get("MUSTER_TEST_WAIT_MS")  # where many tests share the processors
         patient = {"MUSTER_QUEUE_MAX_WAIT_MS": wait} if wait else {}
         common = {**clean, **ALARM_TIMES, "LD_PRELOAD": hooks, "MUSTER_ALLOW_ROOT": "1"}

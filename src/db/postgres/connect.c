@@ -1,7 +1,6 @@
 /* connect.c - connecting, and refusing a server that could lose what it has confirmed. */
 #include <stdio.h>
 
-#include "base/digest.h"
 #include "db/postgres/postgres.h"
 
 /* libpq's error would quote the URL, so it is not passed on. */
@@ -47,11 +46,10 @@ static int set_up(struct postgres *pg, struct error *err)
     /* An operator may ask for more than `on` (remote_apply), never for less. */
     static const char *const common =
         "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-        " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false);" DB_POSTGRES_SET_FORMS(
-            "SET") DB_POSTGRES_SET_TIMEOUT ";SET idle_in_transaction_session_timeout = '60s'";
+        " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, "
+        "false);" DB_POSTGRES_SET_FORMS DB_POSTGRES_SET_TIMEOUT
+        ";SET idle_in_transaction_session_timeout = '60s'";
 
-    if (pg->pooled)
-        return 0;
     if (db_postgres_run(pg, common, NULL, NULL, err) != 0)
         return -1;
     if (pg->mode == DB_WRITER)
@@ -102,8 +100,7 @@ static int find_distribution(struct postgres *pg, struct error *err)
                         read_distributed, pg, err) != 0)
         return -1;
     pg->base.worker = pg->group != 0;
-    if (pg->base.distributed && !pg->pooled &&
-        db_postgres_run(pg, DB_POSTGRES_SET_CITUS("SET"), NULL, NULL, err) != 0)
+    if (pg->base.distributed && db_postgres_run(pg, DB_POSTGRES_SET_CITUS, NULL, NULL, err) != 0)
         return -1;
     if (pg->base.distributed != before) /* statements may have another text now */
         db_postgres_forget_statements(pg);
@@ -137,70 +134,25 @@ static int check_server(struct postgres *pg, struct error *err)
     return s.citus ? find_distribution(pg, err) : 0;
 }
 
-/* A pooler such as PgBouncer makes up the process id that it tells. If it keeps sessions apart, all
- * is well; if not, another connection will leave its own mark in this one's session. */
-static int mark_session(struct postgres *pg, struct error *err)
-{
-    char set[64];
-    int64_t pid = 0;
-
-    pg->mark[0] = '\0';
-    if (pg->mode != DB_WRITER)
-        return 0;
-    if (db_postgres_run(pg, "SELECT pg_backend_pid()", db_read_int, &pid, err) != 0)
-        return -1;
-    if (pid == PQbackendPID(pg->conn))
-        return 0;
-    digest_random_base62(pg->mark, DB_POSTGRES_MARK_LEN);
-    (void)snprintf(set, sizeof(set), "SET muster.session = '%s'", pg->mark);
-    return db_postgres_run(pg, set, NULL, NULL, err);
-}
-
-static bool read_mark(void *ctx, const struct db_row *row)
-{
-    const struct str mark = db_get_text(row, 0);
-    struct postgres *pg = ctx;
-
-    if (!str_eq(mark, str_of(pg->mark)))
-        pg->mark[0] = '\0';
-    return false;
-}
-
-int db_postgres_check_session(struct postgres *pg, struct error *err)
-{
-    if (pg->mark[0] == '\0')
-        return 0;
-    if (db_postgres_run(pg, "SELECT COALESCE(current_setting('muster.session', true), '')",
-                        read_mark, pg, err) != 0)
-        return -1;
-    if (pg->mark[0] != '\0')
-        return 0;
-    return db_postgres_fail_shared(pg, err);
-}
-
-/* Each read by a pooler is a transaction. */
-static int check_pool(struct postgres *pg, struct error *err)
-{
-    if (!pg->pooled)
-        return 0;
-    if (db_postgres_run(pg, "BEGIN READ ONLY", NULL, NULL, err) != 0)
-        return -1;
-    return db_postgres_run(pg, "ROLLBACK", NULL, NULL, err);
-}
-
 /* The slot of db_number(): one of 256 that no other connection to this server holds, and on
- * Citus the server's number modulo 16. The lock ends with the connection. */
+ * Citus the server's number modulo 16. The lock ends with the connection's session: if a new one
+ * has it already, a pooler gives one session to several connections. */
 static int take_slot(struct postgres *pg, struct error *err)
 {
+    enum { SHARED = -2 };
     int64_t slot = -1;
 
     if (pg->mode != DB_WRITER)
         return 0;
     if (db_postgres_run(pg,
-                        "SELECT n FROM generate_series(0, 255) n"
-                        " WHERE pg_try_advisory_lock(721198025, n) LIMIT 1",
+                        "SELECT CASE WHEN EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'"
+                        " AND classid = 721198025 AND objsubid = 2 AND pid = pg_backend_pid())"
+                        " THEN -2 ELSE (SELECT n FROM generate_series(0, 255) n"
+                        " WHERE pg_try_advisory_lock(721198025, n) LIMIT 1) END",
                         db_read_int, &slot, err) != 0)
         return -1;
+    if (slot == SHARED)
+        return db_postgres_fail_shared(pg, err);
     if (slot < 0)
         return err_set(err, ERR_UNAVAILABLE, "256 connections write to this database already");
     pg->base.number_slot = (pg->base.distributed ? pg->group % 16 * 256 : 0) + slot;
@@ -216,8 +168,7 @@ int db_postgres_connect(struct postgres *pg, struct error *err)
         return -1;
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
-    if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && mark_session(pg, err) == 0 &&
-        check_pool(pg, err) == 0 && take_slot(pg, err) == 0 &&
+    if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && take_slot(pg, err) == 0 &&
         db_postgres_learn_origin(pg, err) == 0) {
         pg->base.silent = false;
         return 0;

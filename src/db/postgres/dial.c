@@ -319,9 +319,7 @@ int db_postgres_dial(struct postgres *pg, struct error *err)
 {
     /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
      * still be good. Backups and checks take any. */
-    const char *const server = pg->standby                  ? "standby"
-                               : pg->mode == DB_MAINTENANCE ? "any"
-                                                            : "read-write";
+    const char *const server = pg->mode == DB_MAINTENANCE ? "any" : "read-write";
     struct dial d = { 0 };
     bool answers;
 

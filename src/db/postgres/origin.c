@@ -98,38 +98,12 @@ int db_postgres_learn_origin(struct postgres *pg, struct error *err)
 {
     struct error why = { 0 };
 
-    pg->hides_origin = false;
     pg->latest = NULL;
     pg->base.origin = (struct db_origin){ 0 };
     if (db_postgres_run(pg, SELECT_ORIGIN, read_origin, pg, &why) == 0)
         return db_postgres_check_origin(pg, err);
     if (pg->conn == NULL || why.code != ERR_INTERNAL) /* such as one that is too busy */
         return err_set(err, why.code, "%s", why.text);
-    pg->hides_origin = true;
     log_write(LOG_WARNING, "database", "does not say which history it has: %s", why.text);
     return 0;
-}
-
-/* In a session that other connections use too, what is set ends with the transaction. The pooler
- * may lead it to another server than the one before. */
-#define BEGIN_POOLED                                                                               \
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;" DB_POSTGRES_SET_FORMS("SET LOCAL")          \
-        DB_POSTGRES_SET_READER_LOCAL ";"
-
-static int begin_and_learn(struct postgres *pg, struct error *err)
-{
-    if (pg->hides_origin)
-        return db_postgres_run(pg, BEGIN_POOLED "SELECT 1", NULL, NULL, err);
-    if (db_postgres_run(pg, BEGIN_POOLED SELECT_ORIGIN, read_origin, pg, err) != 0)
-        return -1;
-    return db_postgres_check_origin(pg, err);
-}
-
-int db_postgres_begin_pooled(struct postgres *pg, struct error *err)
-{
-    if (begin_and_learn(pg, err) != 0)
-        return -1;
-    if (!pg->base.distributed)
-        return 0;
-    return db_postgres_run(pg, DB_POSTGRES_SET_CITUS("SET LOCAL"), NULL, NULL, err);
 }

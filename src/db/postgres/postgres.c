@@ -44,21 +44,14 @@ static int expect_state(struct postgres *pg, bool inside, struct error *err)
 
 /* Of a reader's statements. When it was set, half of the time is for the last statement of a
  * transaction, the other for those before it. */
-static int set_timeout(struct postgres *pg, const char *set, struct error *err)
+static int set_timeout(struct postgres *pg, struct error *err)
 {
     char sql[64];
 
-    (void)snprintf(sql, sizeof(sql), "%s statement_timeout = %lld", set,
+    (void)snprintf(sql, sizeof(sql), "SET statement_timeout = %lld",
                    pg->read_max_us == 0 ? (long long)DB_POSTGRES_READ_MAX_MS
                                         : (long long)(pg->read_max_us / USEC_PER_MSEC + 1));
     return db_postgres_run(pg, sql, NULL, NULL, err);
-}
-
-static int begin_pooled(struct postgres *pg, struct error *err)
-{
-    if (db_postgres_begin_pooled(pg, err) != 0)
-        return -1;
-    return pg->read_max_us == 0 ? 0 : set_timeout(pg, "SET LOCAL", err);
 }
 
 /* With less time than a statement may take: the server has to give up first, or a statement would
@@ -91,7 +84,7 @@ static int begin_writer(struct postgres *pg, struct error *err)
                           ";" DB_POSTGRES_KEEP_PLANS
                                                         : DB_POSTGRES_BEGIN_WRITER;
 
-    return db_postgres_run(pg, sql, NULL, NULL, err) != 0 ? -1 : db_postgres_check_session(pg, err);
+    return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
 static int begin_reader(struct postgres *pg, struct error *err)
@@ -99,8 +92,6 @@ static int begin_reader(struct postgres *pg, struct error *err)
     const int left_ms = db_postgres_wait_ms(pg);
 
     pg->transaction_us = clock_raw_us();
-    if (pg->pooled)
-        return begin_pooled(pg, err);
     if (pg->until_us != 0 && left_ms <= DB_POSTGRES_READ_MAX_MS && pg->read_max_us == 0)
         return begin_hurried(pg, left_ms, err);
     /* The view is fixed by the first query, not by BEGIN. */
@@ -114,8 +105,7 @@ static int postgres_begin(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
 
-    if (expect_state(pg, false, err) != 0 ||
-        (!pg->pooled && db_postgres_check_origin(pg, err) != 0))
+    if (expect_state(pg, false, err) != 0 || db_postgres_check_origin(pg, err) != 0)
         return -1;
     if ((pg->mode == DB_WRITER ? begin_writer(pg, err) : begin_reader(pg, err)) == 0)
         return 0;
@@ -123,14 +113,11 @@ static int postgres_begin(struct db *db, struct error *err)
     return -1;
 }
 
-/* By a pooler, which session it is must be asked before anything is written. */
 static int postgres_begin_later(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
 
     assert(pg->mode == DB_WRITER);
-    if (pg->mark[0] != '\0')
-        return postgres_begin(db, err);
     if (expect_state(pg, false, err) != 0 || db_postgres_check_origin(pg, err) != 0)
         return -1;
     return db_postgres_begin_later(pg, db_postgres_expect_kept_plans(pg), err);
@@ -162,23 +149,15 @@ static int postgres_commit(struct db *db, struct error *err)
     return 0;
 }
 
-/* A statement by itself gets a transaction of its own where only that has settings. */
 static int postgres_exec(struct db *db, const struct db_query *q, struct db_args args,
                          db_row_fn *on_row, void *ctx, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
 
-    if (pg->conn == NULL || PQtransactionStatus(pg->conn) != PQTRANS_IDLE)
-        return db_postgres_exec(db, q, args, on_row, ctx, err);
-    if (!pg->pooled)
-        return db_postgres_check_origin(pg, err) != 0
-                   ? -1
-                   : db_postgres_exec(db, q, args, on_row, ctx, err);
-    if (postgres_begin(db, err) != 0 || db_postgres_exec(db, q, args, on_row, ctx, err) != 0) {
-        postgres_rollback(db);
+    if (pg->conn != NULL && PQtransactionStatus(pg->conn) == PQTRANS_IDLE &&
+        db_postgres_check_origin(pg, err) != 0)
         return -1;
-    }
-    return postgres_commit(db, err);
+    return db_postgres_exec(db, q, args, on_row, ctx, err);
 }
 
 static int postgres_settle(struct db *db, struct error *err)
@@ -194,16 +173,12 @@ static int64_t postgres_changes(const struct db *db)
 static int postgres_ping(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
-    int64_t in_recovery = 0;
 
     if (pg->conn != NULL && expect_state(pg, false, err) != 0)
         return -1;
-    if (pg->conn != NULL &&
-        db_postgres_run(pg, "SELECT CAST(pg_is_in_recovery() AS INTEGER)", db_read_int,
-                        &in_recovery, NULL) == 0 &&
-        (!pg->standby || in_recovery != 0))
+    if (pg->conn != NULL && db_postgres_run(pg, "SELECT 1", NULL, NULL, NULL) == 0)
         return 0;
-    return db_postgres_connect(pg, err); /* a standby that was promoted: to another one */
+    return db_postgres_connect(pg, err);
 }
 
 static void postgres_give_up(struct db *db)
@@ -228,7 +203,7 @@ static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
     pg->read_max_us = us / 2;
     if (pg->conn == NULL) /* a new one has the usual limits */
         return db_postgres_fail(pg, NULL, err);
-    return pg->pooled ? 0 : set_timeout(pg, "SET", err);
+    return set_timeout(pg, err);
 }
 
 static int postgres_checkpoint(struct db *db, struct error *err)
@@ -264,13 +239,10 @@ static const struct db_driver driver = {
 int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db **ret,
                         struct error *err)
 {
-    struct error why = { 0 };
     struct postgres *pg = NEW(struct postgres);
 
     pg->base.driver = &driver;
-    pg->pooled = mode == DB_POOLED;
-    pg->standby = mode == DB_STANDBY;
-    pg->mode = pg->pooled || pg->standby || mode == DB_SPARE ? DB_READER : mode;
+    pg->mode = mode == DB_SPARE ? DB_READER : mode;
     pg->wait_ms = own_wait_ms(pg);
     pg->url = mem_strdup(at->url);
     if (at->host != NULL) {
@@ -278,10 +250,9 @@ int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db *
         pg->port = mem_strdup(at->port);
     }
     buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
-    if (mode != DB_SPARE && db_postgres_connect(pg, &why) != 0 &&
-        !(pg->standby && why.code == ERR_UNAVAILABLE)) {
+    if (mode != DB_SPARE && db_postgres_connect(pg, err) != 0) {
         postgres_close(&pg->base);
-        return err_set(err, why.code, "%s", why.text);
+        return -1;
     }
     *ret = &pg->base;
     return 0;

@@ -6,8 +6,6 @@
 #include "db/cache.h"
 #include "db/driver.h"
 
-enum { DB_POSTGRES_MARK_LEN = 16 };
-
 struct postgres {
     struct db base;
     PGconn *conn; /* NULL when lost; db_ping() makes a new one */
@@ -23,13 +21,10 @@ struct postgres {
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
-    int64_t transaction_us;              /* when it began, by the raw clock */
-    int wait_ms;                         /* for an answer; -1: no limit */
-    int64_t until_us;                    /* see db_set_patience(); 0: not set */
-    int64_t read_max_us;                 /* half of what db_set_read_max() says; 0: not set */
-    bool pooled;                         /* no session is its own: each transaction sets it up */
-    bool standby;                        /* reads from a standby, and does without one */
-    char mark[DB_POSTGRES_MARK_LEN + 1]; /* of the session behind a pooler; empty: none is there */
+    int64_t transaction_us; /* when it began, by the raw clock */
+    int wait_ms;            /* for an answer; -1: no limit */
+    int64_t until_us;       /* see db_set_patience(); 0: not set */
+    int64_t read_max_us;    /* half of what db_set_read_max() says; 0: not set */
     bool keeps_plans;   /* this transaction uses kept plans: all of its statements say keeps_plan */
     unsigned n_begin;   /* of n_later: those of db_postgres_begin_later() */
     unsigned n_later;   /* statements that were sent and not yet answered */
@@ -37,7 +32,6 @@ struct postgres {
     db_row_fn *rows_fn; /* which sees these; NULL: there is no such one */
     void *rows_ctx;
     unsigned n_keeping, n_other; /* its statements that do and do not */
-    bool hides_origin;           /* the server does not let us ask for it */
     _Atomic int64_t *latest;     /* timeline of its system, known to this process; or NULL */
     bool warned;                 /* the server sent a WARNING since this was last cleared */
 };
@@ -46,20 +40,17 @@ struct postgres {
 /* What answers are read by. A plan is made for the tables and the tenant as they are now: one that
  * is kept is made for the average tenant, or for tables that were empty when it was made. But see
  * db_postgres_expect_kept_plans(). So code that is compiled for a plan (JIT) would be used once. */
-#define DB_POSTGRES_SET_FORMS(how)                                                                 \
-    how " TimeZone = 'UTC';" how " DateStyle = 'ISO';" how " bytea_output = 'hex';" how            \
-        " extra_float_digits = 1;" how " standard_conforming_strings = on;" how                    \
-        " plan_cache_mode = force_custom_plan;" how " jit = off;" how " lock_timeout = '10s';"
+#define DB_POSTGRES_SET_FORMS                                                                      \
+    "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex';"                       \
+    "SET extra_float_digits = 1; SET standard_conforming_strings = on;"                            \
+    "SET plan_cache_mode = force_custom_plan; SET jit = off; SET lock_timeout = '10s';"
 /* On Citus. A statement over all shards, such as those of the watcher in each second, would open up
  * to 16 sessions of each worker, and end all but one of them after it. */
-#define DB_POSTGRES_SET_CITUS(how) how " citus.max_adaptive_executor_pool_size = 1;"
+#define DB_POSTGRES_SET_CITUS "SET citus.max_adaptive_executor_pool_size = 1"
 /* Of a reader: as with SQLite, for each statement; and between two of a transaction. */
 #define DB_POSTGRES_SET_READER                                                                     \
     "SET default_transaction_read_only = on; SET statement_timeout = '4500ms';"                    \
     "SET idle_in_transaction_session_timeout = '10s'"
-#define DB_POSTGRES_SET_READER_LOCAL                                                               \
-    "SET LOCAL statement_timeout = '4500ms';"                                                      \
-    "SET LOCAL idle_in_transaction_session_timeout = '10s'"
 enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
     DB_POSTGRES_READ_MAX_MS = 4500,            /* of its statement, as above */
@@ -75,9 +66,6 @@ int db_postgres_check_url(const char *url, struct error *err);
 
 /* Connects, sets the session up and refuses a server that is not safe. */
 int db_postgres_connect(struct postgres *pg, struct error *err);
-
-/* In a transaction: is the session the one that db_postgres_connect() set up? */
-int db_postgres_check_session(struct postgres *pg, struct error *err);
 
 /* --- dial.c --- */
 
@@ -111,9 +99,6 @@ int db_postgres_learn_origin(struct postgres *pg, struct error *err);
 /* ERR_UNAVAILABLE, and the connection is dropped, if another one has led to the server that took
  * the place of this one's since. */
 int db_postgres_check_origin(struct postgres *pg, struct error *err);
-
-/* Begins a transaction by a pooler, and learns what that leads to. */
-int db_postgres_begin_pooled(struct postgres *pg, struct error *err);
 
 /* --- wire.c --- */
 

@@ -140,8 +140,7 @@ static int renew_plan(struct postgres *pg, struct statement *st, struct error *e
     return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
-/* Prepared on this connection: for the first time, or again after it was lost. Not where the next
- * transaction may have another session, which does not know it. */
+/* Prepared on this connection: for the first time, or again after it was lost. */
 static int find(struct postgres *pg, const struct db_query *q, struct statement **ret,
                 struct error *err)
 {
@@ -154,7 +153,7 @@ static int find(struct postgres *pg, const struct db_query *q, struct statement 
     *ret = st;
     if (q->keeps_plan && pg->keeps_plans && renew_plan(pg, st, err) != 0)
         return -1;
-    return pg->pooled || st->session == pg->session ? 0 : prepare(pg, q, st, err);
+    return st->session == pg->session ? 0 : prepare(pg, q, st, err);
 }
 
 /* Room for all texts at once: growing later would move the earlier ones. */
@@ -239,10 +238,8 @@ int db_postgres_send(struct postgres *pg, const struct db_query *q, struct db_ar
             return -1;
     if (later && pg->n_later == 0 && PQenterPipelineMode(pg->conn) != 1)
         return db_postgres_fail(pg, NULL, err);
-    sent = pg->pooled ? PQsendQueryParams(pg->conn, sql_of(pg, q), (int)st->n_params, NULL,
-                                          st->values, st->lengths, st->formats, 0)
-                      : PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, st->values,
-                                            st->lengths, st->formats, 0);
+    sent = PQsendQueryPrepared(pg->conn, st->name, (int)st->n_params, st->values, st->lengths,
+                               st->formats, 0);
     if (pg->text.capacity > TEXT_BYTES_KEPT) { /* libpq has copied them */
         buf_done(&pg->text);
         buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);

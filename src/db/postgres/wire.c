@@ -155,14 +155,10 @@ static bool is_of_another(const struct postgres *pg, const PGresult *result, con
 int db_postgres_fail_shared(struct postgres *pg, struct error *err)
 {
     db_postgres_drop(pg);
-    if (pg->pooled)
-        return err_set(err, ERR_UNAVAILABLE,
-                       "the pool has pool_mode = statement, which has no transactions: let it lead "
-                       "to one with pool_mode = transaction");
     return err_set(err, ERR_UNAVAILABLE,
                    "database leads to a pooler that shares sessions (PgBouncer with pool_mode = "
                    "transaction or statement): let it lead to PostgreSQL itself, or to a pool with "
-                   "pool_mode = session, and give this URL as database_pool");
+                   "pool_mode = session");
 }
 
 /* Only in a session that other connections use too are names of statements taken or lost; and

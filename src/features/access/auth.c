@@ -52,7 +52,6 @@ bool auth_look_up(struct api_call *call)
     call->key = registry_key(access_registry(call->api->engine), &call->digest, now_us);
     call->unknown_token = call->key == NULL;
     if (call->key != NULL) {
-        call->only_reads = call->key->kind == TOKEN_READ_ONLY;
         arena_defer(call->arena, key_unhold, call->key->use);
         key_use_remember(call->key->use, now_us);
     }

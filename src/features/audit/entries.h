@@ -26,7 +26,7 @@ struct audit_walk *audit_walk_new(struct arena *arena, int64_t tenant_id,
                                   const struct audit_proof *proof);
 
 /* One turn, at most 2,000 entries and about 20 ms; after a failure it may be tried again. On a
- * reader, outside a transaction; not on a standby, which may not have what an earlier turn saw. */
+ * reader, outside a transaction. */
 int audit_walk_go_on(struct audit_walk *w, struct db *db, struct error *err) MUST_CHECK;
 
 bool audit_walk_is_over(const struct audit_walk *w);

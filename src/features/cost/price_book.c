@@ -103,10 +103,8 @@ bool price_book_holds(const struct price_book *book, const struct db *db, int64_
 {
     const struct db_origin origin = db_origin(db);
 
-    /* A standby has the history of the primary, from which most books are; and each server of Citus
-     * has one of its own, and a copy of the same prices. */
-    const bool same = origin.standby ||
-                      (db_is_distributed(db) && book->origin.system != origin.system) ||
+    /* Each server of Citus has one of its own, and a copy of the same prices. */
+    const bool same = (db_is_distributed(db) && book->origin.system != origin.system) ||
                       !db_origins_differ(&book->origin, &origin);
 
     return book->number == number && same;
