@@ -233,14 +233,6 @@ struct db_origin db_origin(const struct db *db)
     return db->origin;
 }
 
-void db_give_up(struct db *db)
-{
-    begin_use(db);
-    if (db->driver->give_up != NULL)
-        db->driver->give_up(db);
-    (void)end_use(db, 0);
-}
-
 bool db_part_is_away(const struct db *db)
 {
     return db->part_away;

@@ -257,13 +257,8 @@ struct db_origin {
     int64_t timeline; /* grows when a standby takes over, or a backup is recovered */
     int64_t started;  /* when the server was */
     int64_t database; /* the database's number in it: another one after it was created again */
-    bool standby;     /* it may lag; its timeline is not known */
 };
 struct db_origin db_origin(const struct db *db);
-
-/* Gives the connection up, if it may lead to the wrong server; db_ping() makes another. Nothing to
- * do with SQLite. */
-void db_give_up(struct db *db);
 
 /* Did the last call fail with ERR_UNAVAILABLE because another server of a distributed database
  * could not be reached? Then this connection still works, and so do tenants on the other servers.

@@ -20,7 +20,6 @@ struct db_driver {
     int (*script)(struct db *db, const char *sql, struct error *err);
     int (*ping)(struct db *db, struct error *err);
     int (*checkpoint)(struct db *db, struct error *err);
-    void (*give_up)(struct db *db);                                    /* may be NULL */
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
     bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
     int (*set_read_max)(struct db *db, int64_t us, struct error *err); /* may be NULL */

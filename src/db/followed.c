@@ -12,7 +12,7 @@ bool db_origins_differ(const struct db_origin *a, const struct db_origin *b)
 {
     return is_told(a) && is_told(b) &&
            (a->system != b->system || a->timeline != b->timeline || a->started != b->started ||
-            a->database != b->database || a->standby != b->standby);
+            a->database != b->database);
 }
 
 /* The server of which this may be a later state: the same one, or else the only one there is. */
@@ -32,16 +32,6 @@ static void add_server(struct followed *f, const struct db *db, int64_t number)
     f->next_server = (f->next_server + 1) % FOLLOWED_SERVERS;
     if (f->n_servers < FOLLOWED_SERVERS)
         f->n_servers++;
-}
-
-static int refuse(struct db *db, struct error *err)
-{
-    const struct db_origin origin = db_origin(db);
-
-    db_give_up(db);
-    if (origin.standby)
-        return err_set(err, ERR_UNAVAILABLE, "the database leads to a standby, not to the primary");
-    return err_set(err, ERR_UNAVAILABLE, "a standby took the place of the database's server");
 }
 
 /* Does a number that is smaller than that of the last load come from a copy that is late? And who
@@ -70,22 +60,17 @@ static enum followed_verdict verdict_of(const struct followed *f, const struct d
     return number > f->number ? FOLLOWED_CHANGED : FOLLOWED_HOLDS; /* also on one more server */
 }
 
-int followed_judge(struct followed *f, struct db *db, int64_t number, enum followed_verdict *ret,
-                   struct error *err)
+enum followed_verdict followed_judge(struct followed *f, const struct db *db, int64_t number)
 {
-    const struct db_origin origin = db_origin(db);
     struct followed_server *known = known_server(f, db);
+    const enum followed_verdict verdict = verdict_of(f, db, known, number);
 
     assert(f->n_servers <= FOLLOWED_SERVERS);
-    if (origin.standby || (known != NULL && known->origin.system == origin.system &&
-                           origin.timeline < known->origin.timeline))
-        return refuse(db, err);
-    *ret = verdict_of(f, db, known, number);
     if (known == NULL && f->number != 0)
         add_server(f, db, number);
-    else if (known != NULL && *ret != FOLLOWED_WHOLE)
+    else if (known != NULL && verdict != FOLLOWED_WHOLE)
         known->number = number;
-    return 0;
+    return verdict;
 }
 
 void followed_take(struct followed *f, const struct db *db, int64_t number)
@@ -93,7 +78,6 @@ void followed_take(struct followed *f, const struct db *db, int64_t number)
     const struct db_origin origin = db_origin(db);
     struct followed_server *known = known_server(f, db);
 
-    assert(!origin.standby);
     if (known == NULL)
         add_server(f, db, number);
     else

@@ -4,12 +4,14 @@
  * or a restored backup, begins another: its numbers are given again to other changes, so that none
  * greater than that of the last load may mean nothing. One rule for all that follows a number:
  *
- *  1. What comes from a standby, or from a server whose place a standby took, is not used.
- *  2. In another history than that of the last load everything is loaded, whatever the number.
- *  3. In the same one, what has a greater number than the last load has changed.
- *  4. In the same one a smaller number means that rows were put back by hand: everything is loaded.
+ *  1. In another history than that of the last load everything is loaded, whatever the number.
+ *  2. In the same one, what has a greater number than the last load has changed.
+ *  3. In the same one a smaller number means that rows were put back by hand: everything is loaded.
  *     Citus has a copy of the numbers on each server, which may be late. So there a number counts
  * as smaller than what the same server has shown before.
+ *
+ * No statement begins on a standby, or on a server whose place a standby took: the driver refuses
+ * both.
  *
  * Not thread-safe: a cache has one, under the lock by which it loads.
  */
@@ -36,10 +38,8 @@ enum followed_verdict {
     FOLLOWED_WHOLE,   /* all is to be loaded: the first time, or changes may be lost */
 };
 
-/* Of a number that was just read, on this connection. ERR_UNAVAILABLE, and the connection is given
- * up, if its server must not be used. */
-int followed_judge(struct followed *f, struct db *db, int64_t number, enum followed_verdict *ret,
-                   struct error *err) MUST_CHECK;
+/* Of a number that was just read, on this connection. */
+enum followed_verdict followed_judge(struct followed *f, const struct db *db, int64_t number);
 
 /* Loaded by this connection, in the transaction in which the number was read. */
 void followed_take(struct followed *f, const struct db *db, int64_t number);

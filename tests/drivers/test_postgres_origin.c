@@ -10,7 +10,7 @@ static const struct db_query one = { .sql = "SELECT 1" };
 static bool is_same(const struct db_origin *a, const struct db_origin *b)
 {
     return a->system == b->system && a->timeline == b->timeline && a->started == b->started &&
-           a->database == b->database && a->standby == b->standby;
+           a->database == b->database;
 }
 
 TEST(all_connections_of_a_database_have_one_origin)
@@ -22,13 +22,12 @@ TEST(all_connections_of_a_database_have_one_origin)
 
     CHECK(origin.system != 0 && origin.started != 0 && origin.database != 0);
     CHECK_INT(origin.timeline, 1);
-    CHECK(!origin.standby);
     for (size_t i = 0; i < COUNT_OF(modes); i++) {
         struct db_origin same;
 
         other = suite_open(url, modes[i]);
         other->origin = (struct db_origin){ 0 };
-        db_give_up(other);
+        db_postgres_drop((struct postgres *)other);
         CHECK(db_exec(other, &one, DB_NO_ARGS, NULL, NULL, NULL) != 0);
         CHECK(db_ping(other, NULL) == 0);
         same = db_origin(other);
@@ -80,7 +79,7 @@ TEST(servers_of_citus_that_were_copied_from_one_are_told_apart)
     const struct db_origin origin = db_origin(db);
 
     ((struct postgres *)db)->group = 3; /* the server has no Citus that would say so */
-    db_give_up(db);
+    db_postgres_drop((struct postgres *)db);
     CHECK(db_ping(db, NULL) == 0);
     CHECK(db_origin(db).system != 0 && db_origin(db).system != origin.system);
     db_close(db);

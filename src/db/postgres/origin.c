@@ -42,12 +42,11 @@ static bool read_origin(void *ctx, const struct db_row *row)
     struct db_origin *origin = &pg->base.origin;
     int64_t known;
 
-    *origin = (struct db_origin){ .standby = db_get_int(row, 0) != 0,
-                                  .system = system_of(pg, db_get_int(row, 1)),
-                                  .timeline = db_get_int(row, 2),
-                                  .started = db_get_int(row, 3),
-                                  .database = db_get_int(row, 4) };
-    pg->latest = origin->standby || pg->mode == DB_MAINTENANCE ? NULL : latest_of(origin->system);
+    *origin = (struct db_origin){ .system = system_of(pg, db_get_int(row, 0)),
+                                  .timeline = db_get_int(row, 1),
+                                  .started = db_get_int(row, 2),
+                                  .database = db_get_int(row, 3) };
+    pg->latest = pg->mode == DB_MAINTENANCE ? NULL : latest_of(origin->system);
     known = pg->latest == NULL ? INT64_MAX : atomic_load(pg->latest);
     while (known < origin->timeline &&
            !atomic_compare_exchange_weak(pg->latest, &known, origin->timeline))
@@ -85,8 +84,7 @@ int db_postgres_check_origin(struct postgres *pg, struct error *err)
 /* The timeline is in the name of the log that is written now; the control file learns of a new one
  * with the next checkpoint only. */
 #define SELECT_ORIGIN                                                                              \
-    "SELECT CAST(pg_is_in_recovery() AS INTEGER),"                                                 \
-    " (SELECT system_identifier FROM pg_control_system()),"                                        \
+    "SELECT (SELECT system_identifier FROM pg_control_system()),"                                  \
     " CASE WHEN pg_is_in_recovery() THEN 0 ELSE CAST(CAST('x' ||"                                  \
     " left(pg_walfile_name(pg_current_wal_lsn()), 8) AS BIT(32)) AS BIGINT) END,"                  \
     " CAST(EXTRACT(EPOCH FROM pg_postmaster_start_time()) * 1000000 AS BIGINT),"                   \

@@ -181,11 +181,6 @@ static int postgres_ping(struct db *db, struct error *err)
     return db_postgres_connect(pg, err);
 }
 
-static void postgres_give_up(struct db *db)
-{
-    db_postgres_drop(postgres_of(db));
-}
-
 static void postgres_set_patience(struct db *db, int64_t until_us)
 {
     postgres_of(db)->until_us = until_us;
@@ -228,7 +223,6 @@ static const struct db_driver driver = {
     .ping = postgres_ping,
     .checkpoint = postgres_checkpoint,
     .open_coordinator = db_postgres_open_coordinator,
-    .give_up = postgres_give_up,
     .notify = db_postgres_notify,
     .hear = db_postgres_hear,
     .socket = db_postgres_socket,

@@ -87,8 +87,7 @@ static int load_changes(struct registry *r, struct db *db, struct arena *arena, 
     if (store_registry_numbers(db, &numbers, err) != 0)
         return -1;
     ret->number = numbers.number;
-    if (followed_judge(&r->followed, db, ret->number, &ret->verdict, err) != 0)
-        return -1;
+    ret->verdict = followed_judge(&r->followed, db, ret->number);
     if (ret->verdict == FOLLOWED_HOLDS)
         return 0;
     ret->whole = ret->verdict == FOLLOWED_WHOLE || numbers.reload_at > had || was_away;
@@ -273,9 +272,9 @@ static int refresh(struct registry *r, struct db *db, const struct wish *wish, b
     int64_t number = 0;
     int status;
 
-    if (store_registry_number(db, &number, err) != 0 ||
-        followed_judge(&r->followed, db, number, &verdict, err) != 0)
+    if (store_registry_number(db, &number, err) != 0)
         return -1;
+    verdict = followed_judge(&r->followed, db, number);
     if (verdict == FOLLOWED_HOLDS &&
         (registry_is_complete(r) || (!wish->portion && wish->digest == NULL)))
         return 0;

@@ -123,7 +123,7 @@ static int load_users(struct sessions *p, struct db *db, bool replaces, struct a
         return -1;
     r = store_users_number(db, &ret->number, err);
     if (r == 0)
-        r = followed_judge(&p->followed, db, ret->number, &ret->verdict, err);
+        ret->verdict = followed_judge(&p->followed, db, ret->number);
     if (r == 0 && ret->verdict != FOLLOWED_HOLDS)
         r = find_parts(p, db, replaces, arena, ret, err);
     for (size_t i = 0; r == 0 && i < ret->n; i++)
@@ -305,9 +305,9 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     int status = -1;
 
     lock_acquire(&p->refresh);
-    if (store_users_number(db, &number, err) != 0 ||
-        followed_judge(&p->followed, db, number, &loaded.verdict, err) != 0)
+    if (store_users_number(db, &number, err) != 0)
         goto out;
+    loaded.verdict = followed_judge(&p->followed, db, number);
     if (loaded.verdict != FOLLOWED_HOLDS &&
         load_users(p, db, may_replace(p), &arena, &loaded, err) != 0)
         goto out;

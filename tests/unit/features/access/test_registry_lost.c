@@ -194,38 +194,6 @@ TEST(a_backup_that_was_put_back_is_noticed)
     }
 }
 
-static void expect_refused(struct world *w, struct db *db)
-{
-    struct error err = { 0 };
-
-    CHECK(registry_refresh(w->registry, db, &err) != 0);
-    CHECK_INT(err.code, ERR_UNAVAILABLE);
-    CHECK(!is_good(w, "one"));
-}
-
-TEST(a_server_that_lags_or_was_replaced_is_not_followed)
-{
-    struct db *other;
-    struct world w;
-
-    server_init(&w);
-    w.db->origin = promoted;
-    refresh(&w);
-    other = copy_database(&w, server);
-    end_key(&w, "one");
-    refresh(&w);
-    expect_refused(&w, other); /* it still answers, by its own timeline */
-    CHECK(db_script(other, "UPDATE change_numbers SET number = number + 100", NULL) == 0);
-    expect_refused(&w, other); /* however much has changed there since */
-    other->origin.standby = true;
-    other->origin.timeline = 0;
-    expect_refused(&w, other);
-    refresh(&w);
-    CHECK(!is_good(&w, "one") && is_good(&w, "two"));
-    db_close(other);
-    world_done(&w);
-}
-
 TEST(without_a_sign_of_a_loss_only_what_changed_is_loaded)
 {
     struct world w;
