@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 
 import pytest
 from muster import WATCHES, Postgres, Server, Trouble
@@ -30,6 +31,23 @@ def test_a_pooler_that_shares_sessions_is_refused_in_a_sentence(tmp_path, databa
         server = Server(tmp_path / "data", by(pooler, database))
         with pytest.raises(Trouble, match=SENTENCE):
             server.start()
+
+
+def test_a_session_that_another_writer_has_is_refused_at_the_first_connection(tmp_path, database):
+    """Also by a pooler that prepares statements again in each session, where no name of one is missed."""
+    with Pooler(os.environ["MUSTER_TEST_POSTGRES"], size=1) as pooler:
+        url = by(pooler, database)
+
+        def ask(sql):
+            asked = ["psql", "-X", "-A", "-t", url, "-c", sql]
+            return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+
+        ask("SELECT pg_advisory_lock(721198025, 7)")
+        count = "SELECT COUNT(*), pg_backend_pid() FROM pg_prepared_statements"
+        before = ask(count)
+        done = Server(tmp_path / "data", url).run("tenant", "list")
+        assert done.returncode == 1 and re.search(SENTENCE, done.stderr), done.stderr
+        assert ask(count) == before, "it prepared a statement before it saw that the session is shared"
 
 
 def test_commands_by_a_pooler_that_shares_sessions_say_so(tmp_path, database):
