@@ -192,3 +192,70 @@ def test_a_call_below_others_is_found_through_what_lies_between_in_a_request(sho
     assert groups(shop)["total"]["calls"] == 3  # of 8, which is below itself, no other
     send(shop, call(new_trace(), 1, (7, 1)))  # a root
     assert groups(shop)["total"]["calls"] == 4
+
+
+def of_kind(trace, number, parent=None, operation=None, kind=None, model=None, entered=None):
+    told = {"gen_ai.operation.name": operation, "openinference.span.kind": kind,
+            "gen_ai.request.model": model, "gen_ai.usage.input_tokens": entered}  # fmt: skip
+    return span(trace, number, parent, attributes={k: v for k, v in told.items() if v is not None})
+
+
+OTHERS = [{"operation": "execute_tool"}, {"operation": "invoke_agent"}, {"operation": "invoke_workflow"},
+          {"kind": "CHAIN"}, {"kind": "TOOL"}, {"kind": "AGENT"}, {"kind": "RETRIEVER"}]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: "-".join(other.values()))
+def test_what_an_agent_a_chain_or_a_tool_calls_is_a_call_of_its_own(shop, other):
+    trace = new_trace()
+    send(shop, span(trace, 1), call(trace, 2, (100, 10), parent=1), of_kind(trace, 3, 2, **other),
+         span(trace, 4, parent=3), call(trace, 5, (40, 4), parent=4))  # fmt: skip
+    told = groups(shop)["total"]
+    assert (told["calls"], *tokens(told)) == (2, 140, 14, 0, 0)
+
+
+@pytest.mark.parametrize("each", [False, True], ids=["together", "apart"])
+@pytest.mark.parametrize("inner", [
+    {"operation": "embeddings"}, {"kind": "EMBEDDING"}, {"kind": "RERANKER"},
+    {"operation": "rerank", "kind": "RERANKER"},
+], ids=lambda inner: "-".join(inner.values()))  # fmt: skip
+@pytest.mark.parametrize("upside_down", [False, True])
+def test_calls_of_two_kinds_one_below_the_other_are_two(shop, inner, each, upside_down):
+    trace = new_trace()
+    small = dict(inner, model="text-embedding-3-small", entered=8)
+    chat = {"operation": "chat", "model": "gpt-5", "entered": 1000}
+    first, second = (small, chat) if upside_down else (chat, small)
+    spans = [of_kind(trace, 2, 1, **first), of_kind(trace, 3, 2, **second)]
+    apart(shop, *([[one] for one in spans] if each else [spans]))
+    told = {group["model"]: group["input_tokens"] for group in groups(shop)["groups"]}
+    assert told == {"gpt-5": 1000, "text-embedding-3-small": 8}
+
+
+@pytest.mark.parametrize("each", [False, True], ids=["together", "apart"])
+@pytest.mark.parametrize("outer, inner", [
+    ({}, {}),  # the AI SDK: ai.generateText, and ai.generateText.doGenerate below it
+    ({}, {"operation": "chat"}),
+    ({"kind": "LLM"}, {"operation": "chat"}),  # Anthropic's SDK below OpenInference
+    ({"operation": "text_completion"}, {"operation": "chat"}),
+    ({"operation": "embeddings"}, {"kind": "EMBEDDING"}),
+    ({"kind": "RERANKER"}, {"operation": "rerank"}),
+])  # fmt: skip
+def test_layers_that_name_one_kind_in_other_words_count_once(shop, outer, inner, each):
+    trace = new_trace()
+    told = {"model": "gpt-5", "entered": 1000}
+    spans = [of_kind(trace, 2, 1, **outer, **told), of_kind(trace, 3, 2, **inner, **told)]
+    apart(shop, *([[one] for one in spans] if each else [spans]))
+    assert groups(shop)["total"]["calls"] == 1
+
+
+def test_calls_of_two_kinds_below_one_request_each_find_their_own_layer(shop):
+    trace = new_trace()
+    chat, embed = {"model": "gpt-5", "entered": 9}, {"operation": "embeddings", "model": "e", "entered": 5}
+    send(shop, of_kind(trace, 2, 1, **chat), span(trace, 3, parent=2), of_kind(trace, 4, 3, **embed),
+         of_kind(trace, 5, 3, **chat))  # fmt: skip
+    assert {g["model"]: g["calls"] for g in groups(shop)["groups"]} == {"gpt-5": 1, "e": 1}
+
+
+def test_calls_that_are_each_others_parent_do_not_vanish(shop):
+    trace = new_trace()
+    send(shop, call(trace, 2, (7, 1), parent=3), call(trace, 3, (7, 1), parent=4), call(trace, 4, (7, 1), parent=2))
+    assert groups(shop)["total"]["calls"] == 1

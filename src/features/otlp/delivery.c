@@ -71,25 +71,25 @@ static void set_known(const uint64_t marks[2], bool known)
                                   memory_order_relaxed);
 }
 
-static uint64_t mark_of(int64_t tenant_id, const struct otlp_id *trace, const struct otlp_id *span,
-                        enum call_part part)
+static uint64_t mark_of(int64_t tenant_id, const struct intake_origin *o,
+                        const struct otlp_id *span, enum call_part part)
 {
     struct {
-        int64_t tenant_id, part;
+        int64_t tenant_id, part, kind;
         uint8_t trace[OTLP_TRACE_BYTES], span[OTLP_TRACE_BYTES];
-    } key = { .tenant_id = tenant_id, .part = part };
+    } key = { .tenant_id = tenant_id, .part = part, .kind = o->kind };
 
-    memcpy(key.trace, trace->bytes, sizeof(key.trace));
+    memcpy(key.trace, o->trace.bytes, sizeof(key.trace));
     memcpy(key.span, span->bytes, sizeof(key.span));
     return digest_sip(str_from((const char *)&key, sizeof(key)));
 }
 
 static void set_marks(struct note *note, int64_t tenant_id, const struct intake_origin *o)
 {
-    note->marks[CALL_ITSELF] = mark_of(tenant_id, &o->trace, &o->span, CALL_ITSELF);
-    note->marks[CALL_ABOVE] = mark_of(tenant_id, &o->trace, &o->parent, CALL_ABOVE);
-    note->others[0] = mark_of(tenant_id, &o->trace, &o->parent, CALL_ITSELF);
-    note->others[1] = mark_of(tenant_id, &o->trace, &o->span, CALL_ABOVE);
+    note->marks[CALL_ITSELF] = mark_of(tenant_id, o, &o->span, CALL_ITSELF);
+    note->marks[CALL_ABOVE] = mark_of(tenant_id, o, &o->parent, CALL_ABOVE);
+    note->others[0] = mark_of(tenant_id, o, &o->parent, CALL_ITSELF);
+    note->others[1] = mark_of(tenant_id, o, &o->span, CALL_ABOVE);
 }
 
 int otlp_notes_prepare(struct txn *txn, struct error *err)

@@ -232,14 +232,18 @@ static void place_events(const struct intake *in, bool roots, struct telemetry_e
     }
 }
 
-/* Two libraries that trace the same call have a span each, one below the other. Each span is marked
- * once, so this takes time in proportion to the spans. */
+/* Two libraries that trace the same call have a span each, one below the other, with nothing but
+ * generic spans between. Each span is marked once for each kind, so this takes time in proportion
+ * to the spans. What is above a marked call is marked already. */
 static void mark_above(const struct map *spans, const struct intake_origin *call)
 {
-    struct intake_origin *at = above(spans, call);
+    struct intake_origin *at = call->below & call->kind ? NULL : above(spans, call);
 
-    for (; at != NULL && at != call && !at->repeats; at = above(spans, at))
-        at->repeats = true;
+    for (; at != NULL && at != call && !(at->below & call->kind); at = above(spans, at)) {
+        if (at->kind != CALL_NONE && at->kind != call->kind)
+            break;
+        at->below |= call->kind;
+    }
 }
 
 static void place_usages(struct intake *in, const struct map *spans)
@@ -255,7 +259,7 @@ static void place_usages(struct intake *in, const struct map *spans)
     for (size_t i = 0; i < in->usages.n; i++) {
         const struct intake_origin *origin = &origins[usages[i].origin];
 
-        if (origin->n_events == 0 || origin->repeats)
+        if (origin->n_events == 0 || (origin->below & origin->kind))
             continue;
         usages[n] = usages[i];
         usages[n++].usage.agent_name = origin->agent;

@@ -13,6 +13,7 @@
 #include "features/events/shapes.h"
 #include "features/otlp/known.h"
 #include "features/otlp/records.h"
+#include "features/otlp/tokens.h"
 #include "shape/rows.h"
 
 /* Tokens of a span, which count when its event is stored. */
@@ -29,7 +30,8 @@ struct intake_origin {
     struct str service; /* of its resource; STR_NULL: none */
     size_t first_event, n_events;
     bool visited; /* by intake_close() */
-    bool repeats; /* there is a call to a model below it */
+    enum call_kind kind;
+    unsigned below; /* kinds of calls below it, as bits; with its own among them it repeats one */
 };
 
 /* Of the resource of the records being read: found, and written, once for all of them, since one
@@ -100,9 +102,9 @@ void intake_add_member(struct buf *out, const char *name, struct str value);
 /* Gives each event its agent: the one its span names, else that of the nearest span above it in
  * this request that names one, else the service; for an agent key with neither, the key's. Refuses
  * records without a valid name, and removes their events. The events of roots come first: exporters
- * send roots last. Of calls one below the other the innermost keeps its usage. The name of the
- * first agent that is not the one the key is bound to is returned; STR_NULL: all are allowed. Frees
- * the scratch buffer. */
+ * send roots last. Of calls of a kind one below the other the innermost keeps its usage. The name
+ * of the first agent that is not the one the key is bound to is returned; STR_NULL: all are
+ * allowed. Frees the scratch buffer. */
 struct str intake_close(struct intake *in);
 
 /* The same for a request that is given up. */

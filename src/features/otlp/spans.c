@@ -7,7 +7,6 @@
 #include "features/otlp/intake.h"
 
 #include "features/otlp/read.h"
-#include "features/otlp/tokens.h"
 
 /* Order of the events of a run with the same time: the start, the steps, the end. */
 enum { SEQ_START, SEQ_STEP, SEQ_END };
@@ -321,6 +320,7 @@ static const char *add_parts(struct intake *in, const struct subject *s)
     struct telemetry_event common;
     const char *flaw = fill_common(in, s, &common);
 
+    s->origin->kind = tokens.kind;
     if (flaw == NULL && (!span->has_parent || span->end_ns == 0))
         flaw = add_start(in, s, &common);
     if (flaw == NULL && span->end_ns != 0)

@@ -2,29 +2,39 @@
 #include "features/otlp/tokens.h"
 
 /* Spans of agents, chains and tools may repeat the sum of the calls below them, which have spans of
- * their own. What such spans are called: */
-static const struct str sums_by_operation[] = { STR_INIT("invoke_agent"), STR_INIT("create_agent"),
-                                                STR_INIT("invoke_workflow"),
-                                                STR_INIT("execute_tool") };
-static const struct str calls_by_kind[] = { STR_INIT("LLM"), STR_INIT("EMBEDDING"),
-                                            STR_INIT("RERANKER") };
+ * their own. What operations and kinds of spans are called: */
+static const struct {
+    struct str name;
+    enum call_kind kind;
+} kinds[] = {
+    { STR_INIT("invoke_agent"), CALL_OTHER },
+    { STR_INIT("create_agent"), CALL_OTHER },
+    { STR_INIT("invoke_workflow"), CALL_OTHER },
+    { STR_INIT("execute_tool"), CALL_OTHER },
+    { STR_INIT("embeddings"), CALL_EMBEDDING },
+    { STR_INIT("EMBEDDING"), CALL_EMBEDDING },
+    { STR_INIT("rerank"), CALL_RERANKER },
+    { STR_INIT("RERANKER"), CALL_RERANKER },
+    { STR_INIT("LLM"), CALL_MODEL },
+};
 
-static bool is_one_of(struct str text, const struct str *list, size_t n)
+static enum call_kind named(struct str name, enum call_kind otherwise)
 {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq_nocase(text, list[i]))
-            return true;
-    return false;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (str_eq_nocase(name, kinds[i].name))
+            return kinds[i].kind;
+    return otherwise;
 }
 
-static bool is_call(const struct known_values *known)
+static enum call_kind kind_of(const struct known_values *known, bool has_tokens)
 {
-    struct str operation = known_text(known, KNOWN_OPERATION);
     struct str kind = known_text(known, KNOWN_SPAN_KIND);
+    enum call_kind by_kind = str_is_null(kind) ? CALL_MODEL : named(kind, CALL_OTHER);
+    enum call_kind ret = named(known_text(known, KNOWN_OPERATION), CALL_MODEL);
 
-    if (is_one_of(operation, sums_by_operation, COUNT_OF(sums_by_operation)))
-        return false;
-    return str_is_null(kind) || is_one_of(kind, calls_by_kind, COUNT_OF(calls_by_kind));
+    if (ret == CALL_MODEL || by_kind == CALL_OTHER)
+        ret = by_kind;
+    return ret == CALL_MODEL && !has_tokens ? CALL_NONE : ret;
 }
 
 /* Input that includes cached tokens, without them. When there are fewer than the cached ones, they
@@ -61,7 +71,8 @@ struct tokens tokens_of(const struct known_values *known)
         t.input = fresh_input(t.input, t.cache_read, t.cache_write);
     else if (!str_is_null(known_text(known, KNOWN_MODEL)))
         t = counts_from(known, KNOWN_BARE_INPUT_TOKENS);
-    t.counts = t.any && is_call(known);
+    t.kind = kind_of(known, t.any);
+    t.counts = t.any && t.kind != CALL_OTHER;
     return t;
 }
 
