@@ -37,10 +37,9 @@ struct price_history price_book_exact(const struct price_book *book, struct str 
 struct price_history price_book_alias(const struct price_book *book, struct str alias);
 
 /* The prices for usage reported under `name`: those of the model of that name, or with that alias;
- * otherwise the same for the name without provider prefixes ("openai/gpt-4o"), then without a
- * variant at its end ("[1m]"), then also without a date at its end ("-2024-08-06", "-20241022",
- * also after
- * "@"), with and without prefixes. No other matches. n is 0 when not found. */
+ * otherwise the same without provider prefixes ("openai/gpt-4o"), then without a variant at the end
+ * ("[1m]"), then also without a date there ("-2024-08-06", "-20241022", "@20241022"), with and
+ * without prefixes. No other matches. n is 0 when not found. */
 struct price_history price_book_find(const struct price_book *book, struct str name);
 
 /* Has the model no price but the built-in one, which gives way to any that a person states? */

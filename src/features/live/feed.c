@@ -34,8 +34,7 @@ struct feed {
     pthread_t thread;
     int64_t flushed_us;   /* by the real clock; the thread's, as all up to the lock */
     int64_t heartbeat_us; /* the last one, by clock_mono_us() */
-    int64_t
-        asked_us; /* when listeners were last asked whether they may listen, by clock_raw_us() */
+    int64_t asked_us;     /* when it was last asked who may listen, by clock_raw_us() */
     int64_t ticked_us;
     struct buf out;
 
