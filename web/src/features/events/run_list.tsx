@@ -151,8 +151,8 @@ export function NoRuns({ query, since, period }: NoRunsProps) {
                 {text ? (
                     <p>
                         Searched for <b dir="auto">{text}</b> in runs of {period}: in the agent's name,
-                        the error, and the messages of the last step and of the end. Earlier steps are
-                        not searched.
+                        the error, the message of the end, and that of the last step, or the title
+                        as long as no step has one. Earlier steps are not searched.
                     </p>
                 ) : (
                     <p>Searched in runs of {period}.</p>
