@@ -14,7 +14,6 @@
 #include "cli/client.h"
 #include "cli/settings.h"
 #include "db/db.h"
-#include "db/migrate.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/tenants_store.h"
@@ -54,20 +53,23 @@ static bool is_same_file(const char *path, const char *url)
            one.st_ino == other.st_ino;
 }
 
-static bool has_tables(const char *url)
+/* How many workspaces a database has; -1: it is not there, or not one of ours. */
+static int64_t count_in(const char *url, struct error *err)
 {
     struct db *db = NULL;
-    bool has = db_open(url, DB_MAINTENANCE, &db, NULL) == 0 && store_schema_check(db, NULL) == 0;
+    int64_t n = -1;
 
+    if (db_open(url, DB_MAINTENANCE, &db, err) != 0 || store_tenant_count(db, &n, err) != 0)
+        n = -1;
     db_close(db);
-    return has;
+    return n;
 }
 
 int assembly_check(const struct assembly_options *options, struct error *err)
 {
     const struct settings *settings = options->settings;
-    struct db *db = NULL;
-    int64_t tenants = 0;
+    struct error why = { 0 };
+    int64_t tenants, named;
     ARENA_SCOPED(arena);
     const char *path = arena_printf(&arena, "%s/muster.db", settings->data).data;
     const char *url = arena_printf(&arena, "sqlite:%s", path).data;
@@ -75,16 +77,22 @@ int assembly_check(const struct assembly_options *options, struct error *err)
     if (settings->database[0] == '\0' || access(path, F_OK) != 0 ||
         is_same_file(path, settings->database))
         return 0;
-    if (db_open(url, DB_MAINTENANCE, &db, NULL) != 0 || store_tenant_count(db, &tenants, NULL) != 0)
-        tenants = 0; /* it is not one of ours */
-    db_close(db);
-    if (tenants == 0 || (!options->serves && has_tables(settings->database)))
+    tenants = count_in(url, NULL);
+    if (tenants <= 0)
         return 0;
-    return err_set(
-        err, ERR_CONFLICT,
-        "there is '%s' with %lld workspace%s, and `database` names another one: leave out "
-        "`database` to use that file, or move it away, or give another --data",
-        path, (long long)tenants, tenants == 1 ? "" : "s");
+    named = count_in(settings->database, &why);
+    if (why.code == ERR_UNAVAILABLE && !str_starts(str_of(settings->database), STR_LIT("sqlite:")))
+        return err_set(err, why.code, "%s", why.text); /* it may have some */
+    if (named > 0 && options->serves)
+        log_write(LOG_WARNING, "storage",
+                  "'%s' is not used, since `database` names another one; it has %lld workspace%s",
+                  path, (long long)tenants, tenants == 1 ? "" : "s");
+    if (named > 0 || (named == 0 && !options->serves))
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "there is '%s' with %lld workspace%s, and `database` names an empty one: leave "
+                   "out `database` to use that file, or move it and its -wal away",
+                   path, (long long)tenants, tenants == 1 ? "" : "s");
 }
 
 int assemble(const struct assembly_options *options, struct assembly *ret, struct error *err)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from muster import Server, Trouble
+from muster import Postgres, Server, Trouble
 
 
 @pytest.fixture
@@ -44,7 +44,8 @@ def test_a_service_beside_a_database_with_workspaces_does_not_start(beside, tmp_
     other.stop()
     add(server, "one")
     said = refused_start(other)
-    assert f"there is '{server.data}/muster.db' with 1 workspace, and `database` names another" in said
+    assert f"there is '{server.data}/muster.db' with 1 workspace, and `database` names an empty one" in said
+    assert "move it and its -wal away" in said
     add(server, "two")
     assert "with 2 workspaces" in refused_start(other)
     server.start()  # as the sentence says: without database=
@@ -60,6 +61,42 @@ def test_a_service_beside_a_database_with_workspaces_does_not_start(beside, tmp_
         more.unlink()
     other.start()
     other.stop()
+
+
+def test_a_service_with_workspaces_of_its_own_starts_beside_an_old_database(beside):
+    server, url = beside
+    other = with_other(server, url).start()
+    add(other, "own")
+    other.stop()
+    add(server, "old")
+    said = len(other.log())
+    other.start()
+    assert json.loads(other.cli("tenant", "list", "--json"))["tenants"][0]["slug"] == "own"
+    warning = f"'{server.data}/muster.db' is not used, since `database` names another one; it has 1 workspace"
+    assert other.log()[said:].count(warning) == 1
+    other.stop()
+
+
+def test_a_database_without_tables_is_refused_beside_an_old_one(beside, tmp_path):
+    server, url = beside
+    add(server, "old")
+    postgres = Postgres() if "postgres" in url else None
+    new = postgres.create() if postgres else f"sqlite:{tmp_path}/new.db"
+    try:
+        other = with_other(server, new)
+        assert "with 1 workspace, and `database` names an empty one" in refused_start(other)
+        refused = other.run("tenant", "add", "two")
+        assert refused.returncode == 1 and "names an empty one" in refused.stderr
+    finally:
+        if postgres:
+            postgres.drop(new)
+
+
+def test_a_database_that_cannot_be_reached_is_not_taken_for_an_empty_one(beside):
+    server, _ = beside
+    add(server, "old")
+    said = refused_start(Server(server.data, "postgresql://127.0.0.1:1/none"))
+    assert "muster.db" not in said and "Connection refused" in said
 
 
 def test_a_file_that_is_no_database_of_ours_is_no_obstacle(beside):

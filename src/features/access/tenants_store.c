@@ -60,9 +60,8 @@ ROWS_LIST_FN(store_tenant_answers, tenant_shape, (struct str after, int64_t limi
     (db_text(after), db_int(limit)),
     "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
     " ORDER BY slug LIMIT $2");
-static const struct db_query count_tenants = {
-    .sqlite = "SELECT COUNT(*) FROM tenants WHERE deleted_at IS NULL", /* only asked there */
-};
+#define COUNT_TENANTS "SELECT COUNT(*) FROM tenants WHERE deleted_at IS NULL"
+static const struct db_query count_tenants = { .sql = COUNT_TENANTS, .citus = COUNT_TENANTS };
 /* A slug has no '~', so the old one is free and the new one finds no tenant. */
 DB_QUERY(mark_deleted,
     "UPDATE tenants SET slug = '~' || CAST(tenant_id AS TEXT), name = '', deleted_at = $2,"
