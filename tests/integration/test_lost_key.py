@@ -9,12 +9,13 @@ import time
 import pytest
 from muster import Trouble
 from people import PASSWORD, add_user, code_at, log_in, platform_admin, post_log_in
+from receiver import receiving
 from stored import change, stored
 
 FACTOR = "/api/v1/auth/second-factor"
 KEY_LINE = 45
 LOST = "2 secrets, 1 webhook secret, 1 second factor and the audit log's signing"
-MISSING = f"there is no master key file; with it are lost {LOST}: restore the file from its backup"
+MISSING = f": with it are lost {LOST}: restore it, "
 WRONG = f"cannot be opened with this master key; without the right one are lost {LOST}: restore that"
 WAY_ON = "or go on with `muster vault reset --confirm`"
 
@@ -46,7 +47,7 @@ class Sealed:
         self.server, self.tenant = server, server.add_tenant(slug="acme")
         for name in ("A", "B"):
             server.cli("secret", "set", name, "--tenant", "acme", stdin="text")
-        server.cli("webhook", "add", "mailto:a@example.com", "--tenant", "acme")
+        server.cli("webhook", "add", "https://example.com/a", "--tenant", "acme")
         self.email = add_user(server, "--role", "platform_admin")
         person = log_in(server, self.email)
         begun = person.post(FACTOR, {"current_password": PASSWORD}).json()
@@ -105,7 +106,7 @@ def test_a_start_without_the_key_says_what_is_lost_and_which_command_goes_on(sea
     server, before = sealed.server, sealed.counts()
     sealed.lose_key()
     said = refusal(server)
-    assert MISSING in said and WAY_ON in said
+    assert f"no master key at '{key_file(server)}'{MISSING}" in said and WAY_ON in said
     assert not key_file(server).exists()
     new_key(server)
     wrong = key_file(server).read_bytes()
@@ -127,7 +128,8 @@ def test_a_reset_drops_what_is_sealed_and_the_service_goes_on(sealed, found):
     there = key_file(server).read_bytes() if found == "another" else None
     refused = server.run("vault", "reset")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert f"nothing was changed: --confirm drops {LOST}" in refused.stderr
+    at = f"no master key at '{key_file(server)}' opens the data"
+    assert f"nothing was changed: {at}; --confirm drops {LOST}" in refused.stderr
     assert sealed.counts() == before
     if found == "another":
         told = server.cli("vault", "reset", "--confirm", "--json")
@@ -177,6 +179,83 @@ def test_a_reset_is_refused_where_nothing_is_lost_or_a_service_runs(sealed):
     refused = server.run("vault", "reset", "--confirm")
     assert refused.returncode == 1 and "another muster is using" in refused.stderr
     assert sealed.counts() == before
+
+
+def test_a_reset_is_refused_where_the_key_is_there_but_cannot_be_used(sealed, tmp_path):
+    server, before = sealed.server, sealed.counts()
+    file = key_file(server)
+
+    def refused(says, run=server.run):
+        for more in ((), ("--confirm",)):
+            done = run("vault", "reset", *more)
+            assert done.returncode == 1 and says in done.stderr, done.stderr
+        assert sealed.counts() == before
+
+    file.chmod(0o644)
+    refused("has mode 0644")
+    file.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(file, 12345, -1)
+        refused("belongs to another user (12345)")
+        os.chown(file, 0, -1)
+    file.write_text("not a key")
+    refused("is damaged")
+    sealed.find_key()
+    elsewhere = tmp_path / "elsewhere.key"
+    file.rename(elsewhere)  # as master_key_file= names it, which the command does not know
+    done = server.run("vault", "reset")
+    assert f"no master key at '{file}'" in done.stderr and sealed.counts() == before
+    refused("nothing is lost", lambda *words: server.run(*words, "--master-key-file", str(elsewhere)))
+    elsewhere.rename(file)
+    server.start()
+    assert not any("reset" in line for line in verify(server))
+
+
+def test_a_new_key_is_not_left_by_a_start_that_fails(own_server):
+    own_server.add_tenant()
+    own_server.stop()
+    key_file(own_server).unlink()
+    if own_server.database:
+        change(own_server, "ALTER TABLE data_keys ADD CONSTRAINT no CHECK (version < 0) NOT VALID")
+    else:
+        change(own_server, """CREATE TRIGGER no BEFORE INSERT ON data_keys
+                              BEGIN SELECT RAISE(ABORT, 'no'); END""")
+    refusal(own_server)
+    assert not key_file(own_server).exists()
+    if own_server.database:
+        change(own_server, "ALTER TABLE data_keys DROP CONSTRAINT no")
+    else:
+        change(own_server, "DROP TRIGGER no")
+    own_server.start()
+    own_server.restart()
+    assert all("all intact; the vault was reset at entry" in line for line in verify(own_server))
+
+
+def test_webhooks_whose_receivers_check_no_signature_go_on_after_a_reset(own_server):
+    allow = {f"MUSTER_WEBHOOK_ALLOW_{what}": "1" for what in ("HTTP", "PRIVATE")}
+    own_server.environment.update(allow)
+    own_server.restart()
+    own_server.add_tenant(slug="acme")
+    acme = ("--tenant", "acme")
+    with receiving() as receiver:
+        own_server.cli("webhook", "add", f"{receiver.url}/s", *acme, "--format", "slack")
+        own_server.cli("webhook", "add", "mailto:a@example.com", *acme)
+        own_server.cli("webhook", "add", "https://example.com/a", *acme)
+        own_server.stop()
+        key_file(own_server).unlink()
+        own_server.cli("vault", "reset", "--confirm")
+        own_server.start()
+        hooks = json.loads(own_server.cli("webhook", "list", *acme, "--json"))["webhooks"]
+        assert {h["format"]: h["enabled"] for h in hooks} == {"slack": True, "email": True, "standard": False}
+        (slack,) = (h["webhook_id"] for h in hooks if h["format"] == "slack")
+        own_server.cli("webhook", "disable", slack, *acme)
+        own_server.cli("webhook", "enable", slack, *acme)
+        own_server.cli("webhook", "test", slack, *acme)
+        message = receiver.messages.get(timeout=60)
+        assert "webhook-id" in message.headers and "webhook-signature" not in message.headers
+        own_server.cli("webhook", "rotate", slack, *acme)
+        own_server.cli("webhook", "test", slack, *acme)
+        assert "webhook-signature" in receiver.messages.get(timeout=60).headers
 
 
 def test_a_reset_that_fails_changes_nothing(sealed):

@@ -16,13 +16,9 @@ static int reset(struct invocation *in, struct db *db, struct vault_losses *lost
 
     if (store_schema_check(db, err) != 0 || store_migrate(db, err) != 0 || db_begin(db, err) != 0)
         goto out;
-    if (vault_may_reset(vault, db, lost, err) == 0) {
-        if (command_value(in, "confirm") == NULL)
-            (void)err_set(err, ERR_CONFLICT, "nothing was changed: --confirm drops %s",
-                          vault_losses_text(lost, &in->arena));
-        else if (vault_reset(db, lost, audit_note_reset, err) == 0)
-            r = db_commit(db, err);
-    }
+    if (vault_may_reset(vault, db, command_value(in, "confirm") != NULL, lost, err) == 0 &&
+        vault_reset(db, lost, audit_note_reset, err) == 0)
+        r = db_commit(db, err);
     if (r != 0)
         db_rollback(db);
 out:
@@ -62,10 +58,11 @@ static int vault_reset_run(struct invocation *in)
                      (long long)lost.secrets, (long long)lost.webhook_secrets,
                      (long long)lost.second_factors);
     else
-        (void)printf("dropped: %s; set secrets again, rotate and enable webhooks; people sign in "
-                     "with their passwords alone until they add a second factor; the next start "
-                     "uses the master key that it finds, or makes one\n",
-                     vault_losses_text(&lost, &in->arena));
+        (void)printf(
+            "dropped: %s; set secrets again, rotate webhooks, enable standard ones; people sign in "
+            "with their passwords alone until they add a second factor; the next start "
+            "uses the master key that it finds, or makes one\n",
+            vault_losses_text(&lost, &in->arena));
     return EXIT_DONE;
 }
 

@@ -129,9 +129,10 @@ static int may_renew(struct db *db, bool *ret, struct error *err)
 }
 
 /* Reads the key file, or makes one if there is none and it is not missed. Data keys that the lost
- * one wrapped are dropped. */
-static int load_key_file(struct vault *v, struct db *db, vault_reset_fn *told, struct error *err)
-    REQUIRES(v->lock)
+ * one wrapped are dropped; the new one then waits beside the file for the commit, without which it
+ * would open nothing. */
+static int load_key_file(struct vault *v, struct db *db, vault_reset_fn *told, bool *ret_waits,
+                         struct error *err) REQUIRES(v->lock)
 {
     static const struct vault_losses none;
     struct error first = { 0 };
@@ -149,8 +150,9 @@ static int load_key_file(struct vault *v, struct db *db, vault_reset_fn *told, s
         may_renew(db, &may, err) != 0)
         return -1;
     if (platform.version != 0 && !may)
-        return refuse_start(db, "there is no master key file; with it are lost",
-                            "restore the file from its backup, or copy it from another node", err);
+        return refuse_start(
+            db, arena_printf(&arena, "no master key at '%s': with it are lost", v->path).data,
+            "restore it", err);
     if (platform.version != 0) {
         log_write(LOG_WARNING, "vault",
                   "the master key file is gone, and nothing is sealed with it but the audit log's "
@@ -159,7 +161,9 @@ static int load_key_file(struct vault *v, struct db *db, vault_reset_fn *told, s
             return -1;
     }
     keyring_add(v->ring);
-    return keyring_write(v->ring, 1, v->path, err);
+    *ret_waits = platform.version != 0;
+    return keyring_write(v->ring, 1,
+                         *ret_waits ? arena_printf(&arena, "%s.new", v->path).data : v->path, err);
 }
 
 /* In a transaction: creates the platform's key if needed, and wraps all keys with the first master
@@ -193,17 +197,18 @@ static int rewrap_all(struct vault *v, struct db *db, struct error *err)
 int vault_start(struct vault *v, struct db *db, vault_reset_fn *told, struct error *err)
 {
     struct error unwritten = { 0 };
+    bool waits = false;
 
     rwlock_unshared(&v->lock); /* still starting: no other thread has the vault yet */
     if (db_begin(db, err) != 0)
         return -1;
-    if (load_key_file(v, db, told, err) != 0 || rewrap_all(v, db, err) != 0 ||
+    if (load_key_file(v, db, told, &waits, err) != 0 || rewrap_all(v, db, err) != 0 ||
         db_commit(db, err) != 0) {
         db_rollback(db);
         return -1;
     }
     if (v->ring->n_live < 2)
-        return 0;
+        return waits ? keyring_write(v->ring, 1, v->path, err) : 0;
     if (keyring_write(v->ring, 1, v->path, &unwritten) != 0)
         log_write(LOG_WARNING, "vault", "the old master key could not be removed from the file: %s",
                   unwritten.text);

@@ -22,7 +22,8 @@ static const struct db_query count_sealed = {
 };
 ANY_TENANT(delete_secrets, "DELETE FROM secrets");
 ANY_TENANT(empty_webhooks,
-    "UPDATE webhooks SET enabled = 0, secret = $1, old_secret = NULL, old_until = NULL");
+    "UPDATE webhooks SET enabled = CASE format WHEN 0 /* standard */ THEN 0 ELSE enabled END,"
+    " secret = $1, old_secret = NULL, old_until = NULL");
 ANY_TENANT(delete_factors, "DELETE FROM user_factors");
 ANY_TENANT(delete_recovery, "DELETE FROM recovery_codes");
 ANY_TENANT(delete_data_keys, "DELETE FROM data_keys");

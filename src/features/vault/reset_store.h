@@ -9,7 +9,8 @@ struct vault_losses;
 
 int store_sealed_count(struct db *db, struct vault_losses *ret, struct error *err) MUST_CHECK;
 
-/* Data keys too. Webhooks stay, switched off and without a secret. */
+/* Data keys too. Webhooks stay, without a secret; those whose receiver checks the signature
+ * are switched off. */
 int store_sealed_drop(struct db *db, struct error *err) MUST_CHECK;
 
 /* Does a process write to this database that came before this session, the first of its process?

@@ -61,8 +61,10 @@ typedef int vault_reset_fn(struct db *db, const struct vault_losses *lost, struc
 int vault_start(struct vault *v, struct db *db, vault_reset_fn *told, struct error *err) MUST_CHECK;
 
 /* Within a transaction of a writer, while no server runs: what would be lost. ERR_CONFLICT when the
- * master key opens everything, ERR_BUSY when another process uses the database. */
-int vault_may_reset(struct vault *v, struct db *db, struct vault_losses *ret,
+ * master key opens everything, and unless `confirmed`, with a sentence that says what would be
+ * lost; ERR_BUSY when another process uses the database; ERR_UNAVAILABLE when the key file is there
+ * but cannot be used. */
+int vault_may_reset(struct vault *v, struct db *db, bool confirmed, struct vault_losses *ret,
                     struct error *err) MUST_CHECK;
 
 /* Then: drops it. The next start makes new data keys, with the key file that it finds or makes. */

@@ -176,7 +176,8 @@ static const char *prepare_post(struct attempt *f)
     add_header(
         f, arena_printf(&f->arena, "webhook-id: %.*s", STR_ARG(f->delivery.message.message_id)));
     add_header(f, arena_printf(&f->arena, "webhook-timestamp: %lld", (long long)now_s));
-    add_header(f, arena_printf(&f->arena, "webhook-signature: %.*s", STR_ARG(signature)));
+    if (f->n_secrets > 0)
+        add_header(f, arena_printf(&f->arena, "webhook-signature: %.*s", STR_ARG(signature)));
     (void)curl_easy_setopt(e, CURLOPT_URL, url_of(f));
     (void)curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);

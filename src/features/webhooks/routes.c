@@ -186,7 +186,7 @@ static int set_webhook(struct api_call *call, struct db *db, struct error *err)
     }
     if (patch->enabled.has)
         row.enabled = patch->enabled.value;
-    if (row.enabled && row.secret.len == 0)
+    if (row.enabled && row.secret.len == 0 && row.format == WEBHOOK_STANDARD)
         return err_set(err, ERR_CONFLICT,
                        "The webhook's secret was lost with the master key: rotate it first");
     if (store_webhook_set(db, &row, err) != 0 ||

@@ -353,9 +353,49 @@ TEST(a_start_is_refused_without_the_right_key)
     CHECK(access(key_path(), F_OK) == 0);
     must(db_script(b.db, "INSERT INTO secrets VALUES (5, 'n', 0, 1, x'01', 0, 0)", &err), &err);
     (void)unlink(key_path());
-    CHECK(strstr(start_again(&b), "lost 1 secret and the audit log's signing: restore the file") !=
-          NULL);
+    CHECK(strstr(start_again(&b), "lost 1 secret and the audit log's signing: restore it") != NULL);
     CHECK(access(key_path(), F_OK) != 0);
+    bank_done(&b);
+}
+
+TEST(a_reset_is_refused_while_the_key_is_there_but_cannot_be_used)
+{
+    struct error err = { 0 };
+    struct vault_losses lost;
+    struct bank b;
+
+    bank_init(&b);
+    must(db_begin(b.db, &err), &err);
+    CHECK(chmod(key_path(), 0644) == 0);
+    for (int confirmed = 0; confirmed < 2; confirmed++) {
+        struct vault *v = vault_new(key_path());
+
+        CHECK_INT(vault_may_reset(v, b.db, confirmed != 0, &lost, &err), -1);
+        CHECK_INT(err.code, ERR_UNAVAILABLE);
+        CHECK(strstr(err.text, "has mode 0644") != NULL);
+        vault_free(v);
+    }
+    db_rollback(b.db);
+    bank_done(&b);
+}
+
+TEST(a_new_key_that_was_not_committed_is_not_in_the_file)
+{
+    struct error err = { 0 };
+    struct bank b;
+
+    bank_init(&b);
+    (void)unlink(key_path());
+    must(db_script(
+             b.db,
+             "CREATE TRIGGER no BEFORE INSERT ON data_keys BEGIN SELECT RAISE(ABORT, 'no'); END",
+             &err),
+         &err);
+    CHECK(strlen(start_again(&b)) > 0);
+    CHECK(access(key_path(), F_OK) != 0);
+    must(db_script(b.db, "DROP TRIGGER no", &err), &err);
+    CHECK_STR(str_of(start_again(&b)), "");
+    CHECK_STR(str_of(start_again(&b)), "");
     bank_done(&b);
 }
 
