@@ -344,10 +344,10 @@ describe("numbers", () => {
 
     test("open alerts, what models cost today, and a KPI that grew from 1 to more than 10^11", async () => {
         const page = await open(overviewOf(rangeOf(from, to)));
-        await page.getByRole("link", { name: "Alerts 4" }).click(); // three are silent, a run is stuck
-        await page.getByText("4 open, 4 not acknowledged").waitFor();
-        await page.locator(".alert").nth(3).waitFor();
-        assert.equal(await page.locator(".alert").count(), 4);
+        await page.getByRole("link", { name: "Alerts 7" }).click(); // three are silent, three fail, a run is stuck
+        await page.getByText("7 open, 7 not acknowledged").waitFor();
+        await page.locator(".alert").nth(6).waitFor();
+        assert.equal(await page.locator(".alert").count(), 7);
         await page.goto(`${server.url}/#${overviewOf(rangeOf(from, to))}`);
         const cost = await tile(page, "Cost today (UTC)").locator("b").filter({ hasText: "$" }).innerText();
         assert.match(cost, /^\$18,000/);
