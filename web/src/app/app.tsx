@@ -141,9 +141,17 @@ function SignedIn({ me }: { me: Me }) {
     }, [slug, tenants === undefined, missing]);
 
     const openSlug = missing === false ? slug : "";
-    const shellSlug = openSlug || (lastTenant(tenants ?? [])?.slug ?? "");
+    const otherSlug = lastTenant(tenants ?? [])?.slug ?? "";
+    // not another one's links until it is known: a click in that moment would leave this workspace
+    const shellSlug = missing === undefined ? slug : openSlug || otherSlug;
     return (
-        <Shell me={me} tenants={tenants ?? []} slug={shellSlug} page={(!missing && found?.page) || null}>
+        <Shell
+            me={me}
+            tenants={tenants ?? []}
+            slug={shellSlug}
+            known={missing !== undefined}
+            page={(!missing && found?.page) || null}
+        >
             {missing === undefined ? (
                 <Skeleton />
             ) : missing ? (

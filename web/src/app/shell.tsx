@@ -20,6 +20,7 @@ interface Props {
     me: Me;
     tenants: TenantName[];
     slug: string;
+    known: boolean; // false: whether there is such a workspace is still being asked
     page: Page | null;
     children: ComponentChildren;
 }
@@ -77,8 +78,8 @@ function isUnder(page: Page | null, entry: Page): boolean {
     );
 }
 
-function Nav({ me, slug, page }: Omit<Props, "children" | "tenants">) {
-    const alerts = useOpenAlertCount(slug);
+function Nav({ me, slug, known, page }: Omit<Props, "children" | "tenants">) {
+    const alerts = useOpenAlertCount(known ? slug : "");
     const shown = pages.filter(
         (one) =>
             one.nav &&
@@ -175,7 +176,7 @@ function useSearchKeys(open: () => void) {
 }
 
 export function Shell(props: Props) {
-    const { me, tenants, slug, page, children } = props;
+    const { me, tenants, slug, known, page, children } = props;
     const [searching, setSearching] = useState(false);
     useSearchKeys(() => setSearching(true));
     return (
@@ -208,7 +209,7 @@ export function Shell(props: Props) {
                     <span>Search</span>
                     <kbd>/</kbd>
                 </button>
-                <Nav me={me} slug={slug} page={page} />
+                <Nav me={me} slug={slug} known={known} page={page} />
                 <div class="foot">
                     <UserMenu me={me} slug={slug} />
                     <ThemeSwitch />
