@@ -362,6 +362,12 @@ void call_log_failure(const struct api_call *call, const struct error *err)
     log_end(&line);
 }
 
+static void refuse_unavailable(struct api_call *call)
+{
+    (void)call_refuse(call, NULL, 503,
+                      "Storage is unavailable; this request may not be stored, so retry later");
+}
+
 /* The answer to an error for which no step set one. */
 static void refuse_by_code(struct api_call *call, const struct error *err)
 {
@@ -387,15 +393,17 @@ static void refuse_by_code(struct api_call *call, const struct error *err)
     case ERR_UNAVAILABLE:
     case ERR_IO:
         call_log_failure(call, err);
-        (void)call_refuse(call, NULL, 503,
-                          "Storage is unavailable; this request may not be stored, so retry later");
+        refuse_unavailable(call);
         return;
     case ERR_DAMAGED:
         call_log_failure(call, err);
-        (void)call_refuse(
-            call, NULL, 500,
-            "Stored data that this request needs is damaged; the log has details, and "
-            "`muster check` names damaged rows");
+        if (call->route->auth != AUTH_READ && call->route->auth != AUTH_READ_KEY)
+            refuse_unavailable(call); /* what was sent can be stored once the page is restored */
+        else
+            (void)call_refuse(
+                call, NULL, 500,
+                "Stored data that this request needs is damaged; the log has details, and "
+                "`muster check` names damaged rows");
         return;
     default:
         call_log_failure(call, err);
