@@ -102,7 +102,7 @@ bool check_str(const struct reader *r, const struct step *at, const struct field
         return false;
     if (!check_text(r, at, value, ret))
         return false;
-    if (field->min > 0 && !problems_may_miss(r->problems) && utf8_count(*ret) < field->min)
+    if (field->min > 0 && utf8_count(*ret) < field->min)
         return refuse_short(r, at, field->min, value);
     if (field->max == 0 || ret->len <= field->max || utf8_count(*ret) <= field->max)
         return true;

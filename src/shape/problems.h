@@ -40,8 +40,8 @@ void problems_hide_input(struct problems *p);
 void problems_set_strict(struct problems *p, bool strict);
 bool problems_forbid_extra(const struct problems *p);
 
-/* What an older version wrote or answers: a required member may be missing where another one of its
- * object is there, as it may be newer, and a text may be shorter than is asked of new ones. */
+/* A required member may be missing where another one of its object is there: what an older server
+ * answers lacks the members that are newer. */
 void problems_allow_missing(struct problems *p);
 bool problems_may_miss(const struct problems *p);
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 from muster import ROOT
-from people import add_user, log_in, platform_admin, tenant_person
-from stored import change, of_tenant
+from people import platform_admin, tenant_person
 
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 AGENTS = {  # agents' own: what they send more is ignored, as the contract says; and JSON-RPC
@@ -123,18 +122,3 @@ def test_every_body_with_an_agents_name_is_tried(tenant):
         if any("agent_name" in schemas[name].get("properties", {}) for name in names):
             found.add(path)
     assert found == sent
-
-
-def test_rules_for_a_nameless_agent_that_an_older_version_stored_are_shown(own_server):
-    tenant = own_server.add_tenant()
-    path = tenant.path("rules")
-    rules = {kind: [{"agent_name": "agent", **rule}] for kind, rule in RULES.items()}
-    email = add_user(own_server, "--tenant", tenant.slug, "--role", "admin")
-    assert log_in(own_server, email).request("PUT", path, rules).status == 200
-    own_server.stop()
-    change(own_server, f"""UPDATE alert_rules SET rules = REPLACE(rules, '"agent"', '""')
-                           WHERE {of_tenant(tenant)}""")
-    own_server.start()
-    answer = log_in(own_server, email).get(path)
-    assert answer.status == 200, answer.body
-    assert [answer.json()[kind][0]["agent_name"] for kind in RULES] == [""] * len(RULES)

@@ -29,10 +29,8 @@ int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
                      struct alert_rules *ret, struct error *err)
 {
     struct str json = str_is_null(row->rules) ? STR_LIT("{}") : row->rules;
-    struct problems *problems = problems_new(arena, "body");
 
-    problems_allow_missing(problems); /* an older version took empty names of agents */
-    if (shape_read_json(&alert_rules_shape, json, arena, ret, problems) != 0)
+    if (shape_read_json(&alert_rules_shape, json, arena, ret, problems_new(arena, "body")) != 0)
         return err_set(err, ERR_INTERNAL, "stored alert rules of tenant %lld are invalid",
                        (long long)row->tenant_id);
     return 0;
