@@ -161,7 +161,7 @@ def test_a_start_without_the_right_master_key_is_refused_with_a_sentence(own_ser
     path.write_text(base64.b64encode(os.urandom(32)).decode())
     refused_start(own_server, "cannot be opened with this master key")
     path.unlink()
-    refused_start(own_server, "restore the file from its backup")
+    refused_start(own_server, "restore it, or go on with `muster vault reset --confirm`")
     assert not path.exists()
     path.write_text(good)
     path.chmod(0o600)
@@ -172,7 +172,7 @@ def test_another_node_with_another_key_does_not_start(own_server, tmp_path):
     if not own_server.database:
         return  # one data directory, one server
     other = Server(tmp_path / "other", by_another_server(own_server.database))
-    refused_start(other, "copy it from another node")
+    refused_start(other, "no master key at")
     key_file(other).write_text(base64.b64encode(os.urandom(32)).decode())
     key_file(other).chmod(0o600)
     refused_start(other, "cannot be opened with this master key")
@@ -205,7 +205,7 @@ def test_a_master_key_from_the_environment_leaves_no_trace(own_server, tmp_path)
         server.stop()
     if not own_server.database:
         del server.environment["MUSTER_MASTER_KEY"]
-        refused_start(server, "there is no master key file")
+        refused_start(server, "no master key at")
         key_file(server).write_text(key + "\n")  # what the refusal to rotate says
         key_file(server).chmod(0o600)
         server.start()
