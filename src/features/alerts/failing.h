@@ -2,8 +2,8 @@
  *
  * The alert opens with the event that makes a run fail, in its transaction, if of
  * the agent's last twenty runs at least three and a fifth failed. Every few seconds
- * the open ones are compared with the agents' last runs: their numbers are brought
- * up to date, and those that are over are closed, with less than a tenth.
+ * the open ones are compared with the agents' last runs: their numbers are updated,
+ * and an alert closes when less than a tenth failed.
  *
  * One thread at a time.
  */
