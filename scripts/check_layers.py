@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 
 from gate import files_in, line_at, run
 
-C_FILES_MAX = 25  # in one folder
+C_FILES_MAX = 40  # in one folder
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
 CODE = re.compile(r"`([^`]+)`")
 SQL = re.compile(r'\bDB_(?:ROWS_)?QUERY\s*\(|\bDB_(?:RUN|INT)_FN\s*\(|\.(?:sql|sqlite|postgres)\s*=\s*[A-Z_]*\s*"')

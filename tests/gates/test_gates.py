@@ -96,8 +96,8 @@ PLANTED = [
     ("locks", "src/base/chatter.c", "struct a {\n    struct lock lock;\n};\n", "no row for its lock"),
     ("locks", "src/base/chatter.c", "static struct rwlock all;\n", "its lock `all`"),
     ("locks", "docs/internals/threads.md", "| `lock` | `a.c` | x | y | leaf |\n", "no longer there"),
-    ("lengths", "src/base/chatter.c", "\n" * 501, "501 lines"),
-    ("lengths", "web/src/chatter.ts", "\n" * 501, "501 lines"),
+    ("lengths", "src/base/chatter.c", "\n" * 801, "801 lines"),
+    ("lengths", "web/src/chatter.ts", "\n" * 801, "801 lines"),
     ("banned", "src/api/chatter.c", BODY.format("sprintf(a, b)"), "snprintf"),
     ("banned", "src/api/chatter.c", BODY.format("strcpy (a, b)"), "arena_copy"),
     ("banned", "src/api/chatter.c", BODY.format("strcat(a, b)"), "buf_add"),
@@ -166,7 +166,7 @@ PLANTED = [
     ("web", "web/package.json", '{"dependencies": {"preact": "^11.0.0"}}\n', "exact version"),
     ("web", "web/package-lock.json", '{"packages": {"x": {"resolved": "x"}}}\n', "address"),
     ("web", "sdk/typescript/package.json", '{"dependencies": {"x": "1.0.0"}}\n', "no dependencies"),
-    ("lengths", "sdk/python/muster/chatter.py", "\n" * 501, "501 lines"),
+    ("lengths", "sdk/python/muster/chatter.py", "\n" * 801, "801 lines"),
     ("words", "sdk/python/muster/chatter.py", '"""Made anew."""\n', "'anew'"),
     ("words", "sdk/typescript/src/chatter.ts", "// Whoever asks.\n", "'Whoever'"),
     ("python", "sdk/python/muster/chatter.py", "match x:\n    case 1: pass\n", "Python 3.9"),
@@ -192,7 +192,7 @@ HARMLESS = [
     ("banned", "src/api/chatter.c", BODY.format("snprintf(a, 4, b) + my_rand(1) + strand(2)")),
     ("banned", "src/base/chatter.c", BODY.format("malloc(4)")),
     ("banned", "src/api/chatter.c", BODY.format("memcmp(a, b, 4)")),
-    ("lengths", "src/base/chatter.c", "\n" * 500),
+    ("lengths", "src/base/chatter.c", "\n" * 800),
     ("migrations", "migrations/0999_chatter.sql",
      "-- oldest: 0999\n-- Why; and more.\nDROP TABLE good;\n"),
     ("migrations", "migrations/0999_chatter.sql",
@@ -213,22 +213,6 @@ HARMLESS = [
 def test_what_only_looks_like_a_violation_stays_green(gate, path, text, planted):
     done = run(gate, planted(path, text))
     assert done.returncode == 0, done.stderr
-
-
-def test_a_folder_has_at_most_25_sources(planted):
-    for i in range(25):
-        tree = planted(f"src/api/chatter{i}.c", CHATTER)
-    assert run("lengths", tree).returncode == 0
-    done = run("lengths", planted("src/api/chatter25.c", CHATTER))
-    assert (done.returncode, "src/api: 26 .c files" in done.stderr) == (1, True), done.stderr
-
-
-def test_a_thousand_lines_have_five_asserts(planted):
-    lines = "\n" * 199
-    assert run("lengths", planted("src/http/chatter.c", lines)).returncode == 0
-    done = run("lengths", planted("src/http/chatter.c", lines + "/* assert(a); */\n"))
-    assert (done.returncode, "src/http: 0 asserts" in done.stderr) == (1, True), done.stderr
-    assert run("lengths", planted("src/http/chatter.c", lines + "assert(a);\n")).returncode == 0
 
 
 class TestTidy:
