@@ -24,7 +24,7 @@ if(MUSTER_CONFIG_DEFAULT)
     target_compile_definitions(muster_flags INTERFACE CONFIG_INITIAL="${MUSTER_CONFIG_DEFAULT}")
 endif()
 
-# These report by processes and files of their own, which a confined server cannot have.
+# These report by processes of their own, which a confined server cannot start.
 if(MUSTER_SANITIZE OR CMAKE_C_FLAGS MATCHES "--coverage")
     target_compile_definitions(muster_flags INTERFACE CONFINE_INITIAL="0")
 endif()

@@ -1,20 +1,29 @@
-/* confine.c - what the server's process may not do: be root, be read, open other files, start
- * programs. */
+/* confine.c - what a process of ours may not do: be root, be read, start programs.
+ *
+ * The filter is a small program that the kernel runs on every system call. It lists what is
+ * refused, not what is allowed: the libraries' needs differ between their versions and machines,
+ * and a server that stops working after an upgrade will have its protection turned off. Refused
+ * are: programs and other processes, other users' rights, the system's configuration, and memory
+ * that is written and then executed.
+ */
 #include "app/confine.h"
 
-#include <limits.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "app/landlock.h"
-#include "app/seccomp.h"
-#include "base/arena.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "shape/shape.h"
 
 void confine_memory(void)
 {
@@ -50,148 +59,120 @@ void confine_warn_user(const struct settings *settings)
         log_write(LOG_WARNING, "start", "running as root: another user is safer");
 }
 
-/* The libraries read these: certificates, name resolution, time zones, and what glibc loads late.
- */
-static const char *const system_paths[] = {
-    "/etc", "/usr", "/lib", "/lib64", "/proc", "/sys", "/dev", "/run", "/var/lib/ca-certificates",
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#ifdef ARCHITECTURE
+
+/* A call, and the error that it gets. */
+struct refusal {
+    int call, error;
 };
 
-/* Variables that name a file or directory which OpenSSL or libpq reads. */
-static const char *const path_variables[] = {
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "OPENSSL_CONF",  "PGPASSFILE", "PGSERVICEFILE", "PGSYSCONFDIR",
-    "PGSSLCERT",     "PGSSLKEY",     "PGSSLROOTCERT", "PGSSLCRL",   "PGSSLCRLDIR",   "KRB5_CONFIG",
+/* clang-format off */
+static const struct refusal refusals[] = {
+    /* programs and other processes */
+    { SYS_execve, EPERM }, { SYS_execveat, EPERM }, { SYS_ptrace, EPERM },
+    { SYS_process_vm_readv, EPERM }, { SYS_process_vm_writev, EPERM }, { SYS_kcmp, EPERM },
+    { SYS_pidfd_getfd, EPERM }, { SYS_process_madvise, EPERM },
+    { SYS_clone3, ENOSYS }, /* its flags are out of reach here; the C library falls back to clone */
+    /* rights and namespaces */
+    { SYS_setuid, EPERM }, { SYS_setgid, EPERM }, { SYS_setreuid, EPERM }, { SYS_setregid, EPERM },
+    { SYS_setresuid, EPERM }, { SYS_setresgid, EPERM }, { SYS_setfsuid, EPERM },
+    { SYS_setfsgid, EPERM }, { SYS_setgroups, EPERM }, { SYS_capset, EPERM },
+    { SYS_unshare, EPERM }, { SYS_setns, EPERM }, { SYS_chroot, EPERM }, { SYS_personality, EPERM },
+    /* mounts and devices */
+    { SYS_mount, EPERM }, { SYS_umount2, EPERM }, { SYS_pivot_root, EPERM },
+    { SYS_move_mount, EPERM }, { SYS_open_tree, EPERM }, { SYS_fsopen, EPERM },
+    { SYS_fsconfig, EPERM }, { SYS_fsmount, EPERM }, { SYS_fspick, EPERM },
+    { SYS_mount_setattr, EPERM }, { SYS_open_by_handle_at, EPERM },
+    { SYS_quotactl, EPERM }, { SYS_swapon, EPERM }, { SYS_swapoff, EPERM },
+    /* the kernel and its clock */
+    { SYS_init_module, EPERM }, { SYS_finit_module, EPERM }, { SYS_delete_module, EPERM },
+    { SYS_kexec_load, EPERM }, { SYS_reboot, EPERM }, { SYS_syslog, EPERM }, { SYS_acct, EPERM },
+    { SYS_sethostname, EPERM }, { SYS_setdomainname, EPERM }, { SYS_settimeofday, EPERM },
+    { SYS_clock_settime, EPERM }, { SYS_adjtimex, EPERM }, { SYS_clock_adjtime, EPERM },
+    { SYS_vhangup, EPERM }, { SYS_bpf, EPERM }, { SYS_perf_event_open, EPERM },
+    { SYS_userfaultfd, EPERM }, { SYS_add_key, EPERM }, { SYS_request_key, EPERM },
+    { SYS_keyctl, EPERM },
+    { SYS_io_uring_setup, ENOSYS }, { SYS_io_uring_enter, ENOSYS }, { SYS_io_uring_register, ENOSYS },
+#ifdef __x86_64__
+    { SYS_fork, EPERM }, { SYS_vfork, EPERM }, { SYS_kexec_file_load, EPERM },
+    { SYS_iopl, EPERM }, { SYS_ioperm, EPERM }, { SYS_modify_ldt, EPERM },
+#endif
 };
 
-/* The directory that holds the file. */
-static int allow_folder(struct landlock *l, const char *file, enum landlock_access access,
-                        struct arena *arena, struct error *err)
+/* Where the kernel puts the call; of an argument its lower half, which holds all flags. */
+#define CALL         offsetof(struct seccomp_data, nr)
+#define ARCH         offsetof(struct seccomp_data, arch)
+#define ARGUMENT(n)  (offsetof(struct seccomp_data, args) + (size_t)8 * (n)) /* both are little-endian */
+#define LOAD(field)  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(field))
+#define MASK(bits)   BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (unsigned)(bits))
+/* Goes on with the next instruction if true, else skips `n` of them; SKIP_IF is the opposite. */
+#define UNLESS_SKIP(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), 0, (n))
+#define SKIP_IF(value, n)     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), (n), 0)
+#define REFUSE(error)         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
+#define ALLOW                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static const struct sock_filter head[] = {
+    LOAD(ARCH),
+    SKIP_IF(ARCHITECTURE, 1),
+    REFUSE(ENOSYS), /* calls of another kind than the program's own */
+    LOAD(CALL),
+#ifdef __x86_64__
+    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1), /* the 32-bit pointers of x32 */
+    REFUSE(ENOSYS),
+#endif
+};
+
+/* What depends on the arguments: a thread is no process, the network no other kind of socket, and
+ * no memory is both written and executed. */
+static const struct sock_filter tail[] = {
+    UNLESS_SKIP(SYS_clone, 5),
+    LOAD(ARGUMENT(0)), MASK(CLONE_THREAD), SKIP_IF(CLONE_THREAD, 1), REFUSE(EPERM), ALLOW,
+    UNLESS_SKIP(SYS_socket, 7),
+    LOAD(ARGUMENT(0)), SKIP_IF(AF_UNIX, 4), SKIP_IF(AF_INET, 3), SKIP_IF(AF_INET6, 2),
+    SKIP_IF(AF_NETLINK, 1), REFUSE(EAFNOSUPPORT), ALLOW,
+    UNLESS_SKIP(SYS_mmap, 5),
+    LOAD(ARGUMENT(2)), MASK(PROT_WRITE | PROT_EXEC), UNLESS_SKIP(PROT_WRITE | PROT_EXEC, 1), REFUSE(EPERM), ALLOW,
+    SKIP_IF(SYS_mprotect, 1), UNLESS_SKIP(SYS_pkey_mprotect, 4),
+    LOAD(ARGUMENT(2)), MASK(PROT_EXEC), UNLESS_SKIP(PROT_EXEC, 1), REFUSE(EPERM),
+    ALLOW,
+};
+/* clang-format on */
+
+/* False: the kernel or the processor has no such filter. */
+static bool restrict_calls(void)
 {
-    const char *slash = strrchr(file, '/');
+    struct sock_filter all[COUNT_OF(head) + 2 * COUNT_OF(refusals) + COUNT_OF(tail)];
+    struct sock_fprog program = { .len = COUNT_OF(all), .filter = all };
+    size_t n = 0;
 
-    if (slash == NULL)
-        return landlock_allow(l, ".", access, err);
-    return landlock_allow(l, arena_cstr(arena, str_from(file, (size_t)(slash - file) + 1)), access,
-                          err);
-}
-
-/* The directory that holds the file; if the file is a symbolic link, that of its target. */
-static int allow_folder_of(struct landlock *l, const char *path, struct arena *arena,
-                           struct error *err)
-{
-    char real[PATH_MAX];
-
-    return allow_folder(l, realpath(path, real) == NULL ? path : real, LANDLOCK_WRITE, arena, err);
-}
-
-/* The directory that holds the file, so that another file of this name can be read. Of a file in
- * the root directory only the file itself: everything is below that. */
-static int allow_next_to(struct landlock *l, const char *file, struct arena *arena,
-                         struct error *err)
-{
-    if (file[0] == '/' && strrchr(file, '/') == file)
-        return landlock_allow(l, file, LANDLOCK_READ, err);
-    return allow_folder(l, file, LANDLOCK_READ, arena, err);
-}
-
-/* A file that is read again: a renewal replaces it, or makes a link point to another file next to
- * the old one. */
-static int allow_replaceable(struct landlock *l, const char *path, struct arena *arena,
-                             struct error *err)
-{
-    char real[PATH_MAX];
-
-    if (path[0] == '\0')
-        return 0;
-    if (realpath(path, real) != NULL && allow_next_to(l, real, arena, err) != 0)
-        return -1;
-    return allow_next_to(l, path, arena, err);
-}
-
-/* What a library reads, at each new connection: a file that may be replaced, or a directory. */
-static int allow_library_path(struct landlock *l, const char *path, struct arena *arena,
-                              struct error *err)
-{
-    struct stat status;
-
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-        return allow_replaceable(l, path, arena, err);
-    return landlock_allow(l, path, LANDLOCK_READ, err);
-}
-
-/* Files that the database URL names (sslrootcert=/path), and those that libpq looks for at home. */
-static int allow_database(struct landlock *l, const char *url, struct arena *arena,
-                          struct error *err)
-{
-    static const char *const at_home[] = { ".postgresql", ".pgpass", ".pg_service.conf" };
-    const char *home = getenv("HOME");
-    struct str rest = str_of(url);
-
-    while (!str_is_null(rest)) {
-        struct str pair = str_split(&rest, strchr(url, '?') != NULL ? '&' : ' ');
-        struct str value;
-
-        (void)str_split(&pair, '=');
-        value = str_is_null(pair) ? STR_LIT("") : shape_decode_segment(pair, arena);
-        if (str_starts(value, STR_LIT("/")) &&
-            allow_library_path(l, arena_cstr(arena, value), arena, err) != 0)
-            return -1;
+    for (size_t i = 0; i < COUNT_OF(head); i++)
+        all[n++] = head[i];
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        all[n++] = (struct sock_filter)UNLESS_SKIP(refusals[i].call, 1);
+        all[n++] = (struct sock_filter)REFUSE((unsigned)refusals[i].error);
     }
-    for (size_t i = 0; home != NULL && i < COUNT_OF(at_home); i++)
-        if (landlock_allow(l, arena_printf(arena, "%s/%s", home, at_home[i]).data, LANDLOCK_READ,
-                           err) != 0)
-            return -1;
-    return 0;
+    for (size_t i = 0; i < COUNT_OF(tail); i++)
+        all[n++] = tail[i];
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-static int allow_paths(struct landlock *l, const struct settings *settings, struct arena *arena,
-                       struct error *err)
+#else
+
+static bool restrict_calls(void)
 {
-    const char *key_file = settings->master_key_file;
-
-    for (size_t i = 0; i < COUNT_OF(system_paths); i++)
-        if (landlock_allow(l, system_paths[i], LANDLOCK_READ, err) != 0)
-            return -1;
-    for (size_t i = 0; i < COUNT_OF(path_variables); i++) {
-        const char *path = getenv(path_variables[i]);
-
-        if (path != NULL && allow_library_path(l, path, arena, err) != 0)
-            return -1;
-    }
-    if (key_file[0] == '\0')
-        key_file = arena_printf(arena, "%s/master.key", settings->data).data;
-    if (allow_folder_of(l, key_file, arena, err) != 0 ||
-        allow_replaceable(l, settings->tls_cert, arena, err) != 0 ||
-        allow_replaceable(l, settings->tls_key, arena, err) != 0 ||
-        (settings->log_file[0] != '\0' &&
-         allow_folder_of(l, settings->log_file, arena, err) != 0) ||
-        allow_replaceable(l, settings->smtp_password_file, arena, err) != 0 ||
-        allow_replaceable(l, settings->oidc_client_secret_file, arena, err) != 0)
-        return -1;
-    if (settings->database[0] != '\0')
-        return allow_database(l, settings->database, arena, err);
-    if (landlock_allow(l, settings->data, LANDLOCK_WRITE, err) != 0)
-        return -1;
-    return allow_folder_of(l, arena_printf(arena, "%s/muster.db", settings->data).data, arena, err);
+    return false;
 }
 
-void confine_server(const struct settings *settings, struct arena *arena)
-{
-    struct error err = { 0 };
-    struct landlock l;
+#endif
 
-    if (settings->confine == 0)
-        return;
-    landlock_init(&l);
-    if (l.abi == 0)
-        (void)err_set(&err, ERR_UNAVAILABLE, "this kernel has no Landlock");
-    if (l.abi == 0 || allow_paths(&l, settings, arena, &err) != 0 ||
-        landlock_enforce(&l, &err) != 0)
-        log_write(LOG_WARNING, "start", "files outside the data directory are not protected: %s",
-                  err.text);
-    landlock_done(&l);
-    if (!seccomp_enforce())
+void confine_server(const struct settings *settings)
+{
+    if (settings->confine != 0 && !restrict_calls())
         log_write(LOG_WARNING, "start", "system calls are not restricted: no seccomp here");
-    /* Temporary files of SQLite, too, may only be in the data directory. */
-    if (settings->database[0] == '\0')
-        (void)setenv("SQLITE_TMPDIR", settings->data, 0);
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -211,11 +212,13 @@ static int start(struct server *s, struct arena *arena, struct error *err)
         if (datadir_ensure(&s->datadir, true, err) != 0 || datadir_lock(&s->datadir, err) != 0)
             return -1;
         database = s->datadir.database;
+        /* what SQLite sorts holds stored data: it stays in the directory, too */
+        (void)setenv("SQLITE_TMPDIR", s->settings->data, 0);
     }
     options.database = database;
     if (assembly_check(&options, err) != 0)
         return -1;
-    confine_server(s->settings, arena);
+    confine_server(s->settings);
     if (assemble(&options, &s->assembly, err) != 0)
         return -1;
     if (listen_metrics(s, err) != 0 || listen_http(s, err) != 0) {

@@ -60,7 +60,7 @@ const struct setting settings_table[] = {
     { NUMBER(oidc_unverified_email), .initial = "0", .least = 0, .most = 1, .help = "1: create users also with e-mail addresses that the provider does not call verified; for a provider in which people cannot choose their address" },
     { NUMBER(password_sign_in), .initial = "1", .least = 0, .most = 1, .help = "0: people sign in by the provider only; commands on this machine work without a password" },
     { NUMBER(allow_root), .initial = "0", .least = 0, .most = 1, .help = "1: allow the server to run as root outside a container" },
-    { NUMBER(confine),    .initial = CONFINE_INITIAL, .least = 0, .most = 1, .help = "0: do not restrict the server's files and system calls (Landlock, seccomp)" },
+    { NUMBER(confine),    .initial = CONFINE_INITIAL, .least = 0, .most = 1, .help = "0: do not restrict the server's system calls (seccomp)" },
     { NUMBER(webhook_allow_http),    .initial = "0", .least = 0, .most = 1, .help = "1: allow http:// webhooks, for local use" },
     { NUMBER(webhook_allow_private), .initial = "0", .least = 0, .most = 1, .help = "1: allow webhooks to any address and port, for local use" },
     { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, plus the same number for large bodies; 0: one per core" },

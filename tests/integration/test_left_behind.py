@@ -116,7 +116,7 @@ def test_commands_do_not_make_a_second_database_but_work_on_one_that_is_there(be
         assert refused.returncode == 1 and "with 1 workspace," in refused.stderr
     assert not (tmp_path / "third.db").exists()
     assert "not a muster database" in with_other(server, new).run("vault", "reset", "--confirm").stderr
-    there = Server(tmp_path / "elsewhere", url, arguments=["--confine", "0"])
+    there = Server(tmp_path / "elsewhere", url)
     if not url.startswith("postgres"):
         there.start().stop()
     before = json.loads(there.cli("tenant", "list", "--json"))
