@@ -192,16 +192,6 @@ int alerts_failed(struct db *db, const struct alert_notice *notices, size_t n, s
     return tell_failed(db, notices, n, &stored, arena, err);
 }
 
-/* When the alert's agent was seen; TIME_NULL when that was not stored. A linear search suffices:
- * few alerts are open. */
-static int64_t seen_time(const struct sighting *sightings, size_t n, const struct alert_row *row)
-{
-    for (size_t i = 0; i < n; i++)
-        if (sightings[i].tenant_id == row->tenant_id && sightings[i].agent_id == row->agent_id)
-            return sightings[i].stored ? sightings[i].at : TIME_NULL;
-    return TIME_NULL;
-}
-
 int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int64_t at,
                           struct error *err)
 {
@@ -216,50 +206,6 @@ int alerts_remind(struct db *db, const struct alert_notice *notice, int64_t at, 
 {
     assert(notice->row->open && notice->row->notified);
     return enqueue_message(db, notice, at, err);
-}
-
-struct opt_int alerts_away(const struct alert_row *row, int64_t seen_at)
-{
-    int64_t seconds = (seen_at - row->since_at) / USEC_PER_SEC;
-
-    return (struct opt_int){ true, seconds < 0 ? 0 : seconds };
-}
-
-/* The agent was seen again at this time. */
-static int close_seen(struct db *db, struct alert_notice *notice, int64_t at, struct arena *arena,
-                      struct error *err)
-{
-    struct alert_row *row = notice->row;
-    const struct str name = utf8_cut(row->agent_name, NAME_MAX_BYTES);
-
-    row->closed_at = clock_wall_us();
-    row->closed_by = STR_LIT("seen");
-    row->away_seconds = alerts_away(row, at);
-    notice->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s", STR_ARG(name),
-                                   (long long)row->away_seconds.value);
-    return alerts_close(db, notice, err);
-}
-
-int alerts_on_sightings(struct txn *txn, const struct sighting *sightings, size_t n,
-                        struct error *err)
-{
-    int64_t now = clock_wall_us();
-    ARENA_SCOPED(arena);
-    struct list alerts;
-    int r;
-
-    r = store_alerts_of_sightings(txn->db, sightings, n, &arena, &alerts, err);
-    for (size_t i = 0; r == 0 && i < alerts.n; i++) {
-        struct alert_row *row = &((struct alert_row *)alerts.items)[i];
-        struct alert_notice notice = { .row = row,
-                                       .message = STR_LIT("agent.recovered"),
-                                       .notes = txn->notes };
-        int64_t at = seen_time(sightings, n, row);
-
-        if (at != TIME_NULL && sighting_is_later(at, row->since_at, now))
-            r = close_seen(txn->db, &notice, at, &arena, err);
-    }
-    return r;
 }
 
 struct alert alerts_answer(const struct alert_row *row)

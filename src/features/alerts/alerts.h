@@ -50,16 +50,8 @@ int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int6
 int alerts_remind(struct db *db, const struct alert_notice *notice, int64_t at,
                   struct error *err) MUST_CHECK;
 
-/* How long the agent was silent, when it is seen again at `seen_at`. */
-struct opt_int alerts_away(const struct alert_row *row, int64_t seen_at);
-
 /* Open alerts of all tenants, counted every few seconds. Any thread. */
 int64_t alerts_count_open(const struct engine *e);
-
-/* Closes the silence alerts of agents that were seen. Call within the transaction that stores the
- * sightings. */
-int alerts_on_sightings(struct txn *txn, const struct sighting *sightings, size_t n,
-                        struct error *err) MUST_CHECK;
 
 /* The alert as the API shows it; its strings are the row's. */
 struct alert alerts_answer(const struct alert_row *row);

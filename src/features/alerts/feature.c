@@ -19,6 +19,7 @@
 #include "features/alerts/failing.h"
 #include "features/alerts/routes.h"
 #include "features/alerts/silence/silence.h"
+#include "features/alerts/silence/silent_alert.h"
 #include "features/alerts/stuck.h"
 #include "features/alerts/threshold_watch.h"
 #include "features/cost/prices.h"
@@ -52,7 +53,7 @@ static int alerts_feature_open(struct engine *e, void **ret_state, struct error 
 
     (void)err;
     alerts->stops = budget_stops_new();
-    last_seen_on_stored(agents_last_seen(e), alerts_on_sightings);
+    last_seen_on_stored(agents_last_seen(e), silent_alert_on_sightings);
     directives_cache_on_pull(agents_directives(e), budget_stops_find, alerts->stops);
     *ret_state = alerts;
     return 0;
@@ -66,14 +67,6 @@ static void count_open(struct engine *e, struct alerts *alerts)
         atomic_store(&alerts->open, open);
 }
 
-static struct silence_now silence_now_of(const struct tick *tick)
-{
-    return (struct silence_now){ .wall_us = tick->wall_us,
-                                 .mono_us = tick->mono_us,
-                                 .raw_us = tick->raw_us,
-                                 .healthy = tick->healthy };
-}
-
 /* The parts of a tick, in their order. */
 enum part { STOPS, SILENCE, STUCK, THRESHOLDS, MUTES, FAILING, REMINDERS, CLOSED, N_PARTS };
 
@@ -85,13 +78,12 @@ static const char *const part_names[N_PARTS] = {
 static int run_part(struct engine *e, enum part part, const struct tick *tick, struct error *err)
 {
     struct alerts *alerts = engine_state(e, &alerts_feature);
-    const struct silence_now now = silence_now_of(tick);
 
     switch (part) {
     case STOPS:
         return budget_stops_tick(alerts->stops, engine_watch_db(e), tick->raw_us, err);
     case SILENCE:
-        return silence_tick(alerts->silence, &now, err);
+        return silence_tick(alerts->silence, tick, err);
     case STUCK:
         return stuck_tick(alerts->stuck, tick->wall_us, tick->mono_us,
                           silence_epoch_us(alerts->silence), err);
@@ -148,18 +140,17 @@ static int alerts_start(struct engine *e, struct error *err)
     struct alerts *alerts = engine_state(e, &alerts_feature);
     const struct tick now = engine_now(e, true);
     const struct silence_options silence = { engine_watch_db(e), agents_last_seen(e),
-                                             engine_writer(e), engine_is_shared(e), 0 };
+                                             engine_writer(e), engine_is_shared(e) };
     const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
                                                         cost_prices(e) };
     const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),
                                                   CLOSED_ALERTS_MAX };
-    const struct silence_now began = silence_now_of(&now);
 
     (void)err;
     count_open(e, alerts);
     if (!engine_serves(e))
         return 0;
-    alerts->silence = silence_new(&silence, &began);
+    alerts->silence = silence_new(&silence, &now);
     alerts->stuck = stuck_new(engine_watch_db(e), engine_writer(e), now.wall_us, now.mono_us);
     alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
     alerts->mutes = due_messages_new(DUE_AFTER_MUTE, engine_watch_db(e), engine_writer(e));

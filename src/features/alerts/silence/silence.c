@@ -2,28 +2,31 @@
 #include "features/alerts/silence/silence.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "engine/feature.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/schedules/schedules.h"
-#include "features/alerts/silence/reads.h"
 #include "features/alerts/silence/silence_store.h"
 #include "features/alerts/silence/silent_alert.h"
 #include "features/alerts/silence/watched.h"
 
 enum {
-    STEP_S = 2,            /* how far the wall clock may drift from the monotonic one per tick */
-    PAUSE_S = 15,          /* without a tick: the process was suspended */
-    LAG_S = 5,             /* until another process has stored what it received */
-    TRANSITIONS_MAX = 500, /* submitted at a time */
-    LOOKS_S = 1            /* of a tick, to look up agents that seem silent */
+    READ_PERIOD_S =
+        15, /* between two reads of the agents, or READ_REST times as long as one took */
+    READ_REST = 10,
+    READ_AHEAD_S = 30,    /* agents that may be late so long after the next read are read, too */
+    STEP_S = 2,           /* how far the wall clock may drift from the monotonic one per tick */
+    PAUSE_S = 15,         /* without a tick: the process was suspended */
+    LAG_S = 5,            /* until another process has stored what it received */
+    TRANSITIONS_MAX = 500 /* submitted at a time */
 };
 
 /* A request to the writer to open an agent's alert, or to close it. Each is a job of its own, so
@@ -33,49 +36,40 @@ struct silence_transition {
     struct silence *silence;
     int64_t tenant_id, agent_id;
     struct last_seen_entry *entry;
-    struct watched *watched; /* until it is submitted */
     bool opens;
-    bool failed; /* set when it is done */
-};
-
-/* The clocks and the epoch at a tick, for the jobs that it submits. */
-struct silence_moment {
-    struct silence_now now;
-    int64_t epoch_us;
 };
 
 struct silence {
     struct silence_options options;
     struct watched_agents watched;
     size_t next; /* of them, with which the next tick begins */
-    struct reads reads;
+
+    bool stale; /* the agents are to be read as soon as rest_until_us has passed */
+    int64_t read_us, rest_until_us; /* monotonic: the last read, and none before */
+    int64_t rest_us;                /* after the last read */
 
     bool lost; /* the database, at the last tick */
     int64_t epoch_us;
     int64_t offset_us; /* wall clock minus monotonic clock, at the last tick */
     int64_t tick_us;   /* raw clock, at the last tick */
 
-    /* While transitions are pending these three belong to the writer. */
-    struct silence_moment moment;
+    /* While transitions are pending these belong to the writer. */
+    struct tick now; /* when they were submitted */
     struct silence_transition *transitions;
     size_t n_transitions;
-    struct lock lock;
-    size_t pending GUARDED_BY(lock);       /* transitions submitted and not done */
-    struct error failure GUARDED_BY(lock); /* of the first that failed; ERR_NONE: no failure */
+    atomic_size_t pending; /* transitions submitted and not done */
 };
 
-struct silence *silence_new(const struct silence_options *options, const struct silence_now *now)
+struct silence *silence_new(const struct silence_options *options, const struct tick *now)
 {
     struct silence *s = NEW(struct silence);
 
     s->options = *options;
-    reads_init(&s->reads, &(struct reads_options){ options->db, options->last_seen, &s->watched,
-                                                   options->portion });
-    s->epoch_us = now->mono_us;
+    s->stale = true;
+    s->epoch_us = s->rest_until_us = now->mono_us;
     s->offset_us = now->wall_us - now->mono_us;
     s->tick_us = now->raw_us;
     s->transitions = mem_new(TRANSITIONS_MAX * sizeof(*s->transitions));
-    lock_init(&s->lock);
     return s;
 }
 
@@ -83,7 +77,6 @@ void silence_free(struct silence *s)
 {
     if (s == NULL)
         return;
-    lock_done(&s->lock);
     free(s->transitions);
     watched_done(&s->watched);
     free(s);
@@ -95,7 +88,7 @@ int64_t silence_epoch_us(const struct silence *s)
 }
 
 /* Begins a new epoch when reports may have been missed. */
-static void note_clocks(struct silence *s, const struct silence_now *now)
+static void note_clocks(struct silence *s, const struct tick *now)
 {
     int64_t offset = now->wall_us - now->mono_us, moved = offset - s->offset_us;
     bool stepped =
@@ -103,12 +96,32 @@ static void note_clocks(struct silence *s, const struct silence_now *now)
     bool paused = now->raw_us - s->tick_us > (int64_t)PAUSE_S * USEC_PER_SEC;
 
     if (stepped || paused || s->lost || !now->healthy) {
-        s->epoch_us = now->mono_us;
-        reads_begin_again(&s->reads); /* others than by the clock before may be late soon */
+        s->epoch_us = s->rest_until_us = now->mono_us;
+        s->stale = true; /* other agents may be late soon than by the clock before */
     }
     s->lost = !now->healthy;
     s->offset_us = offset;
     s->tick_us = now->raw_us;
+}
+
+/* Agents of all tenants are read, so a rest follows: frequent changes cannot keep the database
+ * busy with it. */
+static int read_agents(struct silence *s, const struct tick *now, struct error *err)
+{
+    const int64_t began_us = clock_raw_us(), period_us = (int64_t)READ_PERIOD_S * USEC_PER_SEC;
+    const int64_t ahead_us =
+        (s->rest_us > period_us ? s->rest_us : period_us) + (int64_t)READ_AHEAD_S * USEC_PER_SEC;
+    int r;
+
+    if (now->mono_us < s->rest_until_us || (!s->stale && now->mono_us - s->read_us < period_us))
+        return 0;
+    r = watched_read(&s->watched, s->options.db, now->wall_us, now->wall_us + ahead_us,
+                     s->options.last_seen, err);
+    s->stale = r != 0;
+    s->read_us = now->mono_us;
+    s->rest_us = READ_REST * (clock_raw_us() - began_us);
+    s->rest_until_us = s->read_us + s->rest_us;
+    return r;
 }
 
 /* When an agent was last seen, and for how long it has not been, by the monotonic clock. */
@@ -119,10 +132,9 @@ struct quiet {
 
 static struct quiet quiet_from(const struct silence *s, int64_t seen_at, int64_t from_us)
 {
-    int64_t epoch_us = s->moment.epoch_us;
+    int64_t epoch_us = s->epoch_us;
 
-    return (struct quiet){ seen_at,
-                           s->moment.now.mono_us - (from_us > epoch_us ? from_us : epoch_us) };
+    return (struct quiet){ seen_at, s->now.mono_us - (from_us > epoch_us ? from_us : epoch_us) };
 }
 
 /* Uses the later of the stored time and the time seen by this process. A time too far in the future
@@ -130,7 +142,7 @@ static struct quiet quiet_from(const struct silence *s, int64_t seen_at, int64_t
  * noticed. */
 static struct quiet quiet_time(const struct silence *s, const struct watched *w)
 {
-    const struct silence_now *now = &s->moment.now;
+    const struct tick *now = &s->now;
     const int64_t times[] = { w->row.last_seen_at, last_seen_at_here(w->entry) };
     int64_t seen = TIME_NULL, ahead = TIME_NULL; /* TIME_NULL is less than every time */
     struct quiet known = { TIME_NULL, INT64_MAX }, noticed;
@@ -155,7 +167,7 @@ static struct deadline deadline_of(const struct silence *s, struct watched *w,
                                    const struct quiet *quiet,
                                    struct deadline (*after)(struct watched *, int64_t, int64_t))
 {
-    const int64_t now = s->moment.now.wall_us, from = now - quiet->us;
+    const int64_t now = s->now.wall_us, from = now - quiet->us;
     struct deadline d;
 
     if (w->schedule.kind != SCHEDULE_CRON || quiet->seen_at >= from)
@@ -173,7 +185,7 @@ static struct deadline deadline_of(const struct silence *s, struct watched *w,
 static bool is_silent(const struct silence *s, struct watched *w, const struct quiet *quiet,
                       bool *ret_nearly)
 {
-    const int64_t now = s->moment.now.wall_us;
+    const int64_t now = s->now.wall_us;
     struct deadline d = deadline_of(s, w, quiet, watched_deadline);
 
     *ret_nearly = now >= d.due_at + (d.silent_at - d.due_at) / 2;
@@ -188,12 +200,11 @@ static bool is_silent(const struct silence *s, struct watched *w, const struct q
 
 static void add_transition(struct silence *s, struct watched *w, bool opens)
 {
-    w->asked = true;
+    w->submitted = true;
     s->transitions[s->n_transitions++] = (struct silence_transition){ .silence = s,
                                                                       .tenant_id = w->row.tenant_id,
                                                                       .agent_id = w->row.agent_id,
                                                                       .entry = w->entry,
-                                                                      .watched = w,
                                                                       .opens = opens };
 }
 
@@ -202,10 +213,10 @@ static void judge(struct silence *s, struct watched *w)
     struct quiet quiet;
     bool nearly;
 
-    if (w->asked)
+    if (w->submitted)
         return;
     if (w->open) {
-        if (watched_has_recovered(w, s->moment.now.wall_us))
+        if (watched_has_recovered(w, s->now.wall_us))
             add_transition(s, w, false);
         return;
     }
@@ -218,59 +229,15 @@ static void judge(struct silence *s, struct watched *w)
         last_seen_await(w->entry);
 }
 
-/* Is the agent silent also by what is stored of it now? */
-static bool is_still_silent(const struct silence *s, struct watched *w, int64_t seen_at)
+/* In the order of agents, so that all processes lock them in the same one. What is left at
+ * TRANSITIONS_MAX comes first at the next tick. */
+static void collect_transitions(struct silence *s)
 {
-    struct quiet quiet;
-    bool nearly;
-
-    if (seen_at == TIME_NULL || seen_at <= w->row.last_seen_at)
-        return true;
-    w->row.last_seen_at = seen_at;
-    quiet = quiet_time(s, w);
-    w->asked = is_silent(s, w, &quiet, &nearly);
-    return w->asked;
-}
-
-/* Of a large fleet a row may be minutes old, and other processes may have seen the agent since: of
- * the transitions from this one on, keeps those that what is stored by now does not rule out. */
-static int drop_seen(struct silence *s, size_t from, struct error *err)
-{
-    const size_t n = s->n_transitions - from;
-    struct silence_transition *t = s->transitions + from;
-    struct silent_agent agents[TRANSITIONS_MAX];
-    int64_t seen[TRANSITIONS_MAX];
-
-    for (size_t i = 0; i < n; i++)
-        agents[i] = (struct silent_agent){ t[i].tenant_id, t[i].agent_id };
-    if (n > 0 && store_silence_seen(s->options.db, agents, n, seen, err) != 0)
-        return -1;
-    s->n_transitions = from;
-    for (size_t i = 0; i < n; i++)
-        if (!t[i].opens || is_still_silent(s, t[i].watched, seen[i]))
-            s->transitions[s->n_transitions++] = t[i];
-    return 0;
-}
-
-/* Begins with the agent after the last that was judged: those at the end have their turn also when
- * there are too many before them. */
-static int collect_transitions(struct silence *s, struct error *err)
-{
-    const int64_t end_us = clock_raw_us() + (int64_t)LOOKS_S * USEC_PER_SEC;
-    size_t left = s->watched.n;
-
     s->n_transitions = 0;
-    while (left > 0 && s->n_transitions < TRANSITIONS_MAX && clock_raw_us() < end_us) {
-        const size_t from = s->n_transitions;
-
-        for (; left > 0 && s->n_transitions < TRANSITIONS_MAX; left--) {
-            s->next = s->next < s->watched.n ? s->next : 0;
-            judge(s, &s->watched.agents[s->next++]);
-        }
-        if (drop_seen(s, from, err) != 0)
-            return -1;
-    }
-    return 0;
+    if (s->next >= s->watched.n)
+        s->next = 0;
+    while (s->next < s->watched.n && s->n_transitions < TRANSITIONS_MAX)
+        judge(s, &s->watched.agents[s->next++]);
 }
 
 /* Decides again, by the locked row and the sightings since the tick. */
@@ -278,12 +245,12 @@ static int decide_transition(const struct silence_transition *transition, struct
                              struct arena *arena, struct error *err)
 {
     const struct silence *s = transition->silence;
-    const struct silent_change change = { s->moment.now.wall_us, transition->job.txn->notes };
+    const struct silent_change change = { s->now.wall_us, transition->job.txn->notes };
     struct watched w = { .entry = transition->entry };
     struct quiet quiet;
     bool nearly;
 
-    if (store_silence_hold(db, transition->tenant_id, transition->agent_id, arena, &w.row, err) !=
+    if (silence_store_hold(db, transition->tenant_id, transition->agent_id, arena, &w.row, err) !=
         0)
         return -1;
     w.open = !str_is_null(w.row.alert_id);
@@ -314,109 +281,43 @@ static int silence_apply(struct writer_job *job, struct txn *txn, struct error *
     return decide_transition(transition, txn->db, &arena, err);
 }
 
-/* The next read of the store shows the result, also after a failure. */
+/* The next read shows the result, also after a failure. */
 static void silence_done(struct writer_job *job, const struct error *err)
 {
     struct silence *s = CONTAINER_OF(job, struct silence_transition, job)->silence;
 
-    lock_acquire(&s->lock);
-    CONTAINER_OF(job, struct silence_transition, job)->failed = err != NULL;
-    if (err != NULL && s->failure.code == ERR_NONE)
-        s->failure = *err;
-    assert(s->pending > 0);
-    s->pending--;
-    lock_release(&s->lock);
+    if (err != NULL)
+        log_write(LOG_WARNING, "alerts", "an alert could not be opened or closed: %s", err->text);
+    (void)atomic_fetch_sub(&s->pending, 1);
 }
 
-/* Are transitions pending? If not, *ret is the first failure among the last ones. */
-static bool is_busy(struct silence *s, struct error *ret)
-{
-    bool busy;
-
-    lock_acquire(&s->lock);
-    busy = s->pending > 0;
-    if (!busy) {
-        *ret = s->failure;
-        s->failure = (struct error){ 0 };
-    }
-    lock_release(&s->lock);
-    return busy;
-}
-
-/* Those from this one on were not submitted. */
-static void unask(struct silence *s, size_t from)
-{
-    for (size_t i = from; i < s->n_transitions; i++)
-        s->transitions[i].watched->asked = false;
-}
-
-static int by_agent(const void *a, const void *b)
-{
-    const struct silence_transition *x = a, *y = b;
-
-    if (x->tenant_id != y->tenant_id)
-        return x->tenant_id < y->tenant_id ? -1 : 1;
-    return (x->agent_id > y->agent_id) - (x->agent_id < y->agent_id);
-}
-
-/* In the order of their agents, so that all processes lock these in the same order. */
 static int submit_transitions(struct silence *s, struct error *err)
 {
-    size_t n = 0;
-
-    qsort(s->transitions, s->n_transitions, sizeof(*s->transitions), by_agent);
-
-    reads_ask(&s->reads); /* when they are done */
-    lock_acquire(&s->lock);
-    assert(s->pending == 0 && s->n_transitions <= TRANSITIONS_MAX);
-    s->pending = s->n_transitions;
-    lock_release(&s->lock);
-    for (; n < s->n_transitions; n++) {
-        s->transitions[n].job = (struct writer_job){
+    s->stale = s->stale || s->n_transitions > 0;
+    for (size_t i = 0; i < s->n_transitions; i++) {
+        s->transitions[i].job = (struct writer_job){
             .apply = silence_apply, .done = silence_done, .events = 1, .unbounded = true
         };
-        if (writer_submit(s->options.writer, &s->transitions[n].job, err) != 0)
-            break;
+        (void)atomic_fetch_add(&s->pending, 1);
+        if (writer_submit(s->options.writer, &s->transitions[i].job, err) != 0) {
+            (void)atomic_fetch_sub(&s->pending, 1);
+            return -1;
+        }
     }
-    unask(s, n);
-    lock_acquire(&s->lock);
-    s->pending -= s->n_transitions - n;
-    lock_release(&s->lock);
-    return n == s->n_transitions ? 0 : -1;
+    return 0;
 }
 
-/* Those of the last tick that failed are asked for again. */
-static void note_failures(struct silence *s, const struct error *failure)
+int silence_tick(struct silence *s, const struct tick *now, struct error *err)
 {
-    log_write(LOG_WARNING, "alerts", "an alert could not be opened or closed: %s", failure->text);
-    for (size_t i = 0; i < s->n_transitions; i++) {
-        const struct silence_transition *t = &s->transitions[i];
-        struct watched *w = t->failed ? watched_find(&s->watched, t->tenant_id, t->agent_id) : NULL;
-
-        if (w != NULL)
-            w->asked = false;
-    }
-}
-
-int silence_tick(struct silence *s, const struct silence_now *now, struct error *err)
-{
-    struct error failure = { 0 };
     int r;
 
     note_clocks(s, now);
-    if (!now->healthy || is_busy(s, &failure))
+    if (!now->healthy || atomic_load(&s->pending) > 0)
         return 0;
-    if (failure.code != ERR_NONE)
-        note_failures(s, &failure);
+    s->now = *now;
     if (last_seen_take_changed(s->options.last_seen))
-        reads_ask(&s->reads);
-    r = reads_tick(&s->reads, now, err);
-    if (!reads_are_known(&s->reads))
-        return r;
-    s->moment = (struct silence_moment){ *now, s->epoch_us };
-    if (collect_transitions(s, err) != 0) {
-        unask(s, 0);
-        return -1;
-    }
-    return s->n_transitions > 0 && submit_transitions(s, err) != 0 ? -1 : r;
+        s->stale = true;
+    r = read_agents(s, now, err);
+    collect_transitions(s);
+    return submit_transitions(s, r == 0 ? err : NULL) != 0 ? -1 : r;
 }

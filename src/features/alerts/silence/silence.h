@@ -1,12 +1,11 @@
 /* silence.h - opens an alert when an agent falls silent, and closes it when it is back.
  *
  * Every second the agents with an expected interval are checked in memory.
- * Their rows are read from the store every few seconds, and at once when a
- * change is noticed; of a large fleet in portions, which takes longer
- * (reads.h). Deadlines use the monotonic clock and are never earlier than a
- * full interval and grace after the epoch, which begins again after a start,
- * a step of the wall clock, a pause of the process, or an outage of the
- * database.
+ * The rows of those that may be late soon are read from the store every few
+ * seconds, and at once when a change is noticed. Deadlines use the monotonic
+ * clock and are never earlier than a full interval and grace after the epoch,
+ * which begins again after a start, a step of the wall clock, a pause of the
+ * process, or an outage of the database.
  *
  * The transaction that opens an alert checks the agent's row once more, under
  * a lock; so several processes open only one.
@@ -22,6 +21,7 @@
 struct db;
 struct last_seen;
 struct silence;
+struct tick;
 struct writer;
 
 struct silence_options {
@@ -29,24 +29,16 @@ struct silence_options {
     struct last_seen *last_seen;
     struct writer *writer; /* borrowed */
     bool shared;           /* other processes receive reports too, and store them a little later */
-    int64_t portion;       /* agents that a read looks at, at most; 0: as many as usual */
-};
-
-/* The clocks, read together. */
-struct silence_now {
-    int64_t wall_us, mono_us;
-    int64_t raw_us; /* monotonic, without the offset that tests add */
-    bool healthy;   /* the database answers */
 };
 
 /* The epoch begins now. */
-struct silence *silence_new(const struct silence_options *options, const struct silence_now *now);
+struct silence *silence_new(const struct silence_options *options, const struct tick *now);
 
 /* After the writer has stopped. NULL is fine. */
 void silence_free(struct silence *s);
 
 /* Once a second. */
-int silence_tick(struct silence *s, const struct silence_now *now, struct error *err) MUST_CHECK;
+int silence_tick(struct silence *s, const struct tick *now, struct error *err) MUST_CHECK;
 
 /* Start of the current epoch, monotonic: no alert counts silence from before it. */
 int64_t silence_epoch_us(const struct silence *s);

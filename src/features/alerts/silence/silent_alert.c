@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "engine/txn.h"
 #include "features/agents/last_seen_store.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/silence/watched.h"
@@ -69,6 +70,14 @@ static struct str close_reason(const struct silence_row *row, int64_t since_at, 
     return row->schedule.scheduled_at == TIME_NULL ? STR_LIT("interval") : STR_LIT("schedule");
 }
 
+/* How long the agent was silent, when it is seen again at `seen_at`. */
+static struct opt_int away_seconds(const struct alert_row *row, int64_t seen_at)
+{
+    int64_t seconds = (seen_at - row->since_at) / USEC_PER_SEC;
+
+    return (struct opt_int){ true, seconds < 0 ? 0 : seconds };
+}
+
 /* A close reason for people. */
 static const char *reason_text(struct str closed_by)
 {
@@ -95,8 +104,55 @@ int silent_alert_close(struct db *db, const struct silence_row *row,
     alert.closed_at = change->at;
     alert.closed_by = close_reason(row, alert.since_at, alert.closed_at);
     if (str_eq_c(alert.closed_by, "seen"))
-        alert.away_seconds = alerts_away(&alert, row->last_seen_at);
+        alert.away_seconds = away_seconds(&alert, row->last_seen_at);
     notice.summary = arena_printf(arena, "Agent '%.*s' is no longer silent: %s", STR_ARG(name),
                                   reason_text(alert.closed_by));
     return alerts_close(db, &notice, err);
+}
+
+/* When the alert's agent was seen; TIME_NULL when that was not stored. A linear search suffices:
+ * few alerts are open. */
+static int64_t seen_time(const struct sighting *sightings, size_t n, const struct alert_row *row)
+{
+    for (size_t i = 0; i < n; i++)
+        if (sightings[i].tenant_id == row->tenant_id && sightings[i].agent_id == row->agent_id)
+            return sightings[i].stored ? sightings[i].at : TIME_NULL;
+    return TIME_NULL;
+}
+
+/* The agent was seen again at this time. */
+static int close_seen(struct db *db, struct alert_notice *notice, int64_t at, struct arena *arena,
+                      struct error *err)
+{
+    struct alert_row *row = notice->row;
+    const struct str name = utf8_cut(row->agent_name, NAME_BYTES);
+
+    row->closed_at = clock_wall_us();
+    row->closed_by = STR_LIT("seen");
+    row->away_seconds = away_seconds(row, at);
+    notice->summary = arena_printf(arena, "Agent '%.*s' is back after %lld s", STR_ARG(name),
+                                   (long long)row->away_seconds.value);
+    return alerts_close(db, notice, err);
+}
+
+int silent_alert_on_sightings(struct txn *txn, const struct sighting *sightings, size_t n,
+                              struct error *err)
+{
+    int64_t now = clock_wall_us();
+    ARENA_SCOPED(arena);
+    struct list alerts;
+    int r;
+
+    r = store_alerts_of_sightings(txn->db, sightings, n, &arena, &alerts, err);
+    for (size_t i = 0; r == 0 && i < alerts.n; i++) {
+        struct alert_row *row = &((struct alert_row *)alerts.items)[i];
+        struct alert_notice notice = { .row = row,
+                                       .message = STR_LIT("agent.recovered"),
+                                       .notes = txn->notes };
+        int64_t at = seen_time(sightings, n, row);
+
+        if (at != TIME_NULL && sighting_is_later(at, row->since_at, now))
+            r = close_seen(txn->db, &notice, at, &arena, err);
+    }
+    return r;
 }

@@ -65,133 +65,62 @@ void watched_set_schedule(struct watched *w, const struct watched *before)
     w->schedule = schedule_of(&w->row.interval_seconds, &w->row.schedule);
 }
 
-static bool is_after(const struct silence_row *row, int64_t tenant_id, int64_t agent_id)
+static bool is_before(const struct silence_row *a, const struct silence_row *b)
 {
-    return row->tenant_id > tenant_id || (row->tenant_id == tenant_id && row->agent_id > agent_id);
+    return a->tenant_id < b->tenant_id ||
+           (a->tenant_id == b->tenant_id && a->agent_id < b->agent_id);
 }
 
 /* The agent of that row as it was read before; *at grows with the rows. NULL: it is new. */
 static const struct watched *find_before(const struct watched_agents *all,
                                          const struct silence_row *row, size_t *at)
 {
-    for (; *at < all->n; (*at)++) {
-        const struct silence_row *old = &all->agents[*at].row;
-
-        if (old->tenant_id == row->tenant_id && old->agent_id == row->agent_id)
-            return &all->agents[*at];
-        if (is_after(old, row->tenant_id, row->agent_id))
-            return NULL;
-    }
-    return NULL;
+    while (*at < all->n && is_before(&all->agents[*at].row, row))
+        (*at)++;
+    return *at < all->n && !is_before(row, &all->agents[*at].row) ? &all->agents[*at] : NULL;
 }
 
-void watched_clear(struct watched_agents *all)
+static struct watched watched_of(const struct silence_row *row, const struct watched *before,
+                                 struct last_seen *last_seen)
 {
-    all->n = 0;
-}
+    struct watched w = { .row = *row,
+                         .open = !str_is_null(row->alert_id),
+                         .entry = last_seen_get(last_seen, row->tenant_id, row->agent_id) };
 
-/* How many of them come until this agent, and with it. */
-static size_t count_until(const struct watched_agents *all, int64_t tenant_id, int64_t agent_id)
-{
-    size_t low = 0, high = all->n;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (is_after(&all->agents[middle].row, tenant_id, agent_id))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-struct watched *watched_find(const struct watched_agents *all, int64_t tenant_id, int64_t agent_id)
-{
-    const size_t n = count_until(all, tenant_id, agent_id);
-    struct watched *w = n == 0 ? NULL : &all->agents[n - 1];
-
-    return w != NULL && w->row.tenant_id == tenant_id && w->row.agent_id == agent_id ? w : NULL;
-}
-
-static void take_row(struct watched *w, const struct silence_row *row, const struct watched *before,
-                     struct last_seen *last_seen)
-{
-    *w = (struct watched){ .row = *row,
-                           .open = !str_is_null(row->alert_id),
-                           .entry = last_seen_get(last_seen, row->tenant_id, row->agent_id) };
-    watched_set_schedule(w, before);
-    w->row.alert_id = w->row.schedule.cron = w->row.schedule.time_zone =
+    watched_set_schedule(&w, before);
+    w.row.alert_id = w.row.schedule.cron = w.row.schedule.time_zone =
         STR_NULL; /* they end with the arena */
-    if (w->open)
-        last_seen_await(w->entry);
+    if (w.open)
+        last_seen_await(w.entry);
+    return w;
 }
 
-static void take_agents(struct watched_agents *all, struct last_seen *last_seen,
-                        const struct agent_range *range, const struct list *list)
-{
-    const size_t first = count_until(all, range->first_tenant, range->after_agent);
-    const size_t end = count_until(all, range->last_tenant, range->last_agent);
-    struct watched *agents = mem_new((all->n + list->n + 1) * sizeof(*agents));
-    const struct silence_row *rows = list->items;
-    size_t before = first, n = 0;
-
-    assert(first <= end);
-    for (size_t i = 0; i < first; i++)
-        agents[n++] = all->agents[i];
-    for (size_t i = 0; i < list->n; i++) {
-        assert(is_after(&rows[i], range->first_tenant, range->after_agent) &&
-               !is_after(&rows[i], range->last_tenant, range->last_agent) &&
-               (i == 0 || is_after(&rows[i], rows[i - 1].tenant_id, rows[i - 1].agent_id)));
-        take_row(&agents[n++], &rows[i], find_before(all, &rows[i], &before), last_seen);
-    }
-    for (size_t i = end; i < all->n; i++)
-        agents[n++] = all->agents[i];
-    free(all->agents);
-    all->agents = agents;
-    all->n = n;
-}
-
-/* Of all agents: windows are read as a whole. */
-static void take_windows(struct watched_agents *all)
-{
-    size_t window = 0;
-
-    for (size_t i = 0; i < all->n; i++) {
-        all->agents[i].windows = windows_of(all, &all->agents[i].row, &window);
-        all->agents[i].outside.from = TIME_NULL;
-    }
-}
-
-int watched_read(struct watched_agents *all, struct db *db, const struct silence_span *span,
+int watched_read(struct watched_agents *all, struct db *db, int64_t now, int64_t until,
                  struct last_seen *last_seen, struct error *err)
 {
+    const struct silence_row *rows;
+    struct watched *agents;
+    size_t before = 0, window = 0;
     ARENA_SCOPED(arena);
     struct list list;
 
-    if (store_silences(db, span, &arena, &list, err) != 0 ||
+    if (silence_store_near(db, now, until, &arena, &list, err) != 0 ||
         read_windows(all, db, &arena, err) != 0)
         return -1;
-    take_agents(all, last_seen, &span->agents, &list);
-    take_windows(all);
+    rows = list.items;
+    agents = mem_new((list.n + 1) * sizeof(*agents));
+    for (size_t i = 0; i < list.n; i++) {
+        assert(i == 0 || is_before(&rows[i - 1], &rows[i]));
+        agents[i] = watched_of(&rows[i], find_before(all, &rows[i], &before), last_seen);
+        agents[i].windows = windows_of(all, &rows[i], &window);
+    }
+    free(all->agents);
+    all->agents = agents;
+    all->n = list.n;
     return 0;
 }
 
-int watched_await_silent(struct db *db, struct last_seen *last_seen, struct error *err)
-{
-    ARENA_SCOPED(arena);
-    const struct silent_agent *silent;
-    struct list list;
-
-    if (store_silence_open(db, &arena, &list, err) != 0)
-        return -1;
-    silent = list.items;
-    for (size_t i = 0; i < list.n; i++)
-        last_seen_await(last_seen_get(last_seen, silent[i].tenant_id, silent[i].agent_id));
-    return 0;
-}
-
-/* Evaluates a cron expression only when the last sign of life is not among those of the memo. */
+/* Evaluates a cron expression only when the last-seen time is not among those of the memo. */
 struct deadline watched_deadline(struct watched *w, int64_t seen_at, int64_t now)
 {
     const int64_t from = schedule_from(&w->schedule, seen_at, now);

@@ -7,7 +7,7 @@
 #include "features/access/tenants_store.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
-#include "features/alerts/alerts.h"
+#include "features/alerts/silence/silent_alert.h"
 #include "hooks/fault.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
@@ -35,7 +35,7 @@ static void world_init(struct world *w, int nth)
 
     *w = (struct world){ .real = temp_db_open(temp_db_migrated(), DB_WRITER),
                          .last_seen = last_seen_new() };
-    last_seen_on_stored(w->last_seen, alerts_on_sightings);
+    last_seen_on_stored(w->last_seen, silent_alert_on_sightings);
     CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     w->tenant_id = tenant.tenant_id;

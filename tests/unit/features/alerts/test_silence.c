@@ -8,13 +8,13 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "engine/feature.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/last_seen.h"
 #include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
-#include "features/alerts/silence/portions.h"
 #include "features/alerts/silence/watched.h"
 #include "unit/temp_db.h"
 
@@ -47,13 +47,8 @@ static const struct db_query add_signs = {
     .sql = "INSERT INTO agent_signs (tenant_id, agent_id, last_seen_at)"
            " SELECT tenant_id, agent_id, $1 FROM agents WHERE agent_name LIKE 'agent-%'",
 };
-static const struct db_query add_signs_again = {
-    .sql = "UPDATE agent_signs SET last_seen_at = $1",
-};
 static const struct db_query disable = { .sql = "UPDATE agents SET enabled = 0" };
 static const struct db_query forget_signs = { .sql = "UPDATE agent_signs SET last_seen_at = NULL" };
-static const struct db_query last_silent_tenant = { .sql = "SELECT MAX(tenant_id) FROM alerts" };
-static const struct db_query last_silent_agent = { .sql = "SELECT MAX(agent_id) FROM alerts" };
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
 static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" };
 
@@ -63,7 +58,7 @@ struct world {
     struct last_seen *last_seen;
     struct writer *writer;
     struct silence *silence;
-    struct silence_now now;
+    struct tick now;
     int64_t tenant_id, agent_id;
 };
 
@@ -88,7 +83,7 @@ static void see(struct world *w, int64_t at)
     last_seen_note(w->last_seen, last_seen_get(w->last_seen, w->tenant_id, w->agent_id), at);
 }
 
-static void world_init_portions(struct world *w, int64_t portion)
+static void world_init(struct world *w)
 {
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
     const char *url = temp_db_migrated();
@@ -111,13 +106,8 @@ static void world_init_portions(struct world *w, int64_t portion)
     w->txn.db = w->db;
     writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
-    options = (struct silence_options){ w->reader, w->last_seen, w->writer, false, portion };
+    options = (struct silence_options){ w->reader, w->last_seen, w->writer, false };
     w->silence = silence_new(&options, &w->now);
-}
-
-static void world_init(struct world *w)
-{
-    world_init_portions(w, 0);
 }
 
 static void world_done(struct world *w)
@@ -422,28 +412,6 @@ TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
     world_done(&w);
 }
 
-/* Another process has stored what it heard, after the agent's row was read here. */
-TEST(who_is_not_silent_by_what_is_stored_costs_no_writes)
-{
-    struct sighting sighting = { .at = wall_start + S(INTERVAL) };
-    struct world w;
-    double before;
-
-    world_init(&w);
-    ticks(&w, INTERVAL + GRACE - 1);
-    sighting.tenant_id = w.tenant_id;
-    sighting.agent_id = w.agent_id;
-    CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
-    before = events_written();
-    ticks(&w, 1);
-    CHECK(events_written() == before);
-    ticks(&w, INTERVAL - 1);
-    CHECK_INT(n_open(&w), 0);
-    ticks(&w, 1);
-    CHECK_INT(n_open(&w), 1);
-    world_done(&w);
-}
-
 #ifndef __has_feature
 #define __has_feature(name) 0 /* gcc, which builds without sanitizers here */
 #endif
@@ -461,11 +429,10 @@ static int64_t cpu_us(void)
 
 static size_t n_watched(struct world *w, int64_t now)
 {
-    const struct silence_span span = { now, now + S(45), { 0, INT64_MAX, 0, INT64_MAX } };
     struct watched_agents all = { 0 };
     size_t n;
 
-    CHECK(watched_read(&all, w->reader, &span, w->last_seen, NULL) == 0);
+    CHECK(watched_read(&all, w->reader, now, now + S(45), w->last_seen, NULL) == 0);
     n = all.n;
     watched_done(&all);
     return n;
@@ -482,7 +449,7 @@ TEST(a_read_that_failed_is_not_tried_again_at_once)
     w.now.mono_us += S(15);
     w.now.raw_us += S(14);
     CHECK(silence_tick(w.silence, &w.now, NULL) != 0);
-    CHECK(silence_tick(w.silence, &w.now, NULL) == 0); /* it rests, and judges nothing */
+    CHECK(silence_tick(w.silence, &w.now, NULL) == 0); /* it rests */
     CHECK(db_script(w.db, "ALTER TABLE gone RENAME TO agent_signs", NULL) == 0);
     tick(&w, 14, 14, 14, true);
     ticks(&w, GRACE);
@@ -548,154 +515,20 @@ TEST(ten_thousand_agents_cost_less_than_a_hundredth_of_a_core)
     world_done(&w);
 }
 
-enum { TENANTS = 7, LARGE = 11, PORTION = 4 }; /* tenants of 1, 2, 3... agents, and a large one */
-
-/* Adds tenants of some agents each, all of which were just heard of; returns how many agents. */
-static int64_t add_fleet(struct world *w)
-{
-    int64_t n = 1;
-
-    for (int i = 1; i <= TENANTS; i++) {
-        int64_t agents = i == TENANTS / 2 ? LARGE : i % PORTION;
-        char slug[] = { 't', (char)('0' + i), 0 };
-        struct tenant_row tenant = { .slug = str_of(slug), .name = STR_LIT(""), .max_agents = 99 };
-
-        CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
-        if (agents == 0)
-            continue;
-        CHECK(db_run(w->db, &add_agents,
-                     DB_ARGS(db_int(agents), db_int(tenant.tenant_id), db_int(INTERVAL)),
-                     NULL) == 0);
-        n += agents;
-    }
-    CHECK(db_run(w->db, &add_signs, DB_ARGS(db_int(wall_start)), NULL) == 0);
-    return n;
-}
-
-static int64_t n_in_range(struct world *w, const struct agent_range *range)
-{
-    static const struct db_query count_range = {
-        .sql = "SELECT COUNT(*) FROM agents WHERE tenant_id >= $1 AND tenant_id <= $2"
-               " AND agent_id > $3 AND agent_id <= $4",
-    };
-
-    return temp_db_int(w->reader, &count_range,
-                       DB_ARGS(db_int(range->first_tenant), db_int(range->last_tenant),
-                               db_int(range->after_agent), db_int(range->last_agent)));
-}
-
-TEST(portions_have_every_agent_once_and_not_too_many)
-{
-    struct portions portions = { .size = PORTION };
-    struct agent_range range = { 0, -1, 0, INT64_MAX }, again;
-    struct world w;
-    int64_t all, seen = 0;
-    size_t n = 0;
-
-    world_init(&w);
-    all = add_fleet(&w);
-    do {
-        const struct agent_range before = range;
-
-        CHECK(portions_next(&portions, w.reader, &range, NULL) == 0);
-        CHECK(portions_next(&portions, w.reader, &again, NULL) == 0);
-        CHECK(memcmp(&range, &again, sizeof(range)) == 0); /* until it was passed */
-        CHECK_INT(range.first_tenant, before.last_tenant + (before.last_agent == INT64_MAX));
-        CHECK_INT(range.after_agent, before.last_agent == INT64_MAX ? 0 : before.last_agent);
-        CHECK(n_in_range(&w, &range) <= PORTION);
-        seen += n_in_range(&w, &range);
-        portions_pass(&portions, &range);
-        n++;
-    } while (!portions_is_first(&portions));
-    CHECK_INT(seen, all);
-    CHECK(n > TENANTS / 2);
-    world_done(&w);
-}
-
-TEST(a_small_fleet_is_one_portion)
-{
-    struct portions portions = { .size = PORTION };
-    struct agent_range range;
-    struct world w;
-
-    world_init(&w);
-    CHECK(portions_next(&portions, w.reader, &range, NULL) == 0);
-    CHECK(portions_is_whole(&range));
-    CHECK_INT(n_in_range(&w, &range), 1);
-    portions_pass(&portions, &range);
-    CHECK(portions_is_first(&portions));
-    world_done(&w);
-}
-
-TEST(agents_of_all_portions_fall_silent_and_are_back)
-{
-    struct world w;
-    int64_t all;
-
-    world_init_portions(&w, PORTION);
-    all = add_fleet(&w);
-    ticks(&w, INTERVAL + GRACE - 1);
-    CHECK_INT(n_open(&w), 0);
-    ticks(&w, 1);
-    CHECK_INT(n_open(&w), all);
-    CHECK(db_run(w.db, &add_signs_again, DB_ARGS(db_int(w.now.wall_us)), NULL) == 0);
-    ticks(&w, 30);
-    CHECK_INT(n_open(&w), 0);
-    world_done(&w);
-}
-
-/* A report that comes right after a start, before its agent was read, ends the silence at once. */
-TEST(silent_agents_of_all_portions_are_awaited_from_the_first_read_on)
+/* A report that comes right after a start ends the silence at once. */
+TEST(silent_agents_are_awaited_from_the_first_read_on)
 {
     struct silence_options options;
     struct world w;
-    int64_t last_tenant;
 
-    world_init_portions(&w, PORTION);
-    add_fleet(&w);
+    world_init(&w);
     ticks(&w, INTERVAL + GRACE);
     silence_free(w.silence);
     last_seen_free(w.last_seen);
     w.last_seen = last_seen_new();
-    options = (struct silence_options){ w.reader, w.last_seen, w.writer, false, PORTION };
+    options = (struct silence_options){ w.reader, w.last_seen, w.writer, false };
     w.silence = silence_new(&options, &w.now);
     CHECK(silence_tick(w.silence, &w.now, NULL) == 0);
-    last_tenant = temp_db_int(w.reader, &last_silent_tenant, DB_NO_ARGS);
-    CHECK_INT(last_tenant, w.tenant_id + TENANTS);
-    CHECK(last_seen_take_awaited(last_seen_get(
-        w.last_seen, last_tenant, temp_db_int(w.reader, &last_silent_agent, DB_NO_ARGS))));
-    world_done(&w);
-}
-
-TEST(agents_of_a_portion_that_could_not_be_read_have_their_turn)
-{
-    struct world w;
-    int64_t all;
-
-    world_init_portions(&w, PORTION);
-    all = add_fleet(&w);
-    ticks(&w, 1);
-    CHECK(db_script(w.db, "ALTER TABLE agents RENAME TO gone", NULL) == 0);
-    CHECK(silence_tick(w.silence, &w.now, NULL) != 0);
-    CHECK(db_script(w.db, "ALTER TABLE gone RENAME TO agents", NULL) == 0);
-    ticks(&w, INTERVAL + GRACE - 1);
-    CHECK_INT(n_open(&w), all);
-    world_done(&w);
-}
-
-/* Others than before may be late soon. */
-TEST(after_a_step_of_the_clock_all_portions_are_read_again)
-{
-    struct world w;
-    int64_t all;
-
-    world_init_portions(&w, PORTION);
-    all = add_fleet(&w);
-    ticks(&w, 3);
-    tick(&w, 1000, 1, 1, true);
-    ticks(&w, INTERVAL + GRACE - 1);
-    CHECK_INT(n_open(&w), 0);
-    ticks(&w, 1);
-    CHECK_INT(n_open(&w), all);
+    CHECK(last_seen_take_awaited(last_seen_get(w.last_seen, w.tenant_id, w.agent_id)));
     world_done(&w);
 }
