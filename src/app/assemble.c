@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/budgets.h"
-#include "app/features.h"
+#include "app/commands.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -19,7 +18,11 @@
 #include "features/access/tenants_store.h"
 #include "features/audit/audit.h"
 
-enum { GROUP_MAX_EVENTS = 4000 };
+enum {
+    GROUP_MAX_EVENTS = 4000,
+    READS_MAX = 1024,            /* waiting for a reader */
+    REPORT_MAX_BYTES = 32 << 20, /* of a business report, whatever a batch may have */
+};
 
 /* "https://host[:port]" says whether TLS is used, and the host. settings.c checked it. */
 static void read_public_url(const char *url, struct api *ret)
@@ -99,6 +102,9 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
 {
     const struct settings *settings = options->settings;
     struct listen_address at;
+    int64_t business_max = settings->batch_max_bytes < REPORT_MAX_BYTES / 2
+                               ? settings->batch_max_bytes * 2
+                               : REPORT_MAX_BYTES;
     const struct engine_options engine = {
         .database = options->database,
         .features = features,
@@ -107,9 +113,10 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         .serves = options->serves,
         .readers = (unsigned)settings->readers,
         .min_free_bytes = settings->min_free_bytes,
-        .reads_max = (size_t)settings->queue_max_reads,
+        .reads_max = READS_MAX,
         .writer = { .events_max = (size_t)settings->queue_max_events,
-                    .bytes_max = (size_t)settings->queue_max_bytes,
+                    /* parsed, an event takes more than in the body that brings it */
+                    .bytes_max = (size_t)settings->inflight_max_bytes / 3 * 8,
                     .group_max = GROUP_MAX_EVENTS,
                     /* no request waits behind a command: it has the time that the database takes */
                     .wait_max_ms = options->serves ? (unsigned)settings->queue_max_wait_ms : 0 },
@@ -122,7 +129,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         .api.limits = { .batch_max_events = (size_t)settings->batch_max_events,
                         .batch_max_bytes = (size_t)settings->batch_max_bytes,
                         .body_max_bytes = (size_t)settings->body_max_bytes,
-                        .business_max_bytes = (size_t)settings->business_max_bytes },
+                        .business_max_bytes = (size_t)business_max },
     };
     budgets_read(settings, &ret->budgets);
     ret->api.hooks = &access_hooks;

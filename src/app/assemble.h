@@ -38,6 +38,9 @@ int assembly_check(const struct assembly_options *options, struct error *err) MU
 int assemble(const struct assembly_options *options, struct assembly *ret,
              struct error *err) MUST_CHECK;
 
+/* The limits of all shares, from the settings: a tree without nodes but its top. budgets.c. */
+void budgets_read(const struct settings *settings, struct budgets *ret);
+
 /* Says where the service listens, before it answers requests. */
 void assembly_set_address(struct assembly *a, const struct listen_address *at);
 

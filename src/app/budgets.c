@@ -3,12 +3,11 @@
  * Those of the queues are in engine/engine.c (limit_shares()), that of exports is in
  * features/export/feature.c.
  *
- * A setting gives what the service may hold, and mostly what a tenant may hold. Parts of that are
- * for single keys, for callers without a key, and for small takes. docs/OPERATIONS.md has them all.
+ * A setting gives what the service may hold. Parts of that are for single tenants and keys, for
+ * callers without a key, and for small takes. docs/OPERATIONS.md has them all.
  */
-#include "app/budgets.h"
-
 #include "api/api.h"
+#include "app/assemble.h"
 #include "cli/settings.h"
 
 /* Of callers without a key: sign-in and set-up bodies are small, pages mostly static. */
@@ -21,11 +20,6 @@ enum {
 
 /* Of all callers: whose they are is known only when they are read. */
 enum { PIPELINED = 16 << 20, PIPELINED_PER_ADDRESS = 1 << 20 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -42,7 +36,7 @@ static int64_t key_share(int64_t of_tenant)
 static void set_bodies(const struct settings *settings, struct budgets *b)
 {
     const enum budget_kind kind = BUDGET_BODY_BYTES;
-    int64_t tenant = smaller(settings->inflight_max_bytes_per_tenant, settings->inflight_max_bytes);
+    int64_t tenant = settings->inflight_max_bytes / 3;
     struct budget_level *level;
 
     b->service_level.max[kind] = settings->inflight_max_bytes;
@@ -58,7 +52,7 @@ static void set_bodies(const struct settings *settings, struct budgets *b)
 static void set_replies(const struct settings *settings, struct budgets *b)
 {
     const enum budget_kind kind = BUDGET_REPLY_BYTES;
-    int64_t tenant = smaller(settings->reply_max_bytes_per_tenant, settings->reply_max_bytes);
+    int64_t tenant = settings->reply_max_bytes / 2;
 
     b->service_level.max[kind] = larger(settings->reply_max_bytes, API_REPLY_MAX);
     b->tenant_level.max[kind] = larger(tenant, API_REPLY_MAX);
@@ -80,10 +74,10 @@ static void set_connections(const struct settings *settings, struct budgets *b)
 /* A setting of 0 means none at all. */
 static void set_streams(const struct settings *settings, struct budgets *b)
 {
-    int64_t all = settings->max_live_streams, tenant = settings->max_live_streams_per_tenant;
+    int64_t all = settings->max_live_streams;
 
     b->service_level.max[BUDGET_STREAMS] = all == 0 ? -1 : all;
-    b->tenant_level.max[BUDGET_STREAMS] = tenant == 0 ? -1 : tenant;
+    b->tenant_level.max[BUDGET_STREAMS] = all == 0 ? -1 : larger(all / 4, 1);
 }
 
 void budgets_read(const struct settings *settings, struct budgets *ret)

@@ -6,7 +6,6 @@
 #include "api/openapi.h"
 #include "api/route.h"
 #include "app/assemble.h"
-#include "app/features.h"
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "features/access/shapes.h"

@@ -1,7 +1,11 @@
-/* commands.h - the commands of the program. */
+/* commands.h - what the program is made of: its features and its commands. */
 #pragma once
+struct feature;
 struct invocation;
 struct program;
+
+/* Every feature, in the order in which they start; ends in NULL. features.c. */
+extern const struct feature *const features[];
 
 /* All commands: those of the features, and those of the program itself. */
 extern const struct program app_program;

@@ -1,8 +1,7 @@
 /* features.c - every feature, in the order in which they start; they stop in reverse. */
-#include "app/features.h"
-
 #include <stddef.h>
 
+#include "app/commands.h"
 #include "features/features.h"
 
 const struct feature *const features[] = {

@@ -39,13 +39,10 @@ struct settings {
     int64_t min_free_bytes;
     int64_t max_connections, max_connections_per_address;
     int64_t key_rotations_per_hour;
-    int64_t max_live_streams, max_live_streams_per_tenant;
-    int64_t max_exports, max_exports_per_tenant, export_max_minutes, wal_max_bytes;
-    int64_t queue_max_events, queue_max_bytes, queue_max_reads;
-    int64_t queue_max_wait_ms;
-    int64_t inflight_max_bytes, inflight_max_bytes_per_tenant;
-    int64_t reply_max_bytes, reply_max_bytes_per_tenant;
-    int64_t batch_max_events, batch_max_bytes, body_max_bytes, business_max_bytes;
+    int64_t max_live_streams, max_exports;
+    int64_t queue_max_events, queue_max_wait_ms;
+    int64_t inflight_max_bytes, reply_max_bytes, wal_max_bytes;
+    int64_t batch_max_events, batch_max_bytes, body_max_bytes;
 };
 
 enum setting_type {

@@ -237,7 +237,7 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(tmp_path)
     assert told["batch_max_events"] == 11
     assert told["body_max_bytes"] == 2002
     assert told["batch_max_bytes"] == 3003
-    assert told["business_max_bytes"] == 10485760
+    assert told["business_max_bytes"] == 2 * 3003
 
 
 MAIL = ("--smtp-url", "smtps://mail", "--smtp-from", "muster@example.com")

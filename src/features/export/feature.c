@@ -23,14 +23,15 @@ static int export_open(struct engine *e, void **ret_state, struct error *err)
         .database = engine_database(e),
         .events = events_log(e),
         .prices = cost_prices(e),
-        .max_us = settings->export_max_minutes * 60 * (int64_t)USEC_PER_SEC,
+        .max_us = 3600 * (int64_t)USEC_PER_SEC, /* then it is cut off */
         .wait_max_us = engine_serves(e) ? settings->queue_max_wait_ms * USEC_PER_MSEC : 0,
     };
     struct budgets *budgets = engine_budgets(e);
 
     (void)err;
     budgets->service_level.max[BUDGET_EXPORTS] = settings->max_exports;
-    budgets->tenant_level.max[BUDGET_EXPORTS] = settings->max_exports_per_tenant;
+    budgets->tenant_level.max[BUDGET_EXPORTS] =
+        settings->max_exports < 8 ? 1 : settings->max_exports / 4;
     *ret_state = exports_new(&options);
     return 0;
 }

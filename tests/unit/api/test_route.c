@@ -1,7 +1,7 @@
 /* test_route.c - which route a path and a method lead to. */
 #include "api/request_metrics.h"
 #include "api/route.h"
-#include "app/features.h"
+#include "app/commands.h"
 #include "base/metrics.h"
 #include "test.h"
 
