@@ -9,11 +9,10 @@
 #include <unistd.h>
 
 #include "app/assemble.h"
-#include "app/certificate.h"
 #include "app/commands.h"
 #include "app/confine.h"
 #include "app/listen.h"
-#include "app/logging.h"
+#include "app/reload.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
