@@ -1,8 +1,7 @@
 # Writes OUTPUT: a C table of the SQL files in FILES, in order of their numbers.
 # NNNN_name.sql serves both dialects unless NNNN_name.postgres.sql stands beside it. A line
 # "-- oldest: NNNN" in either says which program, by its last migration, is the oldest that can use what
-# that file makes; without it, any that knows this rule.
-set(knows_rule 42)
+# that file makes; without it, any.
 list(SORT FILES COMPARE FILE_BASENAME)
 set(rows "")
 foreach(file IN LISTS FILES)
@@ -22,7 +21,7 @@ foreach(file IN LISTS FILES)
         file(READ ${other} postgres)
     endif()
     foreach(dialect sqlite postgres)
-        set(${dialect}_oldest ${knows_rule})
+        set(${dialect}_oldest 1)
         if("${${dialect}}" MATCHES "-- oldest: 0*([0-9]+)\n")
             set(${dialect}_oldest ${CMAKE_MATCH_1})
         endif()

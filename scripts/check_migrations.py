@@ -1,13 +1,12 @@
 #!/usr/bin/python3
-"""Migrations that nodes of the version before survive: they only add, or say who cannot go on.
+"""Migrations that nodes of the version before survive: they only add, or say which programs cannot use the result.
 
-A node of the version before works on while a migration runs, and may start again afterwards. So from
-the one after 0042 on, a migration makes tables, indexes of tables that it makes, and columns that may
-be NULL or have a default; none of it holds a lock for long. A foreign key or NOT NULL may be dropped: what
-the version before stores, it stores without it as well. How full pages are made may change. An index of a large table is built CONCURRENTLY
-in PostgreSQL, by a migration of its own that first drops what a broken attempt has left; SQLite has one
-process, which builds it at its start. Rows and indexes of small tables, which no
-report waits for, may change too. Any other statement needs a line
+A node of the version before works on while a migration runs, and may start again afterwards. So each
+migration after the first creates tables, indexes of tables that it creates, and columns that may
+be NULL or have a default; none of it holds a lock for long. A foreign key or NOT NULL may be dropped, and
+fill factors may change. An index of a large table is built CONCURRENTLY in PostgreSQL, by a migration of its
+own that first drops what a broken attempt has left; SQLite has one process, which builds it at its start.
+Rows and indexes of small tables, which no report waits for, may change too. Any other statement needs a line
 `-- oldest: NNNN` with the migration's own number: older programs then refuse to start. Both dialects
 say the same, unless one of them changes nothing in PostgreSQL.
 """
@@ -16,7 +15,7 @@ import re
 
 from gate import files_in, run
 
-SINCE = 43
+SINCE = 2
 SMALL = {"alert_rules", "change_numbers", "users"}  # few rows, and no report waits for them: a change takes no time
 NAME = re.compile(r"^(\d{4})_[a-z0-9_]+(\.postgres)?\.sql$")
 OLDEST = re.compile(r"^-- oldest: (\d{4})$", re.M)

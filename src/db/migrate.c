@@ -31,20 +31,17 @@ enum {
     PAUSE_US = 100000,      /* until nodes have heard of it, and ended what they had begun */
     PATIENCE_US = 60000000, /* with others that hold a lock */
     SAY_US = 60000000,      /* between two lines of the log about one wait */
-    OLDEST_SINCE = 42,      /* the migration from which on rows have `oldest` */
 };
 
 /* clang-format off */
 DB_QUERY(create_table,
     "CREATE TABLE IF NOT EXISTS schema_version ("
-    " number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)");
+    " number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL,"
+    " oldest INTEGER NOT NULL)"); /* programs with fewer migrations cannot use the database */
 DB_QUERY(select_newest, "SELECT COALESCE(MAX(number), 0) FROM schema_version");
 DB_QUERY(insert_version,
-    "INSERT INTO schema_version (number, name, applied_at) VALUES ($1, $2, $3)");
-DB_QUERY(insert_version_oldest,
     "INSERT INTO schema_version (number, name, applied_at, oldest) VALUES ($1, $2, $3, $4)");
-DB_QUERY(select_oldest,
-    "SELECT MAX(COALESCE(oldest, number)) FROM schema_version WHERE number > $1");
+DB_QUERY(select_oldest, "SELECT MAX(oldest) FROM schema_version WHERE number > $1");
 static const struct db_query count_tables = {
     .postgres = "SELECT COUNT(to_regclass('schema_version'))",
 };
@@ -123,10 +120,9 @@ static int check_known(struct db *db, int64_t newest, struct error *err)
 
 static int record(struct db *db, const struct migration *m, struct error *err)
 {
-    const struct db_query *q = m->number < OLDEST_SINCE ? &insert_version : &insert_version_oldest;
     const int oldest = is_postgres(db) ? m->postgres_oldest : m->sqlite_oldest;
 
-    return db_run(db, q,
+    return db_run(db, &insert_version,
                   DB_ARGS(db_int(m->number), db_text(str_of(m->name)), db_int(clock_wall_us()),
                           db_int(oldest)),
                   err);

@@ -4,7 +4,7 @@
 
 struct db;
 
-/* One step, from migrations/NNNN_name.sql; the table is made at build. */
+/* One step, from migrations/NNNN_name.sql (cmake/embed_migrations.cmake). */
 struct migration {
     int number; /* 1, 2, … without gaps */
     /* Programs with fewer migrations than this cannot use what it makes. */

@@ -1,7 +1,7 @@
-"""The program of the version before: of the newest tag, or else as it was before the last migration.
+"""The program of the version before: of the newest release that this commit follows.
 
 It is built from the history of this repository into build/before and kept there: the next run takes it
-as it is. As a command it prints the commit of that version, or nothing without the history; with `build`
+as it is. As a command it prints the commit of that version, or nothing without one; with `build`
 as its argument it also builds it.
 """
 
@@ -27,24 +27,15 @@ def last_migration(folder=ROOT / "migrations"):
     return max(int(path.name[:4]) for path in folder.glob("*.sql"))
 
 
-def migrations():
-    """Those of PostgreSQL in their order: (name, text) by number."""
-    found = {}
-    for path in sorted((ROOT / "migrations").glob("*.sql")):
-        number, name, own = int(path.name[:4]), path.name[5:].split(".")[0], ".postgres." in path.name
-        if own or number not in found:
-            found[number] = (name, path.read_text(encoding="utf-8"))
-    return found
+def next_migration():
+    """The last of muster_next."""
+    return last_migration() + last_migration(ROOT / "tests/hooks/next")
 
 
 def revision_before():
-    """Of the version before; empty if the history is not here."""
-    tag = _git("describe", "--tags", "--abbrev=0", "HEAD^")
-    if tag:
-        return _git("rev-parse", f"{tag}^{{commit}}")
-    newest = sorted(path.name for path in (ROOT / "migrations").glob("*.sql"))[-1]
-    added = _git("log", "-1", "--format=%H", "--diff-filter=A", "--", f"migrations/{newest}")
-    return _git("rev-parse", f"{added}^") if added else _git("rev-parse", "HEAD")
+    """Of the release before; empty if there is none, or the history is not here."""
+    tag = _git("describe", "--tags", "--match", "v*", "--abbrev=0", "HEAD^")
+    return _git("rev-parse", f"{tag}^{{commit}}") if tag else ""
 
 
 def _compile(revision, to):
@@ -59,13 +50,11 @@ def _compile(revision, to):
             assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         to.mkdir(parents=True)
         shutil.copy(Path(folder) / "build/dev/muster", to / "muster.new")
-        number = last_migration(Path(folder) / "migrations")
-        (to / "migrations").write_text(str(number))
         os.rename(to / "muster.new", to / "muster")
 
 
 def program_before():
-    """(program, number of its last migration), or None without the history to make it of."""
+    """None without a release before, or the history to make it of."""
     revision = revision_before()
     if not re.fullmatch(r"[0-9a-f]{40}", revision):
         return None
@@ -76,7 +65,7 @@ def program_before():
         if not (folder / "muster").exists():
             shutil.rmtree(folder, ignore_errors=True)
             _compile(revision, folder)
-    return folder / "muster", int((folder / "migrations").read_text())
+    return folder / "muster"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """Citus: a node migrates the database from any server, by the coordinator.
 
 Under tests/cluster/with_citus, which starts a coordinator and two workers. `muster_next` is this version
-with one more migration.
+with the migrations of tests/hooks/next.
 """
 
 from contextlib import ExitStack, contextmanager
 
 import pytest
 from account import Sender, balance, refusals
-from before import last_migration
+from before import last_migration, next_migration
 from muster import BINARY, Postgres, Server, Trouble, running
 from servers import plain, port_of
 from stored import stored
@@ -49,7 +49,7 @@ def test_a_node_with_the_url_of_a_worker_migrates_the_database(tmp_path):
         tenant = node.add_tenant()
         assert tenant.client.post("/api/v1/telemetry", tenant.event()).status == 202
         for at in (url, node.database, url_of_worker(url, 1)):
-            assert psql(at, "SELECT MAX(number) FROM schema_version") == str(last_migration() + 1)
+            assert psql(at, "SELECT MAX(number) FROM schema_version") == str(next_migration())
         node.stop()
 
 
@@ -74,7 +74,7 @@ def test_a_migration_has_its_locks_though_reports_come_without_a_pause(tmp_path)
             third = stack.enter_context(beside(first, tmp_path / "third", url, NEXT))
             assert third.log().count("waits for others") < MANY
             proceed(senders)
-        assert stored(first, VERSION) == [{"n": last_migration() + 1}]
+        assert stored(first, VERSION) == [{"n": next_migration()}]
         acknowledged, lost, twice = balance(first, senders)
         assert acknowledged > 0 and (lost, twice) == (0, 0)
         assert refusals(senders) <= {503}

@@ -1,8 +1,12 @@
-/* test_driver_migrate.c - the schema is created once, by any number of processes. */
+/* test_driver_migrate.c - the schema is created once, by any number of processes, killed or not.
+ * The last two migrations are made up (tests/hooks/next/). */
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "db/migrate.h"
+#include "hooks/fault.h"
 #include "suite.h"
 
 static const struct db_query newest = { .sql = "SELECT COUNT(*) FROM schema_version" };
@@ -53,6 +57,58 @@ TEST(migrations_started_at_the_same_time_apply_once)
     }
 }
 
+/* Migrates in a process that is killed instead of its nth call; false when it made fewer. */
+static bool migrate_until(const char *url, int nth)
+{
+    const pid_t child = fork();
+    int status = 0;
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        struct db *db = NULL;
+
+        if (db_open(url, DB_WRITER, &db, NULL) != 0)
+            _exit(1);
+        _exit(store_migrate(db_fault_new_killed(db, nth), NULL) == 0 ? 0 : 2);
+    }
+    CHECK_INT(waitpid(child, &status, 0), child);
+    CHECK(WIFEXITED(status));
+    if (WEXITSTATUS(status) != 0)
+        CHECK_INT(WEXITSTATUS(status), FAULT_KILLED);
+    return WEXITSTATUS(status) != 0;
+}
+
+TEST(a_migration_killed_anywhere_is_completed_by_the_next_process)
+{
+    static const struct db_query indexes = {
+        .sqlite = "SELECT COUNT(*) FROM sqlite_master WHERE name = 'next_events'",
+        .postgres = "SELECT COUNT(*) FROM pg_index WHERE indisvalid"
+                    " AND indexrelid = to_regclass('next_events')",
+    };
+    static const struct db_query seeds = {
+        .sql = "SELECT COUNT(*) FROM change_numbers WHERE topic = 'registry'"
+    };
+    static const struct db_query columns = {
+        .sql = "SELECT COUNT(next_note) + (SELECT COUNT(*) FROM next_things) FROM runs"
+    };
+    int nth = 0;
+
+    for (bool killed = true; killed; nth++) {
+        const char *url = suite_new_database();
+        struct db *db;
+
+        killed = migrate_until(url, nth);
+        db = suite_open(url, DB_WRITER);
+        CHECK(store_migrate(db, NULL) == 0);
+        CHECK_INT(suite_int(db, &newest), n_migrations);
+        CHECK_INT(suite_int(db, &indexes), 1);
+        CHECK_INT(suite_int(db, &seeds), 1);
+        CHECK_INT(suite_int(db, &columns), 0);
+        db_close(db);
+    }
+    CHECK(nth > 4 * (int)n_migrations); /* begin, the lock, the number, the script, … of each */
+}
+
 TEST(migrating_again_changes_nothing)
 {
     struct db *db = suite_open(suite_new_database(), DB_WRITER);
@@ -93,54 +149,11 @@ TEST(a_database_of_a_newer_program_is_refused_with_a_sentence)
     struct error err = { 0 };
 
     CHECK(store_migrate(db, NULL) == 0);
-    suite_script(db, "INSERT INTO schema_version (number, name, applied_at)"
-                     " VALUES (9999, 'from_the_future', 0)");
+    suite_script(db, "INSERT INTO schema_version (number, name, applied_at, oldest)"
+                     " VALUES (9999, 'from_the_future', 0, 9999)");
     CHECK(store_migrate(db, &err) != 0);
     CHECK_INT(err.code, ERR_SCHEMA);
     CHECK(strstr(err.text, "9999") != NULL);
     CHECK(strstr(err.text, "newer") != NULL);
-    db_close(db);
-}
-
-/* The program's migration with this statement, for this database. */
-static const char *script_of(struct db *db, const char *statement)
-{
-    for (size_t i = 0; i < n_migrations; i++)
-        if (strstr(migrations[i].sqlite, statement) != NULL)
-            return strcmp(db_dialect(db), "postgres") == 0 ? migrations[i].postgres
-                                                           : migrations[i].sqlite;
-    fail_msg("there is no migration with %s", statement);
-    return NULL;
-}
-
-TEST(of_users_from_before_only_those_of_the_platform_are_confirmed)
-{
-    static const struct db_query others = {
-        .sql = "SELECT COUNT(*) FROM users WHERE confirmed <> 1 AND user_id IN ('boss', 'sso')"
-               " OR confirmed <> 0 AND user_id IN ('one', 'two', 'none')"
-    };
-    static const struct db_query elsewhere = {
-        .sql = "SELECT COUNT(*) FROM users u LEFT JOIN tenants t ON t.tenant_id = u.made_in"
-               " WHERE COALESCE(t.slug, '') <> CASE user_id WHEN 'one' THEN 't7' ELSE '' END"
-    };
-    struct db *db = suite_open(suite_new_database(), DB_WRITER);
-
-    CHECK(store_migrate(db, NULL) == 0);
-    suite_script(db,
-                 "ALTER TABLE users DROP COLUMN confirmed; ALTER TABLE users DROP COLUMN made_in;"
-                 " INSERT INTO users (user_id, email, password, platform_role, created_at) VALUES"
-                 " ('boss', 'a@x', 'p', 0, 1), ('sso', 'b@x', '', 1, 1), ('one', 'c@x', 'p', 1, 1),"
-                 " ('two', 'd@x', 'p', 1, 1), ('none', 'e@x', 'p', 1, 1);"
-                 " INSERT INTO user_identities (issuer, subject, user_id, created_at)"
-                 " VALUES ('i', 's', 'sso', 1);"
-                 " INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at)"
-                 " VALUES ('t7', 't7', 1, 1, 1), ('t8', 't8', 1, 1, 1);"
-                 " INSERT INTO user_roles (tenant_id, user_id, role)"
-                 " SELECT tenant_id, 'two', 0 FROM tenants;"
-                 " INSERT INTO user_roles (tenant_id, user_id, role)"
-                 " SELECT tenant_id, 'one', 0 FROM tenants WHERE slug = 't7'");
-    suite_script(db, script_of(db, "ALTER TABLE users ADD COLUMN confirmed"));
-    CHECK_INT(suite_int(db, &others), 0);
-    CHECK_INT(suite_int(db, &elsewhere), 0);
     db_close(db);
 }

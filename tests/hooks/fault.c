@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "db/driver.h"
@@ -15,6 +16,7 @@ struct fault {
     size_t rows;   /* that it gives nevertheless */
     enum err_code code;
     bool fired;
+    bool kills; /* instead of failing */
 };
 
 static struct fault *fault_of(struct db *db)
@@ -27,6 +29,8 @@ static int count(struct fault *f, const char *what, struct error *err)
 {
     if (f->remaining-- != 0)
         return 0;
+    if (f->kills)
+        _exit(FAULT_KILLED);
     f->fired = true;
     f->base.contended = f->code == ERR_BUSY;
     return err_set(err, f->code, "injected fault in %s: %s", what, err_text(f->code));
@@ -142,6 +146,14 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
     f->remaining = nth;
     f->code = code;
     return &f->base;
+}
+
+struct db *db_fault_new_killed(struct db *real, int nth)
+{
+    struct db *db = db_fault_new(real, nth, ERR_UNAVAILABLE);
+
+    fault_of(db)->kills = true;
+    return db;
 }
 
 struct db *db_fault_new_after_rows(struct db *real, int nth, size_t rows, enum err_code code)

@@ -129,7 +129,7 @@ def test_restore_wants_a_place_without_a_database_and_a_sound_file(embedded, tmp
     newer = tmp_path / "newer"
     shutil.copy(file, newer)
     connection = sqlite3.connect(newer)
-    connection.execute("INSERT INTO schema_version (number, name, applied_at) VALUES (9999, 'later', 0)")
+    connection.execute("INSERT INTO schema_version (number, name, applied_at, oldest) VALUES (9999, 'later', 0, 9999)")
     connection.commit()
     connection.close()
     for name, content in bad.items():

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 from muster import ROOT, Postgres, Server
-from stored import change, stored
+from stored import stored
 from usage_reference import TOKENS
 
 FILE = json.loads((ROOT / "share" / "prices.json").read_text())
@@ -80,24 +80,6 @@ def test_a_deleted_built_in_price_stays_deleted(own_server):
     own_server.restart()
     assert listed(own_server, "--model", MODEL) == []
     assert len(listed(own_server)) == len(FILE["prices"]) - 1
-
-
-@pytest.mark.parametrize("has_tenant", [True, False], ids=["used", "empty"])
-def test_a_database_in_use_is_not_changed_by_an_upgrade(own_server, has_tenant):
-    if has_tenant:
-        own_server.add_tenant().client.close()
-    own_server.stop()
-    dialect = ".postgres.sql" if own_server.database else "_prices.sql"
-    (migration,) = (ROOT / "migrations").glob(f"*_built_in*{dialect}")
-    for sql in (  # as the version before left it, then what the upgrade does
-        "DELETE FROM prices",
-        "ALTER TABLE prices DROP COLUMN built_in_as_of",
-        "DELETE FROM change_numbers WHERE topic = 'built_in_prices'",
-        *(part for part in migration.read_text().split(";\n") if part.strip()),
-    ):
-        change(own_server, sql)
-    own_server.start()
-    assert len(listed(own_server)) == (0 if has_tenant else len(FILE["prices"]))
 
 
 def test_a_price_that_a_person_states_replaces_the_built_in_one(own_server, tmp_path):

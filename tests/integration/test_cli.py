@@ -408,8 +408,8 @@ def test_the_database_of_a_newer_program_is_refused_with_a_sentence(tmp_path):
     server = Server(tmp_path / "data").start()
     server.stop()
     database = sqlite3.connect(server.data / "muster.db")
-    columns = "(number, name, applied_at)"
-    database.execute(f"INSERT INTO schema_version {columns} VALUES (9999, 'from_the_future', 0)")
+    columns = "(number, name, applied_at, oldest)"
+    database.execute(f"INSERT INTO schema_version {columns} VALUES (9999, 'from_the_future', 0, 9999)")
     database.commit()
     database.close()
     for command in (("serve", *ANY_PORT), ("tenant", "list")):

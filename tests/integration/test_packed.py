@@ -1,4 +1,4 @@
-"""Packed rows of events on PostgreSQL: what is read is what was sent, and programs from before go on."""
+"""Packed rows of events on PostgreSQL: what is read is what was sent."""
 
 import json
 import uuid
@@ -6,18 +6,13 @@ from itertools import count
 
 import pytest
 from postgres import add_sequence, add_trigger, run_sql, uses_of_sequence
-from stored import change, of_tenant, stored, texts_of_events
+from stored import of_tenant, stored, texts_of_events
 from test_alerts import until
-from test_retention import DAY, at
+from test_retention import at
 
 pytestmark = pytest.mark.administered
 
 BATCH = "/api/v1/telemetry/batch"
-PACKED = "SELECT number AS n FROM change_numbers WHERE topic = 'packed_events'"
-LOOKED = "SELECT number AS n FROM change_numbers WHERE topic = 'events_looked'"
-SINCE = "SELECT number AS n FROM change_numbers WHERE topic = 'events_without_older'"
-OLDEST = "SELECT oldest AS n FROM schema_version WHERE number = 53"
-DAYS = "SELECT number AS n FROM change_numbers WHERE topic = 'event_days'"
 ODD = [{"region": "eu-west-1", "customer": "c-17"}, {"50%": "100 %s", "a\"b": "\\"}, {"": ""}, {},
        {f"k{i}": str(i) for i in range(16)}, {f"k{i}": str(i) for i in range(17)},
        {"k" * 500: "too long a form"}, {"line\nbreak": "tab\t\u001f\u0001", "ä": "日本"}]  # fmt: skip
@@ -50,48 +45,6 @@ def rows(tenant, columns):
                                  " ORDER BY event_no")  # fmt: skip
 
 
-def number(server, sql):
-    return stored(server, sql)[0]["n"]
-
-
-def set_number(server, topic, value):
-    run_sql(server.database, f"UPDATE change_numbers SET number = {value} WHERE topic = '{topic}'")
-
-
-def start_again(tenant):
-    tenant.client.close()
-    tenant.server.start()
-    tenant.client = tenant.server.client(tenant.token)
-
-
-def as_upgraded(tenant):
-    """The database as it is just after a program from before was replaced by this one."""
-    tenant.server.stop()
-    change(tenant.server, "UPDATE change_numbers SET number = 0"
-                          " WHERE topic IN ('packed_events', 'event_days')")  # fmt: skip
-    change(tenant.server, "UPDATE schema_version SET oldest = 42 WHERE number = 53")
-    start_again(tenant)
-
-
-def passing(clock, is_so):
-    """Lets time pass until it is so: nodes look every ten seconds whether an older one runs."""
-    until(lambda: clock.advance(11) or is_so())
-
-
-def look(server, clock):
-    before = number(server, LOOKED)
-    passing(clock, lambda: number(server, LOOKED) != before)
-
-
-def wait_for_a_day(server, clock):
-    """As if nodes had looked for a day, and no older one was there."""
-    look(server, clock)
-    now = int(clock.now() * 1e6)
-    set_number(server, "events_looked", now)
-    set_number(server, "events_without_older", now - DAY * 1_000_000)
-    passing(clock, lambda: number(server, PACKED) == 1)
-
-
 def test_what_is_read_is_what_was_sent(world, clock):
     """Each combination three times: its first events have their own texts, its third those of its kind."""
     run, sent = str(uuid.uuid4()), []
@@ -116,55 +69,6 @@ def test_what_is_read_is_what_was_sent(world, clock):
                        ("q=step%201", 11), ("level=error", 0), ("level=warning", 0)):  # fmt: skip
         found = world.client.get(world.path(f"runs/{run}/events?{filters}")).json()["events"]
         assert len(found) == n, filters
-
-
-def test_an_id_is_known_whichever_way_it_is_stored(world, clock):
-    as_upgraded(world)
-    run = str(uuid.uuid4())
-    plain = [event(world, run, n, event_id=str(uuid.uuid4())) for n in range(3)]
-    named = [event(world, run, n, event_id=f"named-{n}") for n in range(3, 6)]
-    assert send(world, clock, *plain, *named)["accepted"] == 6
-    assert all(row["event_id"] for row in rows(world, "event_id"))
-    # as a program from before has stored one of them
-    run_sql(world.server.database, f"UPDATE events SET event_key = NULL WHERE event_id = '{plain[0]['event_id']}'")
-    wait_for_a_day(world.server, clock)
-    new = event(world, run, 6, event_id=str(uuid.uuid4()))
-    until(lambda: send(world, clock, event(world, run, 7, event_id=str(uuid.uuid4())))
-          and rows(world, "event_id")[-1]["event_id"] is None)  # fmt: skip
-    before = len(rows(world, "event_no"))
-    again = send(world, clock, *plain, *named, new, new)
-    assert (again["accepted"], again["duplicates"]) == (1, 7), again
-    assert len(rows(world, "event_no")) == before + 1
-
-
-def test_rows_are_packed_when_no_program_from_before_has_run_for_a_day(world, clock):
-    server = world.server
-    assert (number(server, PACKED), number(server, OLDEST)) == (1, 53)  # a new database
-    assert number(server, DAYS) > 0
-    as_upgraded(world)
-    look(server, clock)
-    began = number(server, SINCE)
-    assert (number(server, PACKED), number(server, OLDEST)) == (0, 42) and began > 0
-    assert number(server, DAYS) == 0
-    look(server, clock)
-    assert number(server, SINCE) == began
-    clock.advance(3700)  # nodes were stopped, or of the version before, for more than an hour
-    passing(clock, lambda: number(server, SINCE) > began)
-    # seen by the service's clock, as that node would have it
-    run_sql(server.database, "INSERT INTO nodes (node, seen_at) VALUES"
-            f" ('before', {int((clock.now() + 3600) * 1e6)})")  # fmt: skip
-    set_number(server, "events_without_older", int(clock.now() - 2 * DAY) * 1_000_000)
-    passing(clock, lambda: number(server, SINCE) == 0)
-    assert number(server, PACKED) == 0
-    run_sql(server.database, "DELETE FROM nodes WHERE node = 'before'")
-    wait_for_a_day(server, clock)
-    assert number(server, OLDEST) == 53 and number(server, DAYS) > 0
-    assert "programs from before migration 53" in server.log()
-    since = number(server, DAYS)  # one that stood still on its machine all the time
-    run_sql(server.database, "INSERT INTO nodes (node, seen_at) VALUES"
-            f" ('before', {int((clock.now() + 3600) * 1e6)})")  # fmt: skip
-    passing(clock, lambda: number(server, DAYS) > since)
-    assert number(server, PACKED) == 1
 
 
 def test_a_kind_that_the_database_has_lost_is_added_again(world, clock):

@@ -4,18 +4,13 @@ import csv
 import io
 import json
 import random
-import sqlite3
-import subprocess
 import threading
 import uuid
-from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from urllib.parse import quote
 
 import pytest
-from muster import ROOT
-from postgres import is_distributed
 from stored import of_tenant, stored
 from usage_reference import TOKENS, Book, apart, cost, decimal, moment, usage
 
@@ -357,34 +352,6 @@ def test_sums_stay_what_the_reports_say_when_writers_race(tenant):
             "SELECT agent_id, model, n_rows AS n, input_tokens AS tokens FROM llm_totals"
             f" WHERE {of} AND width = {width} ORDER BY agent_id, model",
         )
-
-
-def run_sql(server, sql):
-    """On the store of a server that is stopped."""
-    if server.database:
-        subprocess.run(["psql", "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-c", sql,
-                        server.database], check=True, capture_output=True, timeout=120)  # fmt: skip
-        return
-    with closing(sqlite3.connect(server.data / "muster.db")) as connection:
-        connection.executescript(sql)
-
-
-def test_sums_of_reports_that_are_older_than_the_sums_are_the_same(own_server):
-    tenant = own_server.add_tenant()
-    old = [report(timestamp=f"{year:04}-12-31T23:59:59.999999Z", calls=1) for year in (1, 1969)]
-    send(tenant, *random_reports(random.Random(7), 200, say=[None]), *old)
-    tenant.client.close()
-    own_server.stop()
-    select = "SELECT * FROM llm_totals ORDER BY tenant_id, width, start, agent_id, model"
-    kept = stored(own_server, select)
-    dialect = ".postgres.sql" if own_server.database else ".sql"
-    (path,) = (ROOT / "migrations").glob(f"*_usage{dialect}")
-    run_sql(own_server, "DROP TABLE llm_totals;" + path.read_text())
-    assert stored(own_server, select) == kept
-    assert len({row["start"] for row in kept if row["n_large"]}) > 1
-    if own_server.database and is_distributed():  # the new table is not
-        own_server.cli("cluster", "enable")
-    own_server.start()
 
 
 def business(value, **fields):

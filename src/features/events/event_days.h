@@ -26,7 +26,7 @@ struct db;
 struct event_days;
 struct event_item;
 
-enum { EVENT_DAYS_MIGRATION = 53 };
+enum { EVENT_DAYS_MIGRATION = 1 };
 
 /* As stored. */
 struct days_row {

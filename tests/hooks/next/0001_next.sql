@@ -1,4 +1,4 @@
--- What the next version might add, for tests: columns of the tables that reports change, and a table.
+-- What the next version might add: columns of the tables that reports change, and a table.
 
 ALTER TABLE events ADD COLUMN next_note TEXT;
 ALTER TABLE runs ADD COLUMN next_note TEXT NOT NULL DEFAULT '';

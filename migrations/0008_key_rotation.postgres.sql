@@ -1,8 +1,0 @@
--- Keys that follow another. The old one stays good for a while after its first rotation; a successor
--- that nobody used is replaced when the old one is rotated again.
-
-ALTER TABLE keys ADD COLUMN predecessor TEXT;      -- the key_id it was made from; NULL: made by people
-ALTER TABLE keys ADD COLUMN rotated_at BIGINT;    -- the first time; NULL: never
-ALTER TABLE keys ADD COLUMN first_used_at BIGINT; -- of a successor
-
-CREATE INDEX keys_predecessor ON keys (tenant_id, predecessor);

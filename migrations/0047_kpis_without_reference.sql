@@ -1,1 +1,0 @@
--- PostgreSQL alone: in SQLite an agent is looked up by its row number, which costs next to nothing.

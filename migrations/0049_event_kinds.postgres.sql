@@ -1,1 +1,0 @@
--- SQLite alone: nodes of two versions, which share a PostgreSQL database, must both understand its rows.

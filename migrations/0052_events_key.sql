@@ -1,1 +1,0 @@
--- PostgreSQL alone: SQLite finds ids in an index of its own (features/events/ids/ids.h).

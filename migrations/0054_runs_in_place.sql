@@ -1,1 +1,0 @@
--- PostgreSQL alone: SQLite changes a row where it is.
