@@ -12,7 +12,7 @@
 #include "shape/schema.h"
 
 #define TITLE   "Agent Telemetry and Registration API"
-#define VERSION "0.2.0"
+#define VERSION "1.0.0"
 
 enum { DOCUMENT_MAX = 8 << 20 };
 

@@ -478,7 +478,7 @@ def test_the_document_is_at_both_addresses(world):
     one, two = (world.send("GET", path) for path in ("/openapi.json", "/api/v1/openapi.json"))
     assert one.status == two.status == 200
     assert one.body == two.body
-    assert one.json()["info"]["version"] == "0.2.0"
+    assert one.json()["info"]["version"] == "1.0.0"
 
 
 def test_every_reply_has_an_id_of_its_own(world):

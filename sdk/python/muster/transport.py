@@ -20,7 +20,7 @@ from .keys import KeyRing
 RETRYABLE = {408, 425, 429, 500, 502, 503, 504}
 MISDIRECTED = {401, 403, 404, 405}  # of these, no report is the cause
 RETRY_AFTER_MAX_S = 3600.0
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 
 
 @dataclass(frozen=True)

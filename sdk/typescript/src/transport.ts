@@ -7,7 +7,7 @@ import { ApiError, BudgetExceeded, Refused, Unavailable, sentence, type Report }
 import type { KeyRing } from "./keys.js";
 import { attempt } from "./values.js";
 
-export const VERSION = "0.1.0";
+export const VERSION = "1.0.0";
 
 const RETRYABLE = new Set([408, 425, 429]);
 const MISDIRECTED = new Set([401, 403, 404, 405]); // of these, no report is the cause

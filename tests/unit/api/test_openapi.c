@@ -32,7 +32,7 @@ TEST(the_document_is_json_and_says_what_it_is)
     yyjson_val *root = yyjson_doc_get_root(document);
 
     assert_string_equal(yyjson_get_str(yyjson_obj_get(root, "openapi")), "3.1.0");
-    assert_string_equal(yyjson_get_str(yyjson_ptr_get(root, "/info/version")), "0.2.0");
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(root, "/info/version")), "1.0.0");
     yyjson_doc_free(document);
 }
 
