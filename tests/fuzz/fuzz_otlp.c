@@ -5,15 +5,17 @@
 #include <yyjson.h>
 
 #include "features/otlp/intake.h"
-#include "features/otlp/read.h"
 #include "fuzz.h"
 #include "shape/problems.h"
 
-static otlp_read_fn *const readers[] = { otlp_read_spans_wire,   otlp_read_logs_wire,
-                                         otlp_read_spans_json,   otlp_read_logs_json,
-                                         otlp_read_metrics_wire, otlp_read_metrics_json };
+static const struct {
+    enum otlp_records what;
+    enum otlp_encoding encoding;
+} readers[] = { { OTLP_SPANS, OTLP_PROTOBUF },   { OTLP_LOGS, OTLP_PROTOBUF },
+                { OTLP_SPANS, OTLP_JSON },       { OTLP_LOGS, OTLP_JSON },
+                { OTLP_METRICS, OTLP_PROTOBUF }, { OTLP_METRICS, OTLP_JSON } };
 
-static bool fuzz_on_metrics(void *ctx, size_t n_points)
+static bool fuzz_on_metric(void *ctx, size_t n_points)
 {
     (void)ctx;
     FUZZ_CHECK(n_points < MIB(64));
@@ -70,7 +72,7 @@ static void check_intake(struct intake *in)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str body = str_from((const char *)data, size);
-    otlp_read_fn *read = readers[fuzz_pick(&body, COUNT_OF(readers))];
+    const size_t pick = fuzz_pick(&body, COUNT_OF(readers));
     struct arena arena;
     struct intake in = { .arena = &arena,
                          .slug = STR_LIT("acme"),
@@ -79,12 +81,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                          .records_max = 20,
                          .bytes_max = KIB(64) };
     struct str why = STR_NULL;
-    const struct otlp_sink sink = { &in,           &arena, intake_on_span,
-                                    intake_on_log, &why,   fuzz_on_metrics };
+    const struct otlp_sink sink = {
+        &in, &arena, intake_on_span, intake_on_log, fuzz_on_metric, &why
+    };
 
     arena_init(&arena);
     intake_open(&in);
-    if (read(body, &sink) == OTLP_READ)
+    if (otlp_read(readers[pick].what, readers[pick].encoding, body, &sink) == OTLP_READ)
         check_intake(&in);
     else
         intake_drop(&in);

@@ -6,7 +6,6 @@
 #include "features/otlp/intake.h"
 
 #include "base/digest.h"
-#include "features/otlp/read.h"
 
 enum { SEQ_STEP = 1, NAME_BYTES_MAX = 256, MESSAGE_BYTES_MAX = 16384 };
 

@@ -1,4 +1,4 @@
-/* records.c - lists of attributes, and values as JSON. */
+/* records.c - ids, and values as JSON. */
 #include "features/otlp/records.h"
 
 #include <assert.h>
@@ -6,25 +6,9 @@
 
 #include "shape/json_write.h"
 
-bool otlp_attributes_add(struct otlp_attributes *list, struct arena *arena,
-                         const struct otlp_attribute *attribute)
-{
-    if (list->n >= list->max)
-        return false;
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity == 0 ? 32 : list->capacity * 2;
-
-        list->items = arena_resize(arena, list->items, list->capacity * sizeof(*list->items),
-                                   capacity * sizeof(*list->items));
-        list->capacity = capacity;
-    }
-    list->items[list->n++] = *attribute;
-    return true;
-}
-
 struct otlp_id otlp_id_of(struct str bytes, size_t len)
 {
-    struct otlp_id id = { .valid = false };
+    struct otlp_id id = { .given = bytes.len > 0 };
 
     assert(len <= sizeof(id.bytes));
     if (bytes.len != len)
@@ -32,6 +16,7 @@ struct otlp_id otlp_id_of(struct str bytes, size_t len)
     memcpy(id.bytes, bytes.data, len);
     for (size_t i = 0; i < len; i++)
         id.valid |= id.bytes[i] != 0;
+    id.given = id.valid;
     return id;
 }
 
@@ -57,6 +42,26 @@ static void add_real(struct buf *out, double real)
         json_add_real(out, real);
 }
 
+/* In JSON quotes, as OTLP's own JSON has them. */
+static void add_base64(struct buf *out, struct str bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    buf_add_char(out, '"');
+    for (size_t i = 0; i < bytes.len; i += 3) {
+        size_t n = bytes.len - i < 3 ? bytes.len - i : 3;
+        uint32_t group = 0;
+        char four[4];
+
+        for (size_t j = 0; j < 3; j++)
+            group = group << 8 | (j < n ? (unsigned char)bytes.data[i + j] : 0U);
+        for (size_t j = 0; j < 4; j++)
+            four[j] = (char)(j <= n ? digits[group >> (18 - 6 * j) & 63] : '=');
+        buf_add(out, str_from(four, sizeof(four)));
+    }
+    buf_add_char(out, '"');
+}
+
 bool otlp_value_write(const struct otlp_value *value, struct buf *out)
 {
     switch (value->kind) {
@@ -75,10 +80,12 @@ bool otlp_value_write(const struct otlp_value *value, struct buf *out)
     case OTLP_REAL:
         add_real(out, value->real);
         break;
-    case OTLP_WIRE:
-        return otlp_wire_write(value->text, out);
-    case OTLP_TREE:
-        return otlp_tree_write(value->tree, out);
+    case OTLP_BYTES:
+        add_base64(out, value->text);
+        break;
+    case OTLP_ARRAY:
+    case OTLP_MAP:
+        return otlp_nested_write(value, out);
     }
     return true;
 }
@@ -96,23 +103,4 @@ bool otlp_attributes_write(const struct otlp_attribute *items, size_t n, struct 
     }
     buf_add_char(out, '}');
     return true;
-}
-
-void otlp_add_base64(struct buf *out, struct str bytes)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    buf_add_char(out, '"');
-    for (size_t i = 0; i < bytes.len; i += 3) {
-        size_t n = bytes.len - i < 3 ? bytes.len - i : 3;
-        uint32_t group = 0;
-        char four[4];
-
-        for (size_t j = 0; j < 3; j++)
-            group = group << 8 | (j < n ? (unsigned char)bytes.data[i + j] : 0U);
-        for (size_t j = 0; j < 4; j++)
-            four[j] = (char)(j <= n ? digits[group >> (18 - 6 * j) & 63] : '=');
-        buf_add(out, str_from(four, sizeof(four)));
-    }
-    buf_add_char(out, '"');
 }

@@ -1,8 +1,12 @@
-/* records.h - spans and log records as OTLP has them, whatever encoding they came in.
+/* records.h - reads spans and log records as OTLP has them, in protobuf or JSON.
  *
- * A reader (read.h) fills one record at a time and hands it to a sink; the
- * memory of its lists is used again for the next one. Texts are borrowed from
- * the body. Nested values stay as they were sent until they are written.
+ * The reader fills one record at a time and hands it to a sink; the memory of
+ * its lists is used again for the next one. Texts are borrowed from the body.
+ * Nested values stay as they were sent until they are written.
+ *
+ * What the encoding itself forbids makes the whole body malformed. A record that
+ * is well encoded but cannot be taken has a flaw instead, and only that one is
+ * refused.
  *
  * One thread at a time.
  */
@@ -29,17 +33,24 @@ enum otlp_kind {
     OTLP_BOOL,
     OTLP_INT,
     OTLP_REAL,
-    OTLP_WIRE, /* nested, or bytes: the message AnyValue */
-    OTLP_TREE, /* the same in JSON */
+    OTLP_BYTES, /* in protobuf; those in JSON are text, in base64 */
+    OTLP_ARRAY,
+    OTLP_MAP,
+};
+
+/* A nested message as it was sent. */
+struct otlp_node {
+    struct str wire;
+    struct yyjson_val *json; /* NULL: it is in protobuf */
 };
 
 struct otlp_value {
     enum otlp_kind kind;
     union {
-        struct str text; /* OTLP_TEXT, OTLP_WIRE */
+        struct str text; /* OTLP_TEXT, OTLP_BYTES */
         int64_t integer; /* OTLP_INT, OTLP_BOOL */
         double real;
-        struct yyjson_val *tree;
+        struct otlp_node node; /* OTLP_ARRAY, OTLP_MAP */
     };
 };
 
@@ -48,11 +59,9 @@ struct otlp_attribute {
     struct otlp_value value;
 };
 
-/* Grows in the arena, up to `max`. */
 struct otlp_attributes {
     struct otlp_attribute *items;
     size_t n, capacity;
-    size_t max;
 };
 
 /* Where a record comes from; for all that follow until the next one. */
@@ -71,6 +80,8 @@ struct otlp_event {
 struct otlp_id {
     uint8_t bytes[OTLP_TRACE_BYTES]; /* of a span: the first OTLP_SPAN_BYTES, and zeroes */
     bool valid;                      /* has the right length and is not all zeroes */
+    bool given;                      /* is not empty, nor zeroes of the right length, as some
+                                      * exporters write for none */
 };
 
 struct otlp_link {
@@ -108,9 +119,40 @@ struct otlp_log {
     const char *flaw;
 };
 
-/* False, and nothing is added, when it is full. */
-bool otlp_attributes_add(struct otlp_attributes *list, struct arena *arena,
-                         const struct otlp_attribute *attribute);
+/* Flaws of records. NUL is what no store can hold. */
+#define OTLP_FLAW_NUL        "it has a NUL character or a lone surrogate"
+#define OTLP_FLAW_TIME       "a time is before 1970 or after 2262"
+#define OTLP_FLAW_ATTRIBUTES "it has more than 1000 attributes"
+#define OTLP_FLAW_EVENTS     "it has more than 1000 events, or 4000 attributes of events"
+#define OTLP_FLAW_NESTED     "a nested value is malformed, deeper than 16 levels, or has NUL"
+#define OTLP_FLAW_SIZE       "the request is too large when its values are written out"
+#define OTLP_FLAW_LINKS      "it has more than 1000 links"
+
+struct otlp_sink {
+    void *ctx;
+    struct arena *arena; /* scratch space */
+
+    /* False: stop. One of the three, by what is read. */
+    bool (*on_span)(void *ctx, const struct otlp_span *span);
+    bool (*on_log)(void *ctx, const struct otlp_log *log);
+    bool (*on_metric)(void *ctx, size_t n_points); /* only the number of its data points is read */
+
+    /* What is malformed and where, in the arena; untouched when it is not known. NULL: not asked.
+     */
+    struct str *why;
+};
+
+enum otlp_records { OTLP_SPANS, OTLP_LOGS, OTLP_METRICS };
+enum otlp_encoding { OTLP_PROTOBUF, OTLP_JSON };
+
+enum otlp_result {
+    OTLP_READ,
+    OTLP_STOPPED,   /* by the sink */
+    OTLP_MALFORMED, /* no request in this encoding */
+};
+
+enum otlp_result otlp_read(enum otlp_records what, enum otlp_encoding encoding, struct str body,
+                           const struct otlp_sink *sink);
 
 /* `text` has binary bytes of an id. */
 struct otlp_id otlp_id_of(struct str bytes, size_t len);
@@ -124,9 +166,5 @@ bool otlp_value_write(const struct otlp_value *value, struct buf *out);
 /* An object of the attributes; a key that is there twice is written twice. */
 bool otlp_attributes_write(const struct otlp_attribute *items, size_t n, struct buf *out);
 
-/* Of the encodings, for otlp_value_write(). */
-bool otlp_wire_write(struct str any_value, struct buf *out);
-bool otlp_tree_write(struct yyjson_val *any_value, struct buf *out);
-
-/* Bytes as base64 in JSON quotes, as OTLP's own JSON has them. */
-void otlp_add_base64(struct buf *out, struct str bytes);
+/* For otlp_value_write(): an array or a map. */
+bool otlp_nested_write(const struct otlp_value *value, struct buf *out);

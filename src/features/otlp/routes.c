@@ -10,7 +10,6 @@
 #include "features/agents/report.h"
 #include "features/events/ingest.h"
 #include "features/otlp/delivery.h"
-#include "features/otlp/read.h"
 #include "features/otlp/shapes.h"
 #include "features/otlp/wire.h"
 
@@ -175,12 +174,14 @@ static int deliver(struct api_call *call, const struct intake *in, struct error 
     return call_submit(call, &d->request.job, fill_delivered, err);
 }
 
-/* The readers of a kind of record. */
-struct format {
-    otlp_read_fn *wire, *json;
-};
+static enum otlp_result read_body(const struct api_call *call, enum otlp_records what,
+                                  const struct otlp_sink *sink)
+{
+    return otlp_read(what, is_wire(call) ? OTLP_PROTOBUF : OTLP_JSON, call->exchange->request.body,
+                     sink);
+}
 
-static int take_records(struct api_call *call, const struct format *format, struct error *err)
+static int take_records(struct api_call *call, enum otlp_records what, struct error *err)
 {
     const struct key_entry *key = call->key;
     struct intake *in = ARENA_NEW(call->arena, struct intake);
@@ -200,7 +201,7 @@ static int take_records(struct api_call *call, const struct format *format, stru
     in->records_max = call->api->limits.batch_max_events;
     in->bytes_max = GROWTH_MAX * call->api->limits.batch_max_bytes;
     intake_open(in);
-    result = (is_wire(call) ? format->wire : format->json)(call->exchange->request.body, &sink);
+    result = read_body(call, what, &sink);
     if (result != OTLP_READ) {
         intake_drop(in);
         return result == OTLP_MALFORMED ? refuse_malformed(call, why, err)
@@ -218,16 +219,12 @@ static int take_records(struct api_call *call, const struct format *format, stru
 
 static int report_spans(struct api_call *call, struct error *err)
 {
-    static const struct format format = { otlp_read_spans_wire, otlp_read_spans_json };
-
-    return take_records(call, &format, err);
+    return take_records(call, OTLP_SPANS, err);
 }
 
 static int report_logs(struct api_call *call, struct error *err)
 {
-    static const struct format format = { otlp_read_logs_wire, otlp_read_logs_json };
-
-    return take_records(call, &format, err);
+    return take_records(call, OTLP_LOGS, err);
 }
 
 static bool count_metric(void *ctx, size_t n_points)
@@ -239,13 +236,13 @@ static bool count_metric(void *ctx, size_t n_points)
 /* Programs that export metrics whether or not anybody wants them are told so, and no error. */
 static int report_metrics(struct api_call *call, struct error *err)
 {
-    struct str why = STR_NULL, body = call->exchange->request.body;
+    struct str why = STR_NULL;
     size_t n = 0;
     const struct otlp_sink sink = {
-        .ctx = &n, .arena = call->arena, .on_metrics = count_metric, .why = &why
+        .ctx = &n, .arena = call->arena, .on_metric = count_metric, .why = &why
     };
 
-    if ((is_wire(call) ? otlp_read_metrics_wire : otlp_read_metrics_json)(body, &sink) != OTLP_READ)
+    if (read_body(call, OTLP_METRICS, &sink) != OTLP_READ)
         return refuse_malformed(call, why, err);
     if (n > 0)
         reject(call, METRIC_OTLP_METRICS, n,

@@ -6,8 +6,6 @@
  */
 #include "features/otlp/intake.h"
 
-#include "features/otlp/read.h"
-
 /* Order of the events of a run with the same time: the start, the steps, the end. */
 enum { SEQ_START, SEQ_STEP, SEQ_END };
 

@@ -1,5 +1,5 @@
 /* test_read.c - the readers of both encodings, and the meaning of token counts. */
-#include "features/otlp/read.h"
+#include "features/otlp/records.h"
 
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ static bool on_span(void *ctx, const struct otlp_span *span)
     return true;
 }
 
-static enum otlp_result read_spans(otlp_read_fn *read, struct str body, struct seen *seen)
+static enum otlp_result read_spans(enum otlp_encoding encoding, struct str body, struct seen *seen)
 {
     struct arena arena;
     struct str why = STR_LIT("");
@@ -40,7 +40,7 @@ static enum otlp_result read_spans(otlp_read_fn *read, struct str body, struct s
     buf_clear(&seen->names);
     buf_clear(&seen->values);
     seen->n = 0;
-    result = read(body, &sink);
+    result = otlp_read(OTLP_SPANS, encoding, body, &sink);
     buf_clear(&seen->why);
     buf_add(&seen->why, why);
     arena_done(&arena);
@@ -99,7 +99,7 @@ TEST(json_is_read_as_its_mapping_says)
     struct seen seen;
 
     seen_init(&seen, 10);
-    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT(text), &seen), OTLP_READ);
+    CHECK_INT(read_spans(OTLP_JSON, STR_LIT(text), &seen), OTLP_READ);
     CHECK_STR(buf_str(&seen.names), "a-b.");
     CHECK_STR(buf_str(&seen.values), "{\"i\":-9223372036854775808,\"j\":7,\"d\":\"NaN\",\"n\":null,"
                                      "\"m\":{\"x\":[true]}}{}");
@@ -139,13 +139,13 @@ TEST(a_member_of_another_type_is_malformed_and_its_path_is_named)
                        cases[i].member);
         (void)snprintf(why, sizeof(why), "resourceSpans[0].scopeSpans[0].spans[1].%s",
                        cases[i].why);
-        if (read_spans(otlp_read_spans_json, str_of(text), &seen) != OTLP_MALFORMED)
+        if (read_spans(OTLP_JSON, str_of(text), &seen) != OTLP_MALFORMED)
             fail_msg("%s", cases[i].member);
         CHECK_STR(buf_str(&seen.why), why);
     }
-    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT("[]"), &seen), OTLP_MALFORMED);
+    CHECK_INT(read_spans(OTLP_JSON, STR_LIT("[]"), &seen), OTLP_MALFORMED);
     CHECK_STR(buf_str(&seen.why), "the body should be an object");
-    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT("{\"a\":}"), &seen), OTLP_MALFORMED);
+    CHECK_INT(read_spans(OTLP_JSON, STR_LIT("{\"a\":}"), &seen), OTLP_MALFORMED);
     CHECK_STR(buf_str(&seen.why), "Expecting value at character 5");
     seen_done(&seen);
 }
@@ -168,7 +168,7 @@ TEST(a_value_that_is_too_deep_for_json_costs_its_own_span_only)
             buf_add_c(&body, "}]}}");
         buf_add_c(&body, "}]}]}]}]}");
         seen.flaw = NULL;
-        CHECK_INT(read_spans(otlp_read_spans_json, buf_str(&body), &seen), OTLP_READ);
+        CHECK_INT(read_spans(OTLP_JSON, buf_str(&body), &seen), OTLP_READ);
         CHECK_STR(buf_str(&seen.names), "a.[b.");
         CHECK((seen.flaw == NULL) == (depth <= 14));
     }
@@ -182,7 +182,7 @@ TEST(a_parent_of_zeroes_is_no_parent)
     struct seen seen;
 
     seen_init(&seen, 10);
-    CHECK_INT(read_spans(otlp_read_spans_json,
+    CHECK_INT(read_spans(OTLP_JSON,
                          STR_LIT("{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["
                                  "{\"name\":\"a\",\"parentSpanId\":\"0000000000000000\"},"
                                  "{\"name\":\"b\",\"parentSpanId\":\"00\"},"
@@ -195,7 +195,7 @@ TEST(a_parent_of_zeroes_is_no_parent)
     wire_add_bytes(&body, 5, STR_LIT("a"));
     for (unsigned i = 0; i < 3; i++)
         wrap(&body, (const unsigned[]){ 2, 2, 1 }[i]);
-    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_INT(read_spans(OTLP_PROTOBUF, buf_str(&body), &seen), OTLP_READ);
     CHECK_STR(buf_str(&seen.names), "a.");
     buf_done(&body);
     seen_done(&seen);
@@ -215,10 +215,10 @@ TEST(a_resource_that_follows_its_spans_is_read_first)
     wrap(&body, 2);
     wire_add_bytes(&body, 1, STR_LIT(""));
     wrap(&body, 1);
-    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_INT(read_spans(OTLP_PROTOBUF, buf_str(&body), &seen), OTLP_READ);
     CHECK_STR(buf_str(&seen.names), "late.");
     wrap(&body, 1);
-    CHECK_INT(read_spans(otlp_read_spans_wire, STR_LIT("\x0a\x02\x12\x05"), &seen), OTLP_MALFORMED);
+    CHECK_INT(read_spans(OTLP_PROTOBUF, STR_LIT("\x0a\x02\x12\x05"), &seen), OTLP_MALFORMED);
     buf_done(&body);
     seen_done(&seen);
 }
@@ -237,7 +237,7 @@ TEST(nested_values_have_a_depth_that_is_bounded)
         wrap(&value, 5);
         request_of_value(buf_str(&value), &body);
         seen.flaw = NULL;
-        CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+        CHECK_INT(read_spans(OTLP_PROTOBUF, buf_str(&body), &seen), OTLP_READ);
         CHECK((seen.flaw == NULL) == (depth <= OTLP_DEPTH_MAX));
     }
     buf_done(&value);
@@ -255,12 +255,12 @@ TEST(of_several_values_the_last_counts)
     request_of_value(STR_LIT("\x18\x07\x0a\x01x\x2a\x02\x0a\x00\x3a\x03"
                              "abc"),
                      &body);
-    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_INT(read_spans(OTLP_PROTOBUF, buf_str(&body), &seen), OTLP_READ);
     CHECK_STR(buf_str(&seen.values), "{\"k\":\"YWJj\"}");
     request_of_value(STR_LIT("\x3a\x03"
                              "abc\x18\x07"),
                      &body);
-    CHECK_INT(read_spans(otlp_read_spans_wire, buf_str(&body), &seen), OTLP_READ);
+    CHECK_INT(read_spans(OTLP_PROTOBUF, buf_str(&body), &seen), OTLP_READ);
     CHECK_STR(buf_str(&seen.values), "{\"k\":7}");
     buf_done(&body);
     seen_done(&seen);
@@ -272,7 +272,7 @@ TEST(the_sink_stops_the_reader)
     struct seen seen;
 
     seen_init(&seen, 2);
-    CHECK_INT(read_spans(otlp_read_spans_json, STR_LIT(text), &seen), OTLP_STOPPED);
+    CHECK_INT(read_spans(OTLP_JSON, STR_LIT(text), &seen), OTLP_STOPPED);
     CHECK_INT(seen.n, 2);
     seen_done(&seen);
 }
