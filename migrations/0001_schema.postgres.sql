@@ -88,10 +88,10 @@ CREATE INDEX keys_by_digest ON keys (digest);
 CREATE UNLOGGED TABLE rate_windows (
     name     TEXT   COLLATE "C" NOT NULL, -- of the window: a digest of whose it is
     node     TEXT   COLLATE "C" NOT NULL, -- the process that counted; it alone changes the row
-    counts   TEXT   NOT NULL,             -- a second, then how many in it and in those after it
-    saved_at BIGINT NOT NULL,
-    PRIMARY KEY (name, node)
-) WITH (fillfactor = 50);
+    at       BIGINT NOT NULL, -- a second of the wall clock, when it was stored
+    n        BIGINT NOT NULL, -- requests let through
+    PRIMARY KEY (name, node, at)
+);
 
 -- Processes that run.
 CREATE UNLOGGED TABLE nodes (

@@ -86,9 +86,9 @@ CREATE INDEX keys_by_digest ON keys (digest);
 CREATE TABLE rate_windows (
     name     TEXT    NOT NULL, -- of the window: a digest of whose it is
     node     TEXT    NOT NULL, -- the process that counted; it alone changes the row
-    counts   TEXT    NOT NULL, -- a second, then how many in it and in those after it
-    saved_at INTEGER NOT NULL,
-    PRIMARY KEY (name, node)
+    at       INTEGER NOT NULL, -- a second of the wall clock, when it was stored
+    n        INTEGER NOT NULL, -- requests let through
+    PRIMARY KEY (name, node, at)
 ) STRICT, WITHOUT ROWID;
 
 -- Processes that run.

@@ -60,7 +60,6 @@ struct api_call {
     bool personal;               /* that user sent a personal access token, not a cookie */
     bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
     struct sha256 digest;        /* of that token or cookie */
-    bool checks_on; /* check_caller() goes on elsewhere: call_checked() or a reply will follow */
     bool has_rate;
     struct call_rate rate;
 
@@ -102,9 +101,6 @@ void call_reply(struct api_call *call, const struct error *err);
 
 /* After exchange->waits, once the caller is known: reads the body. On the carrier's thread. */
 void call_admit(struct api_call *call);
-
-/* After call->checks_on, once the caller may go on: reads the body. On the carrier's thread. */
-void call_checked(struct api_call *call);
 
 /* Runs a step, and replies if it fails. */
 void call_run_or_reply(struct api_call *call, call_step_fn *step);

@@ -74,8 +74,7 @@ static int want_body(struct api_call *call, struct error *err)
 {
     if (call->api->hooks->check_caller(call, err) != 0)
         return -1;
-    if (!call->checks_on)
-        expect_body(call);
+    expect_body(call);
     return 0;
 }
 
@@ -83,22 +82,13 @@ static int read_body(struct api_call *call, struct error *err)
 {
     if (want_body(call, err) != 0)
         return -1;
-    if (!call->checks_on)
-        http_read_on(call->exchange);
+    http_read_on(call->exchange);
     return 0;
 }
 
 void call_admit(struct api_call *call)
 {
     call_run_or_reply(call, read_body);
-}
-
-void call_checked(struct api_call *call)
-{
-    assert(call->checks_on);
-    call->checks_on = false;
-    expect_body(call);
-    http_read_on(call->exchange);
 }
 
 static int refuse_path(struct api_call *call, struct error *err)

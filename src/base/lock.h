@@ -21,9 +21,6 @@
  *   registry.refresh   then registry.lock, directives_cache.lock, last_seen.lock, rechecks.lock
  *                                                                (SQL runs under it)
  *   sessions.refresh   then sessions.lock                        (SQL runs under it)
- *   sessions.lock      then rate_share.lock, rate_window.lock
- *   registry.lock      then rate_share.lock, rate_window.lock
- *   rate_past.lock     then rate_window.lock
  *   ids.lock           then the metrics' lock                    (SQL runs under it)
  *   exports.lock       then the metrics' lock
  *   provider.lock      then the log's lock                       (a fetch runs under it)

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 from muster import BINARY, WATCHES, Postgres, Server, Trouble, running
-from postgres import Session, SqlError
-from queries import queries
+from postgres import Session
 from stored import of_tenant, stored
 from waiting import until
 
@@ -246,43 +245,6 @@ def test_nodes_on_any_server_see_one_another(tmp_path):
         finally:
             if worker.process is not None:
                 worker.kill()
-
-
-def waits_for(urls, prepared, arguments, patience):
-    """Does one session's lock make another, on another server, wait for that many seconds?"""
-    sessions = [Session(url) for url in urls]
-    try:
-        for session in sessions:
-            session.run(f"PREPARE lock_it AS {prepared}")
-            session.run("BEGIN")
-        sessions[0].run(f"EXECUTE lock_it({arguments[0]})")
-        sessions[1].run(f"SET LOCAL statement_timeout = '{patience}s'")
-        try:
-            sessions[1].run(f"EXECUTE lock_it({arguments[1]})")
-        except SqlError as error:
-            assert "statement timeout" in str(error)
-            return True
-        return False
-    finally:
-        for session in sessions:
-            session.close()
-
-
-def test_a_lock_on_rate_windows_holds_for_nodes_that_use_other_servers():
-    place = "features/access/rates/rate_store.c:lock_names"
-    lock = next(query for query in queries() if query.place == place)
-    same, other = "ARRAY['a', 'b']", "ARRAY['c']"
-    postgres = Postgres()
-    url = postgres.create_migrated()
-    servers = [url, url_of_worker(url, 0), url_of_worker(url, 1)]
-    try:
-        for pair in zip(servers, servers[1:] + servers[:1], strict=True):
-            assert waits_for(pair, lock.citus, (same, same), 1)
-            assert not waits_for(pair, lock.citus, (same, other), 50)
-        # an advisory lock as one server has it does not hold on another
-        assert not waits_for(servers[:2], lock.text, (same, same), 50)
-    finally:
-        postgres.drop(url)
 
 
 def test_a_worker_that_is_away_fails_only_its_tenants(tmp_path):

@@ -12,7 +12,7 @@ from test_plans import ACROSS_TENANTS, Session, arguments
 
 # Statements that go to several shards, besides those that read all tenants for their purpose.
 SEVERAL = {
-    "features/access/rates/rate_store.c:save_windows": "pulled to the one shard of its table",
+    "features/access/rate_share.c:add_counts": "pulled to the one shard of its table",
     "features/access/tenants_store.c:select_tenants": "when tenants change",
     "features/agents/config/catalog_store.c:enter": "a registration; its rows go to one",
     "features/alerts/failing_store.c:store_failing_query": "the watch over all failing agents",

@@ -67,8 +67,7 @@ NOT_RUN = {
 }
 # Those whose run Citus does not explain: INSERT … SELECT by way of the coordinator, and a result of type void.
 NOT_RUN_ON_CITUS = {
-    "features/access/rates/rate_store.c:lock_names",
-    "features/access/rates/rate_store.c:save_windows",
+    "features/access/rate_share.c:add_counts",
     "features/agents/config/catalog_store.c:enter",
 }
 

@@ -11,7 +11,7 @@
 #include "features/access/key_use.h"
 #include "features/access/links/forgot.h"
 #include "features/access/mailer.h"
-#include "features/access/rates/rate_share.h"
+#include "features/access/rate_share.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/stored_bytes.h"
@@ -213,16 +213,9 @@ static void access_txn_rolled_back(struct txn *txn)
     stored_bytes_forget(txn->bytes);
 }
 
-static void keep_rate(void *ctx, struct rate_window *w)
-{
-    rate_share_keep(ctx, w);
-}
-
 static void access_stop(struct engine *e)
 {
     forgot_stop(access_forgot(e));
-    registry_each_rate(access_registry(e), keep_rate, access_rates(e));
-    sessions_each_rate(access_sessions(e), keep_rate, access_rates(e));
     rate_share_stop(access_rates(e));
     key_use_flush(access_registry(e), engine_writer(e));
     save_sessions(e);

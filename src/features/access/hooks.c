@@ -10,7 +10,7 @@
 #include "features/access/auth.h"
 #include "features/access/key_use.h"
 #include "features/access/rate.h"
-#include "features/access/rates/rate_share.h"
+#include "features/access/rate_share.h"
 #include "features/access/registry.h"
 #include "features/access/token_guess_limiter.h"
 #include "features/access/users/cookies.h"
@@ -176,12 +176,6 @@ static struct rate_window *window_of(struct api_call *call, int64_t *ret_limit)
     return window;
 }
 
-static void note_rate(struct api_call *call, const struct rate_verdict *verdict)
-{
-    call->has_rate = true;
-    call->rate = (struct call_rate){ verdict->limit, verdict->remaining, verdict->reset_s };
-}
-
 static int refuse_rate(struct api_call *call, const struct rate_verdict *verdict, struct error *err)
 {
     const long long limit = (long long)verdict->limit;
@@ -196,70 +190,18 @@ static int refuse_rate(struct api_call *call, const struct rate_verdict *verdict
                        limit, RATE_WINDOW_S, call->personal ? "token" : "session");
 }
 
-/* A call that waits for what other nodes let through. */
-struct waiting_call {
-    struct rate_waiter waiter;
-    struct api_call *call;
-    struct rate_window *window;
-    int64_t limit;
-};
-
-static int refuse_waiting(struct api_call *call, struct error *err)
-{
-    const struct waiting_call *waiting = call->own;
-    const struct rate_verdict verdict = rate_look(waiting->window, waiting->limit, clock_mono_us());
-
-    note_rate(call, &verdict);
-    return refuse_rate(call, &verdict, err);
-}
-
-static void rate_decided(struct api_call *call)
-{
-    const struct waiting_call *waiting = call->own;
-
-    if (waiting->waiter.denied) {
-        call_run_or_reply(call, refuse_waiting);
-        return;
-    }
-    call->own = NULL;
-    call_checked(call);
-}
-
-static void wait_done(struct rate_waiter *waiter, const struct error *err)
-{
-    call_resume(CONTAINER_OF(waiter, struct waiting_call, waiter)->call, err, rate_decided);
-}
-
-static void wait_for_others(struct api_call *call, struct rate_window *window, int64_t limit)
-{
-    struct waiting_call *waiting = ARENA_NEW(call->arena, struct waiting_call);
-
-    *waiting = (struct waiting_call){ .waiter = { .asked_us = call->asked_us, .done = wait_done },
-                                      .call = call,
-                                      .window = window,
-                                      .limit = limit };
-    call->own = waiting;
-    call->checks_on = true;
-    call->exchange->waits = true;
-    rate_share_wait(access_rates(call->api->engine), window, limit, &waiting->waiter);
-}
-
 static int check_rate(struct api_call *call, struct error *err)
 {
     int64_t limit = 0;
     struct rate_window *window = window_of(call, &limit);
     struct rate_verdict verdict;
-    bool waits;
 
     if (window == NULL)
         return 0;
-    verdict = rate_share_take(access_rates(call->api->engine), window, limit, &waits);
-    note_rate(call, &verdict);
-    if (!verdict.allowed)
-        return refuse_rate(call, &verdict, err);
-    if (waits)
-        wait_for_others(call, window, limit);
-    return 0;
+    verdict = rate_share_take(access_rates(call->api->engine), window, limit);
+    call->has_rate = true;
+    call->rate = (struct call_rate){ verdict.limit, verdict.remaining, verdict.reset_s };
+    return verdict.allowed ? 0 : refuse_rate(call, &verdict, err);
 }
 
 static int check_caller(struct api_call *call, struct error *err)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/lock.h"
@@ -17,8 +16,8 @@ enum {
     SLOTS = 601,
     SLOT_US = 100000, /* 60 s of sub-windows, and the one that is leaving the window */
 
-    SECONDS = 64, /* of other nodes' windows: 61 that have not left, and some for unequal clocks */
-    AHEAD_S = 5,  /* how much clocks may differ */
+    SHARE_S = 3,     /* how long a share holds, if the database does not answer */
+    SHARE_PARTS = 4, /* per second a node gets a quarter of its part: nodes see each other late */
 };
 
 static const int64_t window_us = (int64_t)RATE_WINDOW_S * USEC_PER_SEC;
@@ -26,7 +25,7 @@ static const int64_t window_us = (int64_t)RATE_WINDOW_S * USEC_PER_SEC;
 /* What other nodes let through, by the second, and when the first of these leaves the window. */
 struct others {
     int64_t leaves_us; /* monotonic */
-    int64_t counts[SECONDS];
+    int64_t counts[RATE_SECONDS];
     size_t first; /* those before it have left */
     int64_t total;
 };
@@ -34,7 +33,7 @@ struct others {
 struct rate_window {
     struct lock lock;
     atomic_uint holds;
-    atomic_bool met;
+    atomic_bool known, due; /* rate_is_new(), rate_mark_due() */
     char name[BASE64URL_LEN + 1];
 
     /* exact: a ring of timestamps, the oldest at `first` */
@@ -45,9 +44,12 @@ struct rate_window {
     int64_t *counts GUARDED_BY(lock);
     int64_t slot GUARDED_BY(lock), oldest GUARDED_BY(lock), total GUARDED_BY(lock);
 
-    struct others *others GUARDED_BY(lock); /* NULL: none */
-    int64_t untold GUARDED_BY(lock);        /* counted here since others were told */
-    int64_t limit GUARDED_BY(lock);         /* when it was last asked */
+    struct others *others GUARDED_BY(lock);               /* NULL: none */
+    int64_t unsaved GUARDED_BY(lock);                     /* counted here, and not stored yet */
+    int64_t limit GUARDED_BY(lock);                       /* of the last request */
+    int64_t contended_until_us GUARDED_BY(lock);          /* monotonic */
+    size_t nodes GUARDED_BY(lock), rank GUARDED_BY(lock); /* as in rate_others, while contended */
+    int64_t share GUARDED_BY(lock), share_until_us GUARDED_BY(lock);
 };
 
 struct rate_window *rate_window_new(struct str about)
@@ -66,9 +68,19 @@ struct str rate_window_name(const struct rate_window *w)
     return str_from(w->name, BASE64URL_LEN);
 }
 
-bool rate_window_meet(struct rate_window *w)
+static bool set_once(atomic_bool *flag)
 {
-    return !atomic_load_explicit(&w->met, memory_order_relaxed) && !atomic_exchange(&w->met, true);
+    return !atomic_load_explicit(flag, memory_order_relaxed) && !atomic_exchange(flag, true);
+}
+
+bool rate_is_new(struct rate_window *w)
+{
+    return set_once(&w->known);
+}
+
+bool rate_mark_due(struct rate_window *w)
+{
+    return set_once(&w->due);
 }
 
 struct rate_window *rate_window_hold(struct rate_window *w)
@@ -207,10 +219,10 @@ static int64_t others_total(struct rate_window *w, int64_t now_us) REQUIRES(w->l
 
     if (o == NULL)
         return 0;
-    for (; o->first < SECONDS && o->leaves_us + (int64_t)o->first * USEC_PER_SEC <= now_us;
+    for (; o->first < RATE_SECONDS && o->leaves_us + (int64_t)o->first * USEC_PER_SEC <= now_us;
          o->first++)
         o->total -= o->counts[o->first];
-    if (o->first < SECONDS)
+    if (o->first < RATE_SECONDS)
         return o->total;
     free(o);
     w->others = NULL;
@@ -251,9 +263,9 @@ static int64_t others_leave(const struct rate_window *w, struct walk *at, int64_
     const struct others *o = w->others;
 
     *ret_us = INT64_MAX;
-    while (o != NULL && at->second < SECONDS && o->counts[at->second] == 0)
+    while (o != NULL && at->second < RATE_SECONDS && o->counts[at->second] == 0)
         at->second++;
-    if (o == NULL || at->second == SECONDS)
+    if (o == NULL || at->second == RATE_SECONDS)
         return 0;
     *ret_us = o->leaves_us + (int64_t)at->second * USEC_PER_SEC;
     return o->counts[at->second];
@@ -303,166 +315,108 @@ static void count_one(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
         w->n++;
         w->stamps[ring_index(w, w->n - 1)] = now_us;
     }
-    w->untold++;
+    w->unsaved++;
+    w->share--;
 }
 
-static struct rate_verdict judge(struct rate_window *w, int64_t limit, int64_t now_us, bool counts)
+struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_us)
 {
     struct rate_verdict v = { .limit = limit < 1 ? 1 : limit };
-    int64_t total, leaves_us;
+    int64_t own, total, leaves_us, left;
 
     lock_acquire(&w->lock);
     choose_method(w, v.limit, now_us);
     w->limit = v.limit;
-    total = own_total(w, now_us) + others_total(w, now_us);
-    v.allowed = counts && total < v.limit;
+    own = own_total(w, now_us);
+    total = own + others_total(w, now_us);
+    if (now_us >= w->share_until_us)
+        w->share = INT64_MAX;
+    left = total < v.limit ? v.limit - total : 0;
+    if (left == 0 && total > own)
+        w->contended_until_us = now_us + window_us;
+    v.allowed = left > 0 && w->share > 0;
+    v.contended = now_us < w->contended_until_us;
+    w->unsaved = w->unsaved < own ? w->unsaved : own;
     if (v.allowed) {
         count_one(w, now_us);
         total++;
+        left--;
     }
-    v.untold = w->untold;
-    v.remaining = total < v.limit ? v.limit - total : 0;
+    v.unsaved = w->unsaved;
+    v.remaining = left < w->share ? left : w->share;
     /* if there are more than the limit, only the newest count */
     leaves_us = leaves_at(w, total > v.limit ? total - v.limit : 0);
-    if (leaves_us != INT64_MAX)
+    if (!v.allowed && left > 0)
+        v.reset_s = 1; /* then there is another share */
+    else if (leaves_us != INT64_MAX)
         v.reset_s = seconds_up(leaves_us - now_us);
     lock_release(&w->lock);
     assert(v.remaining >= 0 && v.remaining <= v.limit);
     return v;
 }
 
-struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_us)
+int64_t rate_take_due(struct rate_window *w)
 {
-    return judge(w, limit, now_us, true);
-}
+    int64_t unsaved;
 
-struct rate_verdict rate_look(struct rate_window *w, int64_t limit, int64_t now_us)
-{
-    return judge(w, limit, now_us, false);
-}
-
-int64_t rate_excess(struct rate_window *w, int64_t limit, int64_t now_us)
-{
-    int64_t total;
-
+    atomic_store(&w->due, false);
     lock_acquire(&w->lock);
-    total = own_total(w, now_us) + others_total(w, now_us);
+    unsaved = w->unsaved;
     lock_release(&w->lock);
-    return total > limit ? total - limit : 0;
+    return unsaved;
 }
 
-void rate_give_back(struct rate_window *w)
+void rate_saved(struct rate_window *w, int64_t n)
 {
     lock_acquire(&w->lock);
-    if (w->counts != NULL) {
-        int64_t slot = w->slot;
-
-        while (slot > w->oldest && w->counts[slot % SLOTS] == 0)
-            slot--;
-        if (w->counts[slot % SLOTS] > 0) {
-            w->counts[slot % SLOTS]--;
-            w->total--;
-        }
-    } else if (w->n > 0) {
-        w->n--;
-    }
-    w->untold -= w->untold > 0 ? 1 : 0;
+    w->unsaved -= n < w->unsaved ? n : w->unsaved;
     lock_release(&w->lock);
 }
 
-/* Adds those of one moment to the count of their second. */
-static void add_second(int64_t counts[SECONDS], int64_t first, int64_t at_us, int64_t n)
-{
-    int64_t i = at_us / USEC_PER_SEC - first;
-
-    counts[i < 0 ? 0 : i < SECONDS ? i : SECONDS - 1] += n;
-}
-
-/* The oldest second of which something may still be in the window. */
-static int64_t first_second(int64_t wall_us)
+int64_t rate_first_second(int64_t wall_us)
 {
     return wall_us / USEC_PER_SEC - RATE_WINDOW_S;
 }
 
-int64_t rate_tell(struct rate_window *w, struct rate_moment now, struct buf *ret)
+/* What this node may let through until it reads the counts of the others again: on the average a
+ * quarter of its part of what is left. Where that is no whole number, nodes take turns. */
+static int64_t share_of(const struct rate_window *w, int64_t left, int64_t second) REQUIRES(w->lock)
 {
-    const int64_t first = first_second(now.wall_us), ahead_us = now.wall_us - now.mono_us;
-    int64_t counts[SECONDS] = { 0 }, untold;
-    int last = SECONDS - 1;
+    const int64_t parts = SHARE_PARTS * (int64_t)(w->nodes + 1);
+    const int64_t turn = (second + SHARE_PARTS * (int64_t)w->rank) % parts;
 
-    lock_acquire(&w->lock);
-    (void)own_total(w, now.mono_us);
-    for (size_t i = 0; w->counts == NULL && i < w->n; i++)
-        add_second(counts, first, stamp_at(w, i) + ahead_us, 1);
-    for (int64_t slot = w->oldest; w->counts != NULL && slot <= w->slot; slot++)
-        add_second(counts, first, slot * SLOT_US + ahead_us, w->counts[slot % SLOTS]);
-    untold = w->untold;
-    lock_release(&w->lock);
-    while (last > 0 && counts[last] == 0)
-        last--;
-    buf_printf(ret, "%lld", (long long)first);
-    for (int i = 0; i <= last; i++)
-        buf_printf(ret, ",%lld", (long long)counts[i]);
-    return untold;
+    return left <= 0 ? 0 : left / parts + (turn < left % parts ? 1 : 0);
 }
 
-void rate_told(struct rate_window *w, int64_t n)
+void rate_set_others(struct rate_window *w, struct rate_moment now,
+                     const struct rate_others *others)
 {
-    lock_acquire(&w->lock);
-    w->untold -= n < w->untold ? n : w->untold;
-    lock_release(&w->lock);
-}
+    const int64_t first = rate_first_second(now.wall_us), second_us = first * USEC_PER_SEC;
+    struct others *o = NEW(struct others), *before;
+    bool is_contended;
+    int64_t total;
 
-/* The next number of a text that rate_tell() wrote; false at its end, and for anything else. */
-static bool next_number(struct str *text, int64_t *ret)
-{
-    struct str number = str_split(text, ',');
-
-    return number.len > 0 && str_to_int(number, ret) && *ret >= 0;
-}
-
-int64_t rate_untold(struct rate_window *w, int64_t *ret_limit)
-{
-    int64_t untold;
-
-    lock_acquire(&w->lock);
-    untold = w->untold;
-    *ret_limit = w->limit;
-    lock_release(&w->lock);
-    return untold;
-}
-
-/* Adds what a text says to the counts by the second. Seconds that are far ahead were counted before
- * the clock was set back: they would stay until it has caught up. */
-static void read_counts(struct str text, int64_t first, int64_t counts[SECONDS])
-{
-    const int64_t last = first + RATE_WINDOW_S + AHEAD_S;
-    int64_t second, n;
-
-    if (!next_number(&text, &second))
-        return;
-    for (int i = 0; i < SECONDS && next_number(&text, &n); i++, second++)
-        if (second >= first && second <= last && n > 0)
-            add_second(counts, first, second * USEC_PER_SEC, n);
-}
-
-void rate_hear(struct rate_window *w, struct rate_moment now, const struct str *texts, size_t n)
-{
-    const int64_t first = first_second(now.wall_us);
-    struct others *o = NULL, *before;
-
-    for (size_t i = 0; i < n; i++) {
-        if (o == NULL)
-            o = NEW(struct others);
-        read_counts(texts[i], first, o->counts);
-    }
-    for (int i = 0; o != NULL && i < SECONDS; i++)
-        o->total += o->counts[i];
-    if (o != NULL) /* all of a second counts until the last of it has left */
-        o->leaves_us = now.mono_us + (first + 1 + RATE_WINDOW_S) * USEC_PER_SEC - now.wall_us;
+    for (int i = 0; i < RATE_SECONDS; i++)
+        o->total += o->counts[i] = others->counts[i];
+    /* all of a second counts until the last of it has left */
+    o->leaves_us = now.mono_us + second_us - now.wall_us + window_us + USEC_PER_SEC;
     lock_acquire(&w->lock);
     before = w->others;
     w->others = o;
+    total = own_total(w, now.mono_us) + others_total(w, now.mono_us);
+    if (others->nodes > 0 && total >= w->limit)
+        w->contended_until_us = now.mono_us + window_us + USEC_PER_SEC;
+    is_contended = now.mono_us < w->contended_until_us;
+    /* what they let through leaves the window, and they remain */
+    if (!is_contended || others->nodes > w->nodes) {
+        w->nodes = others->nodes;
+        w->rank = others->rank;
+    }
+    w->share = INT64_MAX;
+    if (is_contended && w->nodes > 0) {
+        w->share = share_of(w, w->limit - total, now.wall_us / USEC_PER_SEC);
+        w->share_until_us = now.mono_us + SHARE_S * (int64_t)USEC_PER_SEC;
+    }
     lock_release(&w->lock);
     free(before);
 }

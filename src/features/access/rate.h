@@ -6,9 +6,10 @@
  * than N pass in 60 seconds, sometimes a little fewer. Refused requests do not count.
  * Monotonic time only.
  *
- * Where several processes count for one key, each tells the others in a text
- * what it let through, by the second (rate_share.h), and what it hears of them
- * counts as its own, each second until all of it has left the window.
+ * Where several nodes count for one key (rate_share.h), what the others let
+ * through counts too, each second until all of it has left the window. A window
+ * whose limit was reached by several nodes is contended for a minute: then each
+ * node gets a share of what is left each second.
  *
  * Thread-safe.
  */
@@ -18,32 +19,38 @@
 #include "base/base.h"
 #include "base/str.h"
 
-struct buf;
 struct rate_window;
 
-enum { RATE_WINDOW_S = 60, RATE_EXACT_MAX = 10000 };
+enum {
+    RATE_WINDOW_S = 60,
+    RATE_EXACT_MAX = 10000,
+    RATE_SECONDS = 64, /* 61 that have not left the window, and some for unequal clocks */
+};
 
 struct rate_verdict {
     bool allowed;
+    bool contended; /* the counts of other nodes are needed each second */
     int64_t limit, remaining;
     int64_t reset_s; /* until the oldest counted request leaves the window, rounded up */
-    int64_t untold;  /* how many were counted here of which others were not told */
+    int64_t unsaved; /* counted here, and not stored yet */
 };
-
-typedef void rate_window_fn(void *ctx, struct rate_window *w);
 
 /* One moment by both clocks. */
 struct rate_moment {
     int64_t mono_us, wall_us;
 };
 
+/* What other nodes let through, by the second of the wall clock from rate_first_second() on. */
+struct rate_others {
+    int64_t counts[RATE_SECONDS];
+    size_t nodes; /* how many of them used the window; 0: this one is alone, and has no share */
+    size_t rank;  /* how many of them come before this one by name */
+};
+
 /* With one hold. `about` says whose it is; its name, which is made from that, is the same in all
  * processes. */
 struct rate_window *rate_window_new(struct str about);
 struct str rate_window_name(const struct rate_window *w);
-
-/* True once, for the first who asks. */
-bool rate_window_meet(struct rate_window *w);
 
 /* Another hold. */
 struct rate_window *rate_window_hold(struct rate_window *w);
@@ -55,23 +62,18 @@ void rate_window_free(struct rate_window *w);
  * call to call. */
 struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_us);
 
-/* The same without counting: never allowed. */
-struct rate_verdict rate_look(struct rate_window *w, int64_t limit, int64_t now_us);
+/* True for the first call of all. */
+bool rate_is_new(struct rate_window *w);
 
-/* How many more than the limit were let through, here and elsewhere. */
-int64_t rate_excess(struct rate_window *w, int64_t limit, int64_t now_us);
+/* The window is to be stored: true for the first call since rate_take_due(), which returns how many
+ * requests are not stored yet. rate_saved() says that `n` of them are. */
+bool rate_mark_due(struct rate_window *w);
+int64_t rate_take_due(struct rate_window *w);
+void rate_saved(struct rate_window *w, int64_t n);
 
-/* The newest that was counted here is not let through after all. */
-void rate_give_back(struct rate_window *w);
+/* The oldest second of which something may still be in the window. */
+int64_t rate_first_second(int64_t wall_us);
 
-/* What was let through here, as a text for rate_hear(). Returns how many of it others do not know
- * yet; rate_told() says that they do now. */
-int64_t rate_tell(struct rate_window *w, struct rate_moment now, struct buf *ret);
-void rate_told(struct rate_window *w, int64_t n);
-
-/* How many others do not know of, and the limit when it was last asked. */
-int64_t rate_untold(struct rate_window *w, int64_t *ret_limit);
-
-/* All that others let through, as each of them tells it; replaces what was heard before. A text
- * that rate_tell() did not write is ignored. */
-void rate_hear(struct rate_window *w, struct rate_moment now, const struct str *texts, size_t n);
+/* Replaces what was known of other nodes. */
+void rate_set_others(struct rate_window *w, struct rate_moment now,
+                     const struct rate_others *others);

@@ -139,9 +139,6 @@ const struct key_entry *registry_key(struct registry *r, const struct sha256 *di
 /* The window in which a key counts; a successor shares its predecessor's. Valid as the key is. */
 struct rate_window *key_rate(const struct key_entry *key);
 
-/* Calls `fn` for each window that was used, with the registry locked. */
-void registry_each_rate(struct registry *r, rate_window_fn *fn, void *ctx);
-
 /* Ends a hold; `use` is the `use` of the key. Any thread. */
 void key_unhold(void *use);
 

@@ -87,21 +87,6 @@ const struct key_entry *registry_key(struct registry *r, const struct sha256 *di
     return first ? hold_first(r, digest) : key;
 }
 
-void registry_each_rate(struct registry *r, rate_window_fn *fn, void *ctx)
-{
-    const struct key_line *line;
-    size_t at = 0;
-
-    rwlock_read(&r->lock);
-    while ((line = map_next(&r->lines, &at)) != NULL) {
-        struct rate_window *rate = atomic_load(&line->rate);
-
-        if (rate != NULL)
-            fn(ctx, rate);
-    }
-    rwlock_release(&r->lock);
-}
-
 bool registry_knew_key(struct registry *r, const struct sha256 *digest)
 {
     bool known;

@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 #include "engine/space.h"
 #include "features/access/access.h"
-#include "features/access/rates/rate_share.h"
+#include "features/access/rate_share.h"
 #include "features/access/registry.h"
 #include "features/alerts/alerts.h"
 #include "features/export/exports.h"

@@ -447,17 +447,6 @@ struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *diges
     return rate;
 }
 
-void sessions_each_rate(struct sessions *p, rate_window_fn *fn, void *ctx)
-{
-    const struct session_entry *session;
-    size_t at = 0;
-
-    rwlock_read(&p->lock);
-    while ((session = map_next(&p->sessions, &at)) != NULL)
-        fn(ctx, session->rate);
-    rwlock_release(&p->lock);
-}
-
 bool sessions_has_no_user(const struct sessions *p)
 {
     return atomic_load(&p->n_users) == 0;

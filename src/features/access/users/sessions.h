@@ -75,9 +75,6 @@ int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest);
  * ended, and this is its last request. */
 struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *digest);
 
-/* Calls `fn` for each session's window, with the sessions locked. */
-void sessions_each_rate(struct sessions *p, rate_window_fn *fn, void *ctx);
-
 /* The role in a tenant; ROLE_NONE. */
 enum tenant_role user_role(const struct session_user *user, int64_t tenant_id);
 

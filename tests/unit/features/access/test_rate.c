@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -239,90 +238,155 @@ TEST(threads_share_one_limit)
     rate_window_free(taker.window);
 }
 
-/* Two processes whose monotonic clocks have nothing in common: `ahead` is the second's. */
-static void hear_of(struct rate_window *hearer, struct rate_window *teller, int64_t now,
-                    int64_t ahead)
-{
-    const int64_t wall = 1790000000 * (int64_t)USEC_PER_SEC + now;
-    struct buf text;
-    struct str told;
+enum { NODES = 3, SECONDS = 300 };
 
-    buf_init(&text, 4096);
-    (void)rate_tell(teller, (struct rate_moment){ .mono_us = now, .wall_us = wall }, &text);
-    told = buf_str(&text);
-    rate_hear(hearer, (struct rate_moment){ .mono_us = now + ahead, .wall_us = wall }, &told, 1);
-    buf_done(&text);
+static const int64_t epoch_s = 1790000000;
+
+/* Nodes whose monotonic clocks have nothing in common. */
+struct node {
+    struct rate_window *window;
+    int64_t ahead_us, exchanged_us;
+    int64_t rows[SECONDS]; /* what it has stored, by second */
+};
+
+static struct rate_moment moment_of(const struct node *node, int64_t now_us)
+{
+    return (struct rate_moment){ .mono_us = now_us + node->ahead_us,
+                                 .wall_us = epoch_s * USEC_PER_SEC + now_us };
+}
+
+/* What rate_share.c does once a second. */
+static void exchange(struct node nodes[NODES], size_t which, int64_t now_us)
+{
+    const struct rate_moment now = moment_of(&nodes[which], now_us);
+    const int64_t first = rate_first_second(now.wall_us) - epoch_s;
+    const int64_t n = rate_take_due(nodes[which].window);
+    struct rate_others others = { 0 };
+
+    nodes[which].rows[now_us / USEC_PER_SEC] += n;
+    for (size_t i = 0; i < NODES; i++) {
+        int64_t sum = 0;
+
+        for (int64_t s = first < 0 ? 0 : first; i != which && s <= now_us / USEC_PER_SEC; s++) {
+            others.counts[s - first] += nodes[i].rows[s];
+            sum += nodes[i].rows[s];
+        }
+        others.nodes += sum > 0;
+        others.rank += sum > 0 && i < which;
+    }
+    rate_set_others(nodes[which].window, now, &others);
+    rate_saved(nodes[which].window, n);
+    nodes[which].exchanged_us = now_us;
+}
+
+/* All nodes are asked `per_second` times a second; what passes by second. */
+static void run_nodes(struct node nodes[NODES], int64_t limit, int64_t per_second,
+                      int64_t passed[SECONDS])
+{
+    for (size_t i = 0; i < NODES; i++)
+        nodes[i] = (struct node){ .window = rate_window_new(STR_LIT("w")),
+                                  .ahead_us = (int64_t)i * 777123456,
+                                  .exchanged_us = (int64_t)i * 300000 - USEC_PER_SEC };
+    for (int64_t k = 0; k < SECONDS * per_second; k++) {
+        const int64_t now_us = k * USEC_PER_SEC / per_second;
+
+        for (size_t i = 0; i < NODES; i++) {
+            if (now_us - nodes[i].exchanged_us >= USEC_PER_SEC)
+                exchange(nodes, i, now_us);
+            passed[now_us / USEC_PER_SEC] +=
+                rate_take(nodes[i].window, limit, now_us + nodes[i].ahead_us).allowed;
+        }
+    }
+    for (size_t i = 0; i < NODES; i++)
+        rate_window_free(nodes[i].window);
+}
+
+TEST(nodes_exceed_a_limit_in_the_first_seconds_of_a_burst_only)
+{
+    static const int64_t limits[] = { 20, 100, 600, 20000 };
+
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        static const int64_t rates[] = { 1, 7, 400 };
+
+        for (size_t r = 0; r < COUNT_OF(rates); r++) {
+            struct node nodes[NODES];
+            int64_t passed[SECONDS] = { 0 }, sum = 0, later = 0;
+            const int64_t most = (int64_t)NODES * RATE_WINDOW_S * rates[r];
+
+            run_nodes(nodes, limits[i], rates[r], passed);
+            for (int s = 2; s < SECONDS; s++) {
+                sum += passed[s] - (s >= RATE_WINDOW_S + 2 ? passed[s - RATE_WINDOW_S] : 0);
+                CHECK(sum * 100 <= limits[i] * 115);
+                later += s >= SECONDS - 3 * RATE_WINDOW_S ? passed[s] : 0;
+            }
+            CHECK(later * 100 >= 3 * (most < limits[i] ? most : limits[i]) * 85);
+        }
+    }
+}
+
+TEST(a_small_limit_is_reached_by_turns)
+{
+    struct node nodes[NODES];
+    int64_t passed[SECONDS] = { 0 }, sum = 0;
+
+    run_nodes(nodes, 2, 20, passed);
+    for (int s = 2; s < SECONDS; s++)
+        sum += passed[s];
+    CHECK(sum >= 6 && sum <= 2 * SECONDS / RATE_WINDOW_S + 2);
 }
 
 TEST(what_another_let_through_counts_until_its_second_has_left)
 {
     static const int64_t limits[] = { 100, 20000 }; /* both methods */
-    const int64_t ahead = 777 * (int64_t)USEC_PER_SEC + 123456;
 
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
-        struct rate_window *a = rate_window_new(STR_LIT("a")), *b = rate_window_new(STR_LIT("a"));
+        struct rate_window *w = rate_window_new(STR_LIT("a"));
         const int64_t part = limits[i] / 4, now = 90 * (int64_t)USEC_PER_SEC + 1;
+        const struct rate_moment moment = { now, epoch_s * USEC_PER_SEC + 1 };
+        struct rate_others others = { .counts[RATE_WINDOW_S] = part };
         int64_t passed = 0, leaves_s;
 
-        CHECK(str_eq(rate_window_name(a), rate_window_name(b)));
-        for (int64_t n = 0; n < part; n++)
-            CHECK(rate_take(a, limits[i], now).allowed);
-        hear_of(b, a, now + 10, ahead);
-        hear_of(b, a, now + 20, ahead); /* again: all of it replaces what was heard before */
+        rate_set_others(w, moment, &others);
+        rate_set_others(w, moment, &others); /* replaces what was known before */
         for (int64_t n = 0; n < limits[i]; n++)
-            passed += rate_take(b, limits[i], now + ahead + 30).allowed;
+            passed += rate_take(w, limits[i], now + 30).allowed;
         CHECK_INT(passed, limits[i] - part);
-        leaves_s = rate_take(b, limits[i], now + ahead + 30).reset_s; /* or with its sub-window */
+        leaves_s = rate_take(w, limits[i], now + 30).reset_s; /* or with its sub-window */
         CHECK(leaves_s >= RATE_WINDOW_S && leaves_s <= RATE_WINDOW_S + 1);
-        CHECK(!rate_take(b, limits[i], now + ahead + window_us - USEC_PER_SEC).allowed);
-        CHECK(rate_take(b, limits[i], now + ahead + window_us + 2 * USEC_PER_SEC).allowed);
-        rate_window_free(a);
-        rate_window_free(b);
+        CHECK(!rate_take(w, limits[i], now + window_us - USEC_PER_SEC).allowed);
+        CHECK(rate_take(w, limits[i], now + window_us + 2 * (int64_t)USEC_PER_SEC).allowed);
+        rate_window_free(w);
     }
 }
 
-TEST(what_is_given_back_was_not_let_through)
+TEST(a_share_ends_when_the_database_does_not_answer)
 {
     struct rate_window *w = rate_window_new(STR_LIT("w"));
+    const struct rate_moment moment = { 5, epoch_s * USEC_PER_SEC };
+    struct rate_others others = { .counts[1] = 9, .nodes = 1, .rank = 1 };
 
-    CHECK_INT(rate_take(w, 2, 10).untold, 1);
-    CHECK_INT(rate_take(w, 2, 20).untold, 2);
-    CHECK(!rate_take(w, 2, 30).allowed);
-    rate_give_back(w);
-    CHECK_INT(rate_excess(w, 1, 40), 0);
-    CHECK(rate_take(w, 2, 50).allowed);
-    CHECK_INT(rate_excess(w, 1, 60), 1);
-    rate_told(w, 1);
-    CHECK_INT(rate_look(w, 2, 70).untold, 1);
-    CHECK(!rate_look(w, 3, 70).allowed); /* it only looks */
+    CHECK(rate_take(w, 9, 5).allowed);
+    rate_set_others(w, moment, &others);
+    CHECK(!rate_take(w, 9, 6).allowed); /* the limit was reached */
+    others.counts[1] = 0;
+    others.counts[2] = 7;
+    rate_set_others(w, moment, &others);
+    CHECK_INT(rate_take(w, 9, 6).reset_s, 1); /* one is left, and it is not this node's turn */
+    CHECK(rate_take(w, 9, 6 + 3 * (int64_t)USEC_PER_SEC).allowed);
     rate_window_free(w);
 }
 
-TEST(a_text_of_something_else_is_ignored)
-{
-    static const char *const texts[] = { "",     ",",   "x", "1790000000", "1790000000,x,7",
-                                         "-1,5", "5,-5" };
-    struct rate_window *w = rate_window_new(STR_LIT("w"));
-    const int64_t wall = 1790000000 * (int64_t)USEC_PER_SEC;
-
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        const struct str text = str_of(texts[i]);
-
-        rate_hear(w, (struct rate_moment){ .mono_us = 5, .wall_us = wall }, &text, 1);
-        CHECK_INT(rate_look(w, 9, 5).remaining, 9);
-    }
-    rate_window_free(w);
-}
-
-TEST(what_was_counted_before_the_clock_was_set_back_does_not_count)
+TEST(what_has_left_the_window_need_not_be_stored)
 {
     struct rate_window *w = rate_window_new(STR_LIT("w"));
-    const int64_t wall = 1790000000 * (int64_t)USEC_PER_SEC;
-    const struct str hour_ahead = STR_LIT("1790003600,7"), next_second = STR_LIT("1790000001,7");
 
-    rate_hear(w, (struct rate_moment){ .mono_us = 5, .wall_us = wall }, &hour_ahead, 1);
-    CHECK_INT(rate_look(w, 9, 5).remaining, 9);
-    rate_hear(w, (struct rate_moment){ .mono_us = 5, .wall_us = wall }, &next_second, 1);
-    CHECK_INT(rate_look(w, 9, 5).remaining, 2);
+    CHECK_INT(rate_take(w, 5, 10).unsaved, 1);
+    CHECK_INT(rate_take(w, 5, 20).unsaved, 2);
+    CHECK(rate_mark_due(w) && !rate_mark_due(w));
+    CHECK_INT(rate_take_due(w), 2);
+    CHECK(rate_mark_due(w));
+    rate_saved(w, 1);
+    CHECK_INT(rate_take(w, 5, 30).unsaved, 2);
+    CHECK_INT(rate_take(w, 5, 40 + window_us).unsaved, 1);
     rate_window_free(w);
 }
