@@ -1,9 +1,7 @@
-"""How the black-box tests of the service are started: on which build, store and databases."""
+"""How the black-box tests of the service are started: on which build and store."""
 
-from jobs import BUILD, PYTEST, ROOT, Pool, run
+from jobs import BUILD, ROOT
 
-WITH_POSTGRES = ROOT / "tests/drivers/with_postgres"
-WITH_CITUS = ROOT / "tests/cluster/with_citus"
 WAIT_MS = "60000"  # a store may be silent for seconds while others use the processors
 
 # What the store has no part in: connections, headers, and words for people and other programs.
@@ -27,14 +25,8 @@ def on(preset, store, **more):
             "MUSTER_TEST_WAIT_MS": WAIT_MS, **more}
 
 
-def stored(name, kind, beside):
-    """The black-box tests in which the store has a part, on databases of PostgreSQL."""
+def on_store(store):
+    """The black-box tests in which the store has a part, and their environment."""
     left_out = {EXCLUSIVE, *files_in("tests/integration", ANY_STORE)}
     files = [file for file in files_in("tests/integration") if file not in left_out]
-    environment = on("release", "postgres", MUSTER_TEST_STORED="1")
-    return Pool(name, kind, files, environment, beside=beside, again=True)
-
-
-def run_exclusive(beside):
-    run("overload of the release, with nothing else at work", [*beside, *PYTEST, EXCLUSIVE],
-        on("release", "postgres", MUSTER_TEST_WAIT_MS=""), tests_of="overload")  # fmt: skip
+    return files, on("release", store, MUSTER_TEST_STORED="1")

@@ -1,312 +1,161 @@
-"""Jobs of the tests: one command each, or a queue of test files that a few workers share.
+"""Jobs of the tests: commands of the standard runners (ctest, pytest, node --test), a few at once.
 
-What fails is kept in `failed`, with all that it said, and shown at the end (show_failures). If the machine
-was taken away meanwhile (machine.py), a few of the failed tests are run once more, alone (run_again).
-What hangs is ended and has failed; so has a job that ran no test (judge_counts).
+Each job's output is in build/logs/. What failed is repeated at the end, where one looks first, and which
+part of a cut log is kept. A job that hangs is ended and has failed; so has one that ran no test.
 """
 
-import json
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
 import threading
 import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-from failures import count_failed, failed_tests, what_failed
-from slots import Busy, Raised, Slots, caught
-from summaries import as_it_is, count_tests, last_line
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
-DURATIONS = ROOT / "tests/durations.json"
-PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-UNKNOWN_S = 60.0  # a file that was never measured may be long
-FIRST_S = 1e6  # more than any pool has
-WORTH_S = 8.0  # left in a queue for another worker, which has a server to start
-LAST_LINES = 130  # of the output, for what failed
-LEAST_LINES, MOST_LINES = 8, 60  # of them for one job
-LINE_COLUMNS = 300
-MOST_AGAIN = 8  # failed tests: more of them are no accident
-# Of one command: much longer than a busy machine takes for any test, and for any job.
-SILENT_S, MOST_S = 900, 5400
-LOOK_S = 1.0
+CORES = os.cpu_count()
+MOST_S = 3600  # of one job: much longer than any takes on a busy machine
 END_S = 20  # from SIGTERM, by which databases and browsers end, too, to SIGKILL
+LAST_LINES = 130  # of the output, for what failed
+LEAST_LINES, MOST_LINES = 12, 60  # of them for one job
+LINE_COLUMNS = 300
 
-browsers = Busy()
+# Each pytest process has a PostgreSQL, or Citus, of its own beside it.
+PYTEST = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "-rfE"]
+WITH_POSTGRES = "tests/drivers/with_postgres"
+WITH_CITUS = "tests/cluster/with_citus"
+
+RAN = (  # what pytest, Node.js and ctest say at their end; of ctest each program is one test
+    re.compile(r"\b(\d+) (?:passed|failed|errors?)\b(?=.* in [\d.]+s)"),
+    re.compile(r"^(?:#|ℹ) (?:pass|fail) (\d+)$", re.M),
+    re.compile(r"tests passed, \d+ tests failed out of (\d+)"),
+)
+OF_PASSED = re.compile(r"^ *Start +\d+: |^ *\d+/\d+ Test .* Passed |^ok \d+|^ *(?:✔|▶|#) ")
+
 output = threading.Lock()
-failed = []  # in the order in which they failed
+failed = {}  # by name of a job: why, as lines
 counts = {}  # by name of a job: how many tests ran
-groups = set()  # of processes, by their leaders, that were started and have not ended
-stopped = threading.Event()  # by who runs the tests
+running = set()  # processes, each the leader of its group
 
 
-class Failed:
-    """A job that failed: its name, all that it said, the command that runs some of its tests, and when
-    it ran."""
-
-    def __init__(self, name, said, again, environment, times):
-        self.name, self.said, self.again, self.environment = name, said, again, environment
-        self.began, self.ended = times
-        self.tests = failed_tests(said) if again else []
+def pytest(*arguments, beside=None, workers=1):
+    """A command that divides test files among so many processes."""
+    if workers == 1:
+        return [*([beside] if beside else []), *PYTEST, *arguments]
+    python = f"{beside} /usr/bin/python3" if beside else "/usr/bin/python3"
+    return [*PYTEST, "--dist=loadfile", f"--tx={workers}*popen//python={python}", *arguments]
 
 
-def show(name, text, ok, wall, used):
-    """A heading, what was said, the time and the verdict, in one piece."""
-    with output:
-        print(f"\n=== {name}\n{text.rstrip()}")
-        print(f"=== {wall:.0f} s, {used.ru_utime:.0f} + {used.ru_stime:.0f} s of a processor")
-        print(f"=== {'ok' if ok else 'FAILED'}: {name}", flush=True)
+def count_tests(said):
+    return sum(int(n) for ran in RAN for n in ran.findall(said))
 
 
-def end_groups(*leaders):
-    """SIGTERM, and SIGKILL to what is still there later."""
-    for number, patience_s in ((signal.SIGTERM, END_S), (signal.SIGKILL, 0)):
-        for leader in leaders:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(leader, number)
-        deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline and groups.intersection(leaders):
-            time.sleep(0.05)
+def end(processes, number=signal.SIGTERM):
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
 
 
-def end_when_hung(leader, log, ended):
-    """Ends a group of processes that says nothing any more, or does not come to an end."""
-    began = heard = time.monotonic()
-    size = 0
-    while not ended.wait(LOOK_S):
-        now = time.monotonic()
-        if log.stat().st_size != size:
-            size, heard = log.stat().st_size, now
-        silent, long = now - heard > SILENT_S, now - began > MOST_S
-        if silent or long:
-            why = f"said nothing for {SILENT_S} s" if silent else f"took more than {MOST_S} s"
-            with log.open("ab") as file:
-                file.write(f"\n=== it {why}, and was ended\n".encode())
-            end_groups(leader)
-            return
+def stop(number, _frame):
+    """On a signal: what runs is ended, and databases with it."""
+    end(list(running))
+    deadline = time.monotonic() + END_S
+    while any(process.poll() is None for process in running) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    end(list(running), signal.SIGKILL)
+    os._exit(128 + number)
 
 
-def stop():
-    """Nothing more begins; what runs is ended."""
-    stopped.set()
-    end_groups(*groups)
-
-
-def run_watched(command, environment, log):
-    """Its status, and what it used; a session of its own, so that all that it started can be ended."""
-    ended = threading.Event()
-    if stopped.is_set():
-        raise Raised("the tests were stopped")
-    with log.open("ab") as file:
+def run(name, command, environment=None, has_tests=False):
+    """Runs a command to its end and says how it went; whether it succeeded."""
+    log = BUILD / "logs" / (re.sub(r"\W+", "_", name) + ".log")
+    began = time.monotonic()
+    with log.open("wb") as file:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT,
+            ["timeout", f"--kill-after={END_S}", str(MOST_S), *map(str, command)], cwd=ROOT,
+            stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
             env={**os.environ, **(environment or {})}, start_new_session=True,
         )  # fmt: skip
-        groups.add(process.pid)
-        if stopped.is_set():  # meanwhile
-            end_groups(process.pid)
-        threading.Thread(target=end_when_hung, args=(process.pid, log, ended), daemon=True).start()
-        _, status, used = os.wait4(process.pid, 0)
-    ended.set()
-    groups.discard(process.pid)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, used
-
-
-def run(name, command, environment=None, summary=as_it_is, again=None, tests_of=None):
-    """Runs a command to its end and shows it; whether it succeeded. `again`: what runs some of its tests.
-    `tests_of`: the job whose tests it runs."""
-    log = BUILD / "logs" / (re.sub(r"\W+", "_", name) + ".log")
-    log.write_bytes(b"")
-    began = time.monotonic()
-    returned, used = run_watched(command, environment, log)
-    ok = returned == 0
+        running.add(process)
+        status = process.wait()
+        running.discard(process)
     said = log.read_text(errors="replace")
-    if tests_of:
-        counts[tests_of] = counts.get(tests_of, 0) + count_tests(said)
-    show(name, summary(said, ok), ok, time.monotonic() - began, used)
-    if not ok:
-        failed.append(Failed(name, said, again, environment, (began, time.monotonic())))
-    return ok
+    if has_tests:
+        counts[name] = count_tests(said)
+    if status != 0:
+        hung = [f"took more than {MOST_S} s, and was ended"] if status in (124, 137, -signal.SIGKILL) else []
+        failed[name] = [line for line in said.splitlines() if not OF_PASSED.search(line)] + hung
+    elif has_tests and counts[name] == 0:
+        failed[name] = ["no test ran"]
+    with output:
+        tests = f", {counts[name]} tests" if has_tests else ""
+        print(f"=== {'FAILED' if name in failed else 'ok'}: {name}{tests}, {time.monotonic() - began:.0f} s", flush=True)
+    return name not in failed
 
 
-def show_failures(failures, verdict):
-    """The end of the output, which is all that some see of it."""
-    room = max(LEAST_LINES, min(MOST_LINES, LAST_LINES // len(failures)))
-    for one in failures:
-        lines = "\n".join(line[:LINE_COLUMNS] for line in what_failed(one.said, room))
-        print(f"\n=== {verdict}: {one.name}\n{lines}")
-    print("\n" + "\n".join(f"=== {verdict}: {one.name}" for one in failures), flush=True)
+class Job:
+    """A command that runs tests."""
+
+    def __init__(self, name, kind, command, environment=None):
+        self.name, self.kind, self.command, self.environment = name, kind, command, environment
+
+    def run(self):
+        return run(self.name, self.command, self.environment, has_tests=True)
 
 
-def run_again(watch):
-    """What failed while the machine was taken away says little: it is run once more, alone. How many
-    tests that were."""
-    first = list(failed)
-    lost = [watch.lost(one.began, one.ended) for one in first]
-    tests = sum(count_failed(one.said) for one in first)
-    if not all(one.tests for one in first) or not all(lost) or tests > MOST_AGAIN:
-        return 0
-    failed.clear()
-    for one, words in zip(first, lost):
-        show_failures([one], f"FAILED AT FIRST ({words})")
-        run(f"once more, alone: {one.name}", [*one.again, *one.tests], one.environment)
-    return tests
+def run_all(*queues):
+    """Queues are pairs: how many of its jobs run at once, and the jobs, the longest first."""
+    with contextlib.ExitStack() as all_ended:
+        for workers, jobs in queues:
+            lanes = all_ended.enter_context(ThreadPoolExecutor(workers))
+            for job in jobs:
+                counts[job.name] = 0
+                lanes.submit(guarded, job.name, job.run)
+
+
+def guarded(name, function, *arguments):
+    """An exception in a thread is a failure of the run, not silence."""
+    try:
+        return function(*arguments)
+    except BaseException:
+        failed[name] = traceback.format_exc().splitlines()
+        return False
 
 
 def build(preset, *targets):
     target = f"--target {' '.join(targets)}" if targets else ""
-    command = f"cmake --preset {preset} && cmake --build --preset {preset} {target}"
-    what = f": {' '.join(targets)}" if targets else ""
-    return run(f"build {preset}{what}", ["sh", "-c", command], summary=last_line)
+    what = f"build {preset}{': ' if targets else ''}{' '.join(targets)}"
+    return run(what, ["sh", "-c", f"cmake --preset {preset} && cmake --build --preset {preset} {target}"])
 
 
-def in_parallel(*functions):
-    raised = []
-    threads = [threading.Thread(target=caught, args=(raised, function)) for function in functions]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    if raised:
-        raise Raised("\n".join(raised))
+def side_by_side(*functions):
+    with ThreadPoolExecutor(len(functions)) as threads:
+        for function in functions:
+            threads.submit(guarded, function.__name__, function)
 
 
-def run_all(work, most=None):
-    """Jobs and pools, in slots."""
-    counts.update({one.name: 0 for one in work})
-    Slots(work, most=most).run()
+def verdict():
+    """How many tests ran and what failed, at the end of the output; the status of the whole run."""
+    print("\n=== tests that ran")
+    for name, count in counts.items():
+        print(f"{count:7,} {name}")
+    print(f"{sum(counts.values()):7,} in all")
+    if not counts and not failed:
+        failed["tests"] = ["no job ran"]
+    room = max(LEAST_LINES, min(MOST_LINES, LAST_LINES // max(1, len(failed))))
+    for name, why in failed.items():
+        print(f"\n=== FAILED: {name}", *(line[:LINE_COLUMNS] for line in why[-room:]), sep="\n")
+    if failed:
+        print("", *(f"=== FAILED: {name}" for name in failed), sep="\n", flush=True)
+        return 1
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"\n=== all stages ok, {time.monotonic() - BEGAN:.0f} s, {spent.ru_utime + spent.ru_stime:.0f} s of processors")
+    return 0
 
 
-def judge_counts():
-    """How many tests ran, of each job and in all; one that ran none has failed."""
-    for name, count in counts.items() if counts else [("tests", 0)]:
-        if count == 0 and not any(one.name.startswith(name) for one in failed):
-            failed.append(Failed(name, "no test ran", None, None, (0, 0)))
-    rows = "\n".join(f"{count:7,} {name}" for name, count in counts.items())
-    print(f"\n=== tests that ran\n{rows}\n{sum(counts.values()):7,} in all", flush=True)
-
-
-def durations():
-    return json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
-
-
-def keep_durations(work):
-    """Those of other kinds of work stay."""
-    kept = durations()
-    for one in work:
-        kept.update(one.measured())
-    DURATIONS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-
-
-class Job:
-    """One command in one slot."""
-
-    def __init__(self, name, kind, command, environment=None, summary=as_it_is, again=None):
-        self.name, self.kind, self.command, self.environment = name, kind, command, environment
-        self.summary, self.again, self.started, self.took_s = summary, again, False, 0
-        self.expected_s = durations().get(kind, UNKNOWN_S)
-
-    def urgency(self):
-        """Cannot be divided, so it comes before any pool; 0: there is nothing to begin."""
-        return 0 if self.started else FIRST_S + self.expected_s
-
-    def begin(self):
-        self.started = True
-
-    def work(self, _):
-        began = time.monotonic()
-        run(self.name, self.command, self.environment, self.summary, self.again, self.name)
-        self.took_s = time.monotonic() - began
-
-    def measured(self):
-        return {self.kind: round(self.took_s, 1)}
-
-    def costs(self):
-        return f"{self.kind}: {self.took_s:.1f} s in all"
-
-
-class BrowserJob(Job):
-    """A browser is never idle: as many at once as there are processors. The slot of one that ends takes
-    the next one, so that each has its turn."""
-
-    def __init__(self, name, kind, files):
-        install = "scripts/npm_ci tests/browser"
-        super().__init__(name, kind, ["sh", "-c", f"{install} && node --test {' '.join(files)}"],
-                         again=["node", "--test"])  # fmt: skip
-
-    def urgency(self):
-        return 0 if browsers.is_full() else super().urgency()
-
-    def begin(self):
-        super().begin()
-        browsers.add(1)
-
-    def work(self, number):
-        try:
-            super().work(number)
-        finally:
-            browsers.add(-1)
-
-
-class Pool:
-    """Test files of one kind, and the pytest processes that take them from a queue."""
-
-    def __init__(self, name, kind, files, environment=None, options=(), beside=(), again=False):
-        self.name, self.kind, self.options, self.again = name, kind, options, again
-        self.known = durations().get(kind, {})
-        self.files = sorted(files, key=lambda file: (-self.seconds(file), file))
-        self.queue, self.times = BUILD / "queue" / kind, BUILD / "queue" / f"{kind}.times"
-        self.queue.write_text("".join(f"{file}\n" for file in self.files))
-        self.times.mkdir()
-        self.prefix = beside  # the databases of each worker
-        self.environment = environment or {}
-        self.queued = {
-            "MUSTER_TEST_QUEUE": str(self.queue), "MUSTER_TEST_TIMES": str(self.times),
-            "PYTHONPATH": str(ROOT / "scripts"),
-        }  # fmt: skip
-        self.running = self.begun = 0
-
-    def seconds(self, file):
-        return self.known.get(file, UNKNOWN_S)
-
-    def urgency(self):
-        """Seconds to its end if one more worker began now; 0: it needs none."""
-        left = sum(map(self.seconds, self.queue.read_text().split()))
-        if left == 0 or (self.running > 0 and left < WORTH_S):
-            return 0
-        return left / (self.running + 1)
-
-    def begin(self):
-        self.running += 1
-        self.begun += 1
-        return self.begun
-
-    def work(self, number):
-        name = f"{self.name} ({number})"
-        # short: the path of a unix socket may have 107 characters
-        folder = f"{self.environment.get('TMPDIR', os.environ['TMPDIR'])}/{self.kind}{number}"
-        more = ["-p", "test_queue", "--durations=3", *self.options]
-        command = [*self.prefix, *PYTEST, f"--basetemp={folder}"]
-        queued = ["env", *(f"{key}={value}" for key, value in self.queued.items())]
-        run(name, [*queued, *command, *more, *self.files], self.environment,
-            again=command if self.again else None, tests_of=self.name)
-        self.running -= 1
-
-    def times_of(self):
-        """By file: seconds, and seconds of a processor."""
-        times = {}
-        for path in self.times.glob("*.json"):
-            times.update(json.loads(path.read_text()))
-        return times
-
-    def measured(self):
-        return {self.kind: {file: round(took, 1) for file, (took, _) in self.times_of().items()}}
-
-    def costs(self):
-        rows = sorted(self.times_of().items(), key=lambda row: -row[1][1])
-        lines = [f"{cpu:7.1f} {took:7.1f} {Path(file).name}" for file, (took, cpu) in rows]
-        return "\n".join([f"{self.kind}: seconds of a processor, and in all", *lines])
+BEGAN = time.monotonic()

@@ -4,24 +4,11 @@
     scripts/run_tests.py            everything that `make test` promises
     scripts/run_tests.py check      what `make check` promises: the dev build, unit tests, SQLite
                                     drivers and a few black-box tests
-    scripts/run_tests.py cluster    what `make test-cluster` promises: several nodes under faults, and
-                                    Citus (scripts/cluster_work.py)
-    scripts/run_tests.py citus      the black-box tests of the store on Citus, one coordinator and two
-                                    workers: what `make test-citus` promises
-    scripts/run_tests.py measure [cluster]
-                                    everything, or what `cluster` runs, and tests/durations.json as it
-                                    was measured
-    scripts/run_tests.py run KIND…  these kinds of tests alone, on what is built already, and what
-                                    each file costs, in seconds of a processor and in all
+    scripts/run_tests.py cluster    what `make test-cluster` promises (scripts/cluster_jobs.py)
+    scripts/run_tests.py citus      of it, the black-box tests on Citus: `make test-citus`
+    scripts/run_tests.py run KIND…  these kinds of jobs alone, on what is built already
 
-Test files wait in one queue per kind, the longest first, and a few workers take from the queues, more of
-them while processors are idle (scripts/slots.py). Each worker shares one server among its files
-(scripts/test_queue.py). Ends with 1 when anything failed;
-what failed, and why, comes last and fits into the end of a log that is cut (scripts/failures.py).
-
-If the machine was taken away while a job ran (scripts/machine.py), a few of its tests that failed are run
-once more, alone, and both results are shown: black-box tests of both stores and those in the browser.
-Reports of sanitizers, programs that died, C tests, crash tests and gates count at once.
+Ends with 1 when anything failed; what failed, and why, comes last. Nothing is run twice.
 """
 
 import os
@@ -30,36 +17,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
 
-from black_box import WAIT_MS, WITH_POSTGRES, files_in, on, run_exclusive, stored
-from cluster_work import on_citus, on_postgres, run_citus, run_cluster
-from jobs import (
-    BUILD,
-    PYTEST,
-    ROOT,
-    MOST_S,
-    BrowserJob,
-    Failed,
-    Job,
-    Pool,
-    build,
-    failed,
-    in_parallel,
-    judge_counts,
-    keep_durations,
-    run,
-    run_again,
-    run_all,
-    stop,
-    show_failures,
-)
-from machine import Watch
-from slots import CORES
-from summaries import ctest_summary, ctest_verdict
+import cluster_jobs
+from black_box import ANY_STORE, EXCLUSIVE, files_in, on, on_store
+from jobs import BUILD, CORES, ROOT, WITH_POSTGRES, Job, build, failed, guarded, pytest, run, run_all, side_by_side, stop, verdict
 
-VERBS = ("all", "check", "citus", "cluster", "measure", "run")
+AT_ONCE = CORES + 1  # jobs; a test often waits: for a server, a clock, a process that starts
 ROOM_BYTES = 2 << 30  # for the data directories of tests, in memory
 
 # A sanitizer's report ends its process, with a status that no test expects. The black-box tests also
@@ -87,61 +50,63 @@ ONE_THREAD = (
 )
 
 
-def ctest(name, kind, preset, *options, summary=ctest_summary):
-    command = ["ctest", "--test-dir", f"build/{preset}", "--no-tests=error", "-V",
-               "-j", str(CORES), *options]  # fmt: skip
-    return Job(name, kind, command, summary=summary)
+def ctest(name, kind, preset, *options):
+    return Job(name, kind, ["ctest", "--test-dir", f"build/{preset}", "--no-tests=error",
+                            "--output-on-failure", "-j", str(CORES), *options])  # fmt: skip
 
 
-def all_work():
+def browser(name, kind, files):
+    return Job(name, kind, ["sh", "-c", f"scripts/npm_ci tests/browser && node --test {' '.join(files)}"])
+
+
+def black_box(name, kind, files, environment, workers=2, beside=None, options=()):
+    # short: the path of a unix socket may have 107 characters
+    folder = f"{environment.get('TMPDIR', os.environ['TMPDIR'])}/{kind}"
+    command = pytest(f"--basetemp={folder}", *options, *files, beside=beside, workers=workers)
+    return Job(name, kind, command, environment)
+
+
+def all_jobs():
     """Each store has its own build: what differs between the stores is SQL, and what a sanitizer
     sees it sees on either."""
-    black_box = files_in("tests/integration")
-    threaded = files_in("tests/integration", THREADED)
-    commands = str(BUILD / "release/muster")  # those that only prepare what is tested
     every_page, every_habit = (f"tests/browser/every_{what}.test.mjs" for what in ("page", "habit"))
     pages = {str(path.relative_to(ROOT)) for path in (ROOT / "tests/browser").glob("*.test.mjs")}
-    pages = sorted(pages - {every_page, every_habit})
+    release = str(BUILD / "release/muster")  # of commands that only prepare what is tested
     packages = "scripts/build_sdk.py && /usr/bin/python3 -m pytest -q -p no:cacheprovider sdk/tests && " \
         "node --test sdk/typescript/tests/*.test.mjs"  # fmt: skip
     return [
+        black_box("black-box tests on PostgreSQL, of the release", "postgres", *on_store("postgres"),
+                  workers=3, beside=WITH_POSTGRES),
+        black_box("black-box tests on SQLite, under ASan and UBSan", "asan", files_in("tests/integration"),
+                  on("asan", "sqlite", MUSTER_TEST_COMMANDS=release), workers=3),
+        browser("the portal in a browser: what pages do", "browser", sorted(pages - {every_page, every_habit})),
+        browser("the portal in a browser: what holds in every page", "browser-habits", [every_habit]),
+        browser("the portal in a browser: what every page shows", "browser-every", [every_page]),
+        black_box("black-box tests on SQLite, under TSan", "tsan", files_in("tests/integration", THREADED),
+                  on("tsan", "sqlite", MUSTER_TEST_COMMANDS=release, MUSTER_TEST_ANSWERS="",
+                     MUSTER_TEST_THREADS="1")),
+        black_box("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
+                  {"TMPDIR": os.environ["MUSTER_TEST_DISK"], "MUSTER_TEST_WAIT_MS": "60000"},
+                  beside=WITH_POSTGRES, options=["-rPfE"]),
         ctest("C tests under ASan and UBSan: unit, drivers, fuzz corpora", "c-asan", "asan"),
         ctest("threaded C tests under TSan", "c-tsan", "tsan",
               "-R", "^unit/(http|engine|api|features)", "-E", ONE_THREAD),
-        BrowserJob("the portal in a browser: what pages do", "browser", pages),
-        BrowserJob("the portal in a browser: what every page shows", "browser-every", [every_page]),
-        BrowserJob("the portal in a browser: what holds in every page", "browser-habits", [every_habit]),
-        Pool("black-box tests on SQLite, under ASan and UBSan", "asan", black_box,
-             on("asan", "sqlite", MUSTER_TEST_COMMANDS=commands), again=True),
-        stored("black-box tests on PostgreSQL, of the release", "postgres", [WITH_POSTGRES]),
-        Pool("black-box tests on SQLite, under TSan", "tsan", threaded,
-             on("tsan", "sqlite", MUSTER_TEST_COMMANDS=commands, MUSTER_TEST_ANSWERS="",
-                MUSTER_TEST_THREADS="1"), again=True),
-        Pool("kill -9, SIGTERM and failing disks under load", "crash", files_in("tests/crash"),
-             {"TMPDIR": os.environ["MUSTER_TEST_DISK"], "MUSTER_TEST_WAIT_MS": WAIT_MS},
-             options=["-rPfE"], beside=[WITH_POSTGRES]),
-        Pool("the Python library for agents", "sdk", files_in("sdk/python/tests"),
-             on("release", "sqlite")),
+        black_box("the Python library for agents", "sdk", files_in("sdk/python/tests"), on("release", "sqlite")),
         Job("the packages for agents, the guide and the Node.js library", "sdk-packages",
             ["sh", "-c", packages], on("release", "sqlite")),
-        Pool("help, README, demo and gates", "program",
-             files_in("tests/program") + files_in("tests/gates") + files_in("tests/contract")),
+        black_box("help, README, demo and gates", "program",
+                  [file for part in ("program", "gates", "contract") for file in files_in(f"tests/{part}")], {}),
     ]  # fmt: skip
 
 
-def start_tidy():
-    """It uses what others leave idle."""
-    return subprocess.Popen(
-        ["nice", "-n", "19", "/usr/bin/python3", "scripts/check_tidy.py"],
-        cwd=ROOT, stdout=(BUILD / "tidy.log").open("wb"), stderr=subprocess.STDOUT,
-    )  # fmt: skip
-
-
-def run_alone():
-    """What needs the others' end."""
-    run_exclusive([WITH_POSTGRES])
-    run("every answer is as docs/openapi.json says, every route was reached",
-        [*PYTEST, "tests/contract/check_answers.py"], tests_of="the contract")  # fmt: skip
+def check_jobs():
+    """The files with tests that are marked: to collect all takes longer than to run these."""
+    files = files_in("tests/integration")
+    smoke = [file for file in files if "pytest.mark.smoke" in (ROOT / file).read_text()]
+    return [
+        ctest("unit tests and SQLite drivers", "c-dev", "dev", "-L", "unit|drivers", "-E", "drivers/postgres"),
+        Job("black-box smoke tests", "smoke", pytest("-m", "smoke", *smoke), on("dev", "sqlite")),
+    ]
 
 
 def build_all():
@@ -153,141 +118,81 @@ def build_all():
         if build("asan"):
             build("tsan", "muster", "test_hooks", "threaded_tests")
 
-    in_parallel(first, second)
+    side_by_side(first, second)
 
 
-def test(measure):
-    """All of it; how many tests were run again."""
-    watch = Watch()
-    watch.start()
+def start_tidy():
+    """It uses what others leave idle."""
+    return subprocess.Popen(
+        ["nice", "-n", "19", "/usr/bin/python3", "scripts/check_tidy.py"],
+        cwd=ROOT, stdout=(BUILD / "logs/tidy.log").open("wb"), stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def run_last():
+    """What runs with nothing else at work, and what looks at the answers that all others had."""
+    Job("overload of the release, with nothing else at work", "overload", pytest(EXCLUSIVE, beside=WITH_POSTGRES),
+        on("release", "postgres", MUSTER_TEST_WAIT_MS="")).run()  # fmt: skip
+    Job("every answer is as docs/openapi.json says, every route was reached", "contract",
+        pytest("tests/contract/check_answers.py")).run()  # fmt: skip
+
+
+def test_all():
     for old in (BUILD / "answers", BUILD / "browser"):
         shutil.rmtree(old, ignore_errors=True)
     build_all()
     if failed:
-        return 0
+        return
     tidy = start_tidy()
     try:
-        work = all_work()
-        run_all(work)
-        if measure and not failed:
-            keep_durations(work)
-        status = tidy.wait(MOST_S)
-        again = run_again(watch)
-        run("clang-tidy", ["sh", "-c", f"cat build/tidy.log; exit {status}"])
-        run_alone()
+        run_all((AT_ONCE, all_jobs()))
+        run("clang-tidy", ["sh", "-c", f"tail --pid={tidy.pid} -f /dev/null; cat build/logs/tidy.log; exit {tidy.wait()}"])
     finally:
-        if tidy.poll() is None:
-            tidy.kill()
-    return again
-
-
-def show_costs(work):
-    for one in work:
-        print(f"\n{one.costs()}")
-
-
-def cluster(measure):
-    """How many tests were run again."""
-    work, again = run_cluster()
-    if measure and not failed:
-        keep_durations(work)
-    show_costs(work)
-    return again
-
-
-def run_kinds(kinds):
-    work = all_work() + on_postgres() + on_citus()
-    unknown = set(kinds) - {one.kind for one in work}
-    if unknown:
-        sys.exit(f"{', '.join(unknown)}: the kinds are {', '.join(one.kind for one in work)}")
-    work = [one for one in work if one.kind in kinds]
-    run_all(work)
-    show_costs(work)
-
-
-def marked(mark):
-    """The files that have such tests: to collect all files takes longer than to run these tests."""
-    files = files_in("tests/integration")
-    return [file for file in files if f"pytest.mark.{mark}" in (ROOT / file).read_text()]
-
-
-def check_work():
-    return [
-        ctest("unit tests and SQLite drivers", "c-dev", "dev", "-L", "unit|drivers",
-              "-E", "drivers/postgres", summary=ctest_verdict),
-        Job("black-box smoke tests", "smoke", [*PYTEST, "-m", "smoke", *marked("smoke")],
-            on("dev", "sqlite")),
-    ]  # fmt: skip
+        tidy.kill()
+    run_last()
 
 
 def check():
     if build("dev", "muster", "test_hooks", "unit_tests", "drivers_sqlite"):
-        run_all(check_work())
+        run_all((2, check_jobs()))
 
 
-def temporary_parent():
-    """In memory where there is room: the tests' databases sync all the time."""
-    try:
-        free = os.statvfs("/dev/shm")
-    except OSError:
-        return None
-    return "/dev/shm" if free.f_bavail * free.f_frsize >= ROOM_BYTES else None
+def run_kinds(kinds):
+    known = {job.kind: job for job in all_jobs() + cluster_jobs.all_jobs()}
+    if unknown := set(kinds) - known.keys():
+        sys.exit(f"{', '.join(unknown)}: the kinds are {', '.join(known)}")
+    run_all((AT_ONCE, [known[kind] for kind in kinds]))
 
 
-def run_verb(verb, words):
-    """How many tests were run again."""
-    again = 0
-    if verb == "check":
-        check()
-    elif verb == "citus":
-        show_costs(run_citus())
-    elif verb == "run":
-        run_kinds(words)
-    elif verb == "cluster" or words == ["cluster"]:
-        again = cluster(verb == "measure")
-    else:
-        again = test(verb == "measure")
-    return again
+VERBS = {"all": test_all, "check": check, "citus": cluster_jobs.test_citus, "cluster": cluster_jobs.test_cluster}
 
 
-def end_in_order(number, _frame):
-    raise SystemExit(128 + number)
+def memory_folder():
+    """Where there is room the tests' databases, which sync all the time, are in memory."""
+    free = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+    return "/dev/shm" if free and free.f_bavail * free.f_frsize >= ROOM_BYTES else None
 
 
 def main():
-    verb, *words = sys.argv[1:] or ["all"]
-    if verb not in VERBS or (words and verb != "run" and (verb, *words) != ("measure", "cluster")):
+    verb, *kinds = sys.argv[1:] or ["all"]
+    if verb not in (*VERBS, "run") or bool(kinds) != (verb == "run"):
         sys.exit(__doc__)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end_in_order)
-    began, again = time.monotonic(), 0
-    for folder in ("logs", "queue"):
-        shutil.rmtree(BUILD / folder, ignore_errors=True)
-        (BUILD / folder).mkdir(parents=True)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, stop)
+    shutil.rmtree(BUILD / "logs", ignore_errors=True)
+    (BUILD / "logs").mkdir(parents=True)
     os.environ.update(SANITIZERS, MUSTER_TEST_ANSWERS=str(BUILD / "answers"),
                       PYTHONPYCACHEPREFIX=str(BUILD / "pycache"), PYTHONDONTWRITEBYTECODE="")
     os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(CORES))
     with (
         tempfile.TemporaryDirectory(prefix="m") as disk,
-        tempfile.TemporaryDirectory(prefix="m", dir=temporary_parent()) as memory,
+        tempfile.TemporaryDirectory(prefix="m", dir=memory_folder()) as memory,
     ):
         for folder in (disk, memory):
             os.chmod(folder, 0o711)  # PostgreSQL's own user passes through
-        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk,
-                          MUSTER_TEST_CLUSTER=f"{memory}/cluster")
-        try:
-            again = run_verb(verb, words)
-        except Exception:
-            failed.append(Failed("the run itself", traceback.format_exc(), None, None, (0, 0)))
-        except BaseException:
-            stop()
-            raise
-    judge_counts()
-    if failed:
-        show_failures(failed, "FAILED")
-        sys.exit(1)
-    only = f", {again} tests only when they were run again" if again else ""
-    print(f"\n=== all stages ok{only}, {time.monotonic() - began:.0f} s")
+        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk, MUSTER_TEST_CLUSTER=f"{memory}/cluster")
+        guarded("the run itself", *((run_kinds, kinds) if kinds else (VERBS[verb],)))
+    sys.exit(verdict())
 
 
 if __name__ == "__main__":

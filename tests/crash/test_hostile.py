@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 from certificates import Certificate
 from hostile import Field
-from muster import ROOT, Server
+from muster import Server
 from people import tenant_person
 from test_kill import new_server
 
@@ -93,7 +93,7 @@ class Honest:
             [sys.executable, "-c", HONEST, host, str(port), tenant.slug, tenant.token,
              str(seconds)],
             stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **(environment or {})},
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent), **(environment or {})},
         )  # fmt: skip
 
     def rows(self):

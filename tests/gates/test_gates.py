@@ -28,6 +28,7 @@ SMALL_TREE = {
     "sdk/typescript/package-lock.json": LOCK,
     "sdk/python/muster/good.py": "def good(value: int) -> int:\n    return value\n",
     "docs/good.md": "Good.\n",
+    "scripts/budgets.txt": "# most lines\nsrc/base 10000\n",
     "migrations/0001_good.sql": "CREATE TABLE good (x BIGINT);\n",
     ".clang-format": (ROOT / ".clang-format").read_text(),
 }
@@ -213,6 +214,15 @@ HARMLESS = [
 def test_what_only_looks_like_a_violation_stays_green(gate, path, text, planted):
     done = run(gate, planted(path, text))
     assert done.returncode == 0, done.stderr
+
+
+def test_a_folder_keeps_its_budget_of_lines(planted):
+    planted("scripts/budgets.txt", "src/base 10 # why\n")
+    assert run("lengths", planted("src/base/chatter.c", "\n" * 4)).returncode == 0
+    done = run("lengths", planted("src/base/deep/chatter.c", "\n"))
+    assert (done.returncode, "src/base: 11 lines, scripts/budgets.txt gives it 10" in done.stderr) == (1, True)
+    done = run("lengths", planted("src/features/new/chatter.c", "\n"))
+    assert "src/features/new: no row in scripts/budgets.txt" in done.stderr
 
 
 class TestTidy:
