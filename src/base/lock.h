@@ -18,7 +18,7 @@
  * other lock is a leaf, held for a few instructions. A new pair goes here and
  * into docs/internals/threads.md, which has what each lock guards.
  *
- *   registry.refresh   then registry.lock, directives_cache.lock, last_seen.lock, rechecks.lock
+ *   registry.refresh   then registry.lock, directives_cache.lock, agent_cache.lock
  *                                                                (SQL runs under it)
  *   sessions.refresh   then sessions.lock                        (SQL runs under it)
  *   ids.lock           then the metrics' lock                    (SQL runs under it)

@@ -4,7 +4,7 @@
 #include "engine/txn.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/admit.h"
-#include "features/agents/last_seen.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/store.h"
 #include "shape/shape.h"
 #include "suite.h"
@@ -14,7 +14,7 @@ enum { AT = 1000 };
 /* A tenant whose plan has room for one agent, "x", which another writer has added. */
 struct world {
     struct db *db;
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     struct txn txn;
     int64_t tenant_id, agent_id;
 };
@@ -42,12 +42,12 @@ static void world_init(struct world *w)
     struct txn other;
 
     *w = (struct world){ .db = suite_open(suite_new_database(), DB_WRITER),
-                         .last_seen = last_seen_new() };
+                         .cache = agent_cache_new() };
     CHECK(store_migrate(w->db, NULL) == 0);
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
-    w->txn = (struct txn){ .db = w->db, .admit = admit_new(w->last_seen) };
-    other = (struct txn){ .db = w->db, .admit = admit_new(w->last_seen) };
+    w->txn = (struct txn){ .db = w->db, .admit = admit_new(w->cache) };
+    other = (struct txn){ .db = w->db, .admit = admit_new(w->cache) };
     CHECK(db_begin(w->db, NULL) == 0);
     w->agent_id = admit(w, &other, "x").agent_id;
     CHECK(w->agent_id != 0);
@@ -58,7 +58,7 @@ static void world_init(struct world *w)
 static void world_done(struct world *w)
 {
     admit_free(w->txn.admit);
-    last_seen_free(w->last_seen);
+    agent_cache_free(w->cache);
     db_close(w->db);
 }
 
@@ -85,7 +85,7 @@ TEST(a_known_agent_that_changes_meanwhile_is_not_refused_for_the_cap)
     announce(&w, "yx");
     CHECK_INT(admit(&w, &w.txn, "y").verdict, VERDICT_AGENT_CAP);
     CHECK_INT(admit(&w, &w.txn, "x").verdict, VERDICT_ACCEPTED);
-    last_seen_agent_changed(w.last_seen, w.tenant_id, w.agent_id); /* by the other writer */
+    agent_cache_changed(w.cache, w.tenant_id, w.agent_id); /* by the other writer */
     CHECK_INT(admit(&w, &w.txn, "x").verdict, VERDICT_ACCEPTED);
     CHECK_INT(admit(&w, &w.txn, "y").verdict, VERDICT_AGENT_CAP);
     commit(&w.txn);

@@ -9,11 +9,11 @@
 #include "features/kpis/rollups.h"
 
 static inline struct txn txn_parts_new(struct db *db, struct event_log *log,
-                                       struct last_seen *last_seen)
+                                       struct agent_cache *cache)
 {
     return (struct txn){ .db = db,
                          .bytes = stored_bytes_new(NULL),
-                         .admit = admit_new(last_seen),
+                         .admit = admit_new(cache),
                          .events = event_batch_new(log),
                          .rollups = rollups_new(),
                          .totals = llm_totals_new() };

@@ -3,20 +3,40 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "db/postgres/array.h"
 #include "engine/txn.h"
-#include "features/agents/known_agents.h"
-#include "features/agents/last_seen.h"
-#include "features/agents/last_seen_store.h"
+#include "features/agents/agent_cache.h"
+#include "features/agents/signs_store.h"
 #include "features/agents/store.h"
 #include "shape/shape.h"
 
-enum { AGENTS_MAX = 400000 }; /* remembered at most */
+/* A long name, and it may be as long as a body, stands in a key by its beginning and its digest:
+ * the key is then longer than that of any name that stands there whole. */
+enum {
+    KNOWN_MAX = 1 << 20, /* agents that a writer remembers: beyond it all are forgotten */
+    KEY_NAME_MAX = 96,
+    KEY_BEGINNING = KEY_NAME_MAX + 1 - SHA256_BYTES,
+    KEY_MAX = sizeof(int64_t) + KEY_NAME_MAX + 1,
+};
+
+/* An agent that the writer remembers, by tenant and name. */
+struct known_agent {
+    struct agent_entry *entry;
+    int64_t agent_id;
+    int64_t read_no; /* n of agent_cache_changes() before it was read */
+    bool is_seen;    /* a sighting is stored */
+    bool added;      /* because it was announced, and no job has asked for it yet */
+    bool recent;     /* a rollback forgets it */
+    uint32_t key_len;
+    char key[];
+};
 
 /* An agent that the transaction has enabled, disabled or deleted. */
 struct changed_agent {
@@ -24,21 +44,23 @@ struct changed_agent {
 };
 
 struct admit {
-    struct last_seen *last_seen;
-    struct known_agents agents;
-    int64_t session;       /* db_session() for which they are valid, as is */
-    int64_t all_no;        /* of_all of last_seen_changes(), when the transaction began */
-    int64_t read_no;       /* n of the same */
-    bool checked;          /* in this transaction, whether they still are */
-    bool interval_changed; /* in this transaction, of an agent */
+    struct agent_cache *cache;
+    struct map known;            /* key -> struct known_agent */
+    struct known_agent **recent; /* of this transaction */
+    size_t n_recent, recent_capacity;
+    int64_t session;        /* db_session() for which they are valid, as is */
+    int64_t all_no;         /* of_all of agent_cache_changes(), when the transaction began */
+    int64_t read_no;        /* n of the same */
+    bool checked;           /* in this transaction, whether they still are */
+    bool schedules_changed; /* in this transaction, of an agent */
 
-    struct known_agent_key key_room;
+    char key_room[KEY_MAX];
     struct str key; /* of the agent being looked up, in it */
 
     struct changed_agent *changed;
     size_t n_changed, changed_capacity;
 
-    /* Announced and not in `agents`; names are borrowed from the jobs. */
+    /* Announced and not known; names are borrowed from the jobs. */
     struct agent_seek *expected;
     size_t n_expected, capacity;
     struct map expected_keys; /* of all announced: each once */
@@ -50,22 +72,51 @@ struct admit {
     size_t n_full, full_capacity;
 };
 
-struct admit *admit_new(struct last_seen *last_seen)
+struct admit *admit_new(struct agent_cache *cache)
 {
     struct admit *a = NEW(struct admit);
 
-    a->last_seen = last_seen;
-    known_agents_init(&a->agents, AGENTS_MAX);
+    a->cache = cache;
+    map_init(&a->known);
     map_init(&a->expected_keys);
     arena_init(&a->arena);
     return a;
 }
 
+static void forget(struct admit *a, struct known_agent *agent)
+{
+    (void)map_remove(&a->known, str_from(agent->key, agent->key_len));
+    free(agent);
+}
+
+static void forget_all(struct admit *a)
+{
+    struct known_agent *agent;
+    size_t at = 0;
+
+    assert(a->n_recent == 0);
+    while ((agent = map_next(&a->known, &at)) != NULL)
+        free(agent);
+    map_done(&a->known);
+    map_init(&a->known);
+}
+
+/* What was found out of this agent is lost with a rollback. */
+static void note_recent(struct admit *a, struct known_agent *agent)
+{
+    if (agent->recent)
+        return;
+    agent->recent = true;
+    a->recent = (struct known_agent **)mem_grow((void *)a->recent, a->n_recent, &a->recent_capacity,
+                                                sizeof(struct known_agent *));
+    a->recent[a->n_recent++] = agent;
+}
+
 /* The transaction has ended: nothing is announced any more. */
 static void end_txn(struct admit *a)
 {
-    a->n_full = a->n_changed = 0;
-    a->checked = a->interval_changed = false;
+    a->n_full = a->n_changed = a->n_recent = 0;
+    a->checked = a->schedules_changed = false;
     if (a->expected_keys.n == 0)
         return;
     a->n_expected = 0;
@@ -75,17 +126,19 @@ static void end_txn(struct admit *a)
 
 void admit_committed(struct admit *a)
 {
-    known_agents_keep_recent(&a->agents);
+    for (size_t i = 0; i < a->n_recent; i++)
+        a->recent[i]->recent = false;
     for (size_t i = 0; i < a->n_changed; i++)
-        last_seen_agent_changed(a->last_seen, a->changed[i].tenant_id, a->changed[i].agent_id);
-    if (a->interval_changed)
-        last_seen_set_changed(a->last_seen);
+        agent_cache_changed(a->cache, a->changed[i].tenant_id, a->changed[i].agent_id);
+    if (a->schedules_changed)
+        agent_cache_set_schedules_changed(a->cache);
     end_txn(a);
 }
 
 void admit_rolled_back(struct admit *a)
 {
-    known_agents_forget_recent(&a->agents);
+    for (size_t i = 0; i < a->n_recent; i++)
+        forget(a, a->recent[i]);
     end_txn(a);
 }
 
@@ -97,41 +150,66 @@ void admit_agent_changed(struct admit *a, int64_t tenant_id, int64_t agent_id)
 
 void admit_interval_changed(struct admit *a)
 {
-    a->interval_changed = true;
+    a->schedules_changed = true;
 }
 
 void admit_free(struct admit *a)
 {
     if (a == NULL)
         return;
-    known_agents_done(&a->agents);
+    a->n_recent = 0;
+    forget_all(a);
     map_done(&a->expected_keys);
     arena_done(&a->arena);
+    free((void *)a->recent);
     free(a->expected);
     free(a->full);
     free(a->changed);
     free(a);
 }
 
-/* The agent that a->key names. */
+/* Remembers the agent that a->key names. */
 static struct known_agent *remember(struct admit *a, int64_t tenant_id, const struct agent_row *row)
 {
-    struct known_agent *agent = known_agents_put(&a->agents, a->key);
+    struct known_agent *agent = map_get(&a->known, a->key);
 
     assert(a->checked && row->agent_id != 0);
+    if (agent == NULL) {
+        agent = mem_new(sizeof(*agent) + a->key.len);
+        *agent = (struct known_agent){ .key_len = (uint32_t)a->key.len };
+        memcpy(agent->key, a->key.data, a->key.len);
+        (void)map_put(&a->known, str_from(agent->key, agent->key_len), agent);
+    }
     agent->agent_id = row->agent_id;
-    agent->last_seen_at = row->last_seen_at;
+    agent->is_seen = row->last_seen_at != TIME_NULL;
     agent->read_no = a->read_no;
     agent->added = false;
-    agent->entry = last_seen_get(a->last_seen, tenant_id, row->agent_id);
-    last_seen_set_enabled(agent->entry, row->enabled, a->read_no);
+    agent->entry = agent_cache_get(a->cache, tenant_id, row->agent_id);
+    agent_entry_set_enabled(agent->entry, row->enabled, a->read_no);
+    note_recent(a, agent);
     return agent;
+}
+
+/* The agent that a->key names is not in the store: what was remembered of it is of before. */
+static void forget_gone(struct admit *a)
+{
+    struct known_agent *agent = map_get(&a->known, a->key);
+    size_t i = 0;
+
+    if (agent == NULL)
+        return;
+    if (agent->recent) {
+        while (a->recent[i] != agent)
+            i++;
+        a->recent[i] = a->recent[--a->n_recent];
+    }
+    forget(a, agent);
 }
 
 /* Once for each transaction, before anything is announced or found: all its jobs came before it
  * began, and what they announced must not be forgotten halfway. After another connection nothing
  * holds: a standby that has become the primary may not have what was found. */
-static void check_cache(struct admit *a, const struct db *db)
+static void check_known(struct admit *a, const struct db *db)
 {
     struct agent_changes changes;
     int64_t session;
@@ -139,27 +217,44 @@ static void check_cache(struct admit *a, const struct db *db)
     if (a->checked)
         return;
     session = db_session(db);
-    changes = last_seen_changes(a->last_seen);
-    if (session != a->session || changes.of_all != a->all_no)
-        known_agents_forget_all(&a->agents);
-    else
-        known_agents_trim(&a->agents, clock_wall_us());
+    changes = agent_cache_changes(a->cache);
+    if (session != a->session || changes.of_all != a->all_no || a->known.n > KNOWN_MAX)
+        forget_all(a);
     a->session = session;
     a->all_no = changes.of_all;
     a->read_no = changes.n;
     a->checked = true;
 }
 
-/* The agent if it is in the cache and has not changed since; its key stays in a->key. */
+/* Makes a->key: the tenant's number, in memory order, and the agent's name. */
+static void make_key(struct admit *a, int64_t tenant_id, struct str agent_name)
+{
+    const bool is_long = agent_name.len > KEY_NAME_MAX;
+    size_t len = is_long ? KEY_BEGINNING : agent_name.len;
+    char *name = a->key_room + sizeof(tenant_id);
+    struct sha256 digest;
+
+    memcpy(a->key_room, &tenant_id, sizeof(tenant_id));
+    if (len > 0)
+        memcpy(name, agent_name.data, len);
+    if (is_long) {
+        digest = digest_sha256(agent_name);
+        memcpy(name + len, digest.bytes, sizeof(digest.bytes));
+        len += sizeof(digest.bytes);
+    }
+    a->key = str_from(a->key_room, sizeof(tenant_id) + len);
+}
+
+/* The agent if it is known and has not changed since; its key stays in a->key. */
 static struct known_agent *look_up(const struct txn *txn, int64_t tenant_id, struct str agent_name)
 {
     struct admit *a = txn->admit;
     struct known_agent *agent;
 
-    check_cache(a, txn->db);
-    a->key = known_agents_key(tenant_id, agent_name, &a->key_room);
-    agent = known_agents_find(&a->agents, a->key);
-    return agent != NULL && last_seen_holds(agent->entry, agent->read_no) ? agent : NULL;
+    check_known(a, txn->db);
+    make_key(a, tenant_id, agent_name);
+    agent = map_get(&a->known, a->key);
+    return agent != NULL && agent_entry_holds(agent->entry, agent->read_no) ? agent : NULL;
 }
 
 void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
@@ -181,9 +276,8 @@ void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
 }
 
 /* Moves those that were found or added to the cache, and keeps the others. */
-static void remember_found(const struct txn *txn, bool added)
+static void remember_found(struct admit *a, bool added)
 {
-    struct admit *a = txn->admit;
     const size_t n = a->n_expected;
 
     a->n_expected = 0;
@@ -195,24 +289,12 @@ static void remember_found(const struct txn *txn, bool added)
             a->expected[a->n_expected++] = seek;
             continue;
         }
-        (void)look_up(txn, seek.tenant_id, seek.agent_name); /* makes the key */
+        make_key(a, seek.tenant_id, seek.agent_name);
         known = remember(a, seek.tenant_id, &seek.row);
         known->added = added;
         if (added && seek.seen)
-            last_seen_set_stored(known->entry, seek.at);
+            agent_entry_set_stored(known->entry, seek.at);
     }
-}
-
-/* Those that are left are not in the store: what was remembered of them is of before. */
-static void forget_rest(const struct txn *txn)
-{
-    struct admit *a = txn->admit;
-
-    for (size_t i = 0; i < a->n_expected; i++) {
-        (void)look_up(txn, a->expected[i].tenant_id, a->expected[i].agent_name); /* makes the key */
-        known_agents_remove(&a->agents, a->key);
-    }
-    a->n_expected = 0;
 }
 
 int admit_expected(struct txn *txn, struct error *err)
@@ -225,14 +307,18 @@ int admit_expected(struct txn *txn, struct error *err)
     metric_add(METRIC_AGENT_LOOKUPS, a->n_expected);
     if (store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
-    remember_found(txn, false);
+    remember_found(a, false);
     if (a->n_expected > 0 && store_agents_add(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
-    remember_found(txn, true);
+    remember_found(a, true);
     if (a->n_expected > 0 && store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
-    remember_found(txn, false); /* others added these before the tenants' rows were locked */
-    forget_rest(txn);
+    remember_found(a, false); /* others added these before the tenants' rows were locked */
+    for (size_t i = 0; i < a->n_expected; i++) {
+        make_key(a, a->expected[i].tenant_id, a->expected[i].agent_name);
+        forget_gone(a);
+    }
+    a->n_expected = 0;
     return 0;
 }
 
@@ -259,9 +345,7 @@ bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_ro
     if (known == NULL || !known->added)
         return false;
     known->added = false;
-    *ret = (struct agent_row){ .agent_id = known->agent_id,
-                               .enabled = true,
-                               .last_seen_at = known->last_seen_at };
+    *ret = (struct agent_row){ .agent_id = known->agent_id, .enabled = true };
     return true;
 }
 
@@ -271,7 +355,7 @@ bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_ro
 static bool is_refused(const struct admit *a, int64_t tenant_id)
 {
     return is_full(a, tenant_id) && map_get(&a->expected_keys, a->key) != NULL &&
-           known_agents_find(&a->agents, a->key) == NULL;
+           map_get(&a->known, a->key) == NULL;
 }
 
 /* Finds the agent, or adds it when `may_add`; *ret is NULL when it is unknown or the cap is
@@ -295,7 +379,7 @@ static int find_or_add(const struct txn *txn, const struct applicant *agent, boo
     if (row.agent_id != 0)
         *ret = remember(a, agent->tenant_id, &row);
     else
-        known_agents_remove(&a->agents, a->key);
+        forget_gone(a);
     if (row.agent_id == 0 && may_add)
         note_full(a, agent->tenant_id);
     return 0;
@@ -307,19 +391,19 @@ static int find_or_add(const struct txn *txn, const struct applicant *agent, boo
 static int note_seen(struct txn *txn, struct known_agent *known, const struct applicant *agent,
                      struct error *err)
 {
-    struct last_seen *last_seen = txn->admit->last_seen;
+    struct admit *a = txn->admit;
     struct sighting sighting = { .tenant_id = agent->tenant_id,
                                  .agent_id = known->agent_id,
                                  .at = agent->at };
 
-    if (known->last_seen_at == TIME_NULL)
-        known_agents_note_recent(&txn->admit->agents, known);
-    if ((known->last_seen_at == TIME_NULL || last_seen_take_awaited(known->entry)) &&
-        (store_last_seen_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
-         last_seen_stored(last_seen, txn, &sighting, 1, err) != 0))
+    if (!known->is_seen)
+        note_recent(a, known);
+    if ((!known->is_seen || agent_entry_take_urgent(known->entry)) &&
+        (store_sightings_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
+         agent_cache_tell_sightings(a->cache, txn, &sighting, 1, err) != 0))
         return -1;
-    known->last_seen_at = agent->at;
-    last_seen_note(last_seen, known->entry, agent->at);
+    known->is_seen = true;
+    agent_cache_seen(a->cache, known->entry, agent->at);
     return 0;
 }
 
@@ -337,7 +421,7 @@ static int admit(struct txn *txn, const struct applicant *agent, enum verdict un
         return 0;
     known->added = false;
     ret->agent_id = known->agent_id;
-    ret->verdict = last_seen_is_enabled(known->entry) ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
+    ret->verdict = agent_entry_is_enabled(known->entry) ? VERDICT_ACCEPTED : VERDICT_AGENT_DISABLED;
     return note_seen(txn, known, agent, err);
 }
 

@@ -1,18 +1,18 @@
 /* admit.h - decides whether an agent may report, and adds unknown agents within the plan's cap.
  *
- * Each writer thread remembers the agents it has seen (known_agents.h). An agent that is enabled,
- * disabled or deleted, here or by another process, is looked up again by all of them
- * (last_seen_agent_changed()); other changes of the registry forget nothing. A rollback forgets
- * what its transaction has found. Whether an agent is enabled is one flag for all writers, so that
- * a process never wavers.
+ * Each writer thread remembers the agents that it has found, so that a report of one costs no
+ * statement; beyond a million it forgets them all. An agent that is enabled, disabled or deleted,
+ * here or by another process, is looked up again by all writers (agent_cache_changed()); other
+ * changes of the registry forget nothing. A rollback forgets what its transaction has found.
+ * Whether an agent is enabled is one flag for all writers, so that a process never wavers.
  */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
 
 struct admit;
+struct agent_cache;
 struct agent_row;
-struct last_seen;
 struct txn;
 
 /* The result of a report. */
@@ -36,8 +36,8 @@ struct applicant {
     int64_t at; /* wall clock: when it was received */
 };
 
-/* One per writer thread: its transaction's `admit`. Borrows `last_seen`. */
-struct admit *admit_new(struct last_seen *last_seen);
+/* One per writer thread: its transaction's `admit`. Borrows the cache. */
+struct admit *admit_new(struct agent_cache *cache);
 
 /* NULL is fine. */
 void admit_free(struct admit *a);
@@ -63,7 +63,7 @@ void admit_expect(struct txn *txn, const struct applicant *agent, bool seen);
 int admit_expected(struct txn *txn, struct error *err) MUST_CHECK;
 
 /* For a registration: was the agent added because it was announced, and is this the first that asks
- * for it? Then *ret is its row. */
+ * for it? Then *ret is its row, which was never seen. */
 bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret);
 
 /* Notes a sighting of a known agent; an unknown one is not added. */

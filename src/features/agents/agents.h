@@ -3,9 +3,9 @@
 struct directives_cache;
 struct engine;
 struct handouts;
-struct last_seen;
+struct agent_cache;
 
 /* Any thread, from open() on. */
-struct last_seen *agents_last_seen(const struct engine *e);
+struct agent_cache *agents_cache(const struct engine *e);
 struct directives_cache *agents_directives(const struct engine *e);
 struct handouts *agents_handouts(const struct engine *e);

@@ -1,4 +1,4 @@
-/* feature.c - agents' last-seen times, directives and handed out secrets in memory. */
+/* feature.c - the agents, their directives and handed out secrets in memory. */
 #include "engine/feature.h"
 
 #include <stdlib.h>
@@ -12,19 +12,17 @@
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
 #include "features/agents/admit.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
 #include "features/agents/config/handouts.h"
 #include "features/agents/directives/directives.h"
-#include "features/agents/last_seen.h"
-#include "features/agents/rechecks.h"
 #include "features/agents/routes.h"
 #include "features/features.h"
 
 enum { SAVE_PERIOD_TICKS = 2, CHANGED_TENANTS = 16 };
 
 struct agents {
-    struct last_seen *last_seen;
-    struct rechecks *rechecks;
+    struct agent_cache *cache;
     struct directives_cache *directives;
     struct handouts *handouts;
     unsigned ticks; /* only the tick uses it */
@@ -35,9 +33,9 @@ static const struct agents *agents_of(const struct engine *e)
     return engine_state(e, &agents_feature);
 }
 
-struct last_seen *agents_last_seen(const struct engine *e)
+struct agent_cache *agents_cache(const struct engine *e)
 {
-    return agents_of(e)->last_seen;
+    return agents_of(e)->cache;
 }
 
 struct directives_cache *agents_directives(const struct engine *e)
@@ -77,10 +75,10 @@ static void note_agent_changed(void *ctx, int64_t tenant_id, int64_t agent_id)
 {
     struct changed *changed = ctx;
 
-    last_seen_agent_changed(changed->agents->last_seen, tenant_id, agent_id);
-    last_seen_set_changed(changed->agents->last_seen);
+    agent_cache_changed(changed->agents->cache, tenant_id, agent_id);
+    agent_cache_set_schedules_changed(changed->agents->cache);
     if (changed->again)
-        rechecks_add(changed->agents->rechecks, tenant_id, agent_id, clock_mono_us());
+        agent_cache_recheck(changed->agents->cache, tenant_id, agent_id, clock_mono_us());
     note_directives_changed(changed, tenant_id);
 }
 
@@ -114,11 +112,11 @@ static int agents_on_registry_load(void *ctx, struct db *db, const struct change
     if (load_directives(&changed, abouts.any_directives, db, err) != 0)
         return -1;
     if (abouts.schedules)
-        last_seen_set_changed(changed.agents->last_seen);
+        agent_cache_set_schedules_changed(changed.agents->cache);
     if (abouts.any_agents)
-        last_seen_agents_changed(changed.agents->last_seen);
+        agent_cache_all_changed(changed.agents->cache);
     if (abouts.any_agents && changed.again)
-        rechecks_add_all(changed.agents->rechecks, clock_mono_us());
+        agent_cache_recheck_all(changed.agents->cache, clock_mono_us());
     return 0;
 }
 
@@ -127,8 +125,7 @@ static int agents_open(struct engine *e, void **ret_state, struct error *err)
     struct agents *agents = NEW(struct agents);
 
     (void)err;
-    agents->last_seen = last_seen_new();
-    agents->rechecks = rechecks_new();
+    agents->cache = agent_cache_new();
     agents->directives = directives_cache_new();
     agents->handouts = handouts_new();
     registry_on_load(access_registry(e), agents_on_registry_load, agents);
@@ -142,15 +139,15 @@ static int agents_tick(struct engine *e, const struct tick *tick, struct error *
     const bool whole = tick->healthy && !writer_part_is_away(engine_writer(e));
 
     (void)err;
-    rechecks_tick(agents->rechecks, agents->last_seen, tick->mono_us, whole);
+    agent_cache_tick(agents->cache, tick->mono_us, whole);
     if (++agents->ticks % SAVE_PERIOD_TICKS == 0)
-        last_seen_save(agents->last_seen, engine_writer(e));
+        agent_cache_save(agents->cache, engine_writer(e));
     return 0;
 }
 
 static void agents_stop(struct engine *e)
 {
-    last_seen_save(agents_last_seen(e), engine_writer(e));
+    agent_cache_save(agents_cache(e), engine_writer(e));
 }
 
 static void agents_close(void *state)
@@ -159,8 +156,7 @@ static void agents_close(void *state)
 
     if (agents == NULL)
         return;
-    last_seen_free(agents->last_seen);
-    rechecks_free(agents->rechecks);
+    agent_cache_free(agents->cache);
     directives_cache_free(agents->directives);
     handouts_free(agents->handouts);
     free(agents);
@@ -168,7 +164,7 @@ static void agents_close(void *state)
 
 static void agents_txn_open(struct engine *e, struct txn *txn)
 {
-    txn->admit = admit_new(agents_last_seen(e));
+    txn->admit = admit_new(agents_cache(e));
 }
 
 static void agents_txn_close(struct txn *txn)

@@ -6,9 +6,9 @@
 #include "engine/writer.h"
 #include "features/access/registry.h"
 #include "features/agents/admit.h"
-#include "features/agents/heartbeats_store.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
+#include "features/agents/signs_store.h"
 #include "features/live/feed.h"
 
 struct heartbeat_request {

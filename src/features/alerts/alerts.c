@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
-#include "features/agents/last_seen_store.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/store.h"
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/shapes.h"

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "engine/engine.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
-#include "features/agents/last_seen.h"
 #include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/budgets/budget_stops.h"
@@ -53,7 +53,7 @@ static int alerts_feature_open(struct engine *e, void **ret_state, struct error 
 
     (void)err;
     alerts->stops = budget_stops_new();
-    last_seen_on_stored(agents_last_seen(e), silent_alert_on_sightings);
+    agent_cache_on_sightings(agents_cache(e), silent_alert_on_sightings);
     directives_cache_on_pull(agents_directives(e), budget_stops_find, alerts->stops);
     *ret_state = alerts;
     return 0;
@@ -139,8 +139,8 @@ static int alerts_start(struct engine *e, struct error *err)
 {
     struct alerts *alerts = engine_state(e, &alerts_feature);
     const struct tick now = engine_now(e, true);
-    const struct silence_options silence = { engine_watch_db(e), agents_last_seen(e),
-                                             engine_writer(e), engine_is_shared(e) };
+    const struct silence_options silence = { engine_watch_db(e), agents_cache(e), engine_writer(e),
+                                             engine_is_shared(e) };
     const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
                                                         cost_prices(e) };
     const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),

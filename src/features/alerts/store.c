@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "db/postgres/array.h"
-#include "features/agents/last_seen_store.h"
+#include "features/agents/agent_cache.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 

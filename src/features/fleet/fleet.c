@@ -10,10 +10,10 @@
 #include "base/map.h"
 #include "db/db.h"
 #include "features/access/registry.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
 #include "features/agents/config/catalog_store.h"
 #include "features/agents/directives/directives.h"
-#include "features/agents/last_seen.h"
 #include "features/agents/liveness.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
@@ -91,8 +91,8 @@ static void set_liveness(const struct fleet_view *view, const struct fleet_agent
         .enabled = agent->enabled,
         .schedule = schedule_of(&agent->interval_seconds, &agent->schedule),
         .windows = { view->windows.items, view->windows.n, agent->agent_id },
-        .last_seen_at = last_seen_latest(view->last_seen, view->tenant->id, agent->agent_id,
-                                         agent->last_seen_at, view->now_us),
+        .last_seen_at = agent_cache_last_seen(view->cache, view->tenant->id, agent->agent_id,
+                                              agent->last_seen_at, view->now_us),
     };
     const struct liveness_verdict verdict = liveness_of(&facts, view->now_us);
     bool muted = agent->muted_until > view->now_us;
@@ -262,7 +262,7 @@ static int load_ranked(struct page *p, struct agent_list *ret, struct error *err
 static struct fleet_view view_of(const struct api_call *call)
 {
     return (struct fleet_view){ .tenant = call->tenant,
-                                .last_seen = agents_last_seen(call->api->engine),
+                                .cache = agents_cache(call->api->engine),
                                 .directives = agents_directives(call->api->engine),
                                 .now_us = clock_wall_us() };
 }

@@ -7,14 +7,14 @@
 
 struct agent_listed;
 struct db;
-struct last_seen;
+struct agent_cache;
 struct directives_cache;
 struct tenant_entry;
 
 /* Whose agents are read, and with which data in memory. */
 struct fleet_view {
     const struct tenant_entry *tenant;
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     struct directives_cache *directives;
     int64_t now_us;         /* wall clock */
     struct windows windows; /* of the tenant: filled in by the functions below */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "features/access/registry.h"
-#include "features/agents/last_seen.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/liveness.h"
 #include "features/fleet/fleet.h"
 #include "features/fleet/store.h"
@@ -88,8 +88,8 @@ static void add_agent(void *ctx, const struct fleet_sign *sign)
         .enabled = sign->enabled,
         .schedule = schedule_of(&sign->interval_seconds, &sign->schedule),
         .windows = { view->windows.items, view->windows.n, sign->agent_id },
-        .last_seen_at = last_seen_latest(view->last_seen, view->tenant->id, sign->agent_id,
-                                         sign->last_seen_at, view->now_us),
+        .last_seen_at = agent_cache_last_seen(view->cache, view->tenant->id, sign->agent_id,
+                                              sign->last_seen_at, view->now_us),
         .state_only = true,
     };
     enum liveness_state state;

@@ -18,7 +18,7 @@ static int write_metrics(struct api_call *call, struct db *db, struct error *err
     const struct scrape_query *query = call->query;
     struct engine *engine = call->api->engine;
     struct scrape scrape = { .view = { .tenant = call->tenant,
-                                       .last_seen = agents_last_seen(engine),
+                                       .cache = agents_cache(engine),
                                        .directives = agents_directives(engine),
                                        .now_us = clock_wall_us() },
                              .prices = cost_prices(engine),

@@ -11,8 +11,7 @@
 #include "engine/feature.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/agents/last_seen.h"
-#include "features/agents/last_seen_store.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/alerts/silence/silence_store.h"
 #include "features/alerts/silence/silent_alert.h"
@@ -35,7 +34,7 @@ struct silence_transition {
     struct writer_job job;
     struct silence *silence;
     int64_t tenant_id, agent_id;
-    struct last_seen_entry *entry;
+    struct agent_entry *entry;
     bool opens;
 };
 
@@ -116,7 +115,7 @@ static int read_agents(struct silence *s, const struct tick *now, struct error *
     if (now->mono_us < s->rest_until_us || (!s->stale && now->mono_us - s->read_us < period_us))
         return 0;
     r = watched_read(&s->watched, s->options.db, now->wall_us, now->wall_us + ahead_us,
-                     s->options.last_seen, err);
+                     s->options.cache, err);
     s->stale = r != 0;
     s->read_us = now->mono_us;
     s->rest_us = READ_REST * (clock_raw_us() - began_us);
@@ -143,7 +142,7 @@ static struct quiet quiet_from(const struct silence *s, int64_t seen_at, int64_t
 static struct quiet quiet_time(const struct silence *s, const struct watched *w)
 {
     const struct tick *now = &s->now;
-    const int64_t times[] = { w->row.last_seen_at, last_seen_at_here(w->entry) };
+    const int64_t times[] = { w->row.last_seen_at, agent_entry_seen_at(w->entry) };
     int64_t seen = TIME_NULL, ahead = TIME_NULL; /* TIME_NULL is less than every time */
     struct quiet known = { TIME_NULL, INT64_MAX }, noticed;
 
@@ -157,7 +156,7 @@ static struct quiet quiet_time(const struct silence *s, const struct watched *w)
         known = quiet_from(s, seen, now->mono_us - (seen < now->wall_us ? now->wall_us - seen : 0));
     if (ahead == TIME_NULL)
         return known;
-    noticed = quiet_from(s, ahead, last_seen_noticed_us(w->entry, ahead, now->mono_us));
+    noticed = quiet_from(s, ahead, agent_entry_noticed_us(w->entry, ahead, now->mono_us));
     return noticed.us < known.us ? noticed : known;
 }
 
@@ -226,7 +225,7 @@ static void judge(struct silence *s, struct watched *w)
     if (is_silent(s, w, &quiet, &nearly))
         add_transition(s, w, true);
     if (nearly)
-        last_seen_await(w->entry);
+        agent_entry_set_urgent(w->entry);
 }
 
 /* In the order of agents, so that all processes lock them in the same one. What is left at
@@ -315,7 +314,7 @@ int silence_tick(struct silence *s, const struct tick *now, struct error *err)
     if (!now->healthy || atomic_load(&s->pending) > 0)
         return 0;
     s->now = *now;
-    if (last_seen_take_changed(s->options.last_seen))
+    if (agent_cache_take_schedules_changed(s->options.cache))
         s->stale = true;
     r = read_agents(s, now, err);
     collect_transitions(s);

@@ -19,14 +19,14 @@
 #include "base/err.h"
 
 struct db;
-struct last_seen;
+struct agent_cache;
 struct silence;
 struct tick;
 struct writer;
 
 struct silence_options {
     struct db *db; /* a reader, borrowed for each tick only */
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     struct writer *writer; /* borrowed */
     bool shared;           /* other processes receive reports too, and store them a little later */
 };

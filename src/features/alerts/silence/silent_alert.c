@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/txn.h"
-#include "features/agents/last_seen_store.h"
+#include "features/agents/agent_cache.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/silence/watched.h"
 #include "shape/utf8.h"

@@ -6,8 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "features/agents/last_seen.h"
-#include "features/agents/last_seen_store.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/schedules/store.h"
 
 void watched_done(struct watched_agents *all)
@@ -81,22 +80,22 @@ static const struct watched *find_before(const struct watched_agents *all,
 }
 
 static struct watched watched_of(const struct silence_row *row, const struct watched *before,
-                                 struct last_seen *last_seen)
+                                 struct agent_cache *cache)
 {
     struct watched w = { .row = *row,
                          .open = !str_is_null(row->alert_id),
-                         .entry = last_seen_get(last_seen, row->tenant_id, row->agent_id) };
+                         .entry = agent_cache_get(cache, row->tenant_id, row->agent_id) };
 
     watched_set_schedule(&w, before);
     w.row.alert_id = w.row.schedule.cron = w.row.schedule.time_zone =
         STR_NULL; /* they end with the arena */
     if (w.open)
-        last_seen_await(w.entry);
+        agent_entry_set_urgent(w.entry);
     return w;
 }
 
 int watched_read(struct watched_agents *all, struct db *db, int64_t now, int64_t until,
-                 struct last_seen *last_seen, struct error *err)
+                 struct agent_cache *cache, struct error *err)
 {
     const struct silence_row *rows;
     struct watched *agents;
@@ -111,7 +110,7 @@ int watched_read(struct watched_agents *all, struct db *db, int64_t now, int64_t
     agents = mem_new((list.n + 1) * sizeof(*agents));
     for (size_t i = 0; i < list.n; i++) {
         assert(i == 0 || is_before(&rows[i - 1], &rows[i]));
-        agents[i] = watched_of(&rows[i], find_before(all, &rows[i], &before), last_seen);
+        agents[i] = watched_of(&rows[i], find_before(all, &rows[i], &before), cache);
         agents[i].windows = windows_of(all, &rows[i], &window);
     }
     free(all->agents);

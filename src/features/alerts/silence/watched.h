@@ -11,8 +11,8 @@
 #include "features/agents/schedules/windows.h"
 #include "features/alerts/silence/silence_store.h"
 
-struct last_seen;
-struct last_seen_entry;
+struct agent_cache;
+struct agent_entry;
 
 /* What the schedule says after a last-seen time, kept so that a cron expression is evaluated once
  * per expected time, and not at each tick. */
@@ -27,7 +27,7 @@ struct watched {
     struct silence_row row;
     bool open;      /* its alert */
     bool submitted; /* a job to open or close it; the next read shows the result */
-    struct last_seen_entry *entry;
+    struct agent_entry *entry;
     struct schedule schedule;
     struct windows windows;
     struct memo next;    /* without maintenance */
@@ -46,7 +46,7 @@ void watched_done(struct watched_agents *all);
 /* Replaces them by those that may be late from `now` until `until`. Schedules that did not change
  * keep their next times. */
 int watched_read(struct watched_agents *all, struct db *db, int64_t now, int64_t until,
-                 struct last_seen *last_seen, struct error *err) MUST_CHECK;
+                 struct agent_cache *cache, struct error *err) MUST_CHECK;
 
 /* By the agent's row; the same as `before`, if that is not NULL and its row says the same. */
 void watched_set_schedule(struct watched *w, const struct watched *before);

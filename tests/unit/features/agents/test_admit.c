@@ -9,7 +9,7 @@
 #include "base/metrics.h"
 #include "engine/txn.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/last_seen.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/store.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
@@ -19,7 +19,7 @@ enum { WRITERS = 2, CAP = 5, AT = 1000 };
 /* One database and two writers of a process, which take turns. */
 struct world {
     struct db *db;
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     struct txn txns[WRITERS];
     int64_t tenants[2];
 };
@@ -30,9 +30,9 @@ static void world_init(struct world *w)
     struct tenant_row other = { .slug = STR_LIT("other"), .name = STR_LIT(""), .max_agents = CAP };
 
     *w = (struct world){ .db = temp_db_open(temp_db_migrated(), DB_WRITER),
-                         .last_seen = last_seen_new() };
+                         .cache = agent_cache_new() };
     for (size_t i = 0; i < WRITERS; i++)
-        w->txns[i] = (struct txn){ .db = w->db, .admit = admit_new(w->last_seen) };
+        w->txns[i] = (struct txn){ .db = w->db, .admit = admit_new(w->cache) };
     CHECK(store_tenant_add(w->db, &acme, NULL) == 0);
     CHECK(store_tenant_add(w->db, &other, NULL) == 0);
     w->tenants[0] = acme.tenant_id;
@@ -43,7 +43,7 @@ static void world_done(struct world *w)
 {
     for (size_t i = 0; i < WRITERS; i++)
         admit_free(w->txns[i].admit);
-    last_seen_free(w->last_seen);
+    agent_cache_free(w->cache);
     db_close(w->db);
 }
 
@@ -120,7 +120,7 @@ TEST(a_deleted_agent_is_looked_up_again_and_comes_back_as_a_new_one)
     CHECK_INT(report(&w, 0, 0, "ab"), 2);
     CHECK_INT(report(&w, 1, 0, "ab"), 2);
     CHECK(store_agent_delete(w.db, w.tenants[0], STR_LIT("a"), AT, &deletion, NULL) == 0);
-    last_seen_agent_changed(w.last_seen, w.tenants[0], deletion.agent_id); /* another node did it */
+    agent_cache_changed(w.cache, w.tenants[0], deletion.agent_id); /* another node did it */
     CHECK_INT(report(&w, 1, 0, "ab"), 1);
     CHECK(store_agent_find(w.db, w.tenants[0], STR_LIT("a"), &row, NULL) == 0);
     CHECK_INT(row.agent_id, deletion.agent_id);
@@ -166,7 +166,7 @@ TEST(when_changes_may_be_lost_every_agent_is_looked_up_again)
     world_init(&w);
     CHECK_INT(report(&w, 0, 0, "abc"), 3);
     CHECK_INT(report(&w, 0, 1, "abc"), 3);
-    last_seen_agents_changed(w.last_seen);
+    agent_cache_all_changed(w.cache);
     CHECK_INT(report(&w, 0, 0, "abc"), 3);
     CHECK_INT(report(&w, 0, 1, "abc"), 3);
     CHECK_INT(report(&w, 0, 0, "abc"), 0);
@@ -177,19 +177,19 @@ TEST(when_changes_may_be_lost_every_agent_is_looked_up_again)
 TEST(the_last_change_decides_whether_an_agent_is_enabled_whoever_is_late)
 {
     struct world w;
-    struct last_seen_entry *entry;
+    struct agent_entry *entry;
     int64_t before;
 
     world_init(&w);
-    entry = last_seen_get(w.last_seen, 1, 2);
-    before = last_seen_changes(w.last_seen).n;
-    last_seen_set_enabled(entry, true, before);
-    last_seen_agent_changed(w.last_seen, 1, 2);
-    CHECK(!last_seen_holds(entry, before));
-    last_seen_set_enabled(entry, false, last_seen_changes(w.last_seen).n);
-    last_seen_set_enabled(entry, true, before);
-    CHECK(!last_seen_is_enabled(entry));
-    CHECK(last_seen_holds(entry, last_seen_changes(w.last_seen).n));
+    entry = agent_cache_get(w.cache, 1, 2);
+    before = agent_cache_changes(w.cache).n;
+    agent_entry_set_enabled(entry, true, before);
+    agent_cache_changed(w.cache, 1, 2);
+    CHECK(!agent_entry_holds(entry, before));
+    agent_entry_set_enabled(entry, false, agent_cache_changes(w.cache).n);
+    agent_entry_set_enabled(entry, true, before);
+    CHECK(!agent_entry_is_enabled(entry));
+    CHECK(agent_entry_holds(entry, agent_cache_changes(w.cache).n));
     world_done(&w);
 }
 
@@ -214,7 +214,7 @@ TEST(agents_whose_names_are_very_long_are_told_apart)
 }
 
 struct changer {
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     atomic_bool ends;
 };
 
@@ -223,7 +223,7 @@ static void *change_all(void *ctx)
     struct changer *changer = ctx;
 
     while (!atomic_load(&changer->ends))
-        last_seen_agents_changed(changer->last_seen);
+        agent_cache_all_changed(changer->cache);
     return NULL;
 }
 
@@ -232,7 +232,7 @@ static void *change_all(void *ctx)
 TEST(a_writer_that_knows_of_a_change_for_all_agents_has_counted_it)
 {
     enum { MEETINGS = 20000, READS = 10000000 };
-    struct changer changer = { .last_seen = last_seen_new() };
+    struct changer changer = { .cache = agent_cache_new() };
     pthread_t thread;
     int64_t seen = 0;
     int met = 0;
@@ -240,7 +240,7 @@ TEST(a_writer_that_knows_of_a_change_for_all_agents_has_counted_it)
     atomic_init(&changer.ends, false);
     CHECK_INT(pthread_create(&thread, NULL, change_all, &changer), 0);
     for (int i = 0; met < MEETINGS && (met == 0 || i < READS); i += i < READS) {
-        const struct agent_changes changes = last_seen_changes(changer.last_seen);
+        const struct agent_changes changes = agent_cache_changes(changer.cache);
 
         CHECK(changes.of_all <= changes.n);
         met += changes.of_all != seen;
@@ -248,5 +248,5 @@ TEST(a_writer_that_knows_of_a_change_for_all_agents_has_counted_it)
     }
     atomic_store(&changer.ends, true);
     CHECK_INT(pthread_join(thread, NULL), 0);
-    last_seen_free(changer.last_seen);
+    agent_cache_free(changer.cache);
 }

@@ -12,8 +12,8 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/last_seen.h"
-#include "features/agents/last_seen_store.h"
+#include "features/agents/agent_cache.h"
+#include "features/agents/signs_store.h"
 #include "features/agents/store.h"
 #include "features/alerts/silence/watched.h"
 #include "unit/temp_db.h"
@@ -55,7 +55,7 @@ static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" 
 struct world {
     struct txn txn;
     struct db *db, *reader;
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     struct writer *writer;
     struct silence *silence;
     struct tick now;
@@ -79,8 +79,8 @@ static void see(struct world *w, int64_t at)
 {
     struct sighting sighting = { .tenant_id = w->tenant_id, .agent_id = w->agent_id, .at = at };
 
-    CHECK(store_last_seen_put(w->db, &sighting, 1, at, NULL) == 0);
-    last_seen_note(w->last_seen, last_seen_get(w->last_seen, w->tenant_id, w->agent_id), at);
+    CHECK(store_sightings_put(w->db, &sighting, 1, at, NULL) == 0);
+    agent_cache_seen(w->cache, agent_cache_get(w->cache, w->tenant_id, w->agent_id), at);
 }
 
 static void world_init(struct world *w)
@@ -94,7 +94,7 @@ static void world_init(struct world *w)
     struct agent_row agent;
 
     *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
-                         .last_seen = last_seen_new(),
+                         .cache = agent_cache_new(),
                          .now = { wall_start, mono_start, 0, true } };
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
@@ -106,7 +106,7 @@ static void world_init(struct world *w)
     w->txn.db = w->db;
     writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
-    options = (struct silence_options){ w->reader, w->last_seen, w->writer, false };
+    options = (struct silence_options){ w->reader, w->cache, w->writer, false };
     w->silence = silence_new(&options, &w->now);
 }
 
@@ -114,7 +114,7 @@ static void world_done(struct world *w)
 {
     writer_free(w->writer);
     silence_free(w->silence);
-    last_seen_free(w->last_seen);
+    agent_cache_free(w->cache);
     db_close(w->reader);
     db_close(w->db);
 }
@@ -188,7 +188,7 @@ TEST(what_is_heard_here_counts_before_it_is_stored)
 
     world_init(&w);
     ticks(&w, INTERVAL + GRACE - 1);
-    last_seen_note(w.last_seen, last_seen_get(w.last_seen, w.tenant_id, w.agent_id), w.now.wall_us);
+    agent_cache_seen(w.cache, agent_cache_get(w.cache, w.tenant_id, w.agent_id), w.now.wall_us);
     ticks(&w, INTERVAL + GRACE - 1);
     CHECK_INT(n_open(&w), 0);
     ticks(&w, 1);
@@ -293,7 +293,7 @@ TEST(a_clock_that_is_ahead_elsewhere_makes_nobody_silent)
         sighting = (struct sighting){ .tenant_id = w.tenant_id,
                                       .agent_id = w.agent_id,
                                       .at = w.now.wall_us + S(120) };
-        CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+        CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }
@@ -315,9 +315,8 @@ TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
     ticks(&w, 1);
     sighting.tenant_id = w.tenant_id;
     sighting.agent_id = agent.agent_id;
-    CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
-    last_seen_note(w.last_seen, last_seen_get(w.last_seen, w.tenant_id, agent.agent_id),
-                   sighting.at);
+    CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+    agent_cache_seen(w.cache, agent_cache_get(w.cache, w.tenant_id, agent.agent_id), sighting.at);
     tick(&w, -86400, 1, 1, true);
     ticks(&w, INTERVAL + GRACE - 1);
     CHECK_INT(n_open(&w), 0);
@@ -371,7 +370,7 @@ TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
     CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     sighting.tenant_id = w.tenant_id;
     sighting.agent_id = agent.agent_id;
-    CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+    CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
     CHECK(db_exec(w.db, &add_poison, DB_NO_ARGS, NULL, NULL, NULL) == 0);
     CHECK_INT(w.agent_id, 1);
     ticks(&w, INTERVAL + GRACE + 2);
@@ -383,14 +382,14 @@ TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
 TEST(the_next_sign_of_a_late_agent_is_awaited)
 {
     struct world w;
-    struct last_seen_entry *sighting;
+    struct agent_entry *sighting;
 
     world_init(&w);
-    sighting = last_seen_get(w.last_seen, w.tenant_id, w.agent_id);
+    sighting = agent_cache_get(w.cache, w.tenant_id, w.agent_id);
     ticks(&w, INTERVAL + GRACE / 2 - 1);
-    CHECK(!last_seen_take_awaited(sighting));
+    CHECK(!agent_entry_take_urgent(sighting));
     ticks(&w, 1);
-    CHECK(last_seen_take_awaited(sighting));
+    CHECK(agent_entry_take_urgent(sighting));
     world_done(&w);
 }
 
@@ -405,7 +404,7 @@ TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
                                      .agent_id = w.agent_id,
                                      .at = w.now.wall_us };
 
-        CHECK(store_last_seen_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+        CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }
@@ -432,7 +431,7 @@ static size_t n_watched(struct world *w, int64_t now)
     struct watched_agents all = { 0 };
     size_t n;
 
-    CHECK(watched_read(&all, w->reader, now, now + S(45), w->last_seen, NULL) == 0);
+    CHECK(watched_read(&all, w->reader, now, now + S(45), w->cache, NULL) == 0);
     n = all.n;
     watched_done(&all);
     return n;
@@ -468,7 +467,7 @@ TEST(a_change_right_after_a_read_waits_its_turn)
     tick(&w, 15, 15, 14, true);
     CHECK(db_run(w.db, &disable, DB_NO_ARGS, NULL) == 0);
     for (int i = 0; i < 100; i++) {
-        last_seen_set_changed(w.last_seen);
+        agent_cache_set_schedules_changed(w.cache);
         tick(&w, 0, 0, 0, true);
     }
     CHECK_INT(n_open(&w), 1);
@@ -524,11 +523,11 @@ TEST(silent_agents_are_awaited_from_the_first_read_on)
     world_init(&w);
     ticks(&w, INTERVAL + GRACE);
     silence_free(w.silence);
-    last_seen_free(w.last_seen);
-    w.last_seen = last_seen_new();
-    options = (struct silence_options){ w.reader, w.last_seen, w.writer, false };
+    agent_cache_free(w.cache);
+    w.cache = agent_cache_new();
+    options = (struct silence_options){ w.reader, w.cache, w.writer, false };
     w.silence = silence_new(&options, &w.now);
     CHECK(silence_tick(w.silence, &w.now, NULL) == 0);
-    CHECK(last_seen_take_awaited(last_seen_get(w.last_seen, w.tenant_id, w.agent_id)));
+    CHECK(agent_entry_take_urgent(agent_cache_get(w.cache, w.tenant_id, w.agent_id)));
     world_done(&w);
 }

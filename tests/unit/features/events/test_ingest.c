@@ -3,7 +3,7 @@
 
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/last_seen.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/store.h"
 #include "features/events/event_log.h"
 #include "features/events/ingest.h"
@@ -22,7 +22,7 @@ struct world {
     struct db *real, *fault, *reader;
     struct budgets budgets;
     struct registry *registry;
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     struct event_log *log;
     struct txn txn;
     struct writer *writer;
@@ -74,9 +74,9 @@ static void world_init(struct world *w, int nth, enum err_code code)
     pthread_cond_init(&w->told, NULL);
     budgets_init(&w->budgets);
     w->registry = registry_new(&w->budgets);
-    w->last_seen = last_seen_new();
+    w->cache = agent_cache_new();
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
-    w->txn = txn_parts_new(w->fault, w->log, w->last_seen);
+    w->txn = txn_parts_new(w->fault, w->log, w->cache);
     options.txns = &w->txn;
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
@@ -86,7 +86,7 @@ static void world_done(struct world *w)
     writer_free(w->writer);
     txn_parts_done(&w->txn);
     w->log->methods->free(w->log);
-    last_seen_free(w->last_seen);
+    agent_cache_free(w->cache);
     registry_free(w->registry);
     db_close(w->fault);
     db_close(w->reader);
@@ -219,7 +219,7 @@ static void enable(struct world *w, const char *agent, bool enabled)
 
     CHECK(store_agent_enable(w->real, w->tenants[0].id, str_of(agent), enabled, &agent_id, NULL) ==
           0);
-    last_seen_agent_changed(w->last_seen, w->tenants[0].id, agent_id);
+    agent_cache_changed(w->cache, w->tenants[0].id, agent_id);
 }
 
 TEST(a_disabled_agents_events_are_rejected_even_as_duplicates)

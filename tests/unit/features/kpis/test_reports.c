@@ -5,7 +5,7 @@
 
 #include "features/access/registry.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/last_seen.h"
+#include "features/agents/agent_cache.h"
 #include "features/agents/store.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/reports.h"
@@ -30,7 +30,7 @@ struct world {
     struct event_log *log;
     struct budgets budgets;
     struct registry *registry;
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     struct txn txn;
     struct writer *writer;
     struct tenant_entry tenants[2];
@@ -83,9 +83,9 @@ static void world_init(struct world *w, int nth, enum err_code code)
     CHECK(event_log_new(w->real, &w->log, NULL) == 0);
     budgets_init(&w->budgets);
     w->registry = registry_new(&w->budgets);
-    w->last_seen = last_seen_new();
+    w->cache = agent_cache_new();
     w->fault = db_fault_new(w->real, nth, code);
-    w->txn = txn_parts_new(w->fault, w->log, w->last_seen);
+    w->txn = txn_parts_new(w->fault, w->log, w->cache);
     CHECK(writer_new(&options, &w->writer, NULL) == 0);
 }
 
@@ -93,7 +93,7 @@ static void world_done(struct world *w)
 {
     writer_free(w->writer);
     txn_parts_done(&w->txn);
-    last_seen_free(w->last_seen);
+    agent_cache_free(w->cache);
     registry_free(w->registry);
     w->log->methods->free(w->log);
     db_close(w->fault);
@@ -236,7 +236,7 @@ static void enable(struct world *w, const char *agent, bool enabled)
 
     CHECK(store_agent_enable(w->real, w->tenants[0].id, str_of(agent), enabled, &agent_id, NULL) ==
           0);
-    last_seen_agent_changed(w->last_seen, w->tenants[0].id, agent_id);
+    agent_cache_changed(w->cache, w->tenants[0].id, agent_id);
 }
 
 TEST(a_disabled_agents_report_is_rejected_and_not_stored)

@@ -1,10 +1,13 @@
-/* last_seen_store.c - SQL of last-seen times. */
-#include "features/agents/last_seen_store.h"
+/* signs_store.c - SQL of signs of life. */
+#include "features/agents/signs_store.h"
 
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "db/db.h"
+#include "features/agents/agent_cache.h"
+
+enum { PROCESSES_MAX = 10000, FORGOTTEN = 1000 }; /* of a tenant, and how many make room */
 
 /* clang-format off */
 /* $1 is a JSON array of rows, so that one statement stores all agents. PostgreSQL skips rows that
@@ -42,6 +45,17 @@ static const struct db_query put_sighting = {
                 " FROM agent_signs WHERE tenant_id = $1 AND agent_id = $2 FOR UPDATE SKIP LOCKED)"
                 " RETURNING tenant_id, agent_id",
 };
+DB_QUERY(update_process,
+    "UPDATE heartbeats SET last_at = CASE WHEN last_at < $3 THEN $3 ELSE last_at END"
+    " WHERE tenant_id = $1 AND client_id = $2");
+DB_QUERY(add_process,
+    "INSERT INTO heartbeats (tenant_id, client_id, first_at, last_at)"
+    " VALUES ($1, $2, $3, $3) ON CONFLICT (tenant_id, client_id) DO UPDATE"
+    " SET last_at = excluded.last_at WHERE excluded.last_at > heartbeats.last_at");
+DB_QUERY(count_processes, "SELECT COUNT(*) FROM heartbeats WHERE tenant_id = $1");
+DB_QUERY(forget_oldest,
+    "DELETE FROM heartbeats WHERE tenant_id = $1 AND client_id IN (SELECT h.client_id"
+    " FROM heartbeats h WHERE h.tenant_id = $1 ORDER BY h.last_at, h.client_id LIMIT $2)");
 /* clang-format on */
 
 struct sorted_sightings {
@@ -99,7 +113,7 @@ static int put_sorted(struct db *db, struct sighting *sightings, size_t n, int64
                    mark_stored, &sorted, err);
 }
 
-int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+int store_sightings_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
                         struct error *err)
 {
     if (n > 1)
@@ -113,4 +127,28 @@ int store_last_seen_put(struct db *db, struct sighting *sightings, size_t n, int
             return -1;
     }
     return 0;
+}
+
+/* The processes with the oldest heartbeats make room, many at once: counting is rare. */
+static int make_room(struct db *db, int64_t tenant_id, struct error *err)
+{
+    int64_t n = 0;
+
+    if (db_exec(db, &count_processes, DB_ARGS(db_int(tenant_id)), db_read_int, &n, err) != 0)
+        return -1;
+    if (n < PROCESSES_MAX)
+        return 0;
+    return db_run(db, &forget_oldest, DB_ARGS(db_int(tenant_id), db_int(FORGOTTEN)), err);
+}
+
+int store_heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err)
+{
+    const struct db_args process =
+        DB_ARGS(db_int(beat->tenant_id), db_text(beat->client_id), db_int(beat->received_at));
+
+    if (db_run(db, &update_process, process, err) != 0)
+        return -1;
+    if (db_changes(db) > 0)
+        return 0;
+    return make_room(db, beat->tenant_id, err) == 0 ? db_run(db, &add_process, process, err) : -1;
 }

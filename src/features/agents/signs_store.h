@@ -1,9 +1,15 @@
-/* heartbeats_store.h - heartbeats of processes as rows. */
+/* signs_store.h - signs of life as rows: when agents were seen, and heartbeats of processes. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
 
 struct db;
+struct sighting;
+
+/* Stores when the agents were seen. The latest time is kept, unless it is too far in the future.
+ * Sorts the sightings. */
+int store_sightings_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+                        struct error *err) MUST_CHECK;
 
 struct heartbeat {
     int64_t tenant_id;

@@ -1,11 +1,11 @@
-/* test_last_seen.c - a sign of life is known at once, and stored a little later whatever fails. */
-#include "features/agents/last_seen.h"
+/* test_agent_cache.c - a sign of life is known at once and stored a little later whatever fails,
+ * and an agent that has changed is looked up again. */
+#include "features/agents/agent_cache.h"
 
 #include "base/clock.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants_store.h"
-#include "features/agents/last_seen_store.h"
 #include "features/agents/store.h"
 #include "features/alerts/silence/silent_alert.h"
 #include "hooks/fault.h"
@@ -16,10 +16,13 @@ static const struct db_query select_seen = {
     .sql = "SELECT COALESCE(last_seen_at, -1) FROM agent_signs WHERE agent_id = $1",
 };
 
+enum { RECHECK_S = 120, SOON_S = 10 };
+
 struct world {
     struct db *real, *fault;
-    struct last_seen *last_seen;
+    struct agent_cache *cache;
     int64_t tenant_id, agent_id;
+    int64_t now_us; /* monotonic */
 };
 
 static void on_fatal(void *ctx, const struct error *err)
@@ -34,8 +37,8 @@ static void world_init(struct world *w, int nth)
     struct agent_row agent;
 
     *w = (struct world){ .real = temp_db_open(temp_db_migrated(), DB_WRITER),
-                         .last_seen = last_seen_new() };
-    last_seen_on_stored(w->last_seen, silent_alert_on_sightings);
+                         .cache = agent_cache_new() };
+    agent_cache_on_sightings(w->cache, silent_alert_on_sightings);
     CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
     CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
@@ -45,14 +48,14 @@ static void world_init(struct world *w, int nth)
 
 static void world_done(struct world *w)
 {
-    last_seen_free(w->last_seen);
+    agent_cache_free(w->cache);
     db_close(w->fault);
     db_close(w->real);
 }
 
 static void see(struct world *w, int64_t at)
 {
-    last_seen_note(w->last_seen, last_seen_get(w->last_seen, w->tenant_id, w->agent_id), at);
+    agent_cache_seen(w->cache, agent_cache_get(w->cache, w->tenant_id, w->agent_id), at);
 }
 
 /* A writer that lives as long as one save. */
@@ -65,7 +68,7 @@ static void save(struct world *w)
     struct writer *writer;
 
     CHECK(writer_new(&options, &writer, NULL) == 0);
-    last_seen_save(w->last_seen, writer);
+    agent_cache_save(w->cache, writer);
     writer_free(writer);
 }
 
@@ -76,7 +79,7 @@ static int64_t stored(struct world *w)
 
 static int64_t seen(struct world *w, int64_t stored_at)
 {
-    return last_seen_latest(w->last_seen, w->tenant_id, w->agent_id, stored_at, clock_wall_us());
+    return agent_cache_last_seen(w->cache, w->tenant_id, w->agent_id, stored_at, clock_wall_us());
 }
 
 TEST(a_sign_is_known_at_once_and_stored_by_the_next_save)
@@ -152,11 +155,108 @@ TEST(an_agent_without_a_row_is_given_up)
     struct world w;
 
     world_init(&w, -1);
-    last_seen_note(w.last_seen, last_seen_get(w.last_seen, w.tenant_id, 99), 10);
+    agent_cache_seen(w.cache, agent_cache_get(w.cache, w.tenant_id, 99), 10);
     for (int i = 0; i < 10; i++)
         save(&w);
     see(&w, 11);
     save(&w);
     CHECK_INT(stored(&w), 11);
+    world_done(&w);
+}
+
+static void tick_after(struct world *w, int seconds, bool healthy)
+{
+    w->now_us += seconds * (int64_t)USEC_PER_SEC;
+    agent_cache_tick(w->cache, w->now_us, healthy);
+}
+
+/* Does the next tick, after so long, make a writer look up the agent again? */
+static bool looks_again(struct world *w, int64_t agent_id, int seconds)
+{
+    const struct agent_entry *entry = agent_cache_get(w->cache, 1, agent_id);
+    const int64_t read_no = agent_cache_changes(w->cache).n;
+
+    tick_after(w, seconds, true);
+    return !agent_entry_holds(entry, read_no);
+}
+
+static bool looks_at_all_again(struct world *w, int seconds)
+{
+    const int64_t before = agent_cache_changes(w->cache).of_all;
+
+    tick_after(w, seconds, true);
+    return agent_cache_changes(w->cache).of_all != before;
+}
+
+TEST(an_agent_that_has_changed_is_looked_up_again_for_two_minutes_and_no_other)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    agent_cache_recheck(w.cache, 1, 7, w.now_us);
+    for (int second = 1; second <= RECHECK_S; second++)
+        CHECK(looks_again(&w, 7, 1));
+    CHECK(!looks_again(&w, 7, 1));
+    agent_cache_recheck(w.cache, 1, 7, w.now_us);
+    CHECK(!looks_again(&w, 8, 1));
+    CHECK_INT(agent_cache_changes(w.cache).of_all, 0);
+    world_done(&w);
+}
+
+/* Otherwise a process that was stopped for long would keep what it read before. */
+TEST(the_last_look_comes_after_the_time_is_over_however_late_the_tick)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    agent_cache_recheck(w.cache, 1, 7, w.now_us);
+    CHECK(looks_again(&w, 7, 10 * RECHECK_S));
+    CHECK(!looks_again(&w, 7, 1));
+    world_done(&w);
+}
+
+TEST(a_further_change_begins_the_time_again)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    agent_cache_recheck(w.cache, 1, 7, w.now_us);
+    CHECK(looks_again(&w, 7, RECHECK_S - 1));
+    agent_cache_recheck(w.cache, 1, 7, w.now_us);
+    CHECK(looks_again(&w, 7, RECHECK_S - 1));
+    CHECK(looks_again(&w, 7, 1));
+    CHECK(!looks_again(&w, 7, 1));
+    CHECK_INT(agent_cache_changes(w.cache).of_all, 0);
+    world_done(&w);
+}
+
+TEST(while_a_server_is_away_the_time_does_not_run)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    agent_cache_recheck(w.cache, 1, 7, w.now_us);
+    agent_cache_recheck_all(w.cache, w.now_us);
+    CHECK(looks_at_all_again(&w, SOON_S));
+    for (int i = 0; i < 3; i++)
+        tick_after(&w, RECHECK_S, false);
+    CHECK(looks_again(&w, 7, RECHECK_S - 1));
+    CHECK(looks_at_all_again(&w, 1));
+    CHECK(!looks_again(&w, 7, 1));
+    world_done(&w);
+}
+
+TEST(all_agents_are_looked_up_again_soon_and_when_the_time_is_over)
+{
+    struct world w;
+
+    world_init(&w, -1);
+    agent_cache_recheck_all(w.cache, w.now_us);
+    CHECK(!looks_at_all_again(&w, SOON_S - 1));
+    agent_cache_recheck_all(w.cache, w.now_us);
+    CHECK(looks_at_all_again(&w, 1));
+    CHECK(!looks_at_all_again(&w, RECHECK_S - 2));
+    CHECK(looks_at_all_again(&w, 1));
+    CHECK(!looks_at_all_again(&w, RECHECK_S));
     world_done(&w);
 }

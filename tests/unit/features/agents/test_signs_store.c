@@ -1,13 +1,18 @@
-/* test_last_seen_store.c - the latest sign of life stands, unless it comes from a clock that was
- * wrong. */
-#include "features/agents/last_seen_store.h"
+/* test_signs_store.c - the latest sign of life stands, unless it comes from a clock that was wrong.
+ */
+#include "features/agents/signs_store.h"
 
+#include "features/agents/agent_cache.h"
 #include "unit/store_world.h"
 
 /* clang-format off */
 static const struct db_query all_signs = {
     .sql = "SELECT agent_id || ' ' || COALESCE(last_seen_at, 'never') FROM agent_signs"
            " ORDER BY tenant_id, agent_id",
+};
+static const struct db_query all_processes = {
+    .sql = "SELECT client_id || ' ' || first_at || '-' || last_at FROM heartbeats"
+           " ORDER BY tenant_id, client_id",
 };
 /* clang-format on */
 
@@ -16,7 +21,7 @@ static bool put_at(struct world *w, int64_t agent_id, int64_t at, int64_t now)
     struct sighting sighting = { .tenant_id = w->tenant_id, .agent_id = agent_id, .at = at };
     struct error err = { 0 };
 
-    must(store_last_seen_put(w->db, &sighting, 1, now, &err), &err);
+    must(store_sightings_put(w->db, &sighting, 1, now, &err), &err);
     return sighting.stored;
 }
 
@@ -93,12 +98,34 @@ TEST(many_signs_are_stored_at_once_and_each_agents_own)
     (void)world_add_agent(&w, "c");
     for (size_t i = 0; i < COUNT_OF(sightings); i++)
         sightings[i].tenant_id = w.tenant_id;
-    must(store_last_seen_put(w.db, sightings, COUNT_OF(sightings), 90, &err), &err);
+    must(store_sightings_put(w.db, sightings, COUNT_OF(sightings), 90, &err), &err);
     CHECK_STR(world_rows(&w, &all_signs, DB_NO_ARGS), "1 10\n2 never\n3 30");
     CHECK_INT(sightings[2].agent_id, 9); /* sorted */
     CHECK(sightings[0].stored && sightings[1].stored && !sightings[2].stored);
     sightings[0].tenant_id++; /* another tenant's numbers touch nothing */
-    must(store_last_seen_put(w.db, sightings, 1, 90, &err), &err);
+    must(store_sightings_put(w.db, sightings, 1, 90, &err), &err);
     CHECK(!sightings[0].stored);
+    world_done(&w);
+}
+
+static void beat_at(struct world *w, const char *client, int64_t at)
+{
+    const struct heartbeat beat = { w->tenant_id, str_of(client), at };
+    struct error err = { 0 };
+
+    must(store_heartbeat_put(w->db, &beat, &err), &err);
+}
+
+TEST(the_latest_heartbeat_of_a_process_stands)
+{
+    struct world w;
+
+    world_init(&w);
+    beat_at(&w, "p", 5);
+    beat_at(&w, "q", 6);
+    beat_at(&w, "p", 9);
+    beat_at(&w, "p", 7); /* overtaken on its way */
+    beat_at(&w, "", 8);
+    CHECK_STR(world_rows(&w, &all_processes, DB_NO_ARGS), " 8-8\np 5-9\nq 6-6");
     world_done(&w);
 }
