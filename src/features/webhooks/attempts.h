@@ -1,9 +1,73 @@
-/* attempts.h - the attempts in progress, all in one libcurl handle.
+/* attempts.h - attempts to send one message to one webhook, all in one libcurl handle.
  *
- * One thread, except where a comment says otherwise.
+ * One thread, the courier's, except where a comment says otherwise.
  */
 #pragma once
-#include "features/webhooks/attempt.h"
+#include <curl/curl.h>
+
+#include "features/webhooks/deliveries_store.h"
+#include "features/webhooks/formats.h"
+#include "features/webhooks/store.h"
+#include "features/webhooks/target.h"
+#include "shape/shape.h"
+
+/* The mail server; with an empty `url` no mail is sent. */
+struct mail_options {
+    const char *url; /* smtp://… or smtps://… */
+    const char *from;
+    const char *user;          /* empty: no authentication */
+    const char *password_file; /* read for each mail, so that it can be changed */
+};
+
+/* Borrowed for as long as there are attempts. */
+struct attempt_options {
+    struct target_rules rules;
+    struct mail_options mail;
+    const char *public_url; /* of links in messages; NULL or empty: none */
+    CURLM *multi;           /* woken when a name lookup is done */
+};
+
+struct attempt {
+    struct attempt *next;
+    struct arena arena; /* of everything below */
+    struct delivery_row delivery;
+    struct webhook_row webhook;
+    char secrets[2][WEBHOOK_SECRET_LEN]; /* in the clear, wiped at the end */
+    size_t n_secrets;
+    void *owner;                 /* the courier's: its test, NULL for a delivery */
+    const struct letter *letter; /* a mail that is no message of a webhook; NULL: none */
+
+    CURL *easy;
+    struct curl_slist *headers, *recipients, *pinned;
+    struct str body;
+    size_t body_sent; /* of a mail */
+    size_t reply_bytes;
+    const struct attempt_options *options;
+    struct target_endpoint endpoint;
+    struct lookup *lookup; /* of the host name; NULL: no lookup needed */
+    bool sending;          /* libcurl has it */
+    bool forbidden;        /* an address was not public */
+    int64_t began_us;      /* raw */
+    char error[CURL_ERROR_SIZE];
+};
+
+/* The result of an attempt. */
+struct attempt_end {
+    bool delivered;
+    bool gone;  /* the target asked for no further messages (410) */
+    bool final; /* no further attempt */
+    struct opt_int status;
+    int64_t ms;
+    int64_t retry_after_s; /* 0: not in the response */
+    const char *error;     /* NULL when delivered; lives as long as the attempt */
+};
+
+/* Prepares a->easy from delivery, webhook and secrets, and begins to look up its name. NULL, or a
+ * sentence that says why it cannot be sent. Tests call it. */
+const char *attempt_prepare(struct attempt *a, const struct attempt_options *options);
+
+/* NULL is fine. */
+void attempt_free(struct attempt *a);
 
 struct attempts {
     struct attempt_options options;
@@ -11,7 +75,7 @@ struct attempts {
     size_t n;              /* without tests, which have an owner */
 
     /* An attempt has ended and was removed from the list; the callee frees it. */
-    void (*ended)(void *ctx, struct attempt *f, const struct attempt_end *end);
+    void (*ended)(void *ctx, struct attempt *a, const struct attempt_end *end);
     void *ctx;
 };
 
@@ -21,8 +85,8 @@ void attempts_init(struct attempts *all);
 /* The list must be empty. */
 void attempts_done(struct attempts *all);
 
-/* Takes ownership of f. It is sent once it is cleared, or has ended on return. */
-void attempts_start(struct attempts *all, struct attempt *f);
+/* Takes ownership. It is sent once it is cleared, or has ended on return. */
+void attempts_start(struct attempts *all, struct attempt *a);
 
 /* Makes progress, or waits for it up to `wait_ms`. True when one has ended. */
 bool attempts_advance(struct attempts *all, int wait_ms);

@@ -1,12 +1,11 @@
 /* commands.c - webhooks and their deliveries on the command line. */
-#include "features/webhooks/routes.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/print.h"
 #include "cli/request.h"
 #include "features/webhooks/shapes.h"
+#include "features/webhooks/webhooks.h"
 
 /* What mailto: leads to is sent as e-mail, without saying so. */
 static int webhook_add_bind(struct invocation *in, struct str *ret, struct error *err)

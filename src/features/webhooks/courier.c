@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,6 @@
 #include "engine/sync_job.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/attempts.h"
-#include "features/webhooks/forget.h"
 #include "features/webhooks/outbox.h"
 #include "features/webhooks/shapes.h"
 
@@ -26,22 +27,38 @@ enum {
     TESTS_MAX = 16,       /* queued or in progress */
     TESTS_PER_TENANT = 4, /* in progress */
     PERIOD_MS = 200,
-    FAN_OUT_STEPS = 20, /* per poll; each is a job of the writer */
-    FAN_OUT_US = 20000, /* of the writer in PERIOD_MS: events wait for it, too */
+    FAN_OUT_STEPS = 20, /* per turn, each of one tenant */
+    FAN_OUT_US = 20000, /* of the writer per turn: events wait for it, too */
     STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
     RETRY_AFTER_MAX_S = 86400,
+    KEEP_S = 30 * 86400, /* finished deliveries */
+    OLD_PERIOD_S = 3600, /* between deletions of older ones */
+    TRIM_PERIOD_S = 60,  /* between rounds over all webhooks */
+    WEBHOOKS_PER_STEP = 10,
+};
+
+/* A round over all webhooks deletes what is left of removed ones, and of others the deliveries that
+ * are more than are kept, in small steps. */
+struct trim_round {
+    int64_t began_us; /* monotonic */
+    bool runs;
+    int64_t tenant_id; /* the last webhook that is done */
+    char webhook_id[64];
 };
 
 struct courier {
     struct courier_options options;
     struct attempts attempts;
     int64_t polled_us; /* monotonic */
-    struct forgetting forgetting;
-    bool released;                /* deliveries scheduled before the clock was set back */
-    int64_t offset_us;            /* wall minus monotonic clock, at the last poll */
-    int64_t fan_out_after;        /* the tenant whose messages were fanned out last */
-    int64_t fan_out_us, spent_us; /* raw clock: when a period began, and the writer's time since */
-    bool failing;                 /* the database; logged once */
+    int64_t forget_us; /* monotonic: when to delete old deliveries */
+    struct trim_round trim;
+    _Atomic bool trim_soon;
+    bool released;         /* deliveries scheduled before the clock was set back */
+    int64_t offset_us;     /* wall minus monotonic clock, at the last poll */
+    int64_t fan_out_after; /* the tenant whose messages were fanned out last */
+    int64_t fan_out_us;    /* raw clock: the last turn that fanned out */
+    int singly;            /* turns left that are of one tenant each, after a failure */
+    bool failing;          /* the database; logged once */
 
     pthread_t thread;
     struct lock lock;
@@ -65,9 +82,9 @@ int64_t courier_delay_us(int64_t attempts)
 }
 
 /* Decrypts one of the webhook's secrets. */
-static int open_secret(struct courier *c, struct attempt *f, struct str sealed, struct error *err)
+static int open_secret(struct courier *c, struct attempt *a, struct str sealed, struct error *err)
 {
-    const struct vault_label label = { WEBHOOK_KIND, f->webhook.tenant_id, f->webhook.webhook_id,
+    const struct vault_label label = { WEBHOOK_KIND, a->webhook.tenant_id, a->webhook.webhook_id,
                                        1 };
     struct buf text;
     int r;
@@ -77,20 +94,20 @@ static int open_secret(struct courier *c, struct attempt *f, struct str sealed, 
     if (r == 0 && text.len != WEBHOOK_SECRET_LEN)
         r = err_set(err, ERR_SCHEMA, "stored webhook secret has the wrong length");
     if (r == 0)
-        memcpy(f->secrets[f->n_secrets++], text.data, WEBHOOK_SECRET_LEN);
+        memcpy(a->secrets[a->n_secrets++], text.data, WEBHOOK_SECRET_LEN);
     vault_wipe(&text);
     return r;
 }
 
-static int open_secrets(struct courier *c, struct attempt *f, struct error *err)
+static int open_secrets(struct courier *c, struct attempt *a, struct error *err)
 {
-    bool has_old = !str_is_null(f->webhook.old_secret) && f->webhook.old_until > clock_wall_us();
+    bool has_old = !str_is_null(a->webhook.old_secret) && a->webhook.old_until > clock_wall_us();
 
-    if (f->webhook.secret.len == 0 && f->webhook.format != WEBHOOK_STANDARD)
+    if (a->webhook.secret.len == 0 && a->webhook.format != WEBHOOK_STANDARD)
         return 0; /* after a reset of the vault: goes unsigned */
-    if (open_secret(c, f, f->webhook.secret, err) != 0)
+    if (open_secret(c, a, a->webhook.secret, err) != 0)
         return -1;
-    return has_old ? open_secret(c, f, f->webhook.old_secret, err) : 0;
+    return has_old ? open_secret(c, a, a->webhook.old_secret, err) : 0;
 }
 
 struct outcome {
@@ -121,21 +138,21 @@ static int64_t next_at(const struct delivery_row *d, const struct attempt_end *e
 }
 
 /* If it cannot be stored, the delivery is due again when its lease expires. */
-static void store_delivery_result(struct courier *c, struct attempt *f,
+static void store_delivery_result(struct courier *c, struct attempt *a,
                                   const struct attempt_end *end)
 {
-    struct outcome o = { .delivery = f->delivery,
-                         .again_at = f->delivery.next_at,
+    struct outcome o = { .delivery = a->delivery,
+                         .again_at = a->delivery.next_at,
                          .gone = end->gone };
     int64_t now = clock_wall_us();
     struct error err = { 0 };
 
-    assert(f->delivery.state == DELIVERY_WAITING); /* only those are claimed, and end once */
+    assert(a->delivery.state == DELIVERY_WAITING); /* only those are claimed, and end once */
     o.delivery.last_at = now;
     o.delivery.last_status = end->status;
     o.delivery.last_ms = (struct opt_int){ true, end->ms };
     o.delivery.last_error = end->error == NULL ? STR_NULL : str_of(end->error);
-    o.delivery.next_at = end->delivered ? TIME_NULL : next_at(&f->delivery, end, now);
+    o.delivery.next_at = end->delivered ? TIME_NULL : next_at(&a->delivery, end, now);
     o.delivery.state = DELIVERY_WAITING;
     if (end->delivered)
         o.delivery.state = DELIVERY_DELIVERED;
@@ -157,47 +174,25 @@ static void end_test(struct courier *c, struct courier_test *test, const struct 
 }
 
 /* Answers the test or stores the result, and frees the attempt. */
-static void attempt_ended(void *ctx, struct attempt *f, const struct attempt_end *end)
+static void attempt_ended(void *ctx, struct attempt *a, const struct attempt_end *end)
 {
     struct courier *c = ctx;
-    struct courier_test *test = f->owner;
+    struct courier_test *test = a->owner;
 
     assert(thread_may_be("muster-courier"));
     if (test != NULL)
         end_test(c, test, end, NULL);
     else
-        store_delivery_result(c, f, end);
-    attempt_free(f);
-}
-
-/* May another attempt for this webhook begin? */
-static bool has_room(const struct courier *c, const struct due_webhook *due, size_t of_tenant_max)
-{
-    struct attempts_count n = attempts_count(&c->attempts, due->tenant_id, due->webhook_id);
-
-    return c->attempts.n < ATTEMPTS_MAX && n.of_tenant < of_tenant_max &&
-           n.of_webhook < ATTEMPTS_PER_WEBHOOK;
-}
-
-struct claiming {
-    const struct due_webhook *due;
-    struct attempt *attempt;
-};
-
-static int claim_delivery(void *ctx, struct db *db, struct error *err)
-{
-    struct claiming *claiming = ctx;
-    struct attempt *f = claiming->attempt;
-
-    return store_delivery_claim(db, claiming->due, clock_wall_us(), &f->arena, &f->delivery, err);
+        store_delivery_result(c, a, end);
+    attempt_free(a);
 }
 
 static struct attempt *new_attempt(void)
 {
-    struct attempt *f = NEW(struct attempt);
+    struct attempt *a = NEW(struct attempt);
 
-    arena_init(&f->arena);
-    return f;
+    arena_init(&a->arena);
+    return a;
 }
 
 /* If the clock was set, the lease of a delivery may expire while its attempt is in progress: that
@@ -205,113 +200,198 @@ static struct attempt *new_attempt(void)
  * a new attempt, and so is what follows it: its result was stored since. */
 static bool renew_lease(struct courier *c, const struct delivery_row *claimed)
 {
-    struct attempt *f = attempts_find(&c->attempts, claimed);
+    struct attempt *a = attempts_find(&c->attempts, claimed);
 
-    if (f == NULL || claimed->attempts <= f->delivery.attempts ||
-        claimed->last_at != f->delivery.last_at)
+    if (a == NULL || claimed->attempts <= a->delivery.attempts ||
+        claimed->last_at != a->delivery.last_at)
         return false;
-    f->delivery.attempts = claimed->attempts;
-    f->delivery.next_at = claimed->next_at;
+    a->delivery.attempts = claimed->attempts;
+    a->delivery.next_at = claimed->next_at;
     return true;
 }
 
-/* Claims one delivery of the webhook, if one is still due, and starts it. */
-static int send_one(struct courier *c, const struct due_webhook *due, bool *ret_claimed,
-                    struct error *err)
-{
-    struct claiming claiming = { .due = due, .attempt = new_attempt() };
-    struct attempt *f = claiming.attempt;
-    struct db *db = c->options.db;
-    int r = writer_run_sync(c->options.writer, claim_delivery, &claiming, err);
+/* A delivery that a turn has claimed. */
+struct claim {
+    const struct due_webhook *due;
+    struct str delivery_id;
+};
 
-    *ret_claimed = r == 0 && !str_is_null(f->delivery.delivery_id);
-    if (!*ret_claimed || renew_lease(c, &f->delivery)) { /* another process may have claimed it */
-        attempt_free(f);
-        return r;
+/* What the courier does in one transaction: it adds the deliveries of pending messages, and claims
+ * deliveries that are due, its own ones too. */
+struct turn {
+    struct courier *courier;
+    struct arena arena;
+    int64_t fan_out_after;
+    struct claim claims[ATTEMPTS_MAX];
+    size_t n_claims;
+};
+
+/* How many more attempts for this webhook may begin? */
+static size_t count_room(const struct turn *t, const struct due_webhook *due, size_t of_tenant_max)
+{
+    const struct attempts *attempts = &t->courier->attempts;
+    struct attempts_count n = attempts_count(attempts, due->tenant_id, due->webhook_id);
+    size_t room = ATTEMPTS_MAX - attempts->n - t->n_claims;
+
+    for (size_t i = 0; i < t->n_claims; i++) {
+        const bool of_tenant = t->claims[i].due->tenant_id == due->tenant_id;
+
+        n.of_tenant += of_tenant;
+        n.of_webhook += of_tenant && str_eq(t->claims[i].due->webhook_id, due->webhook_id);
     }
-    if (store_webhook(db, due->tenant_id, due->webhook_id, &f->arena, &f->webhook, err) != 0 ||
-        (f->webhook.enabled && open_secrets(c, f, err) != 0)) {
-        attempt_ended(c, f,
-                      &(struct attempt_end){ .final = err->code == ERR_NOT_FOUND, /* removed */
-                                             .error = err->text });
+    if (n.of_tenant >= of_tenant_max || n.of_webhook >= ATTEMPTS_PER_WEBHOOK)
         return 0;
-    }
-    if (!f->webhook.enabled) { /* disabled while the message was stored */
-        attempt_ended(c, f,
-                      &(struct attempt_end){ .final = true, .error = "the webhook is disabled" });
-        return 0;
-    }
-    attempts_start(&c->attempts, f);
-    return 0;
+    if (room > of_tenant_max - n.of_tenant)
+        room = of_tenant_max - n.of_tenant;
+    return room < ATTEMPTS_PER_WEBHOOK - n.of_webhook ? room : ATTEMPTS_PER_WEBHOOK - n.of_webhook;
 }
 
-static int send_round(struct courier *c, const struct list *webhooks, size_t of_tenant_max,
-                      struct error *err)
+static int claim_round(struct turn *t, struct db *db, const struct list *webhooks,
+                       size_t of_tenant_max, struct error *err)
 {
     const struct due_webhook *due = webhooks->items;
 
     for (size_t i = 0; i < webhooks->n; i++) {
-        bool claimed = true;
+        const struct delivery_claim claim = { due[i].tenant_id, due[i].webhook_id,
+                                              (int64_t)count_room(t, &due[i], of_tenant_max),
+                                              clock_wall_us() };
+        const struct str *ids;
+        struct list claimed;
 
-        for (int k = 0; k < ATTEMPTS_PER_WEBHOOK && claimed && has_room(c, &due[i], of_tenant_max);
-             k++)
-            if (send_one(c, &due[i], &claimed, err) != 0)
-                return -1;
+        if (claim.n == 0)
+            continue;
+        if (store_deliveries_claim(db, &claim, &t->arena, &claimed, err) != 0)
+            return -1;
+        ids = claimed.items;
+        for (size_t k = 0; k < claimed.n; k++)
+            t->claims[t->n_claims++] = (struct claim){ &due[i], ids[k] };
     }
     return 0;
 }
 
 /* Tenants without an attempt in progress come first, however much is due for others. */
-static int send_due(struct courier *c, struct error *err)
+static int claim_due(struct turn *t, struct db *db, struct error *err)
 {
-    ARENA_SCOPED(arena);
     struct list due;
 
-    if (store_deliveries_due(c->options.db, clock_wall_us(), &arena, &due, err) != 0 ||
-        send_round(c, &due, 1, err) != 0 || send_round(c, &due, ATTEMPTS_PER_TENANT, err) != 0)
+    if (store_deliveries_due(db, clock_wall_us(), &t->arena, &due, err) != 0 ||
+        claim_round(t, db, &due, 1, err) != 0)
         return -1;
-    return 0;
-}
-
-static int fan_out_tenant(void *ctx, struct db *db, struct error *err)
-{
-    struct courier *c = ctx;
-    int64_t began_us = clock_raw_us();
-    int r = outbox_fan_out(db, c->fan_out_after, err);
-
-    c->spent_us += clock_raw_us() - began_us;
-    return r;
+    return claim_round(t, db, &due, ATTEMPTS_PER_TENANT, err);
 }
 
 /* Adds the deliveries of pending messages; tenants take turns. */
-static int fan_out(struct courier *c, struct error *err)
+static int fan_out(struct turn *t, struct db *db, struct error *err)
 {
-    if (clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC) {
-        c->fan_out_us = clock_raw_us();
-        c->spent_us = 0;
-    }
-    for (int i = 0; i < FAN_OUT_STEPS && c->spent_us < FAN_OUT_US; i++) {
-        int64_t before = c->fan_out_after;
+    const int steps = t->courier->singly > 0 ? 1 : FAN_OUT_STEPS;
+    const int64_t until_us = clock_raw_us() + FAN_OUT_US;
 
-        if (store_messages_next_tenant(c->options.db, before, &c->fan_out_after, err) != 0)
+    for (int i = 0; i < steps && clock_raw_us() < until_us; i++) {
+        const int64_t before = t->fan_out_after;
+
+        if (store_messages_next_tenant(db, before, &t->fan_out_after, err) != 0)
             return -1;
-        if (c->fan_out_after == 0 && before == 0)
+        if (t->fan_out_after == 0 && before == 0)
             return 0;
-        if (c->fan_out_after != 0 &&
-            writer_run_sync(c->options.writer, fan_out_tenant, c, err) != 0)
+        if (t->fan_out_after != 0 && outbox_fan_out(db, t->fan_out_after, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int release_deliveries(void *ctx, struct db *db, struct error *err)
+static int apply_turn(void *ctx, struct db *db, struct error *err)
 {
-    (void)ctx;
-    return store_deliveries_release(db, clock_wall_us(), err);
+    struct turn *t = ctx;
+    struct courier *c = t->courier;
+
+    arena_reset(&t->arena);
+    t->n_claims = 0;
+    t->fan_out_after = c->fan_out_after;
+    if (!c->released && store_deliveries_release(db, clock_wall_us(), err) != 0)
+        return -1;
+    if (clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC &&
+        fan_out(t, db, err) != 0)
+        return -1;
+    return claim_due(t, db, err);
 }
 
-/* At the start, and when the wall clock was set back. */
-static int release_planned(struct courier *c, struct error *err)
+/* Is there a message to fan out, or a delivery that may be claimed? Read before, so that a turn
+ * without work costs the writer nothing. */
+static int has_work(struct turn *t, bool *ret, struct error *err)
+{
+    struct courier *c = t->courier;
+    const struct due_webhook *due;
+    struct list list;
+    int64_t tenant_id;
+
+    *ret = !c->released;
+    if (*ret)
+        return 0;
+    if (store_messages_next_tenant(c->options.db, 0, &tenant_id, err) != 0 ||
+        store_deliveries_due(c->options.db, clock_wall_us(), &t->arena, &list, err) != 0)
+        return -1;
+    due = list.items;
+    *ret = tenant_id != 0;
+    for (size_t i = 0; i < list.n && !*ret; i++)
+        *ret = count_room(t, &due[i], ATTEMPTS_PER_TENANT) > 0;
+    return 0;
+}
+
+/* Reads what was claimed, and starts an attempt. If it cannot be read, the delivery is due again
+ * when its lease expires. */
+static int start_claimed(struct courier *c, const struct claim *claim, struct error *err)
+{
+    const struct due_webhook *due = claim->due;
+    struct db *db = c->options.db;
+    struct attempt *a = new_attempt();
+    int r = store_delivery(db, due->tenant_id, claim->delivery_id, &a->arena, &a->delivery, err);
+
+    if (r != 0 || a->delivery.tenant_id == 0 || a->delivery.state != DELIVERY_WAITING ||
+        renew_lease(c, &a->delivery)) {
+        attempt_free(a); /* an error, or it was deleted or given up since */
+        return r;
+    }
+    if (store_webhook(db, due->tenant_id, due->webhook_id, &a->arena, &a->webhook, err) != 0 ||
+        (a->webhook.enabled && open_secrets(c, a, err) != 0))
+        attempt_ended(c, a,
+                      &(struct attempt_end){ .final = err->code == ERR_NOT_FOUND, /* removed */
+                                             .error = err->text });
+    else if (!a->webhook.enabled) /* disabled while the message was stored */
+        attempt_ended(c, a,
+                      &(struct attempt_end){ .final = true, .error = "the webhook is disabled" });
+    else
+        attempts_start(&c->attempts, a);
+    return 0;
+}
+
+/* A tenant whose messages cannot be fanned out keeps no other from it: after a failure tenants are
+ * taken one by one, and the one that fails is passed over. */
+static int take_turn(struct courier *c, struct turn *t, struct error *err)
+{
+    bool work;
+    int r = has_work(t, &work, err);
+
+    if (r != 0 || !work)
+        return r;
+    r = writer_run_sync(c->options.writer, apply_turn, t, err);
+    if (r == 0 || c->singly > 0)
+        c->fan_out_after = t->fan_out_after;
+    if (c->singly > 0)
+        c->singly--;
+    else if (r != 0)
+        c->singly = FAN_OUT_STEPS;
+    if (r != 0)
+        return -1;
+    c->released = true;
+    if (clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC)
+        c->fan_out_us = clock_raw_us();
+    for (size_t i = 0; i < t->n_claims && r == 0; i++)
+        r = start_claimed(c, &t->claims[i], err);
+    return r;
+}
+
+/* When the wall clock was set back, deliveries are released as at the start. */
+static void note_clocks(struct courier *c)
 {
     const struct clock_times now = clock_times();
     int64_t offset_us = now.wall_us - now.mono_us;
@@ -319,63 +399,169 @@ static int release_planned(struct courier *c, struct error *err)
     if (offset_us < c->offset_us - (int64_t)STEP_S * USEC_PER_SEC)
         c->released = false;
     c->offset_us = offset_us;
-    if (c->released)
-        return 0;
-    if (writer_run_sync(c->options.writer, release_deliveries, NULL, err) != 0)
+}
+
+static void log_not_forgotten(const struct error *err)
+{
+    log_write(LOG_WARNING, "webhook", "old deliveries could not be deleted, and will be later: %s",
+              err->text);
+}
+
+static int delete_old(void *ctx, struct db *db, struct error *err)
+{
+    return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
+}
+
+static void forget_old(struct courier *c)
+{
+    const int64_t now_us = clock_mono_us();
+    struct error err = { 0 };
+    bool more = false;
+    int64_t wait_s = OLD_PERIOD_S;
+
+    if (now_us < c->forget_us)
+        return;
+    if (writer_run_sync(c->options.writer, delete_old, &more, &err) != 0) {
+        log_not_forgotten(&err);
+        more = false;
+        wait_s = TRIM_PERIOD_S;
+    }
+    c->forget_us = more ? now_us : now_us + wait_s * USEC_PER_SEC;
+}
+
+struct trimming {
+    struct delivery_trim trim;
+    bool removed, more;
+};
+
+/* A removed webhook goes with its last delivery. */
+static int trim_some(void *ctx, struct db *db, struct error *err)
+{
+    struct trimming *t = ctx;
+
+    if (store_deliveries_trim(db, &t->trim, &t->more, err) != 0)
         return -1;
-    c->released = true;
-    return 0;
+    return !t->removed || t->more
+               ? 0
+               : store_webhook_delete(db, t->trim.tenant_id, t->trim.webhook_id, err);
+}
+
+/* *ret_more: its other deliveries go in further steps. */
+static int trim_webhook(struct courier *c, const struct due_webhook *webhook, bool *ret_more,
+                        struct error *err)
+{
+    struct trimming t = { .trim = { webhook->tenant_id, webhook->webhook_id, STR_NULL },
+                          .removed = webhook->removed };
+    ARENA_SCOPED(arena);
+    int r = 0;
+
+    if (!t.removed)
+        r = store_deliveries_oldest_kept(c->options.db, webhook, &arena, &t.trim.before, err);
+    if (r == 0 && (t.removed || !str_is_null(t.trim.before)))
+        r = writer_run_sync(c->options.writer, trim_some, &t, err);
+    *ret_more = r == 0 && t.more;
+    return r;
+}
+
+/* Stays at a webhook that has more. One that fails ends the step, so that this thread waits for the
+ * database once at most, but not the round. */
+static int trim_step(struct courier *c, struct error *err)
+{
+    struct trim_round *round = &c->trim;
+    const struct due_webhook after = { .tenant_id = round->tenant_id,
+                                       .webhook_id = str_of(round->webhook_id) };
+    const struct due_webhook *all;
+    struct list webhooks;
+    ARENA_SCOPED(arena);
+    bool more = false;
+    int r = 0;
+
+    round->runs = false;
+    if (store_webhooks_after(c->options.db, &after, WEBHOOKS_PER_STEP, &arena, &webhooks, err) != 0)
+        return -1;
+    all = webhooks.items;
+    for (size_t i = 0; i < webhooks.n && r == 0; i++) {
+        r = trim_webhook(c, &all[i], &more, err);
+        if (more)
+            break;
+        round->tenant_id = all[i].tenant_id;
+        (void)snprintf(round->webhook_id, sizeof(round->webhook_id), "%.*s",
+                       STR_ARG(all[i].webhook_id));
+    }
+    round->runs = more || r != 0 || webhooks.n == WEBHOOKS_PER_STEP;
+    return r;
+}
+
+static void trim_webhooks(struct courier *c)
+{
+    const int64_t now_us = clock_mono_us();
+    struct error err = { 0 };
+
+    if (!c->trim.runs) {
+        if (now_us - c->trim.began_us < (int64_t)TRIM_PERIOD_S * USEC_PER_SEC &&
+            !atomic_load(&c->trim_soon))
+            return;
+        atomic_store(&c->trim_soon, false);
+        c->trim = (struct trim_round){ .began_us = now_us };
+    }
+    if (trim_step(c, &err) != 0)
+        log_not_forgotten(&err);
 }
 
 /* Every PERIOD_MS, and when an attempt has ended. A database that is unavailable is logged once. */
 static void poll_due(struct courier *c)
 {
+    struct turn turn = { .courier = c };
     struct error err = { 0 };
     bool failing;
 
     if (!c->options.delivers || clock_mono_us() - c->polled_us < (int64_t)PERIOD_MS * USEC_PER_MSEC)
         return;
     c->polled_us = clock_mono_us();
-    failing = (c->failing && db_ping(c->options.db, &err) != 0) || release_planned(c, &err) != 0 ||
-              fan_out(c, &err) != 0 || send_due(c, &err) != 0;
+    note_clocks(c);
+    arena_init(&turn.arena);
+    failing = (c->failing && db_ping(c->options.db, &err) != 0) || take_turn(c, &turn, &err) != 0;
+    arena_done(&turn.arena);
     if (failing && !c->failing)
         log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);
     c->failing = failing;
-    if (!failing)
-        forgetting_step(&c->forgetting, c->options.db, c->options.writer);
+    if (!failing) {
+        forget_old(c);
+        trim_webhooks(c);
+    }
 }
 
 static void start_test(struct courier *c, struct courier_test *test)
 {
-    struct attempt *f = new_attempt();
+    struct attempt *a = new_attempt();
     struct error err = { 0 };
     char digits[24];
 
     if (attempts_count(&c->attempts, test->tenant_id, test->webhook_id).tests >= TESTS_PER_TENANT) {
         err_set(&err, ERR_BUSY, "too many webhook tests are in progress; retry later");
         end_test(c, test, NULL, &err);
-        attempt_free(f);
+        attempt_free(a);
         return;
     }
-    f->owner = test;
-    f->letter = test->letter;
-    f->webhook.tenant_id = test->tenant_id;
+    a->owner = test;
+    a->letter = test->letter;
+    a->webhook.tenant_id = test->tenant_id;
     digest_random_base62(digits, sizeof(digits));
-    f->delivery.message = (struct message_row){
+    a->delivery.message = (struct message_row){
         .tenant_id = test->tenant_id,
-        .message_id = arena_printf(&f->arena, "msg_%.*s", (int)sizeof(digits), digits),
+        .message_id = arena_printf(&a->arena, "msg_%.*s", (int)sizeof(digits), digits),
         .type = STR_LIT("test"),
         .created_at = clock_wall_us(),
         .data = STR_LIT("{\"summary\":\"A test message from muster\"}"),
     };
-    if (f->letter == NULL && (store_webhook(c->options.db, test->tenant_id, test->webhook_id,
-                                            &f->arena, &f->webhook, &err) != 0 ||
-                              open_secrets(c, f, &err) != 0)) {
+    if (a->letter == NULL && (store_webhook(c->options.db, test->tenant_id, test->webhook_id,
+                                            &a->arena, &a->webhook, &err) != 0 ||
+                              open_secrets(c, a, &err) != 0)) {
         end_test(c, test, NULL, &err);
-        attempt_free(f);
+        attempt_free(a);
         return;
     }
-    attempts_start(&c->attempts, f);
+    attempts_start(&c->attempts, a);
 }
 
 /* True when the courier is stopping. */
@@ -401,12 +587,12 @@ static void cancel_attempts(struct courier *c)
 {
     const struct error stopping = { .code = ERR_BUSY, .text = "the service is stopping" };
 
-    struct attempt *f;
+    struct attempt *a;
 
-    while ((f = attempts_pop(&c->attempts)) != NULL) {
-        if (f->owner != NULL)
-            end_test(c, f->owner, NULL, &stopping);
-        attempt_free(f);
+    while ((a = attempts_pop(&c->attempts)) != NULL) {
+        if (a->owner != NULL)
+            end_test(c, a->owner, NULL, &stopping);
+        attempt_free(a);
     }
 }
 
@@ -430,7 +616,8 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     struct courier *c = NEW(struct courier);
 
     c->options = *options;
-    forgetting_init(&c->forgetting, now.mono_us);
+    c->forget_us = now.mono_us + (int64_t)OLD_PERIOD_S * USEC_PER_SEC;
+    c->trim.began_us = now.mono_us;
     c->offset_us = now.wall_us - now.mono_us;
     c->attempts = (struct attempts){ .options = { .rules = options->rules,
                                                   .mail = options->mail,
@@ -467,9 +654,9 @@ int courier_submit(struct courier *c, struct courier_test *test, struct error *e
     return r;
 }
 
-void courier_forget_soon(struct courier *c)
+void courier_trim_soon(struct courier *c)
 {
-    atomic_store(&c->forgetting.asked, true);
+    atomic_store(&c->trim_soon, true);
 }
 
 void courier_stop(struct courier *c)

@@ -7,7 +7,7 @@
  */
 #pragma once
 #include "base/err.h"
-#include "features/webhooks/attempt.h"
+#include "features/webhooks/attempts.h"
 
 struct courier;
 struct writer;
@@ -42,8 +42,8 @@ int courier_new(const struct courier_options *options, struct courier **ret,
  * called. */
 int courier_submit(struct courier *c, struct courier_test *test, struct error *err) MUST_CHECK;
 
-/* Any thread. Looks for deliveries of removed webhooks at the next poll. */
-void courier_forget_soon(struct courier *c);
+/* Any thread. Deletes the deliveries of removed webhooks from the next poll on. */
+void courier_trim_soon(struct courier *c);
 
 /* Breaks off attempts in progress: their deliveries are due again later. From then on
  * courier_submit() answers ERR_BUSY. */

@@ -99,12 +99,12 @@ DB_RUN_FN(store_deliveries_release, (int64_t now),
     " OR next_at > $3)");
 #define OLDEST_DUE                                                                                 \
     "SELECT delivery_id FROM deliveries WHERE tenant_id = $2 AND webhook_id = $3"                  \
-    " AND next_at IS NOT NULL AND next_at <= $4 ORDER BY next_at, delivery_id LIMIT 1"
+    " AND next_at IS NOT NULL AND next_at <= $4 ORDER BY next_at, delivery_id LIMIT $5"
+#define CLAIM                                                                                      \
+    "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2 AND delivery_id"
 static const struct db_query claim_due = {
-    .sqlite = "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2"
-              " AND delivery_id = (" OLDEST_DUE ") RETURNING delivery_id",
-    .postgres = "UPDATE deliveries SET next_at = $1, attempts = attempts + 1 WHERE tenant_id = $2"
-                " AND delivery_id = (" OLDEST_DUE " FOR UPDATE SKIP LOCKED) RETURNING delivery_id",
+    .sqlite = CLAIM " IN (" OLDEST_DUE ") RETURNING delivery_id",
+    .postgres = CLAIM " = ANY(ARRAY(" OLDEST_DUE " FOR UPDATE SKIP LOCKED)) RETURNING delivery_id",
 };
 DB_ROWS_QUERY(select_delivery, delivery_row,
     "SELECT d.tenant_id, d.webhook_id, m.tenant_id AS message_tenant_id,"
@@ -245,20 +245,33 @@ int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct
                      err);
 }
 
-int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
-                         struct arena *arena, struct delivery_row *ret, struct error *err)
+static bool add_id(void *ctx, const struct db_row *row)
 {
-    const struct db_args args = DB_ARGS(db_int(now + LEASE_US), db_int(webhook->tenant_id),
-                                        db_text(webhook->webhook_id), db_int(now));
-    struct str delivery_id;
+    struct rows *ids = ctx;
 
-    *ret = (struct delivery_row){ .delivery_id = STR_NULL };
-    if (rows_one_text(db, &claim_due, args, arena, &delivery_id, err) != 0)
+    *(struct str *)rows_add(ids) = rows_text(ids->arena, row, 0);
+    return true;
+}
+
+int store_deliveries_claim(struct db *db, const struct delivery_claim *claim, struct arena *arena,
+                           struct list *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(claim->now + LEASE_US), db_int(claim->tenant_id), db_text(claim->webhook_id),
+                db_int(claim->now), db_int(claim->n));
+    struct rows ids = { .arena = arena, .size = sizeof(struct str) };
+
+    if (db_exec(db, &claim_due, args, add_id, &ids, err) != 0)
         return -1;
-    if (str_is_null(delivery_id))
-        return 0;
-    return rows_one(db, &select_delivery, DB_ARGS(db_int(webhook->tenant_id), db_text(delivery_id)),
-                    arena, ret, err);
+    *ret = (struct list){ ids.items, ids.n };
+    return 0;
+}
+
+int store_delivery(struct db *db, int64_t tenant_id, struct str delivery_id, struct arena *arena,
+                   struct delivery_row *ret, struct error *err)
+{
+    return rows_one(db, &select_delivery, DB_ARGS(db_int(tenant_id), db_text(delivery_id)), arena,
+                    ret, err);
 }
 
 int store_delivery_retry(struct db *db, const struct delivery_filter *which, struct str delivery_id,

@@ -81,12 +81,22 @@ int store_deliveries_release(struct db *db, int64_t now, struct error *err) MUST
 /* How long a claim lasts: longer than an attempt may take. */
 enum { DELIVERY_LEASE_S = 60 };
 
-/* Claims the webhook's longest overdue delivery and counts an attempt; in the arena. It is due
- * again at its next_at unless a result is stored before. delivery_id is STR_NULL when nothing is
- * due. */
-int store_delivery_claim(struct db *db, const struct due_webhook *webhook, int64_t now,
-                         struct arena *arena, struct delivery_row *ret,
-                         struct error *err) MUST_CHECK;
+struct delivery_claim {
+    int64_t tenant_id;
+    struct str webhook_id;
+    int64_t n; /* at most */
+    int64_t now;
+};
+
+/* Claims deliveries of a webhook, the longest overdue, and counts an attempt of each: they are due
+ * again at next_at unless a result is stored before. *ret: their ids, a list of struct str in the
+ * arena. */
+int store_deliveries_claim(struct db *db, const struct delivery_claim *claim, struct arena *arena,
+                           struct list *ret, struct error *err) MUST_CHECK;
+
+/* With its message; in the arena. tenant_id is 0 when there is no such delivery. */
+int store_delivery(struct db *db, int64_t tenant_id, struct str delivery_id, struct arena *arena,
+                   struct delivery_row *ret, struct error *err) MUST_CHECK;
 
 /* Stores the result of an attempt whose claim ended at `again_at`: state, next_at and last_…,
  * unless the claim was lost (the webhook was disabled, or another process claimed the delivery). A

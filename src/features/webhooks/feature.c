@@ -15,7 +15,6 @@
 #include "features/features.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/courier.h"
-#include "features/webhooks/routes.h"
 #include "features/webhooks/store.h"
 #include "features/webhooks/webhooks.h"
 
@@ -192,7 +191,7 @@ void webhooks_forget_soon(const struct engine *e)
     const struct webhooks *webhooks = engine_state(e, &webhooks_feature);
 
     if (webhooks->courier != NULL) /* a command leaves it to the server */
-        courier_forget_soon(webhooks->courier);
+        courier_trim_soon(webhooks->courier);
 }
 
 /* While there is a writer: the courier waits for what it asked of it. */

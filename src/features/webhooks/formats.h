@@ -1,4 +1,4 @@
-/* formats.h - a notice as the JSON that each service documents.
+/* formats.h - a notice as it is sent: the JSON that each service documents, or a mail; and signed.
  *
  * What agents wrote is never markup: it goes into fields that the service shows
  * as they are, or is escaped. Sizes stay below the service's limits, which the
@@ -10,6 +10,10 @@
 #include "base/arena.h"
 
 struct notice;
+
+/* The JSON of the Standard Webhooks form: type, timestamp, data. To the data it adds workspace,
+ * link and next_step. */
+struct str format_standard(const struct notice *notice, struct arena *arena);
 
 /* Slack's blocks, with `text` for notifications and for services that know no blocks. A section's
  * text has 3,000 characters at most, a field 2,000. */
@@ -36,3 +40,23 @@ struct str format_routing_key(struct str url);
 
 /* The URL without its query. */
 struct str format_url_plain(struct str url);
+
+/* A mail to a person. */
+struct letter {
+    struct str to, subject, text, message_id;
+    int64_t at;
+};
+
+/* A mail with its headers; lines end in CR LF. */
+struct str format_letter(const struct letter *letter, struct str from, struct arena *arena);
+struct str format_mail(const struct notice *notice, struct str from, struct str to,
+                       struct arena *arena);
+
+/* "whsec_" and the base64 of a fresh random key, NUL-terminated. */
+enum { WEBHOOK_SECRET_LEN = 6 + 32 };
+void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1]);
+
+/* The value of webhook-signature: one per secret ("whsec_…"), separated by spaces. STR_NULL when a
+ * secret is malformed: nothing must be sent with a signature that others could make. */
+struct str webhook_signature(const struct str *secrets, size_t n, struct str message_id,
+                             int64_t timestamp_s, struct str body, struct arena *arena);

@@ -1,5 +1,4 @@
 /* routes.c - webhooks and their deliveries, for a tenant's admins. */
-#include "features/webhooks/routes.h"
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
@@ -7,9 +6,9 @@
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/vault/vault.h"
-#include "features/webhooks/body.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/deliveries_store.h"
+#include "features/webhooks/formats.h"
 #include "features/webhooks/shapes.h"
 #include "features/webhooks/store.h"
 #include "features/webhooks/webhooks.h"

@@ -2,7 +2,9 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/route.h"
 #include "base/err.h"
+#include "cli/command.h"
 #include "features/webhooks/target.h"
 
 struct courier;
@@ -25,3 +27,6 @@ void webhooks_forget_soon(const struct engine *e);
 /* The engine's courier; NULL when a server has ended it or a command, which starts one only when it
  * needs it, cannot. */
 struct courier *webhooks_courier(struct engine *e, struct error *err) MUST_CHECK;
+
+extern const struct route webhook_routes[];
+extern const struct command webhook_commands[];

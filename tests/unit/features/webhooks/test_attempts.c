@@ -1,5 +1,5 @@
-/* test_attempt.c - what is checked before an attempt is sent. */
-#include "features/webhooks/attempt.h"
+/* test_attempts.c - what is checked before an attempt is sent. */
+#include "features/webhooks/attempts.h"
 
 #include "base/digest.h"
 #include "base/mem.h"

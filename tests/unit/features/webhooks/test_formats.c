@@ -1,9 +1,8 @@
-/* test_body.c - what receivers read and check. */
-#include "features/webhooks/body.h"
+/* test_formats.c - what receivers read and check. */
+#include "features/webhooks/formats.h"
 
 #include "base/digest.h"
 #include "features/webhooks/deliveries_store.h"
-#include "features/webhooks/formats.h"
 #include "features/webhooks/notice.h"
 #include "test.h"
 
@@ -94,7 +93,7 @@ TEST(a_body_has_type_time_and_data_with_workspace_link_and_next_step)
 
     arena_init(&arena);
     notice = notice_of(&message, &here, &arena);
-    CHECK_STR(webhook_body(&notice, &arena),
+    CHECK_STR(format_standard(&notice, &arena),
               "{\"type\":\"agent.silent\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"data\":"
               "{\"workspace\":\"acme\",\"link\":\"https://muster.example.com/#/t/acme/agents/a\","
               "\"next_step\":\"Check that the agent's process runs and can reach this service.\","
@@ -156,8 +155,8 @@ TEST(a_mail_has_no_line_that_an_agent_wrote)
     evil.data =
         STR_LIT("{\"summary\":\"hello\\r\\nBcc: everybody@example.com\\r\\n\\r\\n.\\r\\n\"}");
     notice = notice_of(&evil, &here, &arena);
-    mail = rest = webhook_body_mail(&notice, STR_LIT("muster@example.com"),
-                                    STR_LIT("ops@example.com"), &arena);
+    mail = rest =
+        format_mail(&notice, STR_LIT("muster@example.com"), STR_LIT("ops@example.com"), &arena);
     while (!str_is_null(rest)) {
         struct str line = str_split(&rest, '\n');
 
