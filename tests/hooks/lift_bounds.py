@@ -70,7 +70,7 @@ LIFTS = {
          'set_low(s, !bound_is_lifted("A8") && free_bytes <'),
         ("features/agents/report.c", "return tenant_is_over_quota(",
          'return !bound_is_lifted("A8") && tenant_is_over_quota('),
-        ("features/alerts/closed/closed.c", "c->options = *options;",
+        ("features/alerts/closed.c", "c->options = *options;",
          "c->options = *options;\n"
          '    if (bound_is_lifted("A8"))\n        c->options.keep = INT64_MAX;'),
         ("features/agents/config/handouts.c", "return found;",

@@ -7,14 +7,16 @@
  * still open when the mute ends is sent then (due_messages.h).
  */
 #pragma once
+#include "api/route.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "cli/command.h"
+#include "features/access/stored_bytes.h"
 #include "features/alerts/shapes.h"
 #include "features/alerts/store.h"
 
-struct alert_notes;
 struct engine;
-struct txn;
+struct feed;
 
 /* An alert that opens or closes, and the message about it. */
 struct alert_notice {
@@ -55,3 +57,31 @@ int64_t alerts_count_open(const struct engine *e);
 
 /* The alert as the API shows it; its strings are the row's. */
 struct alert alerts_answer(const struct alert_row *row);
+
+/* The alerts that a transaction opened, closed or changed, published once it is durable. One thread
+ * at a time. */
+struct alert_notes; /* reused for each transaction */
+
+struct alert_notes *alert_notes_new(void);
+
+/* NULL is fine. */
+void alert_notes_free(struct alert_notes *notes);
+
+/* The row was opened or closed: copies its current state. Does nothing when `notes` is NULL. */
+void alert_notes_add(struct alert_notes *notes, const struct alert_row *row);
+
+/* The same for a row that stays as it is, open or closed, but says something else. */
+void alert_notes_add_change(struct alert_notes *notes, const struct alert_row *row);
+
+/* After the commit: counts the opened alerts and publishes all notes to live updates. */
+void alert_notes_publish(struct alert_notes *notes, struct feed *feed);
+
+/* After a roll-back, or once published. */
+void alert_notes_clear(struct alert_notes *notes);
+
+/* In SQL: what an entry of an alert's history counts for its tenant; a note counts as a report's
+ * row does (access/stored_bytes.h). */
+#define ALERT_NOTE_BYTES(text) "CASE WHEN note IS NULL THEN 0 ELSE " STORED_ROW text("note") " END"
+
+extern const struct route alert_routes[], rule_routes[], handling_routes[];
+extern const struct command alert_commands[];

@@ -1,5 +1,5 @@
 /* commands.c - a tenant's alert rules on the command line. */
-#include "features/alerts/routes.h"
+#include "features/alerts/alerts.h"
 
 #include "features/alerts/rule_shapes.h"
 

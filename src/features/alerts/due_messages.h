@@ -11,13 +11,11 @@
 #include "base/err.h"
 
 struct db;
-struct due_messages; /* of one kind */
+struct due_messages;
 struct writer;
 
-enum due_kind { DUE_AFTER_MUTE, DUE_REMINDER };
-
 /* Borrows both: `db` is a reader, used by each tick only. */
-struct due_messages *due_messages_new(enum due_kind kind, struct db *db, struct writer *writer);
+struct due_messages *due_messages_new(struct db *db, struct writer *writer);
 
 /* After the writer has stopped. NULL is fine. */
 void due_messages_free(struct due_messages *m);

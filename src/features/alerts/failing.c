@@ -10,7 +10,6 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/store.h"
-#include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/failing_store.h"
 #include "features/alerts/rules.h"

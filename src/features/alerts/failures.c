@@ -76,27 +76,27 @@ static int open_some(struct txn *txn, const struct event_item *const *failures, 
     return alerts_failed(txn->db, notices, n, &arena, err);
 }
 
-/* By tenant and run: so all writers take the alerts' rows. */
-static int compare_runs(const void *a, const void *b)
+/* By tenant, agent and run: all writers take the alerts' rows in this order. */
+static int compare_failures(const void *a, const void *b)
 {
     const struct event_item *left = *(const struct event_item *const *)a;
     const struct event_item *right = *(const struct event_item *const *)b;
 
     if (left->tenant_id != right->tenant_id)
         return left->tenant_id < right->tenant_id ? -1 : 1;
+    if (left->agent_id != right->agent_id)
+        return left->agent_id < right->agent_id ? -1 : 1;
     if (left->run_no != right->run_no)
         return left->run_no < right->run_no ? -1 : 1;
     return left < right ? -1 : left > right; /* the first event of a run comes first */
 }
 
 /* A few statements for all failures of a tenant: a batch may have a thousand. */
-static int open_alerts(struct txn *txn, const struct event_item **failures, size_t n,
+static int open_alerts(struct txn *txn, const struct event_item *const *failures, size_t n,
                        struct error *err)
 {
     size_t end;
 
-    if (n > 1)
-        qsort((void *)failures, n, sizeof(*failures), compare_runs);
     for (size_t begin = 0; begin < n; begin = end) {
         for (end = begin + 1; end < n && end - begin < AT_ONCE_MAX &&
                               failures[end]->tenant_id == failures[begin]->tenant_id;)
@@ -112,27 +112,14 @@ static bool is_failure(const struct event_item *item)
     return item->watched && !item->duplicate && item->run_status == RUN_FAILED;
 }
 
-static int compare_agents(const void *a, const void *b)
-{
-    const struct event_item *left = *(const struct event_item *const *)a;
-    const struct event_item *right = *(const struct event_item *const *)b;
-
-    if (left->tenant_id != right->tenant_id)
-        return left->tenant_id < right->tenant_id ? -1 : 1;
-    if (left->agent_id != right->agent_id)
-        return left->agent_id < right->agent_id ? -1 : 1;
-    return left < right ? -1 : left > right; /* the first event of an agent comes first */
-}
-
-/* Once per agent, by tenant and agent: all writers take the alerts' rows in this order. */
-static int note_agents(struct txn *txn, const struct event_item **failures, size_t n,
+/* Once per agent, with the first event of its first run. */
+static int note_agents(struct txn *txn, const struct event_item *const *failures, size_t n,
                        struct error *err)
 {
     ARENA_SCOPED(arena);
     size_t agents = 0;
     int r = 0;
 
-    qsort((void *)failures, n, sizeof(*failures), compare_agents);
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (i > 0 && failures[i]->tenant_id == failures[i - 1]->tenant_id &&
             failures[i]->agent_id == failures[i - 1]->agent_id)
@@ -156,6 +143,8 @@ int failures_alert(struct txn *txn, struct error *err)
     for (size_t i = 0; i < n; i++)
         if (is_failure(&items[i]))
             failures[n_failures++] = &items[i];
+    if (n_failures > 1)
+        qsort((void *)failures, n_failures, sizeof(*failures), compare_failures);
     if (open_alerts(txn, failures, n_failures, err) != 0)
         return -1;
     return note_agents(txn, failures, n_failures, err);

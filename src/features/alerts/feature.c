@@ -11,13 +11,11 @@
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
-#include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/budgets/budget_stops.h"
-#include "features/alerts/closed/closed.h"
+#include "features/alerts/budget_stops.h"
+#include "features/alerts/closed.h"
 #include "features/alerts/due_messages.h"
 #include "features/alerts/failing.h"
-#include "features/alerts/routes.h"
 #include "features/alerts/silence/silence.h"
 #include "features/alerts/silence/silent_alert.h"
 #include "features/alerts/stuck.h"
@@ -28,12 +26,11 @@
 enum { COUNT_PERIOD_TICKS = 10 };
 
 struct alerts {
-    struct silence *silence; /* NULL, like the next six: this engine serves no agents */
+    struct silence *silence; /* NULL, like the next five: this engine serves no agents */
     struct stuck *stuck;
     struct threshold_watch *thresholds;
-    struct due_messages *mutes;
     struct failing_watch *failing;
-    struct due_messages *reminders;
+    struct due_messages *messages;
     struct closed_alerts *closed;
     struct budget_stops *stops;
     unsigned ticks;       /* only the tick uses it */
@@ -68,11 +65,11 @@ static void count_open(struct engine *e, struct alerts *alerts)
 }
 
 /* The parts of a tick, in their order. */
-enum part { STOPS, SILENCE, STUCK, THRESHOLDS, MUTES, FAILING, REMINDERS, CLOSED, N_PARTS };
+enum part { STOPS, SILENCE, STUCK, THRESHOLDS, FAILING, MESSAGES, CLOSED, N_PARTS };
 
 static const char *const part_names[N_PARTS] = {
-    "hard budgets", "silence",        "stuck runs", "rules with a limit",
-    "mutes",        "failing agents", "reminders",  "closed alerts",
+    "hard budgets",   "silence",           "stuck runs",    "rules with a limit",
+    "failing agents", "repeated messages", "closed alerts",
 };
 
 static int run_part(struct engine *e, enum part part, const struct tick *tick, struct error *err)
@@ -90,12 +87,10 @@ static int run_part(struct engine *e, enum part part, const struct tick *tick, s
     case THRESHOLDS:
         return threshold_watch_tick(alerts->thresholds, tick->wall_us, tick->mono_us,
                                     silence_epoch_us(alerts->silence), err);
-    case MUTES:
-        return due_messages_tick(alerts->mutes, tick->wall_us, tick->raw_us, err);
     case FAILING:
         return failing_watch_tick(alerts->failing, tick->raw_us, err);
-    case REMINDERS:
-        return due_messages_tick(alerts->reminders, tick->wall_us, tick->raw_us, err);
+    case MESSAGES:
+        return due_messages_tick(alerts->messages, tick->wall_us, tick->raw_us, err);
     case CLOSED:
         return closed_alerts_tick(alerts->closed, tick->mono_us, err);
     case N_PARTS:
@@ -153,9 +148,8 @@ static int alerts_start(struct engine *e, struct error *err)
     alerts->silence = silence_new(&silence, &now);
     alerts->stuck = stuck_new(engine_watch_db(e), engine_writer(e), now.wall_us, now.mono_us);
     alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
-    alerts->mutes = due_messages_new(DUE_AFTER_MUTE, engine_watch_db(e), engine_writer(e));
     alerts->failing = failing_watch_new(engine_watch_db(e), engine_writer(e));
-    alerts->reminders = due_messages_new(DUE_REMINDER, engine_watch_db(e), engine_writer(e));
+    alerts->messages = due_messages_new(engine_watch_db(e), engine_writer(e));
     alerts->closed = closed_alerts_new(&closed, now.mono_us);
     /* Before the first report arrives: reports must find the agents whose silence they end. A
      * failure is no reason not to start: the next tick tries again. */
@@ -172,9 +166,8 @@ static void alerts_feature_close(void *state)
     silence_free(alerts->silence);
     stuck_free(alerts->stuck);
     threshold_watch_free(alerts->thresholds);
-    due_messages_free(alerts->mutes);
     failing_watch_free(alerts->failing);
-    due_messages_free(alerts->reminders);
+    due_messages_free(alerts->messages);
     closed_alerts_free(alerts->closed);
     budget_stops_free(alerts->stops);
     free(alerts);

@@ -1,5 +1,4 @@
 /* routes.c - alerts as users read them, and muting of agents. */
-#include "features/alerts/routes.h"
 #include "api/call.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"

@@ -37,17 +37,12 @@ struct rule_eval {
     struct str detail;  /* a JSON object */
 };
 
-int rule_eval_kpi(const struct rule_eval_reader *reader, const struct kpi_rule *rule,
-                  struct rule_eval *ret, struct error *err) MUST_CHECK;
-int rule_eval_budget(const struct rule_eval_reader *reader, const struct budget_rule *rule,
-                     struct rule_eval *ret, struct error *err) MUST_CHECK;
+/* Each of a rule of its kind (rule_shapes.h). */
+typedef int rule_eval_fn(const struct rule_eval_reader *r, const void *rule, struct rule_eval *ret,
+                         struct error *err);
+
+rule_eval_fn rule_eval_kpi, rule_eval_budget, rule_eval_failure_rate, rule_eval_duration;
 
 /* Of a monthly budget; unknown for a daily one, and while it is a little below the budget: but the
  * alert of an earlier month closes then too. */
-int rule_eval_forecast(const struct rule_eval_reader *reader, const struct budget_rule *rule,
-                       struct rule_eval *ret, struct error *err) MUST_CHECK;
-int rule_eval_failure_rate(const struct rule_eval_reader *reader,
-                           const struct failure_rate_rule *rule, struct rule_eval *ret,
-                           struct error *err) MUST_CHECK;
-int rule_eval_duration(const struct rule_eval_reader *reader, const struct duration_rule *rule,
-                       struct rule_eval *ret, struct error *err) MUST_CHECK;
+rule_eval_fn rule_eval_forecast;

@@ -1,12 +1,19 @@
-/* rules.c - converts a tenant's rules between the API's shape and a row. */
+/* rules.c - a tenant's alert rules: shown, replaced, and as a row. */
 #include "features/alerts/rules.h"
 
+#include <stddef.h>
+#include <string.h>
+
+#include "api/call.h"
 #include "base/clock.h"
 #include "base/digest.h"
-#include "features/alerts/alert_notes.h"
+#include "engine/txn.h"
+#include "features/access/shapes.h"
+#include "features/alerts/alerts.h"
 #include "features/alerts/rules_store.h"
 #include "features/alerts/store.h"
 #include "shape/problems.h"
+#include "shape/rows.h"
 
 static struct str json_of(const struct shape *shape, const void *value, struct arena *arena)
 {
@@ -46,31 +53,62 @@ int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, stru
     return alert_rules_read(&row, arena, ret, err);
 }
 
-/* The subjects of the rules that are evaluated: an array of struct str. */
+/* The kinds of rules with a limit; budgets are two, since each has a forecast. */
+static const struct {
+    size_t list, size, agent_name, paused; /* in the rules, and of one and in one */
+    const struct shape *identity;
+    rule_eval_fn *eval;
+} kinds[] = {
+    { offsetof(struct alert_rules, kpis), sizeof(struct kpi_rule),
+      offsetof(struct kpi_rule, agent_name), offsetof(struct kpi_rule, paused), &kpi_rule_identity,
+      rule_eval_kpi },
+    { offsetof(struct alert_rules, budgets), sizeof(struct budget_rule),
+      offsetof(struct budget_rule, agent_name), offsetof(struct budget_rule, paused),
+      &budget_rule_identity, rule_eval_budget },
+    { offsetof(struct alert_rules, budgets), sizeof(struct budget_rule),
+      offsetof(struct budget_rule, agent_name), offsetof(struct budget_rule, paused),
+      &budget_rule_identity, rule_eval_forecast },
+    { offsetof(struct alert_rules, failure_rates), sizeof(struct failure_rate_rule),
+      offsetof(struct failure_rate_rule, agent_name), offsetof(struct failure_rate_rule, paused),
+      &failure_rate_rule_identity, rule_eval_failure_rate },
+    { offsetof(struct alert_rules, durations), sizeof(struct duration_rule),
+      offsetof(struct duration_rule, agent_name), offsetof(struct duration_rule, paused),
+      &duration_rule_identity, rule_eval_duration },
+};
+
+struct list alert_rules_limits(const struct alert_rules *rules, struct arena *arena)
+{
+    struct rows limits = { .arena = arena, .size = sizeof(struct limit_rule) };
+
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        const struct list *list = (const void *)((const char *)rules + kinds[k].list);
+
+        for (size_t i = 0; i < list->n; i++) {
+            const char *rule = (const char *)list->items + i * kinds[k].size;
+            struct limit_rule *limit = rows_add(&limits);
+
+            *limit = (struct limit_rule){ .rule = rule,
+                                          .identity = kinds[k].identity,
+                                          .eval = kinds[k].eval };
+            memcpy(&limit->agent_name, rule + kinds[k].agent_name, sizeof(limit->agent_name));
+            memcpy(&limit->paused, rule + kinds[k].paused, sizeof(limit->paused));
+        }
+    }
+    return (struct list){ limits.items, limits.n };
+}
+
+/* The subjects of the rules that are not paused: a list of struct str. */
 static struct list active_subjects(const struct alert_rules *rules, struct arena *arena)
 {
-    const struct kpi_rule *kpis = rules->kpis.items;
-    const struct budget_rule *budgets = rules->budgets.items;
-    const struct failure_rate_rule *rates = rules->failure_rates.items;
-    const struct duration_rule *durations = rules->durations.items;
-    struct str *subjects = ARENA_ARRAY(arena, struct str,
-                                       rules->kpis.n + rules->budgets.n + rules->failure_rates.n +
-                                           rules->durations.n + 1);
-    size_t n = 0;
+    const struct list list = alert_rules_limits(rules, arena);
+    const struct limit_rule *limits = list.items;
+    struct rows subjects = { .arena = arena, .size = sizeof(struct str) };
 
-    for (size_t i = 0; i < rules->kpis.n; i++)
-        if (!kpis[i].paused)
-            subjects[n++] = alert_rules_subject(&kpi_rule_identity, &kpis[i], arena);
-    for (size_t i = 0; i < rules->budgets.n; i++)
-        if (!budgets[i].paused)
-            subjects[n++] = alert_rules_subject(&budget_rule_identity, &budgets[i], arena);
-    for (size_t i = 0; i < rules->failure_rates.n; i++)
-        if (!rates[i].paused)
-            subjects[n++] = alert_rules_subject(&failure_rate_rule_identity, &rates[i], arena);
-    for (size_t i = 0; i < rules->durations.n; i++)
-        if (!durations[i].paused)
-            subjects[n++] = alert_rules_subject(&duration_rule_identity, &durations[i], arena);
-    return (struct list){ subjects, n };
+    for (size_t i = 0; i < list.n; i++)
+        if (!limits[i].paused)
+            *(struct str *)rows_add(&subjects) =
+                alert_rules_subject(limits[i].identity, limits[i].rule, arena);
+    return (struct list){ subjects.items, subjects.n };
 }
 
 static int64_t count_hard(const struct alert_rules *rules)
@@ -147,3 +185,36 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
         return -1;
     return close_others(db, &crossed, &active, notes, err);
 }
+
+static int show_rules(struct api_call *call, struct db *db, struct error *err)
+{
+    return alert_rules_show(db, call->tenant_id, call->arena, call->answer, err);
+}
+
+static int set_rules(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct alert_rules *rules = call->body;
+
+    call->audit_detail =
+        arena_printf(call->arena,
+                     "{\"run_failed\":%s,\"run_stuck\":%s,\"kpis\":%zu,\"budgets\":%zu,"
+                     "\"failure_rates\":%zu,\"durations\":%zu}",
+                     rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false",
+                     rules->kpis.n, rules->budgets.n, rules->failure_rates.n, rules->durations.n);
+    if (alert_rules_set(db, call->tenant_id, rules, call->change.write.txn->notes, call->arena,
+                        err) != 0)
+        return -1;
+    return show_rules(call, db, err);
+}
+
+/* clang-format off */
+const struct route rule_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/rules", MEMBER, 200), .read = show_rules, .params = &tenant_path_shape, .answer = &alert_rules_shape,
+      .id = "get_alert_rules", .summary = "Get a workspace's alert rules",
+      .description = "Which alerts are raised beside those for silent agents." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/rules", ADMIN, 200), .change = set_rules, .params = &tenant_path_shape, .body = &alert_rules_shape, .answer = &alert_rules_shape, .audit = "rules.set",
+      .id = "set_alert_rules", .summary = "Replace a workspace's alert rules",
+      .description = "Members that are left out get their defaults. Alerts of a rule that is removed are closed without a message." },
+    { 0 },
+};
+/* clang-format on */

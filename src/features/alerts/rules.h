@@ -2,7 +2,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "features/alerts/rule_shapes.h"
+#include "features/alerts/rule_eval.h"
 
 struct alert_notes;
 struct alert_row;
@@ -29,3 +29,16 @@ int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
 /* The alert subject that identifies a rule: the same for the same rule, paused or not. `identity`
  * is the shape of what makes it the same (rule_shapes.h). */
 struct str alert_rules_subject(const struct shape *identity, const void *rule, struct arena *arena);
+
+/* A rule with a limit, whatever its kind. */
+struct limit_rule {
+    const void *rule;
+    const struct shape *identity;
+    rule_eval_fn *eval;
+    struct str agent_name; /* STR_NULL: not about one agent */
+    bool paused;
+};
+
+/* In the order of their lists, budgets twice: what was spent, and the forecast. A list of struct
+ * limit_rule in the arena; they point into the rules. */
+struct list alert_rules_limits(const struct alert_rules *rules, struct arena *arena);

@@ -33,10 +33,9 @@ static const struct db_query hold_rules = {
     .sqlite = "SELECT version FROM alert_rules WHERE tenant_id = $1",
     .postgres = "SELECT version FROM alert_rules WHERE tenant_id = $1 FOR SHARE",
 };
-ROWS_LIST_FN(store_alert_rules_thresholds, alert_rules_row, (int64_t after, int64_t limit),
-    (db_int(after), db_int(limit)),
-    "SELECT " COLUMNS " FROM alert_rules WHERE tenant_id > $1 AND bounds > 0"
-    " ORDER BY tenant_id LIMIT $2");
+/* Without the rules: there may be many tenants. */
+DB_ROWS_QUERY(select_limited, alert_rules_row,
+    "SELECT tenant_id, version FROM alert_rules WHERE bounds > 0 ORDER BY tenant_id");
 /* From the tenants with hard budgets, of which there are few, to their alerts: SQLite keeps the order
  * of a CROSS JOIN. Without the rules, which are long and would be in each row. */
 DB_ROWS_QUERY(budget_alerts, budget_alert_row,
@@ -89,4 +88,10 @@ int store_completed_runs(struct db *db, const struct completed_runs *which, bool
 
     return db_exec_bool(db, which->agent_id == 0 ? &completed_of_tenant : &completed_of_agent, args,
                         ret, err);
+}
+
+int store_alert_rules_limited(struct db *db, struct arena *arena, struct list *ret,
+                              struct error *err)
+{
+    return rows_list(db, &select_limited, DB_NO_ARGS, arena, ret, err);
 }

@@ -32,10 +32,10 @@ int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
 int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret,
                            struct error *err) MUST_CHECK;
 
-/* Rules with KPI limits or budgets, of tenants after this one, by tenant: a list of struct
- * alert_rules_row. */
-int store_alert_rules_thresholds(struct db *db, int64_t after, int64_t limit, struct arena *arena,
-                                 struct list *ret, struct error *err) MUST_CHECK;
+/* All tenants whose rules have a limit, by tenant: a list of struct alert_rules_row with their
+ * versions only. */
+int store_alert_rules_limited(struct db *db, struct arena *arena, struct list *ret,
+                              struct error *err) MUST_CHECK;
 
 /* An open alert of an exceeded budget. */
 struct budget_alert_row {

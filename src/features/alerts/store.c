@@ -1,4 +1,4 @@
-/* store.c - SQL of alerts. */
+/* store.c - SQL of alerts and of their histories. */
 #include "features/alerts/store.h"
 
 #include <assert.h>
@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "db/postgres/array.h"
 #include "features/agents/agent_cache.h"
+#include "features/alerts/alerts.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
@@ -114,6 +115,56 @@ static const struct db_query alerts_of_sightings = {
              " JOIN alerts l ON l.tenant_id = $2 AND l.type = 'agent.silent'"
              " AND l.agent_id = CAST(j ->> 1 AS BIGINT) AND l.subject = '' AND l.open = 1"
              WITH_AGENT,
+};
+DB_QUERY(acknowledge,
+    "UPDATE alerts SET acknowledged_at = $3, acknowledged_by = $4"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NULL");
+DB_QUERY(unacknowledge,
+    "UPDATE alerts SET acknowledged_at = NULL, acknowledged_by = NULL"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND acknowledged_at IS NOT NULL");
+DB_QUERY(set_note, "UPDATE alerts SET note = $3 WHERE tenant_id = $1 AND alert_id = $2");
+DB_QUERY(remind,
+    "UPDATE alerts SET reminded_at = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1"
+    " AND acknowledged_at IS NULL AND COALESCE(reminded_at, opened_at) = $4");
+DB_QUERY(add_entry,
+    "INSERT INTO alert_history (tenant_id, alert_id, entry_id, at, what, actor, note)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)");
+ROWS_LIST_FN(store_alert_history, alert_entry_shape, (int64_t tenant_id, struct str alert_id),
+    (db_int(tenant_id), db_text(alert_id), db_int(2 * ALERT_HISTORY_MAX + 1)),
+    "SELECT entry_id, at, what, actor, note FROM alert_history"
+    " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3");
+/* Of people: reminders are one between two of them at most. */
+DB_QUERY(count_entries,
+    "SELECT COUNT(*) FROM (SELECT 1 FROM alert_history"
+    " WHERE tenant_id = $1 AND alert_id = $2 AND what <> 'reminded' LIMIT $3) AS counted");
+DB_QUERY(delete_reminders,
+    "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 AND what = 'reminded'"
+    " AND entry_id > COALESCE((SELECT MAX(h.entry_id) FROM alert_history h"
+    " WHERE h.tenant_id = $1 AND h.alert_id = $2 AND h.what <> 'reminded'), '')");
+ROWS_LIST_FN(store_alert_counts, alert_count_shape, (int64_t tenant_id, int64_t limit),
+    (db_int(tenant_id), db_int(limit)),
+    "SELECT type, COUNT(*) AS open,"
+    " CAST(SUM(CASE WHEN acknowledged_at IS NULL THEN 1 ELSE 0 END) AS BIGINT)"
+    " AS unacknowledged FROM (SELECT type, acknowledged_at FROM alerts"
+    " WHERE tenant_id = $1 AND open = 1 LIMIT $2) AS counted GROUP BY type ORDER BY type");
+DB_INT_FN(store_closed_next_tenant, (int64_t after), (db_int(after)),
+    "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE tenant_id > $1");
+DB_QUERY(select_beyond,
+    "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND open = 0"
+    " ORDER BY alert_id DESC LIMIT 1 OFFSET $2");
+#define OLDEST                                                                                     \
+    "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND open = 0 AND alert_id <= $2"             \
+    " ORDER BY alert_id LIMIT $3"
+static const struct db_query select_oldest = {
+    .sqlite = OLDEST,
+    .postgres = OLDEST " FOR UPDATE SKIP LOCKED",
+};
+DB_QUERY(delete_alert, "DELETE FROM alerts WHERE tenant_id = $1 AND alert_id = $2 AND open = 0");
+#define DELETE_HISTORY                                                                             \
+    "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 RETURNING "
+static const struct db_query delete_history = {
+    .sqlite = DELETE_HISTORY ALERT_NOTE_BYTES(STORED_TEXT_SQLITE),
+    .postgres = DELETE_HISTORY ALERT_NOTE_BYTES(STORED_TEXT_POSTGRES),
 };
 /* clang-format on */
 
@@ -261,5 +312,115 @@ int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, s
             *(struct alert_row *)rows_add(&all) = ((const struct alert_row *)some.items)[i];
     }
     *ret = (struct list){ all.items, all.n };
+    return 0;
+}
+
+int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,
+                            struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
+                                        db_int(row->entry.at), db_text(row->entry.actor));
+
+    return db_run_changed(db, &acknowledge, args, ret_first, err);
+}
+
+int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
+                              bool *ret_first, struct error *err)
+{
+    return db_run_changed(db, &unacknowledge, DB_ARGS(db_int(tenant_id), db_text(alert_id)),
+                          ret_first, err);
+}
+
+int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
+                     bool *ret_found, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id), db_text(note));
+
+    return db_run_changed(db, &set_note, args, ret_found, err);
+}
+
+int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
+                       struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
+                                        db_int(row->entry.at), db_int(before));
+
+    return db_run_changed(db, &remind, args, ret, err);
+}
+
+int store_alert_history_add(struct db *db, const struct alert_entry_row *row, struct error *err)
+{
+    const struct alert_entry *entry = &row->entry;
+    const struct db_args args = DB_ARGS(
+        db_int(row->tenant_id), db_text(row->alert_id), db_text(entry->entry_id), db_int(entry->at),
+        db_text(entry->what), db_text(entry->actor), db_text(entry->note));
+
+    return db_run(db, &add_entry, args, err);
+}
+
+int store_alert_history_remind(struct db *db, const struct alert_entry_row *row, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
+
+    if (db_run(db, &delete_reminders, args, err) != 0)
+        return -1;
+    return store_alert_history_add(db, row, err);
+}
+
+int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
+                                struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(alert_id), db_int(ALERT_HISTORY_MAX));
+    int64_t n = 0;
+
+    if (db_exec(db, &count_entries, args, db_read_int, &n, err) != 0)
+        return -1;
+    *ret = n >= ALERT_HISTORY_MAX;
+    return 0;
+}
+
+int store_closed_beyond(struct db *db, int64_t tenant_id, int64_t keep, struct arena *arena,
+                        struct str *ret, struct error *err)
+{
+    return rows_one_text(db, &select_beyond, DB_ARGS(db_int(tenant_id), db_int(keep)), arena, ret,
+                         err);
+}
+
+static bool add_text(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+
+    *(struct str *)rows_add(rows) = rows_text(rows->arena, row, 0);
+    return true;
+}
+
+int store_closed_oldest(struct db *db, int64_t tenant_id, struct str until, int64_t max,
+                        struct rows *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(until), db_int(max));
+
+    return db_exec(db, &select_oldest, args, add_text, ret, err);
+}
+
+static bool add_bytes(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)ctx += db_get_int(row, 0);
+    return true;
+}
+
+int store_closed_delete(struct db *db, int64_t tenant_id, struct str alert_id, int64_t *ret_rows,
+                        int64_t *ret_bytes, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id));
+
+    if (db_run(db, &delete_alert, args, err) != 0)
+        return -1;
+    if (db_changes(db) == 0)
+        return 0;
+    *ret_rows += 1;
+    if (db_exec(db, &delete_history, args, add_bytes, ret_bytes, err) != 0)
+        return -1;
+    *ret_rows += db_changes(db);
     return 0;
 }

@@ -1,12 +1,13 @@
-/* store.h - alerts as rows.
+/* store.h - alerts and their histories as rows.
  *
  * Everything returned is in the arena.
  */
 #pragma once
 #include "base/err.h"
-#include "shape/shape.h"
+#include "features/alerts/shapes.h"
 
 struct db;
+struct rows;
 struct sighting;
 
 struct alert_row {
@@ -98,3 +99,66 @@ int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct ar
 /* The open silence alerts of these agents: a list of struct alert_row. */
 int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
                               struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+struct alert_entry_row {
+    int64_t tenant_id;
+    struct str alert_id;
+    struct alert_entry entry;
+};
+
+/* Sets acknowledged_at and _by unless they are set; *ret_first tells. */
+int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,
+                            struct error *err) MUST_CHECK;
+
+/* *ret_first is false when it was not acknowledged. */
+int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
+                              bool *ret_first, struct error *err) MUST_CHECK;
+
+/* Sets the alert's newest note. *ret_found is false when there is no such alert. */
+int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
+                     bool *ret_found, struct error *err) MUST_CHECK;
+
+/* Was its message not repeated since `before`? Then it is now; when several processes ask, one is
+ * told so. */
+int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
+                       struct error *err) MUST_CHECK;
+
+int store_alert_history_add(struct db *db, const struct alert_entry_row *row,
+                            struct error *err) MUST_CHECK;
+
+/* The same for a reminder: it takes the place of those after the last entry of a person. */
+int store_alert_history_remind(struct db *db, const struct alert_entry_row *row,
+                               struct error *err) MUST_CHECK;
+
+enum { ALERT_HISTORY_MAX = 100 }; /* entries of people, per alert */
+
+/* Has the alert as many entries as it may have? */
+int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
+                                struct error *err) MUST_CHECK;
+
+/* All of them: a list of struct alert_entry. */
+int store_alert_history(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
+                        struct list *ret, struct error *err) MUST_CHECK;
+
+/* Open alerts of a tenant by type, of at most `limit` that are looked at: a list of struct
+ * alert_count. */
+int store_alert_counts(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
+                       struct list *ret, struct error *err) MUST_CHECK;
+
+/* The next tenant by number, or 0. */
+int store_closed_next_tenant(struct db *db, int64_t after, int64_t *ret,
+                             struct error *err) MUST_CHECK;
+
+/* The newest closed alert beyond the `keep` newest closed ones, in the arena, or STR_NULL. */
+int store_closed_beyond(struct db *db, int64_t tenant_id, int64_t keep, struct arena *arena,
+                        struct str *ret, struct error *err) MUST_CHECK;
+
+/* Within a transaction: up to `max` closed alerts up to this one, the oldest first, added to
+ * empty rows of struct str. PostgreSQL locks them, and leaves out what others have locked. */
+int store_closed_oldest(struct db *db, int64_t tenant_id, struct str until, int64_t max,
+                        struct rows *ret, struct error *err) MUST_CHECK;
+
+/* Deletes a closed alert with its history. Adds to *ret_rows how many rows went, and to *ret_bytes
+ * what they counted for the tenant (access/stored_bytes.h). */
+int store_closed_delete(struct db *db, int64_t tenant_id, struct str alert_id, int64_t *ret_rows,
+                        int64_t *ret_bytes, struct error *err) MUST_CHECK;

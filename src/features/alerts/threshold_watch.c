@@ -4,16 +4,13 @@
  * Invariants:
  *  1. While `busy`, all fields below it belong to the one running job: first on
  *     a reader, then on the writer.
- *  2. A round goes through the tenants in the order of their ids. `reached` is
- *     the last one evaluated; a job that fails leaves its tenants to the next
- *     round.
- *  3. A tenant has one turn of TURN_MS. If its rules take longer, the rest is
- *     set aside, and they take further turns once all tenants had their first:
- *     slow rules of one tenant delay the others by one turn.
- *  4. A rule has RULE_MS; one that takes longer fails, and those after it go on.
+ *  2. A round goes in circles through the tenants that have such rules, with a
+ *     turn of TURN_MS for each, until all are done: slow rules of one tenant
+ *     delay the others by one turn. A job that fails ends the round.
+ *  3. A rule has RULE_MS; one that takes longer fails, and those after it go on.
  *     A tenant has TENANT_MS in a round, and then goes on in the next round
  *     where it stopped.
- *  5. Alerts that open or close end a turn at CHANGES_MAX, for they must not be
+ *  4. Alerts that open or close end a turn at CHANGES_MAX, for they must not be
  *     lost. New values of alerts that stay open end none and take no room of
  *     these: a stop of one tenant's agents does not wait for others' values.
  */
@@ -27,37 +24,43 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "engine/readers.h"
+#include "engine/txn.h"
 #include "engine/writer.h"
+#include "features/agents/store.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/rule_eval.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
-#include "features/alerts/threshold_transitions.h"
+#include "shape/rows.h"
 
 enum {
-    PERIOD_S = 60,     /* between the starts of two rounds */
-    WARMUP_S = 600,    /* after the epoch, before rules are evaluated */
-    TENANTS_MAX = 100, /* per query */
-    SLICE_MS = 200,    /* time per tick; the rest is left to the next one */
-    TURN_MS = 20,      /* time per tenant and turn; the rule that exceeds it is finished */
-    RULE_MS = 1000,    /* time per rule */
-    TENANT_MS = 2000,  /* time per tenant and round; the rule that exceeds it is finished */
-    CHANGES_MAX = 20,  /* alerts that open or close per tick, and so per transaction; those of a
-                        * rule are one */
+    PERIOD_S = 60,    /* between the starts of two rounds */
+    WARMUP_S = 600,   /* after the epoch, before rules are evaluated */
+    SLICE_MS = 200,   /* time per tick; the rest is left to the next one */
+    TURN_MS = 20,     /* time per tenant and turn; the rule that exceeds it is finished */
+    RULE_MS = 1000,   /* time per rule */
+    TENANT_MS = 2000, /* time per tenant and round; the rule that exceeds it is finished */
+    CHANGES_MAX = 20, /* alerts that open or close per tick, and so per transaction; those of a
+                       * rule are one */
     UPDATES_MAX = 20, /* of alerts that stay open, besides: those left out wait for a later round */
 };
 
-/* A tenant whose rules were not all evaluated in its turn. */
-struct unfinished {
-    int64_t tenant_id, version;
-    size_t rule;      /* the next one */
-    int64_t spent_us; /* in this round */
+/* A request to the writer: close the open alert, open one, or both, when the new period is over its
+ * budget as the last one was; or bring the open alert's value up to date. */
+struct transition {
+    int64_t tenant_id, version; /* of the rules that were evaluated */
+    size_t rule;                /* its position among the tenant's */
+    struct rule_eval eval;
+    struct str agent_name; /* STR_NULL: not about one agent */
+    struct str alert_id;   /* of the open alert; STR_NULL: no alert is open */
+    bool updates;          /* it stays open, with another value */
 };
 
-struct unfinished_list {
-    struct unfinished *items;
-    size_t n, capacity;
-    size_t n_kept; /* how many there were before the job, which may run again */
+/* A tenant in a round. */
+struct tenant_turn {
+    int64_t tenant_id, version; /* of its rules */
+    size_t rule;                /* the next one */
+    int64_t spent_us;
+    bool done;
 };
 
 struct threshold_watch {
@@ -68,19 +71,16 @@ struct threshold_watch {
 
     struct reader_job read;
     struct writer_job write;
-    struct arena arena; /* holds the transitions */
-    struct threshold_transition *transitions;
-    size_t n_transitions;
-    struct threshold_transition *updates; /* of alerts that stay open; all of them, until the end */
-    size_t n_updates;
+    struct arena arena; /* of the transitions */
+    struct rows transitions;
+    size_t n_changes, n_updates;
     uint64_t rounds;
-    int64_t after, reached; /* tenants */
-    bool is_last;           /* all tenants had their first turn, and none has more to do */
-    bool all_begun;         /* all tenants had their first turn */
-    struct unfinished_list unfinished;  /* for further turns in this round */
-    struct unfinished_list early, late; /* whose time is over: in the last round, and in this one */
+    bool is_loaded; /* the tenants of this round are */
+    struct tenant_turn *turns;
+    size_t n_turns, n_left; /* and how many of them are not done */
+    size_t next;            /* whose turn it is */
     int64_t now_us;
-    struct error failure; /* of the last tenant that failed; ERR_NONE: no failure */
+    struct error failure; /* of the last rule or tenant that failed; ERR_NONE: no failure */
 };
 
 struct threshold_watch *threshold_watch_new(const struct threshold_watch_options *options,
@@ -99,293 +99,299 @@ void threshold_watch_free(struct threshold_watch *b)
     if (b == NULL)
         return;
     arena_done(&b->arena);
-    free(b->unfinished.items);
-    free(b->early.items);
-    free(b->late.items);
+    free(b->turns);
     free(b);
 }
 
 /* The rule's open alert, or NULL. */
-static const struct alert_row *find_open(const struct list *open, const struct rule_eval *rule_eval)
+static const struct alert_row *find_open(const struct list *open, const struct rule_eval *eval)
 {
     const struct alert_row *alerts = open->items;
 
     for (size_t i = 0; i < open->n; i++)
-        if (str_eq(alerts[i].type, rule_eval->type) &&
-            str_eq(alerts[i].subject, rule_eval->subject))
+        if (str_eq(alerts[i].type, eval->type) && str_eq(alerts[i].subject, eval->subject))
             return &alerts[i];
     return NULL;
 }
 
 /* Is the open alert about a period that has ended? */
-static bool is_of_earlier_period(const struct alert_row *open, const struct rule_eval *rule_eval)
+static bool is_of_earlier_period(const struct alert_row *open, const struct rule_eval *eval)
 {
-    return rule_eval->until_at != TIME_NULL && open->since_at < rule_eval->since_at;
+    return eval->until_at != TIME_NULL && open->since_at < eval->since_at;
 }
 
-static bool is_unchanged(const struct alert_row *open, const struct rule_eval *rule_eval)
+static bool is_unchanged(const struct alert_row *open, const struct rule_eval *eval)
 {
     if (open == NULL)
-        return !rule_eval->crossed;
-    if (rule_eval->until_at != TIME_NULL && open->since_at > rule_eval->since_at)
+        return !eval->crossed;
+    if (eval->until_at != TIME_NULL && open->since_at > eval->since_at)
         return true; /* of a later period: opened by a process whose clock is ahead */
-    return rule_eval->crossed && !is_of_earlier_period(open, rule_eval);
+    return eval->crossed && !is_of_earlier_period(open, eval);
 }
 
-static void add_transition(struct threshold_watch *b, const struct alert_rules_row *row,
-                           const struct rule_eval *rule_eval, struct str agent_name,
+static void add_transition(struct threshold_watch *b, const struct transition *t,
                            const struct list *open)
 {
-    const struct alert_row *alert = find_open(open, rule_eval);
-    const bool updates = alert != NULL && rule_eval->known && rule_eval->crossed &&
-                         is_unchanged(alert, rule_eval) &&
-                         !str_eq(alert->detail, rule_eval->detail);
+    const struct rule_eval *eval = &t->eval;
+    const struct alert_row *alert = find_open(open, eval);
+    const bool unchanged = is_unchanged(alert, eval);
+    const bool updates = alert != NULL && eval->known && eval->crossed && unchanged &&
+                         !str_eq(alert->detail, eval->detail);
     /* a period that has ended is over, whatever is known of the one that began */
-    const bool known =
-        rule_eval->known || (alert != NULL && is_of_earlier_period(alert, rule_eval));
-    struct threshold_transition **list = updates ? &b->updates : &b->transitions;
-    struct threshold_transition *transition;
+    const bool known = eval->known || (alert != NULL && is_of_earlier_period(alert, eval));
+    struct transition *added;
 
-    if (!known || (is_unchanged(alert, rule_eval) && !updates))
+    if (!known || (unchanged && !updates))
         return;
-    transition = ARENA_NEW(&b->arena, struct threshold_transition);
-    *transition = (struct threshold_transition){
-        .next = *list,
-        .tenant_id = row->tenant_id,
-        .version = row->version,
-        .rule_eval = *rule_eval,
-        .agent_name = agent_name,
-        .alert_id = alert == NULL ? STR_NULL : alert->alert_id,
-        .updates = updates,
-    };
-    *list = transition;
-    *(updates ? &b->n_updates : &b->n_transitions) += 1;
-}
-
-/* A tenant's turn: its rules, one list after the other, and their open alerts. */
-struct turn {
-    const struct alert_rules_row *row;
-    struct rule_eval_reader reader;
-    struct alert_rules rules;
-    struct list open;
-};
-
-static size_t count_rules(const struct alert_rules *rules)
-{
-    return rules->kpis.n + 2 * rules->budgets.n + rules->failure_rates.n + rules->durations.n;
-}
-
-/* The rule at this place of all lists, that of budgets twice: spent, and forecast. known is false
- * if it is paused. The name is of the agent that it is about. */
-static int eval_rule_at(const struct turn *t, size_t i, struct rule_eval *ret, struct str *ret_name,
-                        struct error *err)
-{
-    const struct alert_rules *rules = &t->rules;
-    const struct kpi_rule *kpis = rules->kpis.items;
-    const struct budget_rule *budgets = rules->budgets.items;
-    const struct failure_rate_rule *rates = rules->failure_rates.items;
-    const struct duration_rule *durations = rules->durations.items;
-
-    *ret = (struct rule_eval){ .known = false };
-    *ret_name = STR_NULL;
-    if (i < rules->kpis.n) {
-        *ret_name = kpis[i].agent_name;
-        return kpis[i].paused ? 0 : rule_eval_kpi(&t->reader, &kpis[i], ret, err);
-    }
-    i -= rules->kpis.n;
-    if (i < rules->budgets.n) {
-        *ret_name = budgets[i].agent_name;
-        return budgets[i].paused ? 0 : rule_eval_budget(&t->reader, &budgets[i], ret, err);
-    }
-    i -= rules->budgets.n;
-    if (i < rules->budgets.n) {
-        *ret_name = budgets[i].agent_name;
-        return budgets[i].paused ? 0 : rule_eval_forecast(&t->reader, &budgets[i], ret, err);
-    }
-    i -= rules->budgets.n;
-    if (i < rules->failure_rates.n) {
-        *ret_name = rates[i].agent_name;
-        return rates[i].paused ? 0 : rule_eval_failure_rate(&t->reader, &rates[i], ret, err);
-    }
-    i -= rules->failure_rates.n;
-    *ret_name = durations[i].agent_name;
-    return durations[i].paused ? 0 : rule_eval_duration(&t->reader, &durations[i], ret, err);
+    added = rows_add(&b->transitions);
+    *added = *t;
+    added->alert_id = alert == NULL ? STR_NULL : alert->alert_id;
+    added->updates = updates;
+    *(updates ? &b->n_updates : &b->n_changes) += 1;
 }
 
 /* A rule that fails does not keep those after it from being evaluated. */
-static int eval_rule(struct threshold_watch *b, const struct turn *t, size_t i, struct error *err)
+static int eval_rule(struct threshold_watch *b, const struct rule_eval_reader *reader,
+                     const struct limit_rule *limit, struct transition *t, struct error *err)
 {
     struct error failure = { 0 };
-    struct rule_eval rule_eval;
-    struct str agent_name;
 
-    if (eval_rule_at(t, i, &rule_eval, &agent_name, &failure) == 0) {
-        add_transition(b, t->row, &rule_eval, agent_name, &t->open);
+    t->eval = (struct rule_eval){ .known = false };
+    t->agent_name = limit->agent_name;
+    if (limit->paused || limit->eval(reader, limit->rule, &t->eval, &failure) == 0)
         return 0;
-    }
+    t->eval = (struct rule_eval){ .known = false };
     if (failure.code == ERR_UNAVAILABLE)
         return err_set(err, ERR_UNAVAILABLE, "%s", failure.text);
-    err_set(&b->failure, failure.code, "rule %zu of tenant %lld: %s", i + 1,
-            (long long)t->row->tenant_id, failure.text);
+    err_set(&b->failure, failure.code, "rule %zu of tenant %lld: %s", t->rule + 1,
+            (long long)t->tenant_id, failure.text);
     return 0;
 }
 
-/* From rule `*rule` on, which is then the next one; 0: all were evaluated. */
-static int take_turn(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
-                     size_t *rule, struct error *err)
+/* From the turn's rule on, which is then the next one; 0: all were evaluated. */
+static int take_turn(struct threshold_watch *b, struct db *db, struct tenant_turn *turn,
+                     struct error *err)
 {
-    int64_t until_us = clock_raw_us() + (int64_t)TURN_MS * USEC_PER_MSEC;
-    struct turn t = { .row = row,
-                      .reader = { db, b->options.prices, row->tenant_id, b->now_us, &b->arena } };
-    const size_t first = *rule;
+    const int64_t until_us = clock_raw_us() + (int64_t)TURN_MS * USEC_PER_MSEC;
+    const struct rule_eval_reader reader = { db, b->options.prices, turn->tenant_id, b->now_us,
+                                             &b->arena };
+    const struct limit_rule *limits;
+    struct alert_rules_row row;
+    struct alert_rules rules;
+    struct list open, list;
+    size_t first;
 
-    *rule = 0;
-    if (alert_rules_read(row, &b->arena, &t.rules, err) != 0 ||
-        store_alerts_of_thresholds(db, row->tenant_id, &b->arena, &t.open, err) != 0)
+    if (store_alert_rules(db, turn->tenant_id, &b->arena, &row, err) != 0 ||
+        alert_rules_read(&row, &b->arena, &rules, err) != 0 ||
+        store_alerts_of_thresholds(db, turn->tenant_id, &b->arena, &open, err) != 0)
         return -1;
-    for (size_t i = first; i < count_rules(&t.rules); i++) {
+    if (row.version != turn->version) /* replaced since */
+        turn->rule = 0;
+    turn->version = row.version;
+    list = alert_rules_limits(&rules, &b->arena);
+    limits = list.items;
+    first = turn->rule;
+    for (size_t i = first; i < list.n; i++) {
+        struct transition t = { .tenant_id = turn->tenant_id, .version = row.version, .rule = i };
+
+        turn->rule = i;
         /* a turn has one rule at least */
-        if (i > first && (clock_raw_us() >= until_us || b->n_transitions >= CHANGES_MAX)) {
-            *rule = i;
+        if (i > first && (clock_raw_us() >= until_us || b->n_changes >= CHANGES_MAX))
             return 0;
-        }
-        if (eval_rule(b, &t, i, err) != 0)
+        if (eval_rule(b, &reader, &limits[i], &t, err) != 0)
             return -1;
+        add_transition(b, &t, &open);
     }
+    turn->rule = 0;
     return 0;
 }
 
-static void set_aside(struct unfinished_list *list, const struct unfinished *one)
-{
-    list->items = mem_grow(list->items, list->n, &list->capacity, sizeof(*list->items));
-    list->items[list->n++] = *one;
-}
-
-/* A turn of `one`. A tenant whose rules cannot be read does not keep the others from being
- * evaluated. */
-static int turn_or_note(struct threshold_watch *b, struct db *db, const struct alert_rules_row *row,
-                        struct unfinished one, struct error *err)
+/* A tenant whose rules cannot be read does not keep the others from being evaluated. */
+static int turn_or_note(struct threshold_watch *b, struct db *db, struct tenant_turn *turn,
+                        struct error *err)
 {
     const int64_t began_us = clock_raw_us();
     struct error failure = { 0 };
 
-    if (take_turn(b, db, row, &one.rule, &failure) != 0) {
+    if (take_turn(b, db, turn, &failure) != 0) {
         if (failure.code == ERR_UNAVAILABLE)
             return err_set(err, ERR_UNAVAILABLE, "%s", failure.text);
         b->failure = failure;
+        turn->rule = 0;
     }
-    one.spent_us += clock_raw_us() - began_us;
-    if (one.rule != 0)
-        set_aside(one.spent_us < (int64_t)TENANT_MS * USEC_PER_MSEC ? &b->unfinished : &b->late,
-                  &one);
+    turn->spent_us += clock_raw_us() - began_us;
+    turn->done = turn->rule == 0 || turn->spent_us >= (int64_t)TENANT_MS * USEC_PER_MSEC;
+    b->n_left -= turn->done;
     return 0;
 }
 
-/* Where the tenant's first turn of this round begins. */
-static struct unfinished place_of(const struct threshold_watch *b,
-                                  const struct alert_rules_row *row)
-{
-    const struct unfinished_list *early = &b->early;
-    struct unfinished place = { .tenant_id = row->tenant_id, .version = row->version };
-
-    for (size_t i = 0; i < early->n; i++)
-        if (early->items[i].tenant_id == row->tenant_id && early->items[i].version == row->version)
-            place.rule = early->items[i].rule;
-    return place;
-}
-
-static bool may_go_on(const struct threshold_watch *b, int64_t until_us)
-{
-    return clock_raw_us() < until_us && b->n_transitions < CHANGES_MAX;
-}
-
-/* First turns, in the order of tenants. */
-static int begin_tenants(struct threshold_watch *b, struct db *db, int64_t until_us,
-                         struct error *err)
+/* The tenants of a round. One that was not done in the last round goes on where it stopped. */
+static int load_turns(struct threshold_watch *b, struct db *db, struct error *err)
 {
     const struct alert_rules_row *rows;
+    struct tenant_turn *turns;
+    ARENA_SCOPED(arena);
     struct list list;
-    size_t n = 0;
+    size_t k = 0;
 
-    if (store_alert_rules_thresholds(db, b->after, TENANTS_MAX, &b->arena, &list, err) != 0)
+    if (store_alert_rules_limited(db, &arena, &list, err) != 0)
         return -1;
     rows = list.items;
-    while (n < list.n && (n == 0 || may_go_on(b, until_us))) {
-        if (turn_or_note(b, db, &rows[n], place_of(b, &rows[n]), err) != 0)
-            return -1;
-        b->reached = rows[n++].tenant_id;
+    turns = mem_new((list.n + 1) * sizeof(*turns));
+    for (size_t i = 0; i < list.n; i++) {
+        while (k < b->n_turns && b->turns[k].tenant_id < rows[i].tenant_id)
+            k++;
+        turns[i] =
+            (struct tenant_turn){ .tenant_id = rows[i].tenant_id, .version = rows[i].version };
+        if (k < b->n_turns && b->turns[k].tenant_id == rows[i].tenant_id &&
+            b->turns[k].version == rows[i].version)
+            turns[i].rule = b->turns[k].rule;
     }
-    b->all_begun = n == list.n && list.n < TENANTS_MAX;
-    return 0;
-}
-
-/* Further turns of those that were set aside. Rules that have changed are left to the next round.
- */
-static int continue_tenants(struct threshold_watch *b, struct db *db, int64_t until_us,
-                            struct error *err)
-{
-    struct unfinished_list *rest = &b->unfinished;
-
-    while (rest->n > 0 && may_go_on(b, until_us)) {
-        const struct unfinished next = rest->items[0];
-        const struct alert_rules_row *row;
-        struct list list;
-
-        rest->n--;
-        memmove(&rest->items[0], &rest->items[1], rest->n * sizeof(next));
-        if (store_alert_rules_thresholds(db, next.tenant_id - 1, 1, &b->arena, &list, err) != 0)
-            return -1;
-        row = list.items;
-        if (list.n == 1 && row->tenant_id == next.tenant_id && row->version == next.version &&
-            turn_or_note(b, db, row, next, err) != 0)
-            return -1;
-    }
+    free(b->turns);
+    b->turns = turns;
+    b->n_turns = b->n_left = list.n;
+    b->next = 0;
+    b->is_loaded = true;
     return 0;
 }
 
 static int eval_tenants(struct threshold_watch *b, struct db *db, struct error *err)
 {
-    int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
+    const int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
 
-    if (!b->all_begun && begin_tenants(b, db, until_us, err) != 0)
+    if (!b->is_loaded && load_turns(b, db, err) != 0)
         return -1;
-    return b->all_begun ? continue_tenants(b, db, until_us, err) : 0;
+    while (b->n_left > 0 && clock_raw_us() < until_us && b->n_changes < CHANGES_MAX) {
+        struct tenant_turn *turn = &b->turns[b->next];
+
+        b->next = (b->next + 1) % b->n_turns;
+        if (!turn->done && turn_or_note(b, db, turn, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
+/* Keeps UPDATES_MAX updates: in each round others, until all had their turn. */
+static void drop_updates(struct threshold_watch *b)
+{
+    struct transition *all = b->transitions.items;
+    const size_t n = b->n_updates, first = (size_t)(b->rounds * UPDATES_MAX % (n > 0 ? n : 1));
+    size_t kept = 0, update = 0;
+
+    for (size_t i = 0; i < b->transitions.n; i++)
+        if (!all[i].updates || (update++ + n - first) % n < UPDATES_MAX)
+            all[kept++] = all[i];
+    b->transitions.n = kept;
+}
+
+/* Processes that lock the same rows lock them in one order. */
+static int compare_transitions(const void *a, const void *b)
+{
+    const struct transition *x = a, *y = b;
+
+    if (x->updates != y->updates)
+        return x->updates ? 1 : -1;
+    if (x->tenant_id != y->tenant_id)
+        return x->tenant_id < y->tenant_id ? -1 : 1;
+    return x->rule < y->rule ? -1 : x->rule > y->rule;
+}
+
+/* What it found before it is run again stays. */
 static int threshold_eval_run(struct reader_job *job, struct db *db, struct error *err)
 {
     struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
-    int r;
+    int r = db_set_read_max(db, (int64_t)RULE_MS * USEC_PER_MSEC, err);
 
-    arena_reset(&b->arena);
-    b->transitions = NULL;
-    b->n_transitions = 0;
-    b->updates = NULL;
-    b->n_updates = 0;
-    b->failure = (struct error){ 0 };
-    b->late.n = b->late.n_kept;
-    if (!b->all_begun)
-        b->unfinished.n = b->unfinished.n_kept;
-    r = db_set_read_max(db, (int64_t)RULE_MS * USEC_PER_MSEC, err);
     if (r == 0)
         r = eval_tenants(b, db, err);
-    if (b->n_updates > UPDATES_MAX) {
-        b->updates = threshold_updates_choose(b->updates, UPDATES_MAX, b->rounds, &b->arena);
-        b->n_updates = UPDATES_MAX;
-    }
     if (db_set_read_max(db, 0, r == 0 ? err : NULL) != 0)
         r = -1;
-    b->is_last = b->all_begun && b->unfinished.n == 0;
     return r;
 }
 
+static int open_alert(int64_t now_us, struct db *db, const struct transition *t,
+                      struct alert_notes *notes, struct error *err)
+{
+    struct alert_row alert = { .tenant_id = t->tenant_id,
+                               .type = t->eval.type,
+                               .agent_id = t->eval.agent_id,
+                               .agent_name = t->agent_name,
+                               .subject = t->eval.subject,
+                               .since_at = t->eval.since_at,
+                               .opened_at = now_us,
+                               .detail = t->eval.detail };
+    const struct alert_notice notice = { &alert, alert.type, t->eval.summary, notes };
+    bool muted, opened, over = false;
+
+    if (t->eval.until_at != TIME_NULL &&
+        store_alert_is_over(db, &alert, t->eval.until_at, &over, err) != 0)
+        return -1;
+    if (over) /* closed by a process whose clock is ahead of ours: this period has ended */
+        return 0;
+    if (store_agent_is_muted(db, alert.tenant_id, alert.agent_id, now_us, &muted, err) != 0)
+        return -1;
+    alert.notified = !muted;
+    return alerts_open(db, &notice, &opened, err);
+}
+
+static int close_alert(int64_t now_us, struct db *db, const struct transition *t,
+                       struct alert_notes *notes, struct error *err)
+{
+    ARENA_SCOPED(arena);
+    struct alert_row alert;
+    const struct alert_notice notice = { &alert, t->eval.recovered,
+                                         t->eval.crossed ? t->eval.ended : t->eval.summary, notes };
+
+    if (store_alert(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
+        return -1;
+    alert.closed_at = now_us;
+    alert.closed_by = STR_LIT("recovered");
+    return alert.open ? alerts_close(db, &notice, err) : 0;
+}
+
+static int update_alert(struct db *db, const struct transition *t, struct alert_notes *notes,
+                        struct error *err)
+{
+    ARENA_SCOPED(arena);
+    struct alert_row alert;
+
+    if (store_alert(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
+        return -1;
+    if (!alert.open)
+        return 0;
+    alert.detail = t->eval.detail;
+    if (store_alert_detail(db, &alert, err) != 0)
+        return -1;
+    alert_notes_add_change(notes, &alert);
+    return 0;
+}
+
+static int apply_transition(int64_t now_us, struct db *db, const struct transition *t,
+                            struct alert_notes *notes, struct error *err)
+{
+    if (t->updates)
+        return update_alert(db, t, notes, err);
+    if (!str_is_null(t->alert_id) && close_alert(now_us, db, t, notes, err) != 0)
+        return -1;
+    return t->eval.crossed ? open_alert(now_us, db, t, notes, err) : 0;
+}
+
+/* Those of rules that have changed since are left out: the next round evaluates the new ones. */
 static int threshold_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     const struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, write);
+    const struct transition *all = b->transitions.items;
 
-    if (threshold_transitions_apply(b->transitions, b->now_us, txn, err) != 0)
-        return -1;
-    return threshold_transitions_apply(b->updates, b->now_us, txn, err);
+    for (size_t i = 0; i < b->transitions.n; i++) {
+        int64_t version;
+
+        if (store_alert_rules_hold(txn->db, all[i].tenant_id, &version, err) != 0)
+            return -1;
+        if (version == all[i].version &&
+            apply_transition(b->now_us, txn->db, &all[i], txn->notes, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* After a failure the next round finds the changes again. */
@@ -399,18 +405,21 @@ static void threshold_eval_done(struct reader_job *job, const struct error *err)
 {
     struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
 
+    b->in_round = err == NULL && b->n_left > 0;
     if (err == NULL && b->failure.code != ERR_NONE)
         err = &b->failure;
     if (err != NULL)
         log_write(LOG_WARNING, "alerts", "evaluation of a rule failed: %s", err->text);
-    b->in_round = err != NULL && err != &b->failure ? false : !b->is_last;
-    b->after = b->reached;
+    if (b->n_updates > UPDATES_MAX)
+        drop_updates(b);
+    if (b->transitions.n > 1)
+        qsort(b->transitions.items, b->transitions.n, sizeof(struct transition),
+              compare_transitions);
     b->write = (struct writer_job){ .apply = threshold_apply,
                                     .done = threshold_done,
-                                    .events = 1 + b->n_transitions + b->n_updates,
+                                    .events = 1 + b->transitions.n,
                                     .unbounded = true };
-    if (b->n_transitions + b->n_updates == 0 ||
-        writer_submit(b->options.writer, &b->write, NULL) != 0)
+    if (b->transitions.n == 0 || writer_submit(b->options.writer, &b->write, NULL) != 0)
         busy_end(&b->busy);
 }
 
@@ -423,23 +432,20 @@ int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mon
         b->in_round = true;
         b->round_us = mono_us;
         b->rounds++;
-        b->after = b->reached = 0;
-        b->all_begun = false;
-        b->unfinished.n = 0;
-        free(b->early.items);
-        b->early = b->late;
-        b->late = (struct unfinished_list){ 0 };
+        b->is_loaded = false;
     }
-    if (b->in_round) {
-        b->now_us = wall_us;
-        b->unfinished.n_kept = b->unfinished.n;
-        b->late.n_kept = b->late.n;
-        b->read = (struct reader_job){ .run = threshold_eval_run, .done = threshold_eval_done };
-        if (readers_submit(b->options.readers, &b->read, err) == 0)
-            return 0;
+    if (!b->in_round) {
         busy_end(&b->busy);
-        return -1;
+        return 0;
     }
+    b->now_us = wall_us;
+    arena_reset(&b->arena);
+    b->transitions = (struct rows){ .arena = &b->arena, .size = sizeof(struct transition) };
+    b->n_changes = b->n_updates = 0;
+    b->failure = (struct error){ 0 };
+    b->read = (struct reader_job){ .run = threshold_eval_run, .done = threshold_eval_done };
+    if (readers_submit(b->options.readers, &b->read, err) == 0)
+        return 0;
     busy_end(&b->busy);
-    return 0;
+    return -1;
 }

@@ -4,7 +4,7 @@
 
 #include "db/db.h"
 #include "features/access/stored_bytes.h"
-#include "features/alerts/handling/note_bytes.h"
+#include "features/alerts/alerts.h"
 #include "features/cost/report_sums.h"
 #include "features/events/event_rows.h"
 #include "features/kpis/report_sums.h"

@@ -2,7 +2,6 @@
  *
  * Each is an entry in the alert's history, stored with the change.
  */
-#include "features/alerts/routes.h"
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -12,9 +11,7 @@
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/access/stored_bytes.h"
-#include "features/alerts/alert_notes.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/handling/store.h"
 #include "features/alerts/store.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* closed.c - finds tenants with too many closed alerts, and the job that deletes the oldest. */
-#include "features/alerts/closed/closed.h"
+#include "features/alerts/closed.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/stored_bytes.h"
-#include "features/alerts/closed/store.h"
+#include "features/alerts/store.h"
 #include "shape/rows.h"
 
 enum {

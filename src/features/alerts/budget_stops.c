@@ -1,5 +1,5 @@
 /* budget_stops.c - loads the hard budgets that are exceeded, and finds those of an agent. */
-#include "features/alerts/budgets/budget_stops.h"
+#include "features/alerts/budget_stops.h"
 
 #include <stdlib.h>
 
@@ -69,19 +69,30 @@ void budget_stops_free(struct budget_stops *s)
     free(s);
 }
 
-static void add_stop(struct rows *stops, const struct budget_alert_row *row,
-                     const struct budget_rule *rule)
+/* Its strings are copied. */
+static void add_stop(struct rows *stops, const struct budget_stop *from)
 {
-    const enum bucket bucket = rule->per == BUDGET_DAY ? BUCKET_DAY : BUCKET_MONTH;
     struct budget_stop *stop = rows_add(stops);
 
-    *stop = (struct budget_stop){ .tenant_id = row->tenant_id,
-                                  .subject = arena_copy(stops->arena, row->subject),
-                                  .amount = arena_copy(stops->arena, rule->amount),
-                                  .agent_name = arena_copy(stops->arena, rule->agent_name),
-                                  .model = arena_copy(stops->arena, rule->model),
-                                  .per = rule->per,
-                                  .until = timerange_bucket_next(bucket, row->since_at) };
+    *stop = *from;
+    stop->subject = arena_copy(stops->arena, from->subject);
+    stop->amount = arena_copy(stops->arena, from->amount);
+    stop->agent_name = arena_copy(stops->arena, from->agent_name);
+    stop->model = arena_copy(stops->arena, from->model);
+}
+
+static struct budget_stop stop_of(const struct budget_alert_row *row,
+                                  const struct budget_rule *rule)
+{
+    const enum bucket bucket = rule->per == BUDGET_DAY ? BUCKET_DAY : BUCKET_MONTH;
+
+    return (struct budget_stop){ row->tenant_id,
+                                 row->subject,
+                                 rule->amount,
+                                 rule->agent_name,
+                                 rule->model,
+                                 rule->per,
+                                 timerange_bucket_next(bucket, row->since_at) };
 }
 
 /* Of the hard budgets that these alerts of the tenant are about. */
@@ -98,8 +109,11 @@ static void add_stops(struct rows *stops, const struct list *alerts,
             continue;
         subject = alert_rules_subject(&budget_rule_identity, &budgets[b], scratch);
         for (size_t i = 0; i < alerts->n; i++)
-            if (str_eq(rows[i].subject, subject))
-                add_stop(stops, &rows[i], &budgets[b]);
+            if (str_eq(rows[i].subject, subject)) {
+                const struct budget_stop stop = stop_of(&rows[i], &budgets[b]);
+
+                add_stop(stops, &stop);
+            }
     }
 }
 
@@ -124,8 +138,6 @@ static size_t first_of(const struct list *list, int64_t tenant_id)
 static void keep_stop(struct budget_stops *s, struct rows *stops,
                       const struct budget_alert_row *row)
 {
-    struct arena *arena = stops->arena;
-
     rwlock_read(&s->lock);
     if (s->loaded != NULL) {
         const struct list *list = &s->loaded->stops;
@@ -133,15 +145,8 @@ static void keep_stop(struct budget_stops *s, struct rows *stops,
 
         for (size_t i = first_of(list, row->tenant_id);
              i < list->n && all[i].tenant_id == row->tenant_id; i++)
-            if (str_eq(all[i].subject, row->subject)) {
-                struct budget_stop *stop = rows_add(stops);
-
-                *stop = all[i];
-                stop->subject = arena_copy(arena, all[i].subject);
-                stop->amount = arena_copy(arena, all[i].amount);
-                stop->agent_name = arena_copy(arena, all[i].agent_name);
-                stop->model = arena_copy(arena, all[i].model);
-            }
+            if (str_eq(all[i].subject, row->subject))
+                add_stop(stops, &all[i]);
     }
     rwlock_release(&s->lock);
 }
