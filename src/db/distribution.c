@@ -54,10 +54,9 @@ const size_t n_table_places = COUNT_OF(table_places);
 /* A row for each table that exists: a later migration may not have created it yet. */
 DB_QUERY(select_place,
     "SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM pg_dist_partition p WHERE p.logicalrelid = c.oid"
-    " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 1"
-    " WHEN c.relpersistence = 'u' THEN 2 ELSE 3 END"
+    " AND (p.partmethod = 'h' OR p.repmodel = 't')) THEN 1 ELSE 2 END"
     " FROM pg_class c WHERE c.oid = to_regclass(CAST($1 AS TEXT))");
-enum { MISSING, LOCAL, UNLOGGED, DISTRIBUTED }; /* what it says; UNLOGGED: and distributed */
+enum { MISSING, LOCAL, DISTRIBUTED }; /* what it says */
 /* Of the tables in a list: those that only this server has, and those that are distributed. */
 DB_QUERY(count_places,
     "SELECT COUNT(*) FILTER (WHERE p.logicalrelid IS NULL), COUNT(p.logicalrelid)"
@@ -136,23 +135,6 @@ int distribution_check(struct db *db, struct error *err)
 int distribution_prepare(struct db *db, struct error *err)
 {
     return db_script(db, settings, err);
-}
-
-int distribution_take_back(struct db *db, struct error *err)
-{
-    for (size_t i = 0; i < n_table_places; i++) {
-        int64_t place;
-        char sql[128];
-
-        if (find_place(db, &table_places[i], &place, err) != 0)
-            return -1;
-        if (place != UNLOGGED)
-            continue;
-        (void)snprintf(sql, sizeof(sql), "SELECT undistribute_table('%s')", table_places[i].table);
-        if (db_script(db, sql, err) != 0)
-            return err_wrap(err, "taking back the table %s", table_places[i].table);
-    }
-    return 0;
 }
 
 int distribution_run(struct db *db, size_t *ret, struct error *err)

@@ -22,8 +22,7 @@ struct table_place {
 extern const struct table_place table_places[];
 extern const size_t n_table_places;
 
-/* How many tables of the manifest are distributed, and in a form in which their shards can move to
- * another server. Only with Citus. */
+/* How many tables of the manifest are distributed. Only with Citus. */
 int distribution_count(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Refuses a database in which only some of the tables are distributed: their statements would fail.
@@ -33,10 +32,6 @@ int distribution_check(struct db *db, struct error *err) MUST_CHECK;
 /* Before a script that changes distributed tables, or distribution_run(): settings for the rest of
  * the connection. */
 int distribution_prepare(struct db *db, struct error *err) MUST_CHECK;
-
-/* Takes back the tables that an earlier version distributed in another form, for
- * distribution_run(). No node may run. */
-int distribution_take_back(struct db *db, struct error *err) MUST_CHECK;
 
 /* Distributes what is not distributed yet, with its rows, and counts in *ret. Each table in a
  * transaction of its own unless one is open: after an error it can be called again. */

@@ -17,7 +17,7 @@ KEEPS = re.compile(r"\.keeps_plan\s*=\s*(?:1|true)\b")
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 LITERAL_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]')
 
-EMBEDDED = ("sqlite", "/ids/", "backup_store")  # files whose statements only SQLite runs
+EMBEDDED = ("sqlite", "/ids/")  # files whose statements only SQLite runs
 OF_CITUS = ("features/cluster/", "db/distribution.c")  # those that ask Citus' own tables
 TABLE_OF_CITUS = "pg_catalog.pg_dist_"  # as single statements of other files do
 

@@ -34,7 +34,7 @@ ACROSS_TENANTS = {
     "features/access/users/users_store.c:select_roles": "when people change",
     "features/events/event_days_check.c:select_all_events": "`muster check`",
     "features/events/event_days_check.c:select_all_rows": "`muster check`",
-    "features/vault/reset_store.c:count_sealed": "`muster vault reset`, and a start without the key",
+    "features/vault/data_keys_store.c:count_sealed": "`muster vault reset`, and a start without the key",
     "features/events/kinds/packing.c:select_any_plain": "at the start: the first of an index",
     "features/agents/directives/store.c:all_models": "when directives change",
     "features/agents/directives/store.c:all_policies": "when directives change",

@@ -7,7 +7,6 @@ import pytest
 from muster import Tenant
 from nodes import more_servers
 from people import platform_admin, tenant_person
-from postgres import is_distributed, run_sql
 from stored import of_tenant, stored
 from waiting import until
 
@@ -185,26 +184,6 @@ def test_several_nodes_that_erase_a_tenant_leave_nothing(server, clock, tmp_path
             tenant_id = id_of(server, tenant)
             assert delete(server, tenant).status == 200
             await_gone(server, clock, tenant_id)
-
-
-def test_what_nodes_of_before_have_left_is_erased_at_the_next_start(server, clock):
-    if not server.database:
-        pytest.skip("SQLite has one process")
-    if is_distributed():
-        pytest.skip("looked for on one PostgreSQL only")
-    gone, tenant = server.add_tenant(), server.add_tenant()
-    report_many(tenant, runs=2)
-    gone_id, tenant_id = id_of(server, gone), id_of(server, tenant)
-    assert delete(server, gone).status == 200
-    await_gone(server, clock, gone_id)
-    kept = rows_of(server, tenant_id)
-    server.stop()
-    of_one = f"(SELECT MIN(run_no) FROM runs WHERE tenant_id = {tenant_id})"
-    run_sql(server.database, f"UPDATE events SET tenant_id = {gone_id} WHERE run_no = {of_one}")
-    assert rows_of(server, gone_id) == {"events": 1000}
-    server.start()
-    until(lambda: not rows_of(server, gone_id))
-    assert rows_of(server, tenant_id) == {**kept, "events": 1000}
 
 
 def test_what_is_too_old_and_erased_at_once_leaves_nothing(server, clock):

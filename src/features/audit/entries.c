@@ -1,9 +1,8 @@
 /* entries.c - reads the audit log, and verifies its hashes. */
-#include "features/audit/entries.h"
+#include "features/audit/audit.h"
 
 #include "base/clock.h"
 #include "db/db.h"
-#include "features/audit/audit.h"
 #include "features/audit/shapes.h"
 #include "features/vault/signer.h"
 

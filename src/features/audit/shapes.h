@@ -1,8 +1,9 @@
-/* shapes.h - the audit log, as it is read.
+/* shapes.h - the audit log, as it is read, and its commands.
  *
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "cli/command.h"
 #include "features/audit/audit.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
@@ -45,3 +46,4 @@ struct audit_head_answer {
 
 extern const struct shape audit_verify_query_shape, audit_head_shape, audit_query_shape,
     audit_item_shape, audit_page_shape, audit_verdict_shape;
+extern const struct command audit_commands[];

@@ -1,5 +1,5 @@
 /* store.c - SQL of the audit log. */
-#include "features/audit/store.h"
+#include "features/audit/audit.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* backup_commands.c - backup, restore and check.
+/* backup_commands.c - backup, restore, check and recount.
  *
- * They read the database with a connection of their own (maintenance.h). A copy
+ * They read the database with a connection of their own. A copy
  * is one snapshot. The server's write-ahead log cannot restart while a copy is
  * being made; so the copy is abandoned when another server takes over the data
  * directory, which must empty the log before it listens.
@@ -11,17 +11,67 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "cli/datadir.h"
 #include "cli/files.h"
+#include "cli/request.h"
 #include "db/db.h"
 #include "db/migrate.h"
+#include "features/access/shapes.h"
 #include "features/access/tenants_store.h"
-#include "features/audit/entries.h"
 #include "features/audit/shapes.h"
-#include "features/audit/store.h"
 #include "features/retention/backup_store.h"
-#include "features/retention/maintenance.h"
-#include "features/retention/routes.h"
+#include "features/retention/retention.h"
 #include "shape/shape.h"
+
+enum { CHECK_US = 20000 }; /* between two checks of who holds the data directory */
+
+/* The database of a data directory, open for maintenance: read-only, without a time limit, and
+ * without checkpoints, while a server may be running. */
+struct maintenance {
+    struct datadir datadir;
+    struct db *db;
+    int64_t holder; /* process that has the data directory */
+    int64_t checked_us;
+};
+
+static bool same_holder(void *ctx)
+{
+    struct maintenance *k = ctx;
+    int64_t now_us = clock_mono_us();
+
+    if (now_us - k->checked_us < CHECK_US)
+        return true;
+    k->checked_us = now_us;
+    return datadir_holder(&k->datadir) == k->holder;
+}
+
+static void maintenance_end(struct maintenance *k)
+{
+    db_close(k->db);
+    datadir_done(&k->datadir);
+}
+
+/* Takes the lock of the data directory if it is free, so that no server starts to write meanwhile;
+ * otherwise reads beside the server that holds it. */
+static int maintenance_begin(struct maintenance *k, struct invocation *in, struct error *err)
+{
+    *k = (struct maintenance){ 0 };
+    datadir_init(&k->datadir, in->settings.data, &in->arena);
+    if (in->settings.database[0] != '\0')
+        return db_open(in->settings.database, DB_MAINTENANCE, &k->db, err);
+    if (datadir_ensure(&k->datadir, false, err) != 0 ||
+        datadir_check_database(&k->datadir, err) != 0 ||
+        (datadir_lock(&k->datadir, err) != 0 && err->code != ERR_BUSY))
+        return -1;
+    k->holder = datadir_holder(&k->datadir);
+    if (db_open(k->datadir.database, DB_MAINTENANCE, &k->db, err) != 0) {
+        datadir_done(&k->datadir);
+        return -1;
+    }
+    db_watch(k->db, same_holder, k);
+    return 0;
+}
 
 static int refuse_postgres(const struct invocation *in, const char *tool, struct error *err)
 {
@@ -264,6 +314,34 @@ static int check_run(struct invocation *in)
     return r;
 }
 
+/* By how much the count of a tenant's bytes is wrong. What is reported meanwhile changes both
+ * alike. */
+static int recount(struct invocation *in, struct db *db, struct bytes_correction *ret,
+                   struct error *err)
+{
+    struct tenant_row tenant;
+
+    if (store_tenant(db, str_of(command_value(in, "slug")), &in->arena, &tenant, err) != 0)
+        return -1;
+    return store_recount(db, tenant.tenant_id, &ret->correction, err);
+}
+
+static int recount_bind(struct invocation *in, struct str *ret, struct error *err)
+{
+    struct bytes_correction found = { 0 };
+    struct maintenance k;
+    int r;
+
+    request_hang_up(in); /* the data directory has one user at a time */
+    if (maintenance_begin(&k, in, err) != 0)
+        return -1;
+    r = recount(in, k.db, &found, err);
+    maintenance_end(&k);
+    if (r == 0)
+        *ret = request_body(in, &bytes_correction_shape, &found);
+    return r;
+}
+
 /* clang-format off */
 const struct command backup_commands[] = {
     { "backup", NULL, .local_only = true, .args = { { "file", OPTION_FILE, "FILE", .help = "new file to write; it must not exist" } },
@@ -278,6 +356,11 @@ const struct command backup_commands[] = {
       .help = "check database integrity, the checksums of what agents reported, and the audit log",
       .examples = "muster check --data /var/lib/muster",
       .run = check_run },
+    { "tenant", "recount", .local_only = true, .args = { { "slug", OPTION_TENANT, "SLUG", .help = "slug of the tenant" } },
+      .help = "count again what a tenant's stored reports take, whether or not a server is running",
+      .examples = "muster tenant recount acme",
+      .method = METHOD_PUT, .path = "/api/v1/tenants/{slug}/bytes-correction", .bind = recount_bind,
+      .answer = &tenant_plan_shape, .line = "the reports of tenant '{slug}' take {stored_bytes} bytes" },
     { 0 },
 };
 /* clang-format on */

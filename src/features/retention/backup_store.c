@@ -1,4 +1,4 @@
-/* backup_store.c - SQL that copies or checks a whole database. */
+/* backup_store.c - SQL that copies or checks a whole database, or adds up a tenant's rows. */
 #include "features/retention/backup_store.h"
 
 #include <string.h>
@@ -6,17 +6,19 @@
 #include "db/db.h"
 #include "db/migrate.h"
 #include "db/row_sum.h"
+#include "features/access/stored_bytes.h"
 #include "features/agents/agent_count.h"
+#include "features/alerts/alerts.h"
 #include "features/cost/report_sums.h"
 #include "features/events/event_days.h"
 #include "features/events/event_rows.h"
 #include "features/kpis/report_sums.h"
 #include "shape/rows.h"
 
-DB_QUERY(vacuum_into, "VACUUM INTO $1");
+static const struct db_query vacuum_into = { .sqlite = "VACUUM INTO $1" };
 /* Without a limit of its own: add_problem() says when there are too many to print. */
-DB_QUERY(integrity_check, "PRAGMA integrity_check(1000000)");
-DB_QUERY(foreign_key_check, "PRAGMA foreign_key_check");
+static const struct db_query integrity_check = { .sqlite = "PRAGMA integrity_check(1000000)" };
+static const struct db_query foreign_key_check = { .sqlite = "PRAGMA foreign_key_check" };
 
 int store_copy(struct db *db, const char *path, struct error *err)
 {
@@ -122,4 +124,42 @@ int store_check(struct db *db, struct arena *arena, struct list *ret, struct err
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return rows.n > 0 ? 0 : store_schema_check(db, err);
+}
+
+/* clang-format off */
+#define SUM_OF(table, bytes) "SELECT CAST(COALESCE(SUM(" bytes "), 0) AS BIGINT) FROM " table " WHERE tenant_id = $1"
+#define SUMS(table, bytes) { .sqlite = SUM_OF(table, bytes(STORED_TEXT_SQLITE)), .postgres = SUM_OF(table, bytes(STORED_TEXT_POSTGRES)) }
+
+static const struct db_query sums[] = {
+    { .sqlite = SUM_OF("events", EVENT_STORED_BYTES_SQLITE), .postgres = SUM_OF("events", EVENT_STORED_BYTES_POSTGRES) },
+    SUMS("business_values", BUSINESS_VALUE_BYTES),
+    SUMS("business_breakdowns", BUSINESS_BREAKDOWN_BYTES),
+    SUMS("llm_usage", USAGE_BYTES),
+    SUMS("alert_history", ALERT_NOTE_BYTES),
+    { .sql = SUM_OF("agent_documents", STORED_ROW " + bytes") },
+};
+/* clang-format on */
+
+static int compare(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    int64_t counted = 0, there = 0;
+
+    if (store_tenant_counted(db, tenant_id, &counted, err) != 0)
+        return -1;
+    for (size_t i = 0; i < COUNT_OF(sums); i++) {
+        int64_t bytes = 0;
+
+        if (db_exec(db, &sums[i], DB_ARGS(db_int(tenant_id)), db_read_int, &bytes, err) != 0)
+            return -1;
+        there += bytes;
+    }
+    *ret = there - counted;
+    return 0;
+}
+
+int store_recount(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+{
+    if (db_begin(db, err) != 0)
+        return -1;
+    return db_end_read(db, compare(db, tenant_id, ret, err));
 }

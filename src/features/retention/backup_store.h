@@ -1,4 +1,4 @@
-/* backup_store.h - copies a database and checks its integrity. */
+/* backup_store.h - copies a database, checks its integrity, and counts a tenant's bytes again. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -22,3 +22,7 @@ int store_check(struct db *db, struct arena *arena, struct list *ret, struct err
  */
 int store_check_sums(struct db *db, struct arena *arena, struct list *ret,
                      struct error *err) MUST_CHECK;
+
+/* By how much what the writers counted (access/stored_bytes.h) is less than what the rows take. In
+ * one view of the database, outside a transaction. */
+int store_recount(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /* commands.c - how long a tenant's data is kept, on the command line. */
-#include "features/retention/routes.h"
+#include "features/retention/retention.h"
 
 #include <string.h>
 

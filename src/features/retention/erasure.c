@@ -23,7 +23,6 @@ enum {
 /* A plain value: a step works on a copy. */
 struct position {
     int64_t tenant_id; /* 0: none */
-    bool leftover;     /* the tenant's own row is gone */
     bool runs_erased;  /* and their events */
     size_t table;
     int64_t rows;
@@ -34,8 +33,6 @@ struct erasure {
     struct writer_job job; /* the writer's while `busy`, as all before the next comment */
     struct position now, next;
     enum erasure_turn turn;
-    bool looked;       /* for what earlier versions have left, */
-    int64_t looked_at; /* up to this tenant */
     int64_t step_began_us, step_rows, spent_us;
     struct busy busy;
 };
@@ -123,27 +120,19 @@ static int erase_portion(struct erasure *e, struct db *db, struct position *at, 
     return r;
 }
 
-/* What another process has erased to the end is not begun again: but it may be of an earlier
- * version, and have left something. */
+/* What another process has erased to the end is not begun again. */
 static int take_turn(struct erasure *e, struct db *db, struct error *err)
 {
     const int64_t tenant_id = e->now.tenant_id;
 
     if (store_erasure_take(db, tenant_id, &e->turn, err) != 0)
         return -1;
-    if (e->turn == ERASURE_ENDED && e->now.leftover)
-        e->turn = ERASURE_OURS;
     if (e->turn == ERASURE_LIVES)
         log_write(LOG_WARNING, "erasure", "tenant %lld is not deleted any longer",
                   (long long)tenant_id);
     if (e->turn == ERASURE_LIVES || e->turn == ERASURE_ENDED)
         e->next = (struct position){ 0 };
-    if (e->turn != ERASURE_ENDED)
-        return 0;
-    if (e->looked || e->looked_at >= tenant_id)
-        e->looked_at = tenant_id - 1;
-    e->looked = false;
-    return store_erase_limits(db, tenant_id, err);
+    return e->turn == ERASURE_ENDED ? store_erase_limits(db, tenant_id, err) : 0;
 }
 
 /* Works on a copy of the position: a failed transaction leaves it unchanged. */
@@ -184,33 +173,13 @@ static void erasure_done(struct writer_job *job, const struct error *err)
     busy_end(&e->busy);
 }
 
-/* One tenant for each call. */
-static int look_for_leftovers(struct erasure *e, struct error *err)
-{
-    int64_t at = e->looked_at;
-    bool found;
-
-    e->looked_at++; /* where it goes on if that fails */
-    if (store_erasure_leftover(e->options.db, &at, &found, err) != 0)
-        return -1;
-    e->looked = at == 0;
-    e->looked_at = at;
-    if (found)
-        e->now = (struct position){ .tenant_id = at, .leftover = true };
-    return 0;
-}
-
 /* Begins with the next tenant, if there is one. */
 static int begin(struct erasure *e, int64_t wall_us, struct error *err)
 {
     const int64_t wait_us = e->options.shared ? (int64_t)SHARED_WAIT_S * USEC_PER_SEC : 0;
 
     e->now = (struct position){ 0 };
-    if (store_erasure_next(e->options.db, wall_us - wait_us, &e->now.tenant_id, err) != 0)
-        return -1;
-    if (e->now.tenant_id != 0 || e->looked)
-        return 0;
-    return look_for_leftovers(e, err);
+    return store_erasure_next(e->options.db, wall_us - wait_us, &e->now.tenant_id, err);
 }
 
 int erasure_tick(struct erasure *e, int64_t wall_us, struct error *err)

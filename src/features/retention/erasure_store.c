@@ -23,7 +23,7 @@
       POSTGRES_PORTION(table) }
 #define ONE_ROW(table) BY_TENANT(table, "tenant_id")
 
-/* Events and runs are gone when this begins, but for what nodes of the version before have left. */
+/* Events and runs are gone when this begins (expiry_store.h), but for what another node stored. */
 static const struct db_query tables[] = {
     { POSTGRES_PORTION("events") },
     { POSTGRES_PORTION("runs") },
@@ -72,22 +72,6 @@ const size_t erasure_tables_n = COUNT_OF(tables);
 
 DB_INT_FN(store_erasure_next, (int64_t before), (db_int(before)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
-/* A number that was given and has no tenant. */
-static const struct db_query select_gone = {
-    .sqlite = "SELECT 0",
-    .postgres = "SELECT COALESCE(MIN(g), 0) FROM (SELECT g FROM generate_series(CAST($1 AS BIGINT)"
-                " + 1, COALESCE(pg_sequence_last_value(CAST(pg_get_serial_sequence('tenants',"
-                " 'tenant_id') AS regclass)), 0)) g WHERE NOT EXISTS (SELECT 1 FROM tenants t"
-                " WHERE t.tenant_id = g) LIMIT 1) x",
-    .citus = "SELECT 0",
-};
-/* A tenant that has anything else is not what was left: it may be about to be restored. */
-static const struct db_query has_only_events = {
-    .sqlite = "SELECT 0",
-    .postgres = "SELECT CASE WHEN EXISTS (SELECT 1 FROM events WHERE tenant_id = $1)"
-                " AND NOT EXISTS (SELECT 1 FROM runs WHERE tenant_id = $1)"
-                " AND NOT EXISTS (SELECT 1 FROM agents WHERE tenant_id = $1) THEN 1 ELSE 0 END",
-};
 static const struct db_query keep_agent_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number,"
               " COALESCE((SELECT MAX(agent_id) FROM agents), 0)) WHERE topic = 'agent_id'",
@@ -110,19 +94,6 @@ DB_QUERY(delete_tenant, "DELETE FROM tenants WHERE tenant_id = $1 AND deleted_at
 static bool is_sqlite(const struct db *db)
 {
     return strcmp(db_dialect(db), "sqlite") == 0;
-}
-
-int store_erasure_leftover(struct db *db, int64_t *at, bool *ret, struct error *err)
-{
-    int64_t has = 0;
-
-    *ret = false;
-    if (db_exec_int(db, &select_gone, DB_ARGS(db_int(*at)), at, err) != 0)
-        return -1;
-    if (*at != 0 && db_exec_int(db, &has_only_events, DB_ARGS(db_int(*at)), &has, err) != 0)
-        return -1;
-    *ret = has != 0;
-    return 0;
 }
 
 int store_erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret, struct error *err)

@@ -18,11 +18,6 @@ int store_erasure_next(struct db *db, int64_t before, int64_t *ret, struct error
 int store_erase_begin(struct db *db, struct error *err) MUST_CHECK;
 int store_erase_end(struct db *db, struct error *err) MUST_CHECK;
 
-/* Is the next number of a tenant after *at one that is gone and still has events? Several nodes of
- * earlier versions could leave some, and nothing else. *at becomes that number; 0: there is no
- * other. Not on Citus, and SQLite has no such ones. */
-int store_erasure_leftover(struct db *db, int64_t *at, bool *ret, struct error *err) MUST_CHECK;
-
 enum erasure_turn {
     ERASURE_OURS,  /* until the transaction ends: nothing else deletes for the tenant meanwhile */
     ERASURE_TAKEN, /* by another transaction: not now */

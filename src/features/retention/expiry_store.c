@@ -105,9 +105,8 @@ static const struct db_query delete_extents = {
     .sqlite = "DELETE FROM run_extents"
               " WHERE run_no IN (SELECT run_no FROM gone_runs WHERE tenant_id = $1)",
 };
-/* A node of the version before may delete for the same tenant, so that fewer events than asked for do
- * not mean that they were the last. A subquery, not EXISTS: that might be planned as a look at all
- * events. */
+/* Reports may be stored meanwhile, so that fewer events than asked for do not mean that they were the
+ * last. A subquery, not EXISTS: that might be planned as a look at all events. */
 static const struct db_query delete_gone = {
     .sqlite = "DELETE FROM gone_runs WHERE tenant_id = $1 AND run_no < $2",
     .postgres = "DELETE FROM gone_runs g WHERE tenant_id = $1 AND run_no < $2"

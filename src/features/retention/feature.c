@@ -1,18 +1,26 @@
-/* feature.c - the sweep of what is too old, and the size of what is stored. */
+/* feature.c - how long data is kept: routes, the ticks that delete, and the size of what is stored.
+ */
 #include "engine/feature.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "api/call.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "db/size.h"
 #include "engine/engine.h"
+#include "features/access/registry.h"
+#include "features/access/retention_store.h"
+#include "features/access/shapes.h"
+#include "features/access/stored_bytes.h"
+#include "features/access/tenants.h"
 #include "features/events/event_log.h"
 #include "features/features.h"
 #include "features/retention/erasure.h"
 #include "features/retention/retention.h"
-#include "features/retention/routes.h"
 #include "features/retention/sweep.h"
+#include "shape/table.h"
 
 enum { SIZE_PERIOD_TICKS = 10 };
 
@@ -88,11 +96,59 @@ static void retention_close(void *state)
     free(retention);
 }
 
+static int show_retention(struct api_call *call, struct db *db, struct error *err)
+{
+    return store_retention(db, call->tenant_id, call->answer, err);
+}
+
+static int set_retention(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct retention_limits *limits = call->body;
+    BUF_SCOPED(detail, KIB(1));
+
+    shape_write_json(&retention_shape, limits, &detail);
+    call->audit_detail = buf_take(&detail, call->arena);
+    if (store_retention_set(db, call->tenant_id, limits, clock_wall_us(), err) != 0)
+        return -1;
+    return show_retention(call, db, err);
+}
+
+static int correct_bytes(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct bytes_correction *found = call->body;
+
+    call->audit_target = call->tenant->slug;
+    call->audit_detail =
+        arena_printf(call->arena, "{\"correction\":%lld}", (long long)found->correction);
+    if (store_tenant_correct(db, call->tenant->id, found->correction, err) != 0)
+        return -1;
+    return tenants_show(call, db, err);
+}
+
+/* clang-format off */
+SHAPE(bytes_correction, "BytesCorrection", (.doc = "What a recount found.",
+      .example = EXAMPLE({"correction": -4096})),
+    INT(correction, .least = -(INT64_C(1) << 53), .most = INT64_C(1) << 53, .flags = F_REQUIRED, .doc = "Bytes that stored reports take beyond what was counted when they were stored and deleted; less: negative."));
+
+static const struct route retention_routes[] = {
+    { ROUTE(GET, "/api/v1/tenants/{slug}/retention", MEMBER, 200), .read = show_retention, .params = &tenant_path_shape, .answer = &retention_shape,
+      .id = "get_retention", .summary = "Get how long a workspace's data is kept",
+      .description = "Null days mean that nothing is deleted." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/retention", ADMIN, 200), .change = set_retention, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .body = &retention_shape, .answer = &retention_shape, .audit = "retention.set",
+      .id = "set_retention", .summary = "Replace how long a workspace's data is kept",
+      .description = "Older data is deleted within minutes and cannot be restored. Totals of KPIs and LLM usage stay." },
+    { ROUTE(PUT, "/api/v1/tenants/{slug}/bytes-correction", PLATFORM, 200), .change = correct_bytes, .topic = CHANGE_NOTHING, .params = &tenant_path_shape, .body = &bytes_correction_shape, .answer = &tenant_plan_shape, .audit = "tenant.recount",
+      .id = "correct_stored_bytes", .summary = "Correct what a workspace's reports are counted for",
+      .description = "What `muster tenant recount` found when it compared stored reports with their count. It replaces the correction before, so that sending it twice changes nothing." },
+    { 0 },
+};
+/* clang-format on */
+
 const struct feature retention_feature = {
     .name = "retention",
     .about = "How long data is kept.",
     .routes = { retention_routes },
-    .commands = { retention_commands, backup_commands, recount_commands },
+    .commands = { retention_commands, backup_commands },
     .open = retention_open,
     .start = retention_start,
     .tick = retention_tick,

@@ -1,12 +1,11 @@
 /* commands.c - secrets and their vault on the command line. */
-#include "features/vault/routes.h"
+#include "features/vault/shapes.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cli/prompt.h"
 #include "cli/request.h"
-#include "features/vault/shapes.h"
 #include "shape/utf8.h"
 
 /* Checks the options before the secret is typed. */

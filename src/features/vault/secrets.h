@@ -4,15 +4,14 @@
  * answers are in the arena.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "features/vault/secrets_store.h"
+#include "base/str.h"
 #include "features/vault/shapes.h"
-
-struct db;
-struct vault;
-struct vault_opener;
+#include "features/vault/vault.h"
 
 /* The secrets of one tenant. */
 struct secrets {
@@ -20,9 +19,69 @@ struct secrets {
     int64_t tenant_id;
 };
 
+/* As rows, sealed. */
+
+#define SECRET_KIND "secret" /* of their label */
+extern const struct sealed_table secrets_sealed;
+
+struct secret_row {
+    struct str name;
+    bool shared;
+    int64_t version; /* 0: no such secret */
+    struct str sealed;
+    int64_t created_at, updated_at;
+};
+
+/* In the arena. */
+int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
+                 struct secret_row *ret, struct error *err) MUST_CHECK;
+
+/* Names of secrets, and how many bytes of what is sealed are read. */
+struct secrets_wanted {
+    struct list names; /* of struct str */
+    int64_t bytes;
+};
+
+/* Those that exist, by the bytes of their names: a list of struct secret_row; in the arena. */
+int store_secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
+                        struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* By name: a list of struct secret; in the arena. */
+int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                  struct error *err) MUST_CHECK;
+
+/* ERR_CONFLICT when there are SECRETS_MAX: lists and pulls of configuration read all of them. */
+int store_secrets_check_room(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
+
+/* Adds the secret, or replaces its previous version; ERR_CONFLICT when another process replaced it
+ * first. */
+int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
+                     struct error *err) MUST_CHECK;
+
+/* ERR_NOT_FOUND. */
+int store_secret_remove(struct db *db, int64_t tenant_id, struct str name,
+                        struct error *err) MUST_CHECK;
+
 int secrets_set(const struct secrets *s, struct db *db, struct str name,
                 const struct secret_set *set, struct secret *ret, struct error *err) MUST_CHECK;
 
 /* Appends the secret's value to `out`, which the caller releases with vault_wipe(). */
 int secrets_open(const struct secrets *s, struct vault_opener *opener, const struct secret_row *row,
                  struct buf *out, struct error *err) MUST_CHECK;
+
+/* References to secrets in configuration values: vault:NAME as the whole value, ${vault:NAME}
+ * inside a longer one. Pure functions. */
+
+/* A part of a value: a secret's name, or plain text. */
+struct reference_part {
+    struct str text;
+    bool is_secret;
+};
+
+/* The problem with the references in a value, as a sentence; NULL: none. */
+const char *reference_problem(struct str value);
+
+/* The next part of a value without problems; false at its end. Begin with `*at` 0. */
+bool reference_next(struct str value, size_t *at, struct reference_part *ret);
+
+bool reference_is_in(struct str value);

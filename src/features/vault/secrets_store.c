@@ -1,13 +1,12 @@
 /* secrets_store.c - SQL of secrets. */
-#include "features/vault/secrets_store.h"
+#include "features/vault/secrets.h"
 
 #include "db/db.h"
 #include "db/id_list.h"
-#include "features/vault/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
-#define COLUMNS "name, shared, version, created_at, updated_at"
+#define SECRET_COLUMNS "name, shared, version, created_at, updated_at"
 
 /* clang-format off */
 ROW_TABLE(secret_row,
@@ -15,7 +14,7 @@ ROW_TABLE(secret_row,
     TIME(updated_at));
 
 DB_ROWS_QUERY(select_secret, secret_row,
-    "SELECT " COLUMNS ", sealed FROM secrets WHERE tenant_id = $1 AND name = $2");
+    "SELECT " SECRET_COLUMNS ", sealed FROM secrets WHERE tenant_id = $1 AND name = $2");
 #define NAMED "SELECT s.name, s.shared, s.version, s.created_at, s.updated_at, substr(s.sealed, 1, "
 /* $2 has the names (db_text_list()): one is looked up after the other. */
 static const struct db_query select_named = {
@@ -29,8 +28,8 @@ static const struct db_query select_named = {
 };
 static const struct db_query select_secrets = {
     .row = &secret_shape,
-    .sqlite = "SELECT " COLUMNS " FROM secrets WHERE tenant_id = $1 ORDER BY name",
-    .postgres = "SELECT " COLUMNS " FROM secrets WHERE tenant_id = $1 ORDER BY name COLLATE \"C\"",
+    .sqlite = "SELECT " SECRET_COLUMNS " FROM secrets WHERE tenant_id = $1 ORDER BY name",
+    .postgres = "SELECT " SECRET_COLUMNS " FROM secrets WHERE tenant_id = $1 ORDER BY name COLLATE \"C\"",
 };
 DB_QUERY(put_secret,
     "INSERT INTO secrets (tenant_id, name, shared, version, sealed, created_at, updated_at)"

@@ -1,8 +1,9 @@
-/* shapes.h - secrets, as set and listed; their values are never returned.
+/* shapes.h - secrets, as set and listed, and the commands about them; values are never returned.
  *
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "cli/command.h"
 #include "shape/shape.h"
 
 enum { SECRET_MAX_BYTES = 64 << 10, SECRET_NAME_MAX = 128, SECRETS_MAX = 1000 };
@@ -43,3 +44,4 @@ struct data_keys_rotated {
 
 extern const struct shape data_keys_query_shape, data_keys_rotated_shape, secret_set_shape,
     secret_shape, secret_list_shape, secret_path_shape, vault_rotated_shape;
+extern const struct command vault_commands[];

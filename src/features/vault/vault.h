@@ -15,10 +15,10 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "db/db.h"
 
 struct data_keys_rotated;
 struct arena;
-struct db;
 struct engine;
 struct settings;
 struct vault;
@@ -127,6 +127,26 @@ int vault_end_rotation(struct vault *v, const void *owner, bool committed,
  * sealed bytes name their key, and a key is destroyed only when no bytes name it any more. */
 int vault_rotate_data_keys(struct vault *v, struct db *db, int64_t after,
                            struct data_keys_rotated *ret, struct error *err) MUST_CHECK;
+
+/* A column of sealed bytes, which a rotation of data keys seals again. A feature that keeps sealed
+ * bytes registers each such column when it opens, or they are lost with the data key. */
+enum { SEALED_TABLES_MAX = 8 };
+
+struct sealed_table {
+    const char *kind; /* of their struct vault_label */
+
+    /* Of the tenant $1, at most $3 of the rows whose bytes 2 to 5 are not $2: the columns `name`
+     * and `version` of their label, and `sealed`. */
+    struct db_query stale;
+
+    /* Of the tenant $1, the row with the name $2: $3 in place of $4, if that is still there. */
+    struct db_query replace;
+};
+
+void vault_add_sealed_table(struct vault *v, const struct sealed_table *table);
+
+/* The row of `stale`. */
+extern const struct shape sealed_row;
 
 /* The engine's vault. Any thread. */
 struct vault *vault_of(const struct engine *e);

@@ -1,7 +1,7 @@
 /* store.h - webhooks as rows. */
 #pragma once
 #include "base/err.h"
-#include "features/vault/sealed_table.h"
+#include "features/vault/vault.h"
 #include "shape/shape.h"
 
 struct webhook;

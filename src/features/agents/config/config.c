@@ -9,7 +9,7 @@
 #include "features/agents/config/config_type.h"
 #include "features/agents/config/params.h"
 #include "features/agents/config/values_store.h"
-#include "features/vault/reference.h"
+#include "features/vault/secrets.h"
 #include "features/vault/vault.h"
 
 enum { TAG_BYTES = 16, MISSING_MAX = 4096, REFERENCES_MAX = 1000, ANSWER_MAX = 16 << 20 };

@@ -12,7 +12,7 @@
 #include "features/agents/config/values_store.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
-#include "features/vault/reference.h"
+#include "features/vault/secrets.h"
 
 enum { VALUES_MAX = 1000, VALUES_BYTES_MAX = 4 << 20 }; /* of a workspace, and of each agent */
 

@@ -1,7 +1,6 @@
 /* test_entries.c - a long log is verified in turns, and every entry of it. */
-#include "features/audit/entries.h"
-
 #include "features/audit/audit.h"
+
 #include "features/audit/shapes.h"
 #include "unit/temp_db.h"
 

@@ -1,5 +1,5 @@
 /* test_reference.c - references to secrets in values. */
-#include "features/vault/reference.h"
+#include "features/vault/secrets.h"
 
 #include "base/buf.h"
 #include "test.h"

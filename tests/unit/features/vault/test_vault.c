@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "features/vault/data_keys.h"
-#include "features/vault/data_keys_store.h"
 #include "features/vault/keyring.h"
 #include "unit/temp_db.h"
 
