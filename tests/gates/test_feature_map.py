@@ -59,9 +59,9 @@ def page(tmp_path):
 
 
 def test_options_in_macros_and_tables_of_their_own_are_no_commands(page):
-    assert "Commands: `check`, `key add`.\n" in page
+    assert "- Commands: `check`, `key add`.\n" in page
 
 
 def test_routes_and_tables_are_listed(page):
-    assert "- `GET /keys`\n" in page
-    assert "Tables: writes `keys`; reads `plans`.\n" in page
+    assert "- Routes: `GET /keys`.\n" in page
+    assert "- Tables written: `keys`; read: `plans`.\n" in page
