@@ -2,7 +2,7 @@
 """Measures and prints one table; scripts/bench builds first and calls this.
 
     run.py [NAME...]    all measures but `expensive`, `growth` and `postgres_disk`, or those named
-    run.py --markdown   the table of the last run, for docs/BENCHMARKS.md
+    run.py --markdown   the table of the last run, for docs/measurements/benchmarks.md
     run.py --keep       makes the last results bench/baseline.json, which later runs are held against
 
 KEEP=1 does that at the end of a run. FULL=1 uses 3,000,000 stored events, 1,000,000 business values and longer rounds. Writes build/bench/results.json,
