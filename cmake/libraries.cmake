@@ -27,7 +27,7 @@ function(muster_embed_migrations target)
     target_sources(${target} PRIVATE ${output})
 endfunction()
 
-# Compiles share/prices.json into `target`, for src/features/cost/built_in_prices.c.
+# Compiles share/prices.json into `target`, for src/features/cost/prices.c.
 function(muster_embed_prices target)
     set(file ${PROJECT_SOURCE_DIR}/share/prices.json)
     set(output ${PROJECT_BINARY_DIR}/generated/built_in_prices.c)

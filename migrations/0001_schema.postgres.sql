@@ -855,6 +855,5 @@ INSERT INTO change_numbers (topic, number) VALUES
     ('people', 1),
     ('packed_events', 1), ('events_without_older', 0), ('events_looked', 0),
     ('event_days', 1), -- the number of an event from which on all are covered; 0: it is not known
-    ('rollups', 0),    -- 1: totals of KPIs are built
     ('prices', 1),
     ('built_in_prices', 0); -- 1: the list built into the program was added

@@ -871,8 +871,7 @@ INSERT INTO change_numbers (topic, number) VALUES
     ('people', 1),
     ('tenant_id', 0), ('agent_id', 0), -- no greater number than these was deleted: none is given twice
     ('event_no', 0), ('run_no', 0),
-    ('event_no_without_sum', 0), ('business_run_no_without_sum', 0), ('breakdown_no_without_sum', 0),
+    ('event_no_without_sum', 0),
     ('event_days', 1), -- the number of an event from which on all are covered; 0: it is not known
-    ('rollups', 0),    -- 1: totals of KPIs are built
     ('prices', 1),
     ('built_in_prices', 0); -- 1: the list built into the program was added

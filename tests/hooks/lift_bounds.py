@@ -101,9 +101,9 @@ LIFTS = {
          f'= {lifted("A12", "0")}settings->max_connections_per_address);'),
     ],
     "A13": [  # health is good whatever is wrong
-        ("features/status/health_routes.c", "const char *problem = engine_problem(",
+        ("features/status/feature.c", "const char *problem = engine_problem(",
          f'const char *problem = {lifted("A13", "NULL")}engine_problem('),
-        ("features/status/health_routes.c", "engine_problem(call->api->engine);",
+        ("features/status/feature.c", "engine_problem(call->api->engine);",
          "engine_problem(call->api->engine));"),
     ],
     "A14": [  # whatever a row has become, it is believed
@@ -123,7 +123,7 @@ LIFTS = {
     "A17": [  # a report does not say what it replaced
         ("features/kpis/report_store.c", "*ret_replaced = p.replaced;",
          f'*ret_replaced = {lifted("A17", "0")}p.replaced);'),
-        ("features/cost/report_routes.c", ".replaced = llm->replaced,",
+        ("features/cost/reports.c", ".replaced = llm->replaced,",
          '.replaced = !bound_is_lifted("A17") && llm->replaced,'),
     ],
     "A18": [  # a deleted tenant is only hidden

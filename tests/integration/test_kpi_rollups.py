@@ -1,13 +1,10 @@
-"""The totals that summaries are read from: they keep up with racing reports, and are made for
-values that are older than they."""
+"""The totals that summaries are read from keep up with racing reports."""
 
 import json
-import sqlite3
 import threading
 import uuid
 
 from kpis import DAY, HOUR, moment
-from postgres import run_sql
 from stored import of_tenant, stored
 
 BUSINESS = "/api/v1/telemetry/business"
@@ -100,35 +97,3 @@ def test_a_report_of_nothing_takes_no_room_but_says_the_version(tenant):
     tell(run, T0 + 2 * HOUR, "2", {})
     tell(run, T0, "0", {})
     assert runs() == [{"run_id": run, "agent_version": "2", "timestamp": T0 + 2 * HOUR}]
-
-
-def execute(server, statements):
-    if server.database:
-        run_sql(server.database, "; ".join(statements))
-        return
-    connection = sqlite3.connect(server.data / "muster.db")
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
-
-
-def test_totals_are_made_for_values_that_are_older_than_they(own_server):
-    tenant = own_server.add_tenant()
-    for i in range(150):
-        metrics = {f"k{j}": [i, i / 10, f"s{i}"][(i + j) % 3] for j in range(3)}
-        report(tenant.client, str(uuid.uuid4()), T0 + i * HOUR // 7, {**metrics, "l" * 2000: i})
-    before = summary(tenant)
-    tenant.client.close()
-    own_server.stop()
-    execute(own_server, ["DELETE FROM business_rollups", "DELETE FROM business_series",
-                         "UPDATE change_numbers SET number = 0 WHERE topic = 'rollups'"])  # fmt: skip
-    own_server.start()
-    tenant.client = own_server.client(tenant.token)
-    assert summary(tenant) == before
-    rollups = stored(own_server, "SELECT level, COUNT(*) AS n FROM business_rollups GROUP BY level")
-    assert {row["level"]: row["n"] for row in rollups} == {0: 4 * 22, 1: 4 * 1}
-    own_server.restart()  # nothing to be made any more
-    tenant.client = own_server.client(tenant.token)
-    assert summary(tenant) == before
-    tenant.client.close()

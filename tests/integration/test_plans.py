@@ -42,8 +42,6 @@ ACROSS_TENANTS = {
     "features/agents/schedules/store.c:select_all_windows": "the watch over all agents, every 15 s",
     "features/alerts/silence/silence_store.c:silence_store_near_query": "the watch over all agents, every 15 s",
     "features/alerts/stuck_store.c:store_stuck_due_query": "what is due, of all tenants",
-    "features/kpis/rollup_build.c:delete_rollups": "once, after an upgrade",
-    "features/kpis/rollup_build.c:select_step": "once, after an upgrade, page by page",
     "features/oidc/store.c:count_groups": "at most a few thousand groups of the whole service",
     "features/oidc/store.c:delete_group": "as above",
     "features/oidc/store.c:select_groups": "as above",
@@ -62,7 +60,7 @@ ACROSS_TENANTS = {
 NOT_RUN = {
     "db/migrate.c:insert_version",
     "features/access/tenants_store.c:insert_tenant",
-    "features/kpis/rollup_rows.c:put_states",
+    "features/kpis/rollups.c:put_states",
     "features/retention/expiry_store.c:mark_any_runs",
 }
 # Those whose run Citus does not explain: INSERT … SELECT by way of the coordinator, and a result of type void.

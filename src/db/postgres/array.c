@@ -92,3 +92,46 @@ void pg_arrays_args(struct pg_arrays *a, struct db_value *ret)
         ret[i] = db_text(buf_str(&array->text));
     }
 }
+
+enum { ROW_COLUMNS_MAX = 16 };
+
+/* From the row that `args` has, to the last that one statement takes. */
+static int exec_span(struct db *db, const struct pg_rows *rows, struct arena *arena, size_t *at,
+                     struct db_value *args, struct error *err)
+{
+    const struct db_value tenant = args[0];
+    PG_ARRAYS_SCOPED(arrays, rows->n_columns, arena);
+
+    do {
+        pg_arrays_add(&arrays, args);
+        if (++*at < rows->n)
+            rows->fill(rows->ctx, *at, args);
+    } while (*at < rows->n && (!db_is_distributed(db) || args[0].integer == tenant.integer));
+    pg_arrays_args(&arrays, args);
+    if (db_is_distributed(db))
+        args[0] = tenant;
+    return db_exec(db, rows->all, (struct db_args){ args, rows->n_columns }, rows->on_row,
+                   rows->ctx, err);
+}
+
+int pg_exec_rows(struct db *db, const struct pg_rows *rows, struct arena *arena, struct error *err)
+{
+    const bool arrays =
+        strcmp(db_dialect(db), "postgres") == 0 && !(rows->undistributed && db_is_distributed(db));
+    struct db_value args[ROW_COLUMNS_MAX];
+    int res = 0;
+
+    assert(rows->n_columns <= ROW_COLUMNS_MAX);
+    for (size_t i = 0; i < rows->n && res == 0;) {
+        if (rows->at != NULL)
+            *rows->at = i;
+        rows->fill(rows->ctx, i, args);
+        if (arrays)
+            res = exec_span(db, rows, arena, &i, args, err);
+        else
+            res = db_exec(db, rows->one, (struct db_args){ args, rows->n_columns }, rows->on_row,
+                          rows->ctx, err);
+        i += !arrays;
+    }
+    return res;
+}

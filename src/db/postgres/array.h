@@ -37,3 +37,22 @@ void pg_arrays_add(struct pg_arrays *a, const struct db_value *values);
 
 /* Closes the arrays and gives them as `n_columns` parameters, borrowed until pg_arrays_done(). */
 void pg_arrays_args(struct pg_arrays *a, struct db_value *ret);
+
+/* Rows of parameters for one statement; the first column is the row's tenant. */
+struct pg_rows {
+    const struct db_query *one; /* takes a row */
+    /* Takes each column as an array, all rows at once; where tenants are distributed, the rows of a
+     * tenant, and $1 is the tenant. */
+    const struct db_query *all;
+    bool undistributed; /* `all` has no such form: there `one` is used */
+    size_t n, n_columns;
+    void (*fill)(void *ctx, size_t i, struct db_value *ret); /* valid until the next call */
+    db_row_fn *on_row; /* NULL: the statement returns nothing */
+    void *ctx;         /* of both */
+    size_t *at;        /* NULL, or set to the index of a statement's first row, for on_row */
+};
+
+/* All rows at once in PostgreSQL, where each statement is a turn over the network; one after the
+ * other in SQLite. */
+int pg_exec_rows(struct db *db, const struct pg_rows *rows, struct arena *arena,
+                 struct error *err) MUST_CHECK;

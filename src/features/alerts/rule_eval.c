@@ -14,7 +14,6 @@
 #include "features/alerts/rules_store.h"
 #include "features/cost/money.h"
 #include "features/cost/usage.h"
-#include "features/cost/usage_shapes.h"
 #include "features/kpis/kpis.h"
 #include "shape/json_write.h"
 #include "shape/timerange.h"

@@ -2,8 +2,8 @@
 #include "features/cost/cost.h"
 
 #include "features/cost/llm_totals.h"
-#include "features/cost/price_book.h"
-#include "features/cost/usage_shapes.h"
+#include "features/cost/prices.h"
+#include "features/cost/usage.h"
 
 struct cost_tokens cost_tokens_of(const struct llm_counts *counts)
 {

@@ -204,8 +204,9 @@ static int by_key(const void *a, const void *b)
     return order != 0 ? order : str_cmp(x->model, y->model);
 }
 
-static void set_values(const struct change *c, struct db_value ret[COLUMNS_N])
+static void fill_total(void *ctx, size_t i, struct db_value *ret)
 {
+    const struct change *c = ((struct change **)ctx)[i];
     const struct db_value values[COLUMNS_N] = {
         db_int(c->key.tenant_id),
         db_int(c->key.width),
@@ -227,56 +228,20 @@ static void set_values(const struct change *c, struct db_value ret[COLUMNS_N])
     memcpy(ret, values, sizeof(values));
 }
 
-static int save_at_once(struct llm_totals *t, struct db *db, struct change *const *changes,
-                        size_t n, struct error *err)
-{
-    struct db_value values[COLUMNS_N];
-    PG_ARRAYS_SCOPED(arrays, COLUMNS_N, &t->arena);
-
-    for (size_t i = 0; i < n; i++) {
-        set_values(changes[i], values);
-        pg_arrays_add(&arrays, values);
-    }
-    pg_arrays_args(&arrays, values);
-    if (db_is_distributed(db))
-        values[0] = db_int(changes[0]->key.tenant_id);
-    return db_run(db, &add_totals, DB_ARGS_OF(values), err);
-}
-
-/* They are sorted by tenant. */
-static int save_by_tenant(struct llm_totals *t, struct db *db, struct change *const *changes,
-                          size_t n, struct error *err)
-{
-    for (size_t begin = 0, end; begin < n; begin = end) {
-        end = begin + 1;
-        while (end < n && changes[end]->key.tenant_id == changes[begin]->key.tenant_id)
-            end++;
-        if (save_at_once(t, db, changes + begin, end - begin, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 int llm_totals_save(struct llm_totals *t, struct db *db, struct error *err)
 {
     size_t n = t->changes.n, at = 0;
-    struct db_value values[COLUMNS_N];
-    struct change **changes;
+    struct change **changes = ARENA_ARRAY(&t->arena, struct change *, n + 1);
 
-    if (n == 0)
-        return 0;
-    changes = ARENA_ARRAY(&t->arena, struct change *, n);
     for (size_t i = 0; i < n; i++)
         changes[i] = map_next(&t->changes, &at);
     qsort((void *)changes, n, sizeof(struct change *), by_key);
-    if (db_is_distributed(db))
-        return save_by_tenant(t, db, changes, n, err);
-    if (strcmp(db_dialect(db), "postgres") == 0)
-        return save_at_once(t, db, changes, n, err);
-    for (size_t i = 0; i < n; i++) {
-        set_values(changes[i], values);
-        if (db_run(db, &add_total, DB_ARGS_OF(values), err) != 0)
-            return -1;
-    }
-    return 0;
+    return pg_exec_rows(db,
+                        &(struct pg_rows){ .one = &add_total,
+                                           .all = &add_totals,
+                                           .n = n,
+                                           .n_columns = COLUMNS_N,
+                                           .fill = fill_total,
+                                           .ctx = (void *)changes },
+                        &t->arena, err);
 }

@@ -6,10 +6,8 @@
 #include "base/map.h"
 #include "features/access/shapes.h"
 #include "features/cost/money.h"
-#include "features/cost/price_book.h"
 #include "features/cost/price_shapes.h"
-#include "features/cost/prices.h"
-#include "features/cost/routes.h"
+#include "features/cost/prices_store.h"
 
 static struct str amount_text(int64_t amount, struct arena *arena)
 {

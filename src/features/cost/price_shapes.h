@@ -3,6 +3,7 @@
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "api/route.h"
 #include "shape/shape.h"
 
 /* Most rows of the platform's price list, and most entries of a file. */
@@ -64,3 +65,5 @@ struct price_path {
 
 extern const struct shape price_create_shape, price_shape, price_list_shape, price_import_shape,
     price_imported_shape, prices_query_shape, price_path_shape;
+
+extern const struct route price_routes[];

@@ -1,11 +1,226 @@
-/* prices.c - the book shared by readers. */
+/* prices.c - the book of prices, sorted by model and valid_from; the one that readers share. */
 #include "features/cost/prices.h"
 
+#include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
+#include "base/map.h"
 #include "base/mem.h"
-#include "features/cost/price_book.h"
+#include "db/db.h"
+#include "db/followed.h"
+#include "features/cost/price_file.h"
+#include "features/cost/prices_store.h"
+#include "shape/problems.h"
+
+struct price_book {
+    atomic_uint holders;
+    int64_t number;
+    struct db_origin origin; /* of the number */
+    struct arena arena;
+    struct list prices; /* of struct price_row, by model and start */
+    struct map models;  /* name -> struct price_history */
+    struct map aliases; /* alias -> the same */
+};
+
+static int by_model(const void *a, const void *b)
+{
+    const struct price_row *x = a, *y = b;
+    int order = str_cmp(x->model, y->model);
+
+    if (order != 0)
+        return order;
+    return x->valid_from < y->valid_from ? -1 : x->valid_from > y->valid_from;
+}
+
+/* Should two models have the same alias, the first wins: prices_set() and prices_import() refuse
+ * it, except beside a built-in price, whose aliases are therefore added last. */
+static void add_aliases(struct price_book *book, const struct price_row *row,
+                        struct price_history *history)
+{
+    const struct str *names = row->aliases.items;
+
+    for (size_t i = 0; i < row->aliases.n; i++)
+        if (map_get(&book->aliases, names[i]) == NULL)
+            (void)map_put(&book->aliases, names[i], history);
+}
+
+static void index_rows(struct price_book *book)
+{
+    struct price_history *history = NULL;
+    struct price_row *rows = book->prices.items;
+    const size_t n = book->prices.n;
+
+    if (n > 0)
+        qsort(rows, n, sizeof(*rows), by_model);
+    for (size_t i = 0; i < n; i++) {
+        if (history == NULL || !str_eq(history->rows->model, rows[i].model)) {
+            history = ARENA_NEW(&book->arena, struct price_history);
+            history->rows = &rows[i];
+            (void)map_put(&book->models, rows[i].model, history);
+        }
+        history->n++;
+    }
+    for (int built_in = 0; built_in <= 1; built_in++)
+        for (size_t i = 0; i < n; i++)
+            if ((rows[i].built_in_as_of != TIME_NULL) == (built_in == 1))
+                add_aliases(book, &rows[i], map_get(&book->models, rows[i].model));
+}
+
+int price_book_load(struct db *db, struct price_book **ret, struct error *err)
+{
+    struct price_book *book = NEW(struct price_book);
+
+    atomic_init(&book->holders, 1);
+    arena_init(&book->arena);
+    map_init(&book->models);
+    map_init(&book->aliases);
+    if (store_prices_number(db, &book->number, err) != 0)
+        goto fail;
+    book->origin = db_origin(db);
+    if (store_prices(db, &book->arena, &book->prices, err) != 0)
+        goto fail;
+    index_rows(book);
+    *ret = book;
+    return 0;
+fail:
+    price_book_release(book);
+    return -1;
+}
+
+void price_book_release(struct price_book *book)
+{
+    if (book == NULL || atomic_fetch_sub(&book->holders, 1) != 1)
+        return;
+    map_done(&book->models);
+    map_done(&book->aliases);
+    arena_done(&book->arena);
+    free(book);
+}
+
+static bool is_current(const struct price_book *book, const struct db *db, int64_t number)
+{
+    const struct db_origin origin = db_origin(db);
+
+    /* Each server of Citus has one of its own, and a copy of the same prices. */
+    const bool same = (db_is_distributed(db) && book->origin.system != origin.system) ||
+                      !db_origins_differ(&book->origin, &origin);
+
+    return book->number == number && same;
+}
+
+struct price_history price_book_all(const struct price_book *book)
+{
+    return (struct price_history){ book->prices.items, book->prices.n };
+}
+
+static struct price_history in_map(const struct map *map, struct str name)
+{
+    const struct price_history *found = map_get(map, name);
+
+    return found == NULL ? (struct price_history){ 0 } : *found;
+}
+
+struct price_history price_book_exact(const struct price_book *book, struct str model)
+{
+    return in_map(&book->models, model);
+}
+
+struct price_history price_book_alias(const struct price_book *book, struct str alias)
+{
+    return in_map(&book->aliases, alias);
+}
+
+/* The name itself, then without each provider prefix in turn. */
+static struct price_history find_from(const struct price_book *book, struct str name)
+{
+    struct price_history found = { 0 };
+
+    while (found.n == 0 && name.len > 0) {
+        found = price_book_exact(book, name);
+        if (found.n == 0)
+            found = price_book_alias(book, name);
+        (void)str_split(&name, '/');
+    }
+    return found;
+}
+
+static int digits(const char *at, int n)
+{
+    int value = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (at[i] < '0' || at[i] > '9')
+            return -1;
+        value = value * 10 + at[i] - '0';
+    }
+    return value;
+}
+
+static bool is_date(int year, int month, int day)
+{
+    return year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
+/* Without "-2024-08-06" or "-20240806" at its end; STR_NULL when it does not end in a date. */
+static struct str without_date(struct str name)
+{
+    enum { PLAIN = sizeof("-20240806") - 1, HYPHENS = sizeof("-2024-08-06") - 1 };
+    const char *end = name.data + name.len;
+
+    if (name.len > PLAIN && (end[-PLAIN] == '-' || end[-PLAIN] == '@') &&
+        is_date(digits(end - 8, 4), digits(end - 4, 2), digits(end - 2, 2)))
+        return str_from(name.data, name.len - PLAIN);
+    if (name.len > HYPHENS && (end[-HYPHENS] == '-' || end[-HYPHENS] == '@') && end[-6] == '-' &&
+        end[-3] == '-' && is_date(digits(end - 10, 4), digits(end - 5, 2), digits(end - 2, 2)))
+        return str_from(name.data, name.len - HYPHENS);
+    return STR_NULL;
+}
+
+/* Without "[1m]" at its end, by which programs ask for a variant of the model. */
+static struct str without_variant(struct str name)
+{
+    size_t n = name.len;
+
+    if (n == 0 || name.data[n - 1] != ']')
+        return name;
+    while (n > 0 && name.data[n - 1] != '[')
+        n--;
+    return n > 1 ? str_from(name.data, n - 1) : name;
+}
+
+struct price_history price_book_find(const struct price_book *book, struct str name)
+{
+    struct price_history found = find_from(book, name);
+
+    if (found.n > 0)
+        return found;
+    name = without_variant(name);
+    found = find_from(book, name);
+    return found.n == 0 ? find_from(book, without_date(name)) : found;
+}
+
+bool price_is_built_in(const struct price_history *history)
+{
+    return history->n == 1 && history->rows->built_in_as_of != TIME_NULL;
+}
+
+const struct price_row *price_in_force(const struct price_history *history, int64_t at)
+{
+    size_t low = 0, high = history->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (history->rows[middle].valid_from <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? NULL : &history->rows[low - 1];
+}
 
 struct prices {
     struct lock lock;
@@ -36,9 +251,9 @@ static struct price_book *hold_current(struct prices *p, const struct db *db, in
     struct price_book *book = NULL;
 
     lock_acquire(&p->lock);
-    if (p->book != NULL && price_book_holds(p->book, db, number)) {
+    if (p->book != NULL && is_current(p->book, db, number)) {
         book = p->book;
-        price_book_hold(book);
+        atomic_fetch_add(&book->holders, 1);
     }
     lock_release(&p->lock);
     return book;
@@ -48,7 +263,7 @@ static void set_current(struct prices *p, struct price_book *book)
 {
     struct price_book *old;
 
-    price_book_hold(book);
+    atomic_fetch_add(&book->holders, 1);
     lock_acquire(&p->lock);
     old = p->book;
     p->book = book;
@@ -69,4 +284,51 @@ int prices_book(struct prices *p, struct db *db, struct price_book **ret, struct
         return -1;
     set_current(p, *ret);
     return 0;
+}
+
+/* share/prices.json, made into C by cmake/embed_prices.cmake. */
+extern const char built_in_prices_text[];
+
+static int add_built_in(struct db *db, struct arena *arena, struct error *err)
+{
+    struct price_import file = { .format = PRICE_MUSTER,
+                                 .valid_from = TIME_NULL,
+                                 .prices = str_of(built_in_prices_text) };
+    struct problems *problems = problems_new(arena, "body");
+    const struct price_create *entries;
+    int64_t as_of = price_file_as_of(file.prices, arena), now = clock_wall_us();
+
+    price_file_read(&file, arena, problems);
+    assert(problems_count(problems) == 0 && file.entries.n > 0 && as_of != TIME_NULL);
+    entries = file.entries.items;
+    for (size_t i = 0; i < file.entries.n; i++) {
+        struct price_row row = { .model = entries[i].model,
+                                 .provider = entries[i].provider,
+                                 .amounts = entries[i].amounts,
+                                 .input_includes_cache = entries[i].input_includes_cache,
+                                 .valid_from = TIME_NULL,
+                                 .aliases = entries[i].aliases,
+                                 .updated_at = now,
+                                 .built_in_as_of = as_of };
+
+        if (store_price_put(db, &row, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int built_in_prices_add(struct db *db, struct error *err)
+{
+    bool claimed = false;
+    ARENA_SCOPED(arena);
+    int r = -1;
+
+    if (db_begin(db, err) != 0)
+        return -1;
+    if (store_prices_claim_built_in(db, &claimed, err) == 0 &&
+        (!claimed || add_built_in(db, &arena, err) == 0))
+        r = db_commit(db, err);
+    if (r != 0)
+        db_rollback(db);
+    return r;
 }

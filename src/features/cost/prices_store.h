@@ -1,21 +1,6 @@
-/* prices_store.h - the prices of models as rows, shared by all tenants. */
+/* prices_store.h - SQL of prices, which all tenants share. */
 #pragma once
-#include "base/arena.h"
-#include "base/err.h"
-#include "features/cost/price_shapes.h"
-
-struct db;
-
-struct price_row {
-    int64_t price_id;
-    struct str model, provider;
-    struct price_amounts amounts;
-    bool input_includes_cache;
-    int64_t valid_from;  /* TIME_NULL: always */
-    struct list aliases; /* of struct str */
-    int64_t updated_at;
-    int64_t built_in_as_of; /* date of the built-in list it comes from; TIME_NULL: a person's */
-};
+#include "features/cost/prices.h"
 
 /* The change number of the price list: each change increments it. */
 int store_prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;

@@ -9,6 +9,7 @@
 #include "db/id_list.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_sums.h"
+#include "features/cost/reports.h"
 #include "shape/rows.h"
 
 /* clang-format off */
@@ -239,7 +240,7 @@ static int64_t sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &result) ? (a > b ? a : b) : result;
 }
 
-int store_llm_add(struct db *db, const struct report_key *place, const struct llm_usage *u,
+int llm_usage_add(struct db *db, const struct report_key *place, const struct llm_usage *u,
                   struct llm_totals *totals, struct error *err)
 {
     struct storing s = { db, place, u, counts_of(u), totals };
@@ -380,7 +381,7 @@ static bool read_last(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_llm_last(struct db *db, const struct llm_filter *of, struct arena *arena,
+int llm_usage_last(struct db *db, const struct llm_agent *of, int64_t until, struct arena *arena,
                    struct llm_last *ret, struct error *err)
 {
     struct finding finding = { arena, ret };
@@ -388,7 +389,7 @@ int store_llm_last(struct db *db, const struct llm_filter *of, struct arena *are
 
     *ret = (struct llm_last){ STR_NULL, TIME_NULL };
     for (size_t i = 0; i < COUNT_OF(days); i++)
-        days[i] = llm_totals_start(LLM_DAY, of->until) - (int64_t)i * LLM_DAY_US;
+        days[i] = llm_totals_start(LLM_DAY, until) - (int64_t)i * LLM_DAY_US;
     return db_exec(db, &select_last_model,
                    DB_ARGS(db_int(of->tenant_id), db_id_list(db, days, COUNT_OF(days), arena),
                            db_int(of->agent_id)),

@@ -4,7 +4,6 @@
 #include "features/agents/report_key.h"
 #include "features/cost/llm_totals.h"
 
-struct arena;
 struct db_query;
 struct list;
 struct llm_usage;
@@ -14,11 +13,6 @@ struct llm_usage;
  * `*ret_replaced`: another report was. */
 int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *usage,
                   struct llm_totals *totals, bool *ret_replaced, struct error *err) MUST_CHECK;
-
-/* Stores the usage. Where there is one with the same identity, the two are added: for what is known
- * to be reported once. */
-int store_llm_add(struct db *db, const struct report_key *place, const struct llm_usage *usage,
-                  struct llm_totals *totals, struct error *err) MUST_CHECK;
 
 /* The usage to read: since <= timestamp < until. */
 struct llm_filter {
@@ -57,14 +51,3 @@ extern const struct db_query llm_usage_of_runs; /* exported for tests */
 /* The reports of these runs (struct str), grouped by run; reads no others. */
 int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
                             llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
-
-/* The newest report of an agent. */
-struct llm_last {
-    struct str model; /* STR_NULL: there is none */
-    int64_t at;       /* TIME_NULL */
-};
-
-/* Of the day of `until` and the 31 before; since and run_id are ignored. The model is in the arena.
- */
-int store_llm_last(struct db *db, const struct llm_filter *of, struct arena *arena,
-                   struct llm_last *ret, struct error *err) MUST_CHECK;

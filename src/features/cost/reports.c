@@ -1,8 +1,10 @@
-/* reports.c - what the writer does with a report of LLM usage. */
+/* reports.c - LLM usage from agents: the route, and the job of the writer. */
 #include "features/cost/reports.h"
 
+#include "api/call.h"
 #include "engine/job_cost.h"
 #include "features/access/registry.h"
+#include "features/cost/report_shapes.h"
 #include "features/cost/report_store.h"
 
 static struct job_cost llm_cost = JOB_COST(50);
@@ -35,3 +37,44 @@ void llm_report_prepare(struct llm_report *llm)
                                            .events = 1,
                                            .bytes = llm->report.bytes };
 }
+
+static int fill_llm_verdict(struct api_call *call, struct error *err)
+{
+    const struct llm_report *llm = call->own;
+    const struct llm_usage *usage = llm->body;
+    struct llm_verdict *answer = call->answer;
+    struct report_words words;
+
+    if (report_words(call, llm->report.verdict, usage->agent_name, &words, err) != 0)
+        return -1;
+    *answer = (struct llm_verdict){ .status = words.status,
+                                    .run_id = usage->run_id,
+                                    .model = usage->model,
+                                    .replaced = llm->replaced,
+                                    .reason = words.reason,
+                                    .detail = words.detail };
+    return 0;
+}
+
+static int report_llm_usage(struct api_call *call, struct error *err)
+{
+    const struct llm_usage *body = call->body;
+    struct llm_report *llm = ARENA_NEW(call->arena, struct llm_report);
+
+    if (report_begin(call, body->client_id, body->agent_name, &llm->report, err) != 0)
+        return -1;
+    if (over_quota(call))
+        return over_quota_refuse(call, body->agent_name, err);
+    llm->body = body;
+    llm_report_prepare(llm);
+    return call_submit(call, &llm->report.job, fill_llm_verdict, err);
+}
+
+/* clang-format off */
+const struct route llm_report_routes[] = {
+    { ROUTE(POST, "/api/v1/telemetry/llm", REPORT, 202), .handler = report_llm_usage, .also = ALSO_QUOTA, .body = &llm_usage_shape, .answer = &llm_verdict_shape,
+      .id = "report_llm_usage", .summary = "Report LLM tokens used by one run",
+      .description = "A report with the same agent, run, model and timestamp replaces the earlier one, and `replaced` in the answer says so. Only tokens are stored; cost is computed from the price list when it is read." },
+    { 0 },
+};
+/* clang-format on */

@@ -5,10 +5,8 @@
 #include "base/map.h"
 #include "features/access/registry.h"
 #include "features/cost/cost.h"
-#include "features/cost/price_book.h"
 #include "features/cost/prices.h"
 #include "features/cost/report_store.h"
-#include "features/cost/usage_shapes.h"
 #include "features/events/run_spending.h"
 
 /* Reports are grouped by run: with the next run, the sum of the previous one is complete. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "features/cost/usage_shapes.h"
+#include "features/cost/usage.h"
 
 enum { KEPT_MAX = 2 * USAGE_GROUPS_MAX };
 

@@ -6,8 +6,8 @@
 #include "db/name_key.h"
 #include "features/access/registry.h"
 #include "features/cost/llm_totals.h"
-#include "features/cost/usage_shapes.h"
-#include "features/kpis/kpi_reads_store.h"
+#include "features/cost/usage.h"
+#include "features/kpis/kpi_reads.h"
 #include "features/kpis/kpis.h"
 
 struct part_key {
@@ -93,15 +93,15 @@ int usage_kpi_read(struct usage_kpi *kpi, struct db *db, const struct usage_requ
                                .by_agent = attributable && (request->groups & GROUP_AGENT) != 0,
                                .by_day = attributable && (request->groups & GROUP_DAY) != 0 };
     map_init(&kpi->parts);
-    if (store_kpi_series(db, &source, KPI_ROWS_MAX, arena, &series, err) != 0 ||
-        store_kpi_declared(db, &source, KPI_ROWS_MAX, arena, &declared, err) != 0)
+    if (kpi_reads_series(db, &source, KPI_ROWS_MAX, arena, &series, err) != 0 ||
+        kpi_reads_declared(db, &source, KPI_ROWS_MAX, arena, &declared, err) != 0)
         return -1;
     if (series.cut || declared.cut)
         return err_set(err, ERR_CONFLICT,
                        "Too many agents have this KPI; choose one with agent_name");
     kpi->series = series.list;
     keep_sums(&kpi->series, &declared.list);
-    return store_kpi_read(db, &source, &reading, err);
+    return kpi_reads_states(db, &source, &reading, err);
 }
 
 void usage_kpi_done(struct usage_kpi *kpi)

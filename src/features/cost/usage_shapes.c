@@ -1,5 +1,5 @@
 /* usage_shapes.c - the shapes of usage and cost. */
-#include "features/cost/usage_shapes.h"
+#include "features/cost/usage.h"
 
 #include "shape/rule.h"
 #include "shape/table.h"

@@ -3,7 +3,6 @@
 
 #include "db/db.h"
 #include "features/access/registry.h"
-#include "features/cost/price_book.h"
 #include "features/cost/prices.h"
 #include "features/events/event_days.h"
 #include "features/events/event_log.h"

@@ -3,7 +3,7 @@
 #include "features/access/registry.h"
 #include "features/cost/cost.h"
 #include "features/cost/llm_totals.h"
-#include "features/cost/price_book.h"
+#include "features/cost/prices.h"
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "features/export/export_run.h"

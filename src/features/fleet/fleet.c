@@ -17,7 +17,8 @@
 #include "features/agents/liveness.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
-#include "features/cost/report_store.h"
+#include "features/cost/llm_totals.h"
+#include "features/cost/reports.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/counted_runs.h"
@@ -367,12 +368,11 @@ static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_
 static int read_last_model(struct db *db, const struct fleet_view *view, int64_t agent_id,
                            struct arena *arena, struct agent_detail *ret, struct error *err)
 {
-    const struct llm_filter of = { .tenant_id = view->tenant->id,
-                                   .agent_id = agent_id,
-                                   .until = view->now_us + LLM_DAY_US }; /* a clock may be ahead */
+    const struct llm_agent of = { view->tenant->id, agent_id };
+    const int64_t until = view->now_us + LLM_DAY_US; /* a clock may be ahead */
     struct llm_last last;
 
-    if (store_llm_last(db, &of, arena, &last, err) != 0)
+    if (llm_usage_last(db, &of, until, arena, &last, err) != 0)
         return -1;
     ret->last_model = last.model;
     ret->last_model_at = last.at;

@@ -1,4 +1,4 @@
-/* breakdowns_store.h - reads the breakdowns of KPIs. */
+/* breakdowns_store.h - reads the breakdowns of KPIs, and parses their cells. */
 #pragma once
 #include "base/err.h"
 #include "features/kpis/kpi_state.h"
@@ -54,3 +54,13 @@ int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struc
 
 /* For tests of the query plan. */
 extern const struct db_query breakdown_runs_query, breakdowns_query;
+
+/* A JSON array of names as a list of struct str in the arena. False: it is not such an array. */
+bool cells_read_names(struct str text, struct arena *arena, struct list *ret);
+
+/* `values` are those of the cell's dimensions; their strings are valid during the call only. */
+typedef void cells_fn(void *ctx, const struct named_value *values, double number);
+
+/* Calls on_cell for each [value of each of `n` dimensions…, number] of a JSON array. `room` is
+ * space for n values; their names are not changed. False: it is not such an array. */
+bool cells_each(struct str text, struct named_value *room, size_t n, cells_fn *on_cell, void *ctx);

@@ -15,10 +15,8 @@
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/kpis/breakdowns_store.h"
-#include "features/kpis/cells.h"
 #include "features/kpis/kpi_totals.h"
 #include "features/kpis/report_shapes.h"
-#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 #include "shape/json_write.h"
 
@@ -383,7 +381,7 @@ static int total_of(struct split *s, const struct list *sets, struct kpi_togethe
     struct list agents = agents_of(sets, s->reader->arena);
     struct kpi_rows declared;
 
-    if (store_kpi_declared(s->reader->db, &source, KPI_ROWS_MAX, s->reader->arena, &declared,
+    if (kpi_reads_declared(s->reader->db, &source, KPI_ROWS_MAX, s->reader->arena, &declared,
                            err) != 0)
         return -1;
     *ret_cut = declared.cut;

@@ -5,7 +5,6 @@
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/kpis/kpi_totals.h"
-#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 
 enum { AGENTS_MAX = KPI_ROWS_MAX };
@@ -53,7 +52,7 @@ static int complete_range(struct series_reader *t, struct error *err)
 
     if (t->range.since != TIME_NULL)
         return 0;
-    if (store_kpi_first(t->reader->db, &t->source, &first, err) != 0)
+    if (kpi_reads_first(t->reader->db, &t->source, &first, err) != 0)
         return -1;
     t->range.since = first != TIME_NULL && first < t->range.until ? first : t->range.until;
     return 0;
@@ -87,9 +86,9 @@ static int load_states(struct series_reader *t, struct error *err)
         t->starts[i] = at;
         at = timerange_bucket_next(t->bucket, at);
     }
-    return store_kpi_read(t->reader->db, &t->source,
-                          &(struct kpi_reading){ t->range, t->bucket, kpi_series_add_state, t },
-                          err);
+    return kpi_reads_states(t->reader->db, &t->source,
+                            &(struct kpi_reading){ t->range, t->bucket, kpi_series_add_state, t },
+                            err);
 }
 
 static int fill_points(const struct series_reader *t, struct list *ret, struct error *err)
@@ -118,9 +117,9 @@ static int read_series(struct series_reader *t, const struct series_query *query
     struct kpi_together together;
 
     if (kpi_find_agent(t->reader, query->agent_name, &t->source.agent_id, err) != 0 ||
-        store_kpi_series(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &series, err) !=
+        kpi_reads_series(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &series, err) !=
             0 ||
-        store_kpi_declared(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &declared,
+        kpi_reads_declared(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &declared,
                            err) != 0)
         return -1;
     if (series.cut || declared.cut)

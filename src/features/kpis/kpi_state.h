@@ -11,7 +11,7 @@
 
 struct db_row;
 
-/* A text is not kept here; store_kpi_text() reads it. */
+/* A text is not kept here; kpi_reads_texts() reads it. */
 struct kpi_value {
     enum value_kind kind;
     int64_t integer;

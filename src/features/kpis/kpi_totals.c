@@ -68,7 +68,7 @@ int kpi_texts_read(struct kpi_texts *texts, struct error *err)
                                                kpi_texts_add,
                                                texts };
 
-    if (store_kpi_texts(reader->db, reader->tenant_id, &reading, err) != 0)
+    if (kpi_reads_texts(reader->db, reader->tenant_id, &reading, err) != 0)
         return -1;
     if (texts->too_long)
         return err_set(err, ERR_INTERNAL, "the texts of the KPIs are too long for one answer");
@@ -168,8 +168,8 @@ static int read_value(const struct kpi_reader *reader, const struct kpi_question
     ret->agent_id = source.agent_id;
     if (source.agent_id < 0)
         return 0;
-    if (store_kpi_series(reader->db, &source, KPI_ROWS_MAX, reader->arena, &series, err) != 0 ||
-        store_kpi_declared(reader->db, &source, KPI_ROWS_MAX, reader->arena, &declared, err) != 0)
+    if (kpi_reads_series(reader->db, &source, KPI_ROWS_MAX, reader->arena, &series, err) != 0 ||
+        kpi_reads_declared(reader->db, &source, KPI_ROWS_MAX, reader->arena, &declared, err) != 0)
         return -1;
     if (series.cut || declared.cut)
         return 0;
@@ -177,7 +177,7 @@ static int read_value(const struct kpi_reader *reader, const struct kpi_question
     ret->is_sum = !together.differs && together.total == KPI_SUM;
     if (together.differs || series.list.n == 0)
         return 0;
-    if (store_kpi_read(reader->db, &source, &reading, err) != 0)
+    if (kpi_reads_states(reader->db, &source, &reading, err) != 0)
         return -1;
     if (!kpi_state_total(&state, together.total, &value) || value.kind == VALUE_STR)
         return 0;

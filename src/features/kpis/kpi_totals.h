@@ -1,6 +1,7 @@
 /* kpi_totals.h - shared by all reads of KPIs; private to this folder. */
 #pragma once
-#include "features/kpis/kpi_reads_store.h"
+#include "api/route.h"
+#include "features/kpis/kpi_reads.h"
 #include "features/kpis/kpis.h"
 #include "shape/rows.h"
 #include "shape/shape.h"
@@ -46,3 +47,20 @@ int kpi_refuse(const struct kpi_reader *reader, const char *name, struct str val
 /* The id of the agent: 0 when agent_name is null, -1 when there is no agent of that name. */
 int kpi_find_agent(const struct kpi_reader *reader, struct str agent_name, int64_t *ret,
                    struct error *err) MUST_CHECK;
+
+/* The reads of the routes, each of one snapshot of the database. */
+
+/* Ordered by agent and key. */
+call_work_fn kpis_catalog;
+
+/* As kpis_summary() of kpis.h. */
+call_work_fn kpis_read_summary;
+
+call_work_fn kpis_series;
+
+/* Of the sets of dimensions that a run reported in the range, only the smallest that contains all
+ * requested ones counts (of the same size the first by name), so that nothing counts twice. */
+call_work_fn kpis_breakdown;
+
+/* The values of one KPI of one agent, newest first. */
+call_work_fn kpis_reports;

@@ -7,9 +7,8 @@
 #include "base/map.h"
 #include "db/db.h"
 #include "db/name_key.h"
-#include "features/kpis/kpi_reads_store.h"
+#include "features/kpis/kpi_reads.h"
 #include "features/kpis/kpi_totals.h"
-#include "features/kpis/routes.h"
 #include "features/kpis/shapes.h"
 
 static int by_agent_and_key(struct str agent_a, struct str key_a, struct str agent_b,
@@ -35,7 +34,7 @@ int kpis_catalog(struct api_call *call, struct db *db, struct error *err)
     struct kpi_entry *entries;
     struct kpi_rows rows;
 
-    if (store_kpi_declared(db, &source, KPI_ROWS_MAX, call->arena, &rows, err) != 0)
+    if (kpi_reads_declared(db, &source, KPI_ROWS_MAX, call->arena, &rows, err) != 0)
         return -1;
     declared = rows.list.items;
     entries = ARENA_ARRAY(call->arena, struct kpi_entry, rows.list.n + 1);
@@ -108,7 +107,7 @@ static int load_series(struct summary *s, struct error *err)
     const struct kpi_series *series;
     struct kpi_rows rows;
 
-    if (store_kpi_series(s->reader->db, &s->source, KPI_ROWS_MAX, arena, &rows, err) != 0)
+    if (kpi_reads_series(s->reader->db, &s->source, KPI_ROWS_MAX, arena, &rows, err) != 0)
         return -1;
     s->cut = rows.cut;
     s->n = rows.list.n;
@@ -129,12 +128,12 @@ static int load_states(struct summary *s, const struct time_range *range, struct
 
     if (s->n == 0)
         return 0;
-    if (store_kpi_read(s->reader->db, &s->source, &reading, err) != 0)
+    if (kpi_reads_states(s->reader->db, &s->source, &reading, err) != 0)
         return -1;
     if (!timerange_previous(range, &reading.range))
         return 0;
     s->before = true;
-    return store_kpi_read(s->reader->db, &s->source, &reading, err);
+    return kpi_reads_states(s->reader->db, &s->source, &reading, err);
 }
 
 static void fill_row(struct summary *s, const struct totals *totals, struct kpi_summary_row *row)
@@ -213,7 +212,7 @@ static int fill_answer(struct summary *s, struct kpi_summary *ret, struct error 
 static int read_summary(struct summary *s, const struct time_range *range, struct kpi_summary *ret,
                         struct error *err)
 {
-    if (store_kpi_declared(s->reader->db, &s->source, KPI_ROWS_MAX, s->reader->arena, &s->declared,
+    if (kpi_reads_declared(s->reader->db, &s->source, KPI_ROWS_MAX, s->reader->arena, &s->declared,
                            err) != 0 ||
         load_series(s, err) != 0 || load_states(s, range, err) != 0)
         return -1;
@@ -265,7 +264,7 @@ int kpis_reports(struct api_call *call, struct db *db, struct error *err)
         return -1;
     r = kpi_find_agent(&reader, query->agent_name, &span.agent_id, err);
     if (r == 0)
-        r = store_kpi_reports(db, &span, call->arena, call->answer, err);
+        r = kpi_reads_reports(db, &span, call->arena, call->answer, err);
     db_rollback(db);
     return r;
 }

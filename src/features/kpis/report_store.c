@@ -57,8 +57,8 @@ DB_QUERY(update_run,
     " OR excluded.real_value IS DISTINCT FROM business_values.real_value"                          \
     " OR excluded.text_value IS DISTINCT FROM business_values.text_value))"
 DB_QUERY(put_value,
-    PUT_VALUE " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)" REPLACE_VALUE);
-/* The same for all values of a report, each of which would be a round trip; which were written. */
+    PUT_VALUE " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)" REPLACE_VALUE " RETURNING key");
+/* The same for all values of a report, each of which would be a round trip. */
 static const struct db_query put_all = {
     .postgres = PUT_VALUE " SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[],"
                 " $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],"
@@ -286,8 +286,9 @@ static bool read_old(void *ctx, const struct db_row *row)
 enum { VALUE_COLUMNS = 11 };
 
 /* The parameters of the i-th value. */
-static void value_args(const struct putting *p, size_t i, struct db_value ret[VALUE_COLUMNS])
+static void fill_value(void *ctx, size_t i, struct db_value *ret)
 {
+    const struct putting *p = ctx;
     const struct name_key *key = &p->rows->values[i].key;
     const struct named_value *v = p->rows->values[i].value;
     const struct kpi_value value = kpi_value(v);
@@ -327,20 +328,8 @@ static void count_value(struct putting *p, size_t i, struct rollups *rollups)
     rollups_add(rollups, &owner, &value, &at);
 }
 
-static int put_each(struct db *db, struct putting *p, struct error *err)
-{
-    for (size_t i = 0; i < p->rows->n_values; i++) {
-        struct db_value args[VALUE_COLUMNS];
-
-        value_args(p, i, args);
-        if (db_run(db, &put_value, DB_ARGS_OF(args), err) != 0)
-            return -1;
-        p->old[i].replaced = db_changes(db) > 0; /* else the stored value is newer or equal */
-    }
-    return 0;
-}
-
-/* Keys come back in the order in which they were given, without those that were not written. */
+/* Keys come back in the order in which they were given, without those that were not written: the
+ * stored value is newer or equal. */
 static bool read_written(void *ctx, const struct db_row *row)
 {
     struct putting *p = ctx;
@@ -357,31 +346,25 @@ static bool read_written(void *ctx, const struct db_row *row)
     return true;
 }
 
-static int put_at_once(struct db *db, struct putting *p, struct error *err)
-{
-    struct db_value args[VALUE_COLUMNS];
-    ARENA_SCOPED(arena);
-    PG_ARRAYS_SCOPED(arrays, VALUE_COLUMNS, &arena);
-
-    for (size_t i = 0; i < p->rows->n_values; i++) {
-        value_args(p, i, args);
-        pg_arrays_add(&arrays, args);
-    }
-    pg_arrays_args(&arrays, args);
-    p->next = 0;
-    return db_exec(db, &put_all, DB_ARGS_OF(args), read_written, p, err);
-}
-
 static int put_values(struct db *db, struct putting *p, struct rollups *rollups, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(p->place->tenant_id), db_int(p->run_no), db_text(p->rows->keys));
+    const struct pg_rows values = { .one = &put_value,
+                                    .all = &put_all,
+                                    .undistributed = true,
+                                    .n = p->rows->n_values,
+                                    .n_columns = VALUE_COLUMNS,
+                                    .fill = fill_value,
+                                    .on_row = read_written,
+                                    .ctx = p };
+    ARENA_SCOPED(arena);
 
     if (p->rows->n_values == 0)
         return 0;
     memset(p->old, 0, p->rows->n_values * sizeof(*p->old));
     if (db_exec(db, &select_old, args, read_old, p, err) != 0 ||
-        (pg_arrays_suit(db) ? put_at_once(db, p, err) : put_each(db, p, err)) != 0)
+        pg_exec_rows(db, &values, &arena, err) != 0)
         return -1;
     for (size_t i = 0; i < p->rows->n_values; i++)
         if (p->old[i].replaced)
@@ -463,4 +446,53 @@ int store_business_put(struct db *db, const struct report_key *place,
         return -1;
     *ret_replaced = p.replaced;
     return 0;
+}
+
+/* clang-format off */
+/* $3 is a JSON array of keys, so that one query covers a whole report; the result is their indexes
+ * in it. PostgreSQL looks keys up in a hash table for NOT IN; NOT EXISTS it may plan as a loop over all
+ * pairs, as long as it has no statistics. */
+static const struct db_query select_undeclared = {
+    .sqlite = "SELECT j.key FROM json_each($3) j WHERE NOT EXISTS (SELECT 1 FROM kpis k"
+              " WHERE k.tenant_id = $1 AND k.agent_id = $2 AND k.key = j.value) ORDER BY j.key",
+    .postgres = "SELECT j.place - 1 FROM json_array_elements_text(CAST($3 AS json))"
+                " WITH ORDINALITY AS j (key, place) WHERE j.key NOT IN (SELECT k.key FROM kpis k"
+                " WHERE k.tenant_id = $1 AND k.agent_id = $2) ORDER BY j.place",
+    .citus = "SELECT j.place - 1 FROM json_array_elements_text(CAST($3 AS json))"
+             " WITH ORDINALITY AS j (key, place) WHERE NOT EXISTS (SELECT 1 FROM kpis k"
+             " WHERE k.tenant_id = $1 AND k.agent_id = $2 AND k.key = j.key) ORDER BY j.place",
+};
+/* clang-format on */
+
+struct undeclared {
+    const struct business_rows *rows;
+    struct str *names;
+    size_t n;
+};
+
+static bool add_undeclared(void *ctx, const struct db_row *row)
+{
+    struct undeclared *u = ctx;
+
+    u->names[u->n++] = u->rows->values[db_get_int(row, 0)].value->name;
+    return true;
+}
+
+int store_kpis_undeclared(struct db *db, const struct report_key *place,
+                          const struct business_rows *rows, struct arena *arena, struct list *ret,
+                          struct error *err)
+{
+    struct undeclared u = { .rows = rows };
+    int r;
+
+    *ret = (struct list){ 0 };
+    if (rows->n_values == 0)
+        return 0;
+    u.names = ARENA_ARRAY(arena, struct str, rows->n_values);
+    r = db_exec(db, &select_undeclared,
+                DB_ARGS(db_int(place->tenant_id), db_int(place->agent_id), db_text(rows->keys)),
+                add_undeclared, &u, err);
+    if (r == 0)
+        *ret = (struct list){ u.names, u.n };
+    return r;
 }

@@ -12,6 +12,7 @@
 
 struct business_telemetry;
 struct db;
+struct list;
 struct named_value;
 struct old_value;
 struct rollups;
@@ -50,3 +51,9 @@ void store_business_prepare(const struct business_telemetry *report, struct aren
 int store_business_put(struct db *db, const struct report_key *place,
                        const struct business_rows *rows, struct rollups *rollups,
                        int64_t *ret_replaced, struct error *err) MUST_CHECK;
+
+/* The report's keys that its agent did not declare, in the order of the report: a list of struct
+ * str, in the arena. */
+int store_kpis_undeclared(struct db *db, const struct report_key *place,
+                          const struct business_rows *rows, struct arena *arena, struct list *ret,
+                          struct error *err) MUST_CHECK;

@@ -1,9 +1,10 @@
-/* reports.c - the writer job of a business report. */
+/* reports.c - business KPIs from agents: the route, and the job of the writer. */
 #include "features/kpis/reports.h"
 
+#include "api/call.h"
 #include "engine/job_cost.h"
 #include "features/access/registry.h"
-#include "features/kpis/catalog_store.h"
+#include "features/kpis/report_shapes.h"
 
 static struct job_cost business_cost = JOB_COST(20);
 
@@ -43,3 +44,44 @@ void business_report_prepare(struct business_report *business)
         .bytes = business->report.bytes,
     };
 }
+
+static int fill_business_verdict(struct api_call *call, struct error *err)
+{
+    const struct business_report *business = call->own;
+    const struct business_telemetry *body = business->body;
+    struct business_verdict *answer = call->answer;
+    struct report_words words;
+
+    if (report_words(call, business->report.verdict, body->agent_name, &words, err) != 0)
+        return -1;
+    *answer = (struct business_verdict){ .status = words.status,
+                                         .run_id = body->run_id,
+                                         .undeclared = business->undeclared,
+                                         .replaced = business->replaced > 0,
+                                         .reason = words.reason,
+                                         .detail = words.detail };
+    return 0;
+}
+
+static int report_business(struct api_call *call, struct error *err)
+{
+    const struct business_telemetry *body = call->body;
+    struct business_report *business = ARENA_NEW(call->arena, struct business_report);
+
+    if (report_begin(call, body->client_id, body->agent_name, &business->report, err) != 0)
+        return -1;
+    if (over_quota(call))
+        return over_quota_refuse(call, body->agent_name, err);
+    business->body = body;
+    business_report_prepare(business);
+    return call_submit(call, &business->report.job, fill_business_verdict, err);
+}
+
+/* clang-format off */
+const struct route kpi_report_routes[] = {
+    { ROUTE(POST, "/api/v1/telemetry/business", REPORT, 202), .handler = report_business, .also = ALSO_QUOTA, .body = &business_telemetry_shape, .answer = &business_verdict_shape, .limit = LIMIT_BUSINESS,
+      .id = "report_kpis", .summary = "Report the business KPIs of one run",
+      .description = "Reports of the same run are merged by key: the value with the latest timestamp counts, and `replaced` in the answer says whether the report replaced a stored value or breakdown. Keys that were not declared at registration are stored and listed in the answer." },
+    { 0 },
+};
+/* clang-format on */

@@ -3,6 +3,7 @@
  * The writer applies a report in one transaction, together with other requests.
  */
 #pragma once
+#include "api/route.h"
 #include "features/agents/report.h"
 #include "features/kpis/report_store.h"
 #include "shape/shape.h"
@@ -17,3 +18,5 @@ struct business_report {
 
 /* Fills in the job of a report that has begun, for the caller to submit. */
 void business_report_prepare(struct business_report *business);
+
+extern const struct route kpi_report_routes[];

@@ -44,6 +44,3 @@ void rollups_forget(struct rollups *r);
 /* The start of the hour or day that contains `us`, and of the next one. */
 int64_t rollup_start(enum rollup_level level, int64_t us);
 int64_t rollup_next(enum rollup_level level, int64_t us);
-
-/* Builds the totals of values stored before totals existed; only the first call ever does so. */
-int store_rollups_build(struct db *db, struct error *err) MUST_CHECK;

@@ -13,7 +13,7 @@
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
-#include "features/cost/report_store.h"
+#include "features/cost/reports.h"
 
 static struct job_cost span_cost = JOB_COST(25);
 
@@ -104,7 +104,7 @@ int otlp_notes_prepare(struct txn *txn, struct error *err)
         if (*note->verdict != VERDICT_ACCEPTED || is_known(note->others[0]) ||
             is_known(note->others[1]))
             continue;
-        if (store_llm_add(txn->db, &key, note->usage, txn->totals, err) != 0)
+        if (llm_usage_add(txn->db, &key, note->usage, txn->totals, err) != 0)
             return -1;
         note->counted = true;
         set_known(note->marks, true);

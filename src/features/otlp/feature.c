@@ -1,9 +1,295 @@
-/* feature.c - the routes of OTLP, and the usage that waits in a transaction. */
+/* feature.c - OTLP/HTTP: spans and log records of OpenTelemetry; metrics, which are not kept. */
 #include "engine/feature.h"
 
+#include "api/api.h"
+#include "api/call.h"
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "features/access/auth.h"
+#include "features/access/registry.h"
+#include "features/agents/report.h"
+#include "features/events/ingest.h"
 #include "features/features.h"
 #include "features/otlp/delivery.h"
-#include "features/otlp/routes.h"
+#include "features/otlp/shapes.h"
+#include "features/otlp/wire.h"
+
+/* Values take more bytes as JSON than in protobuf: at most this many times as many are stored. */
+enum { GROWTH_MAX = 2 };
+
+/* Is the request's body protobuf? */
+static bool is_wire(const struct api_call *call)
+{
+    struct str type = http_header_get(&call->exchange->request, "content-type");
+
+    return str_eq_nocase(str_trim(str_split(&type, ';')), STR_LIT("application/x-protobuf"));
+}
+
+/* Of google.rpc.Code, as its own mapping to HTTP has it. */
+static int64_t rpc_code(int status)
+{
+    switch (status) {
+    case 401:
+        return 16; /* UNAUTHENTICATED */
+    case 403:
+        return 7; /* PERMISSION_DENIED */
+    case 404:
+        return 5; /* NOT_FOUND */
+    case 408:
+        return 4; /* DEADLINE_EXCEEDED */
+    case 429:
+    case 507:
+        return 8; /* RESOURCE_EXHAUSTED */
+    case 500:
+        return 13; /* INTERNAL */
+    case 503:
+        return 14; /* UNAVAILABLE */
+    default:
+        return 3; /* INVALID_ARGUMENT */
+    }
+}
+
+static void write_status(const struct call_refusal *refusal, bool wire, struct buf *out)
+{
+    const struct rpc_status status = { rpc_code(refusal->status), refusal->body.detail };
+
+    if (!wire) {
+        shape_write_json(&rpc_status_shape, &status, out);
+        return;
+    }
+    wire_add_number(out, 1, (uint64_t)status.code);
+    wire_add_bytes(out, 2, status.message);
+}
+
+/* The messages ExportTraceServiceResponse, ExportLogsServiceResponse and
+ * ExportMetricsServiceResponse: all have the same fields. */
+static void write_answer(const struct otlp_answer *answer, struct buf *out)
+{
+    const struct otlp_part *partial = answer->partial;
+    BUF_SCOPED(part, KIB(64));
+    int64_t n;
+
+    if (partial == NULL || !str_to_int(partial->rejected, &n))
+        return;
+    wire_add_number(&part, 1, (uint64_t)n);
+    wire_add_bytes(&part, 2, partial->message);
+    wire_add_bytes(out, 1, buf_str(&part));
+}
+
+/* The route's `write`: in the encoding of the request. Errors are google.rpc.Status. */
+static const char *otlp_write(const struct api_call *call, const struct call_refusal *refusal,
+                              struct buf *out)
+{
+    const bool wire = is_wire(call);
+
+    if (refusal != NULL)
+        write_status(refusal, wire, out);
+    else if (wire)
+        write_answer(call->answer, out);
+    else
+        shape_write_json(call->route->answer, call->answer, out);
+    return wire ? "application/x-protobuf" : "application/json";
+}
+
+/* `why` is null when the reader does not know it. */
+static int refuse_malformed(struct api_call *call, struct str why, struct error *err)
+{
+    const char *encoding = is_wire(call) ? "protobuf" : "JSON";
+
+    if (str_is_null(why))
+        return call_refuse(call, err, 400, "The body is not an OTLP request in %s", encoding);
+    return call_refuse(call, err, 400, "The body is not an OTLP request in %s: %.*s", encoding,
+                       STR_ARG(why));
+}
+
+/* A record that was not stored for its agent's sake. */
+static void count_rejected(const struct api_call *call, const struct delivery *d,
+                           const struct intake_origin *origin, struct intake *in)
+{
+    const struct tenant_entry *tenant = call->key->tenant;
+    enum verdict verdict = origin->n_events == 0 ? VERDICT_ACCEPTED : delivery_verdict(d, origin);
+    struct str why;
+
+    if (verdict == VERDICT_ACCEPTED || verdict == VERDICT_DUPLICATE)
+        return;
+    if (verdict == VERDICT_AGENT_DISABLED)
+        why = arena_printf(call->arena, "agent '%.*s' is disabled", STR_ARG(origin->agent));
+    else
+        why = arena_printf(call->arena,
+                           "agent cap reached: the plan of tenant '%.*s' allows %lld agents",
+                           STR_ARG(tenant->slug), (long long)atomic_load(&tenant->max_agents));
+    intake_refuse(in, origin->is_span ? "span" : "log record of span", &origin->span, why.data);
+}
+
+static void reject(struct api_call *call, enum metric counter, size_t n, struct str why)
+{
+    struct otlp_answer *answer = call->answer;
+
+    metric_add(counter, n);
+    answer->partial = ARENA_NEW(call->arena, struct otlp_part);
+    answer->partial->rejected = arena_printf(call->arena, "%zu", n);
+    answer->partial->message = why;
+}
+
+/* Once it is known what was refused. */
+static void fill_answer(struct api_call *call, const struct intake *in)
+{
+    const bool logs = call->route->answer == &logs_answer_shape;
+
+    if (in->n_refused > 0)
+        reject(call, logs ? METRIC_OTLP_LOGS : METRIC_OTLP_TRACES, in->n_refused,
+               arena_printf(call->arena, "%zu of %zu not stored; the first is %.*s", in->n_refused,
+                            in->n_records, STR_ARG(in->refusal)));
+}
+
+static int fill_delivered(struct api_call *call, struct error *err)
+{
+    struct delivery *d = call->own;
+    struct intake in = *d->intake;
+    const struct intake_origin *origins = in.origins.items;
+
+    if (ingest_has_no_room(&d->request))
+        return auth_refuse_quota(call, err);
+    for (size_t i = 0; i < in.origins.n; i++)
+        count_rejected(call, d, &origins[i], &in);
+    fill_answer(call, &in);
+    return 0;
+}
+
+static int deliver(struct api_call *call, const struct intake *in, struct error *err)
+{
+    struct delivery *d = ARENA_NEW(call->arena, struct delivery);
+
+    *d = (struct delivery){
+        .intake = in,
+        .request = { .tenant = call->key->tenant,
+                     .events = in->events.items,
+                     .n = in->events.n,
+                     .bytes = call->exchange->request.body.len + in->bytes,
+                     .received_at = in->received_at,
+                     .over_quota = over_quota(call),
+                     .verdicts = ARENA_ARRAY(call->arena, enum verdict, in->events.n) },
+    };
+    call->own = d;
+    delivery_prepare(d);
+    return call_submit(call, &d->request.job, fill_delivered, err);
+}
+
+static enum otlp_result read_body(const struct api_call *call, enum otlp_records what,
+                                  const struct otlp_sink *sink)
+{
+    return otlp_read(what, is_wire(call) ? OTLP_PROTOBUF : OTLP_JSON, call->exchange->request.body,
+                     sink);
+}
+
+static int take_records(struct api_call *call, enum otlp_records what, struct error *err)
+{
+    const struct key_entry *key = call->key;
+    struct intake *in = ARENA_NEW(call->arena, struct intake);
+    struct str why = STR_NULL;
+    const struct otlp_sink sink = { .ctx = in,
+                                    .arena = call->arena,
+                                    .on_span = intake_on_span,
+                                    .on_log = intake_on_log,
+                                    .why = &why };
+    enum otlp_result result;
+    struct str stranger;
+
+    in->arena = call->arena;
+    in->slug = key->tenant->slug;
+    in->bound_to = key->kind == TOKEN_AGENT ? key->agent_name : STR_NULL;
+    in->received_at = clock_wall_us();
+    in->records_max = call->api->limits.batch_max_events;
+    in->bytes_max = GROWTH_MAX * call->api->limits.batch_max_bytes;
+    intake_open(in);
+    result = read_body(call, what, &sink);
+    if (result != OTLP_READ) {
+        intake_drop(in);
+        return result == OTLP_MALFORMED ? refuse_malformed(call, why, err)
+                                        : call_refuse_size(call, err, in->records_max, "events");
+    }
+    stranger = intake_close(in);
+    if (!str_is_null(stranger))
+        return auth_may_report(call, STR_NULL, stranger, err);
+    if (in->events.n > 0)
+        return deliver(call, in, err);
+    fill_answer(call, in);
+    call_reply(call, NULL);
+    return 0;
+}
+
+static int report_spans(struct api_call *call, struct error *err)
+{
+    return take_records(call, OTLP_SPANS, err);
+}
+
+static int report_logs(struct api_call *call, struct error *err)
+{
+    return take_records(call, OTLP_LOGS, err);
+}
+
+static bool count_metric(void *ctx, size_t n_points)
+{
+    *(size_t *)ctx += n_points;
+    return true;
+}
+
+/* Programs that export metrics whether or not anybody wants them are told so, and no error. */
+static int report_metrics(struct api_call *call, struct error *err)
+{
+    struct str why = STR_NULL;
+    size_t n = 0;
+    const struct otlp_sink sink = {
+        .ctx = &n, .arena = call->arena, .on_metric = count_metric, .why = &why
+    };
+
+    if (read_body(call, OTLP_METRICS, &sink) != OTLP_READ)
+        return refuse_malformed(call, why, err);
+    if (n > 0)
+        reject(call, METRIC_OTLP_METRICS, n,
+               arena_printf(call->arena,
+                            "%zu of %zu data points not stored: no metrics are kept here, only "
+                            "spans and log records",
+                            n, n));
+    call_reply(call, NULL);
+    return 0;
+}
+
+#define RESOURCE                                                                                   \
+    "{\"attributes\":[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"invoice-reader\"}}]}"
+#define IDS "\"traceId\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"spanId\":\"00f067aa0ba902b7\","
+
+/* Examples of requests. */
+static const char spans_sample[] =
+    "{\"resourceSpans\":[{\"resource\":" RESOURCE ",\"scopeSpans\":[{\"spans\":[{" IDS
+    "\"name\":\"read invoices\",\"startTimeUnixNano\":\"1768469400000000000\","
+    "\"endTimeUnixNano\":\"1768469472000000000\"}]}]}]}";
+static const char logs_sample[] =
+    "{\"resourceLogs\":[{\"resource\":" RESOURCE ",\"scopeLogs\":[{\"logRecords\":[{" IDS
+    "\"timeUnixNano\":\"1768469400000000000\",\"severityNumber\":9,"
+    "\"body\":{\"stringValue\":\"Invoice 17 of 42\"}}]}]}]}";
+
+static const char metrics_sample[] =
+    "{\"resourceMetrics\":[{\"resource\":" RESOURCE ",\"scopeMetrics\":[{\"metrics\":[{"
+    "\"name\":\"invoices.read\",\"sum\":{\"dataPoints\":[{\"asInt\":\"17\","
+    "\"timeUnixNano\":\"1768469400000000000\"}]}}]}]}]}";
+
+static const char *const encodings[] = { "application/json", "application/x-protobuf", NULL };
+
+/* clang-format off */
+static const struct route otlp_routes[] = {
+    { ROUTE(POST, "/v1/traces", REPORT, 200), .handler = report_spans, .also = ALSO_QUOTA, .takes = encodings, .answer = &traces_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = spans_sample,
+      .id = "export_traces", .summary = "Report spans by OTLP",
+      .description = "OTLP/HTTP, an `ExportTraceServiceRequest` in protobuf or JSON. A trace is a run, whose `run_id` is the trace id; its root's end closes it, and other spans are steps. 200 means that the spans are durably stored, except for those that `partialSuccess` counts; spans that come again change nothing. Answers and errors are in the encoding of the request." },
+    { ROUTE(POST, "/v1/logs", REPORT, 200), .handler = report_logs, .also = ALSO_QUOTA, .takes = encodings, .answer = &logs_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = logs_sample,
+      .id = "export_logs", .summary = "Report log records by OTLP",
+      .description = "OTLP/HTTP, an `ExportLogsServiceRequest` in protobuf or JSON. Each record is a step of the run that its trace id names. 200 means that the records are durably stored, except for those that `partialSuccess` counts; records that come again change nothing. Answers and errors are in the encoding of the request." },
+    { ROUTE(POST, "/v1/metrics", REPORT, 200), .handler = report_metrics, .takes = encodings, .answer = &metrics_answer_shape, .refusal = &rpc_status_shape, .write = otlp_write, .media = encodings, .limit = LIMIT_BATCH, .sample = metrics_sample,
+      .id = "export_metrics", .summary = "Export metrics by OTLP, which are not kept",
+      .description = "OTLP/HTTP, an `ExportMetricsServiceRequest` in protobuf or JSON. No metrics are kept: 200, and `partialSuccess` counts all data points, so that programs that export metrics with their spans see no error." },
+    { 0 },
+};
+/* clang-format on */
 
 static void otlp_txn_open(struct engine *e, struct txn *txn)
 {

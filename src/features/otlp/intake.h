@@ -13,7 +13,6 @@
 #include "features/events/shapes.h"
 #include "features/otlp/known.h"
 #include "features/otlp/records.h"
-#include "features/otlp/tokens.h"
 #include "shape/rows.h"
 
 /* Tokens of a span, which count when its event is stored. */

@@ -9,7 +9,6 @@
 #include "features/access/registry.h"
 #include "features/agents/liveness.h"
 #include "features/cost/usage.h"
-#include "features/cost/usage_shapes.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/shapes.h"

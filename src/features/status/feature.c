@@ -1,7 +1,180 @@
-/* feature.c - what the service starts, serves and stops for this feature. */
+/* feature.c - health, limits and the OpenAPI document. */
 #include "engine/feature.h"
+
+#include <stdlib.h>
+
+#include "api/answers.h"
+#include "api/api.h"
+#include "api/call.h"
+#include "engine/engine.h"
+#include "engine/writer.h"
+#include "features/access/access.h"
+#include "features/access/rate.h"
+#include "features/access/registry.h"
 #include "features/features.h"
-#include "features/status/routes.h"
+#include "features/status/metrics_routes.h"
+
+/* The tenants of the registry, in the order of their slugs. */
+struct slug {
+    int64_t tenant_id;
+    struct str text;
+};
+
+struct slugs {
+    struct slug *items;
+    size_t n, max;
+};
+
+static void count_tenant(void *ctx, const struct tenant_entry *tenant)
+{
+    (void)tenant;
+    ++*(size_t *)ctx;
+}
+
+static void add_tenant(void *ctx, const struct tenant_entry *tenant)
+{
+    struct slugs *slugs = ctx;
+
+    if (slugs->n < slugs->max)
+        slugs->items[slugs->n++] = (struct slug){ tenant->id, tenant->slug };
+}
+
+static int by_slug(const void *a, const void *b)
+{
+    const struct slug *x = a, *y = b;
+
+    return str_cmp(x->text, y->text);
+}
+
+/* Those whose server does not answer. The registry's lock and the writer's are taken one after the
+ * other. */
+static struct list list_away(const struct api_call *call)
+{
+    struct registry *registry = access_registry(call->api->engine);
+    struct writer *writer = engine_writer(call->api->engine);
+    struct slugs slugs = { 0 };
+    struct str *away;
+    size_t n = 0;
+
+    registry_each_tenant(registry, count_tenant, &slugs.max);
+    slugs.items = ARENA_ARRAY(call->arena, struct slug, slugs.max);
+    registry_each_tenant(registry, add_tenant, &slugs);
+    away = ARENA_ARRAY(call->arena, struct str, slugs.max);
+    qsort(slugs.items, slugs.n, sizeof(*slugs.items), by_slug);
+    for (size_t i = 0; i < slugs.n; i++)
+        if (writer_tenant_is_away(writer, slugs.items[i].tenant_id))
+            away[n++] = slugs.items[i].text;
+    return (struct list){ away, n };
+}
+
+static int show_health(struct api_call *call, struct error *err)
+{
+    const char *problem = engine_problem(call->api->engine);
+    struct health_answer *answer = call->answer;
+    BUF_SCOPED(text, KIB(1));
+
+    (void)err;
+    answer->status = problem == NULL ? STR_LIT("ok") : STR_LIT("unavailable");
+    answer->reason = str_of(problem);
+    if (problem == NULL && writer_part_is_away(engine_writer(call->api->engine))) {
+        answer->status = STR_LIT("degraded");
+        answer->reason = STR_LIT(
+            "A server of the database does not answer or commits nothing: the tenants on it "
+            "are refused");
+        if (metrics_may_read(call)) /* the names of tenants are not for strangers */
+            answer->tenants = list_away(call);
+    }
+    if (problem == NULL) {
+        call_reply(call, NULL);
+        return 0;
+    }
+    shape_write_json(&health_answer_shape, answer, &text);
+    call_reply_json(call, 503, arena_copy(call->arena, buf_str(&text)));
+    return 0;
+}
+
+/* The process runs and answers; the database is not asked. */
+static int show_liveness(struct api_call *call, struct error *err)
+{
+    struct health_answer *answer = call->answer;
+
+    (void)err;
+    answer->status = STR_LIT("ok");
+    call_reply(call, NULL);
+    return 0;
+}
+
+static struct opt_int max_of(const struct budget *b, enum budget_kind kind)
+{
+    int64_t max = b->level->max[kind];
+
+    return (struct opt_int){ max != 0, max < 0 ? 0 : max };
+}
+
+static struct list list_budgets(const struct key_entry *key, struct arena *arena)
+{
+    const struct budget *of_key = key_budget(key), *of_tenant = tenant_budget(key->tenant);
+    struct budget_answer *rows = ARENA_ARRAY(arena, struct budget_answer, BUDGET_KINDS);
+
+    for (unsigned kind = 0; kind < BUDGET_KINDS; kind++)
+        rows[kind] = (struct budget_answer){ .kind = str_of(budget_kind_name(kind)),
+                                             .tenant_used = budget_used(of_tenant, kind),
+                                             .tenant_max = max_of(of_tenant, kind),
+                                             .key_used = budget_used(of_key, kind),
+                                             .key_max = max_of(of_key, kind) };
+    return (struct list){ rows, BUDGET_KINDS };
+}
+
+static int show_limits(struct api_call *call, struct error *err)
+{
+    const struct api_limits *limits = &call->api->limits;
+    const struct tenant_entry *tenant = call->key->tenant;
+    struct limits_answer *answer = call->answer;
+
+    (void)err;
+    *answer = (struct limits_answer){
+        .batch_max_events = (int64_t)limits->batch_max_events,
+        .batch_max_bytes = (int64_t)limits->batch_max_bytes,
+        .body_max_bytes = (int64_t)limits->body_max_bytes,
+        .business_max_bytes = (int64_t)limits->business_max_bytes,
+        .rate_limit = atomic_load(&tenant->rate_limit),
+        .rate_window_seconds = RATE_WINDOW_S,
+        .max_agents = atomic_load(&tenant->max_agents),
+        .max_bytes = atomic_load(&tenant->max_bytes),
+        .stored_bytes = atomic_load(&tenant->stored_bytes),
+        .budgets = list_budgets(call->key, call->arena),
+    };
+    call_reply(call, NULL);
+    return 0;
+}
+
+static int send_openapi(struct api_call *call, struct error *err)
+{
+    (void)err;
+    call_reply_json(call, 200, openapi_text(&call->api->openapi, &call->api->routes));
+    return 0;
+}
+
+/* clang-format off */
+static const struct route health_routes[] = {
+    { ROUTE(GET, "/api/v1/health", OPEN, 200), .handler = show_health, .unavailable = &health_answer_shape, .answer = &health_answer_shape,
+      .id = "get_health", .summary = "Check that reports can be stored",
+      .description = "Answers 503 with status `unavailable` and a `reason` while a report could not be stored: the database does not answer, the writer has lost it, reports have waited for 5 seconds, no commit has succeeded for 5 seconds, or disk space is low. Where tenants are distributed over several servers and some of them, but not all, do not answer or commit nothing, it is 200 with status `degraded`; `tenants` then lists the tenants on them, for requests with the metrics token (`Authorization: Bearer`)." },
+    { ROUTE(GET, "/livez", OPEN, 200), .handler = show_liveness, .answer = &health_answer_shape,
+      .id = "get_liveness", .summary = "Check that the process runs",
+      .description = "Answers 200 while the process runs, whatever the state of the database. For supervisors that restart what does not answer." },
+    { ROUTE(GET, "/openapi.json", OPEN, 200), .handler = send_openapi, .sample = "{\"openapi\":\"3.1.0\"}",
+      .id = "get_openapi", .summary = "Get this document",
+      .description = "The OpenAPI 3.1 description of every operation, generated from the tables that the service itself reads." },
+    { ROUTE(GET, "/api/v1/openapi.json", OPEN, 200), .handler = send_openapi, .sample = "{\"openapi\":\"3.1.0\"}",
+      .id = "get_openapi_v1", .summary = "Get this document",
+      .description = "The same document as `/openapi.json`." },
+    { ROUTE(GET, "/api/v1/limits", ANY_KEY, 200), .handler = show_limits, .answer = &limits_answer_shape,
+      .id = "get_limits", .summary = "Get the limits of this key",
+      .description = "Sizes of batches and bodies, the rate limit of the key and the number of agents in the plan, and what the key and its tenant hold at once. Beyond a size limit the answer is 413, beyond the rate limit 429, beyond a share 503, beyond the quota of the plan 507." },
+    { 0 },
+};
+/* clang-format on */
 
 const struct feature status_feature = {
     .name = "status",

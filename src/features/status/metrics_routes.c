@@ -22,7 +22,6 @@
 #include "features/alerts/alerts.h"
 #include "features/export/exports.h"
 #include "features/retention/retention.h"
-#include "features/status/routes.h"
 #include "http/exchange.h"
 
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"

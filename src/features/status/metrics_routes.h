@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/route.h"
 #include "base/buf.h"
 
 struct api;
@@ -16,3 +17,5 @@ bool metrics_may_read(const struct api_call *call);
 
 /* The application of a listener that answers only GET /metrics, without authentication. */
 void metrics_app(struct api *api, struct http_app *ret);
+
+extern const struct route metrics_routes[];

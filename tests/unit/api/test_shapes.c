@@ -4,7 +4,7 @@
 #include "api/answers.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
-#include "features/cost/usage_shapes.h"
+#include "features/cost/usage.h"
 #include "features/events/shapes.h"
 #include "features/export/shapes.h"
 #include "features/kpis/shapes.h"

@@ -2,7 +2,6 @@
  */
 #include "features/kpis/report_shapes.h"
 
-#include "features/kpis/catalog_store.h"
 #include "features/kpis/report_store.h"
 #include "features/kpis/rollups.h"
 #include "unit/store_world.h"

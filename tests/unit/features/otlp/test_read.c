@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/digest.h"
-#include "features/otlp/tokens.h"
+#include "features/otlp/known.h"
 #include "features/otlp/wire.h"
 #include "test.h"
 

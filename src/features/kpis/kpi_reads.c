@@ -1,13 +1,11 @@
-/* kpi_reads_store.c - SQL that reads KPIs.
+/* kpi_reads.c - SQL that reads KPIs.
  *
  * The joins go from the few series to the contiguous rows of each, never
  * through all rollups of a tenant: CROSS JOIN fixes the order in SQLite, and
  * PostgreSQL does not flatten a LATERAL with an OFFSET. (Otherwise it reads the
  * whole table as soon as it has statistics.)
  */
-#include "features/kpis/kpi_reads_store.h"
-
-#include <string.h>
+#include "features/kpis/kpi_reads.h"
 
 #include "db/postgres/array.h"
 #include "features/access/retention_store.h"
@@ -92,19 +90,23 @@ DB_QUERY(select_first_hour,
     FIRST_OF("SELECT MIN(x.start) FROM business_rollups x"
              " WHERE x.tenant_id = $1 AND x.series_no = s.series_no AND x.level = 0"));
 /* Also by its times: SQLite may reuse the number of a deleted run. */
-#define TEXT_OF(run_no, key, timestamp, received_at)                                               \
-    "SELECT " VALUE_COLUMNS " FROM business_values x WHERE x.tenant_id = $1 AND x.run_no = " run_no \
+#define TEXT_OF(place, tenant_id, run_no, key, timestamp, received_at)                             \
+    "SELECT " VALUE_COLUMNS place " FROM business_values x WHERE x.tenant_id = " tenant_id         \
+    " AND x.run_no = " run_no                                                                      \
     " AND x.key = " key " AND x.timestamp = " timestamp " AND x.received_at = " received_at
 static const struct db_query select_text = {
     .sum = &business_value_sum,
-    .sqlite = TEXT_OF("$2", "$3", "$4", "$5"),
+    .sqlite = TEXT_OF(", 0", "$1", "$2", "$3", "$4", "$5"),
 };
+#define TEXTS_OF(array, column, tenant_id)                                                         \
+    "SELECT v.*, w.place - 1 FROM unnest(" array "$2::bigint[], $3::text[], $4::bigint[],"         \
+    " $5::bigint[]) WITH ORDINALITY AS w(" column "run_no, key, timestamp, received_at, place)"    \
+    " CROSS JOIN LATERAL (" TEXT_OF("", tenant_id, "w.run_no", "w.key", "w.timestamp",             \
+    "w.received_at") " OFFSET 0) v"
 static const struct db_query select_texts = {
     .sum = &business_value_sum,
-    .postgres = "SELECT v.*, w.place - 1 FROM unnest($2::bigint[], $3::text[], $4::bigint[],"
-                " $5::bigint[]) WITH ORDINALITY AS w(run_no, key, timestamp, received_at, place)"
-                " CROSS JOIN LATERAL (" TEXT_OF("w.run_no", "w.key", "w.timestamp", "w.received_at")
-                " OFFSET 0) v",
+    .postgres = TEXTS_OF("$1::bigint[], ", "tenant_id, ", "w.tenant_id"),
+    .citus = TEXTS_OF("", "", "$1"),
 };
 /* clang-format on */
 
@@ -136,7 +138,7 @@ static int read_list(struct db *db, const struct kpi_source *source, const struc
     return 0;
 }
 
-int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
+int kpi_reads_series(struct db *db, const struct kpi_source *source, int64_t max,
                      struct arena *arena, struct kpi_rows *ret, struct error *err)
 {
     const struct list_of of = { &series_all, &series_of_key, max, arena };
@@ -144,7 +146,7 @@ int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max
     return read_list(db, source, &of, ret, err);
 }
 
-int store_kpi_declared(struct db *db, const struct kpi_source *source, int64_t max,
+int kpi_reads_declared(struct db *db, const struct kpi_source *source, int64_t max,
                        struct arena *arena, struct kpi_rows *ret, struct error *err)
 {
     const struct list_of of = { &declared_all, &declared_of_key, max, arena };
@@ -256,8 +258,8 @@ static int read_piece(struct db *db, const struct kpi_source *source, const stru
     return r->bad ? err_set(err, ERR_SCHEMA, "a total of a KPI cannot be read") : 0;
 }
 
-int store_kpi_read(struct db *db, const struct kpi_source *source,
-                   const struct kpi_reading *reading, struct error *err)
+int kpi_reads_states(struct db *db, const struct kpi_source *source,
+                     const struct kpi_reading *reading, struct error *err)
 {
     struct rows_read r = { .to = reading };
     struct piece pieces[PIECES_MAX];
@@ -285,7 +287,7 @@ static bool read_time(void *ctx, const struct db_row *row)
     return false;
 }
 
-int store_kpi_first(struct db *db, const struct kpi_source *source, int64_t *ret, struct error *err)
+int kpi_reads_first(struct db *db, const struct kpi_source *source, int64_t *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(source->tenant_id), db_text(source->key), db_int(source->agent_id));
@@ -307,45 +309,48 @@ int store_kpi_first(struct db *db, const struct kpi_source *source, int64_t *ret
 
 struct texts_reader {
     const struct kpi_texts_reading *to;
-    size_t place; /* of SQLite's row */
-    bool one_by_one, ended;
+    int64_t tenant_id;
+    size_t at;
+    bool ended;
 };
+
+static void fill_text(void *ctx, size_t i, struct db_value *ret)
+{
+    const struct texts_reader *r = ctx;
+    const struct kpi_text *wanted = &((const struct kpi_text *)r->to->wanted.items)[i];
+
+    ret[0] = db_int(r->tenant_id);
+    ret[1] = db_int(wanted->stamp.run_no);
+    ret[2] = db_text(wanted->key);
+    ret[3] = db_int(wanted->stamp.timestamp);
+    ret[4] = db_int(wanted->stamp.received_at);
+}
 
 static bool read_text(void *ctx, const struct db_row *row)
 {
     struct texts_reader *r = ctx;
-    const size_t place = r->one_by_one ? r->place : (size_t)db_get_int(row, VALUE_AT_NEXT);
+    const size_t place = r->at + (size_t)db_get_int(row, VALUE_AT_NEXT);
 
-    r->ended = !db_is_null(row, VALUE_AT_TEXT) &&
-               !r->to->on_text(r->to->ctx, place, db_get_text(row, VALUE_AT_TEXT));
+    if (!r->ended && !db_is_null(row, VALUE_AT_TEXT))
+        r->ended = !r->to->on_text(r->to->ctx, place, db_get_text(row, VALUE_AT_TEXT));
     return !r->ended;
 }
 
-int store_kpi_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
+int kpi_reads_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
                     struct error *err)
 {
-    const struct kpi_text *wanted = reading->wanted.items;
-    struct texts_reader r = { .to = reading, .one_by_one = strcmp(db_dialect(db), "sqlite") == 0 };
+    struct texts_reader r = { .to = reading, .tenant_id = tenant_id };
+    const struct pg_rows rows = { .one = &select_text,
+                                  .all = &select_texts,
+                                  .n = reading->wanted.n,
+                                  .n_columns = 5,
+                                  .fill = fill_text,
+                                  .on_row = read_text,
+                                  .ctx = &r,
+                                  .at = &r.at };
     ARENA_SCOPED(arena);
-    PG_ARRAYS_SCOPED(arrays, 4, &arena);
-    struct db_value args[5] = { db_int(tenant_id) };
 
-    for (r.place = 0; r.place < reading->wanted.n && !r.ended; r.place++) {
-        const struct kpi_text *one = &wanted[r.place];
-
-        args[1] = db_int(one->stamp.run_no);
-        args[2] = db_text(one->key);
-        args[3] = db_int(one->stamp.timestamp);
-        args[4] = db_int(one->stamp.received_at);
-        if (!r.one_by_one)
-            pg_arrays_add(&arrays, &args[1]);
-        else if (db_exec(db, &select_text, DB_ARGS_OF(args), read_text, &r, err) != 0)
-            return -1;
-    }
-    if (r.one_by_one || reading->wanted.n == 0)
-        return 0;
-    pg_arrays_args(&arrays, &args[1]);
-    return db_exec(db, &select_texts, DB_ARGS_OF(args), read_text, &r, err);
+    return pg_exec_rows(db, &rows, &arena, err);
 }
 
 /* clang-format off */
@@ -388,8 +393,8 @@ static bool add_value(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,
-                   struct list *ret, struct error *err)
+int kpi_reads_of_run(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,
+                     struct list *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(run_id), db_int(RUN_KPIS_MAX));
     struct rows rows = { .arena = arena, .size = sizeof(struct run_kpi) };
@@ -423,7 +428,7 @@ static bool add_report(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_kpi_reports(struct db *db, const struct kpi_reports_span *span, struct arena *arena,
+int kpi_reads_reports(struct db *db, const struct kpi_reports_span *span, struct arena *arena,
                       struct kpi_reports *ret, struct error *err)
 {
     const int64_t since = span->range.since == TIME_NULL ? INT64_MIN : span->range.since;

@@ -1,4 +1,4 @@
-/* kpi_reads_store.h - reads KPIs: the catalog, and totals over time.
+/* kpi_reads.h - reads KPIs: the catalog, and totals over time.
  *
  * Whole days and hours are read from the rollups, the edges of a range from
  * the values. Make calls that must be consistent inside one transaction.
@@ -40,9 +40,9 @@ struct kpi_rows {
 };
 
 /* Series are ordered by number, declared KPIs by agent and key (bytes). */
-int store_kpi_series(struct db *db, const struct kpi_source *source, int64_t max,
+int kpi_reads_series(struct db *db, const struct kpi_source *source, int64_t max,
                      struct arena *arena, struct kpi_rows *ret, struct error *err) MUST_CHECK;
-int store_kpi_declared(struct db *db, const struct kpi_source *source, int64_t max,
+int kpi_reads_declared(struct db *db, const struct kpi_source *source, int64_t max,
                        struct arena *arena, struct kpi_rows *ret, struct error *err) MUST_CHECK;
 
 /* Values of a series starting at `at`: a day, an hour, or a single value. Must not use the db. */
@@ -56,12 +56,12 @@ struct kpi_reading {
     void *ctx;
 };
 
-int store_kpi_read(struct db *db, const struct kpi_source *source,
-                   const struct kpi_reading *reading, struct error *err) MUST_CHECK;
+int kpi_reads_states(struct db *db, const struct kpi_source *source,
+                     const struct kpi_reading *reading, struct error *err) MUST_CHECK;
 
 /* The timestamp of the first value of the source, which has a key; or the first hour if that value
  * may be deleted; TIME_NULL without values. */
-int store_kpi_first(struct db *db, const struct kpi_source *source, int64_t *ret,
+int kpi_reads_first(struct db *db, const struct kpi_source *source, int64_t *ret,
                     struct error *err) MUST_CHECK;
 
 /* A text that a run reported: rollups do not have it. */
@@ -78,12 +78,12 @@ struct kpi_texts_reading {
     void *ctx;
 };
 
-int store_kpi_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
+int kpi_reads_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
                     struct error *err) MUST_CHECK;
 
 /* At most RUN_KPIS_MAX, by agent and key: a list of struct run_kpi (shapes.h), in the arena. */
-int store_run_kpis(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,
-                   struct list *ret, struct error *err) MUST_CHECK;
+int kpi_reads_of_run(struct db *db, int64_t tenant_id, struct str run_id, struct arena *arena,
+                     struct list *ret, struct error *err) MUST_CHECK;
 
 struct kpi_reports_span {
     int64_t tenant_id, agent_id;
@@ -93,5 +93,5 @@ struct kpi_reports_span {
 };
 
 /* The newest values of a key in the range, each with its run; in the arena. */
-int store_kpi_reports(struct db *db, const struct kpi_reports_span *span, struct arena *arena,
+int kpi_reads_reports(struct db *db, const struct kpi_reports_span *span, struct arena *arena,
                       struct kpi_reports *ret, struct error *err) MUST_CHECK;
