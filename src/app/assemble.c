@@ -15,7 +15,7 @@
 #include "db/db.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/audit/audit.h"
 
 enum {

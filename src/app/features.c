@@ -5,15 +5,15 @@
 #include "features/features.h"
 
 const struct feature *const features[] = {
-    &access_feature,        &vault_feature,
-    &second_factor_feature, &audit_feature,
-    &live_feature,          &agents_feature,
-    &events_feature,        &kpis_feature,
-    &cost_feature,          &otlp_feature,
-    &webhooks_feature,      &alerts_feature,
-    &fleet_feature,         &export_feature,
-    &retention_feature,     &scrape_feature,
-    &mcp_feature,           &portal_feature,
-    &status_feature,        &cluster_feature,
-    &oidc_feature,          NULL,
+    &access_feature,    &vault_feature,
+    &users_feature,     &audit_feature,
+    &live_feature,      &agents_feature,
+    &events_feature,    &kpis_feature,
+    &cost_feature,      &otlp_feature,
+    &webhooks_feature,  &alerts_feature,
+    &fleet_feature,     &export_feature,
+    &retention_feature, &scrape_feature,
+    &mcp_feature,       &portal_feature,
+    &status_feature,    &cluster_feature,
+    &oidc_feature,      NULL,
 };

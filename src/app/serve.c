@@ -19,7 +19,7 @@
 #include "cli/datadir.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
-#include "features/access/users/sessions.h"
+#include "features/access/sessions.h"
 #include "features/status/metrics_routes.h"
 #include "features/vault/keyring.h"
 #include "http/server.h"

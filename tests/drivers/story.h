@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "db/db.h"
 #include "db/migrate.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/store.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"

@@ -2,7 +2,7 @@
 #include "base/metrics.h"
 #include "db/migrate.h"
 #include "engine/txn.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/admit.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/store.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/store.h"
 #include "shape/problems.h"
 #include "shape/shape.h"

@@ -1,17 +1,13 @@
 /* access.h - the state of this feature that the API and other features use. */
 #pragma once
 struct engine;
-struct forgot;
 struct rate_share;
 struct registry;
 struct sessions;
-struct throttle;
 struct token_guess_limiter;
 
 /* Any thread, from open() on. */
-struct forgot *access_forgot(const struct engine *e);
 struct registry *access_registry(const struct engine *e);
 struct rate_share *access_rates(const struct engine *e);
 struct sessions *access_sessions(const struct engine *e);
-struct throttle *access_throttle(const struct engine *e);
 struct token_guess_limiter *access_token_guesses(const struct engine *e);

@@ -8,11 +8,11 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "features/access/access.h"
+#include "features/access/cookies.h"
 #include "features/access/key_use.h"
 #include "features/access/registry.h"
+#include "features/access/sessions.h"
 #include "features/access/token.h"
-#include "features/access/users/cookies.h"
-#include "features/access/users/sessions.h"
 #include "http/exchange.h"
 
 /* The token of "Bearer <token>"; STR_NULL when the header is absent or says anything else. Programs

@@ -9,18 +9,13 @@
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/key_use.h"
-#include "features/access/links/forgot.h"
-#include "features/access/mailer.h"
 #include "features/access/rate_share.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
+#include "features/access/sessions.h"
 #include "features/access/stored_bytes.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/access/token_guess_limiter.h"
-#include "features/access/users/second_factor.h"
-#include "features/access/users/sessions.h"
-#include "features/access/users/throttle.h"
-#include "features/access/users/users_store.h"
 #include "features/features.h"
 
 enum { KEY_USES_PERIOD_S = 60, SESSIONS_PERIOD_S = 60, STORED_PERIOD_S = 60 };
@@ -29,22 +24,13 @@ struct access {
     struct registry *registry;
     struct rate_share *rates;
     struct sessions *sessions;
-    struct throttle *throttle;
-    struct forgot *forgot;
     struct token_guess_limiter *token_guesses;
-    mail_send_fn *send_mail;                                      /* NULL: no mail can be sent */
-    const struct second_factor *factor;                           /* NULL: not set */
     int64_t key_uses_saved_us, sessions_saved_us, stored_read_us; /* monotonic; only the tick's */
 };
 
 static const struct access *access_of(const struct engine *e)
 {
     return engine_state(e, &access_feature);
-}
-
-struct forgot *access_forgot(const struct engine *e)
-{
-    return access_of(e)->forgot;
 }
 
 struct registry *access_registry(const struct engine *e)
@@ -62,38 +48,9 @@ struct sessions *access_sessions(const struct engine *e)
     return access_of(e)->sessions;
 }
 
-struct throttle *access_throttle(const struct engine *e)
-{
-    return access_of(e)->throttle;
-}
-
 struct token_guess_limiter *access_token_guesses(const struct engine *e)
 {
     return access_of(e)->token_guesses;
-}
-
-void access_set_mailer(struct engine *e, mail_send_fn *send)
-{
-    struct access *access = engine_state(e, &access_feature);
-
-    access->send_mail = send;
-}
-
-mail_send_fn *access_mailer(const struct engine *e)
-{
-    return access_of(e)->send_mail;
-}
-
-void access_set_second_factor(struct engine *e, const struct second_factor *factor)
-{
-    struct access *access = engine_state(e, &access_feature);
-
-    access->factor = factor;
-}
-
-const struct second_factor *access_second_factor(const struct engine *e)
-{
-    return access_of(e)->factor;
 }
 
 /* The watcher also loads the keys that are missing after the start; no change waits for that. */
@@ -138,8 +95,6 @@ static int access_open(struct engine *e, void **ret_state, struct error *err)
     *ret_state = access;
     access->registry = registry_new(engine_budgets(e));
     access->sessions = sessions_new();
-    access->throttle = throttle_new();
-    access->forgot = forgot_new();
     access->token_guesses = token_guess_limiter_new();
     access->key_uses_saved_us = access->sessions_saved_us = access->stored_read_us =
         clock_mono_us();
@@ -180,7 +135,6 @@ static int access_tick(struct engine *e, const struct tick *tick, struct error *
     }
     if (is_due(&access->sessions_saved_us, tick->mono_us, SESSIONS_PERIOD_S))
         save_sessions(e);
-    forgot_tick(access->forgot, e);
     if (engine_serves(e))
         rate_share_tick(access->rates, tick->mono_us);
     return stored_bytes_refresh(access->registry, engine_watch_db(e),
@@ -215,7 +169,6 @@ static void access_txn_rolled_back(struct txn *txn)
 
 static void access_stop(struct engine *e)
 {
-    forgot_stop(access_forgot(e));
     rate_share_stop(access_rates(e));
     key_use_flush(access_registry(e), engine_writer(e));
     save_sessions(e);
@@ -231,18 +184,14 @@ static void access_close(void *state)
     registry_free(access->registry);
     token_guess_limiter_free(access->token_guesses);
     sessions_free(access->sessions);
-    forgot_free(access->forgot);
-    throttle_free(access->throttle);
     free(access);
 }
 
 const struct feature access_feature = {
     .name = "access",
-    .about = "Tenants and their plans, keys, users, sessions and sign-in.",
-    .routes = { key_routes, tenant_routes, sign_in_routes, password_routes, user_routes,
-                tenant_user_routes, personal_routes, session_routes, link_routes, accept_routes,
-                forgot_routes },
-    .commands = { access_commands, user_commands, login_commands, link_commands },
+    .about = "Tenants and their plans, keys, rate limits, and who is calling.",
+    .routes = { key_routes, tenant_routes },
+    .commands = { access_commands },
     .open = access_open,
     .start = access_start,
     .tick = access_tick,

@@ -8,13 +8,13 @@
 #include "engine/engine.h"
 #include "features/access/access.h"
 #include "features/access/auth.h"
+#include "features/access/cookies.h"
 #include "features/access/key_use.h"
 #include "features/access/rate.h"
 #include "features/access/rate_share.h"
 #include "features/access/registry.h"
+#include "features/access/sessions.h"
 #include "features/access/token_guess_limiter.h"
-#include "features/access/users/cookies.h"
-#include "features/access/users/sessions.h"
 
 enum { TENANT_CHANGES_MAX = 600 }; /* per rate window */
 

@@ -6,7 +6,7 @@
 #include "db/db.h"
 #include "db/postgres/array.h"
 #include "features/access/shapes.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 

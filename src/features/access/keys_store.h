@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/access/token.h"
 #include "shape/shape.h"
 

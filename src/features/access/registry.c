@@ -14,7 +14,7 @@
 #include "db/db.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry_state.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 
 struct registry *registry_new(struct budgets *budgets)
 {

@@ -3,7 +3,7 @@
 
 #include "features/access/rate.h"
 #include "features/access/registry_state.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 
 bool key_is_good(const struct key_entry *key, int64_t now_us)
 {

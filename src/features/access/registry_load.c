@@ -18,7 +18,7 @@
 #include "db/db.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry_state.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 
 enum { PORTION = 10000 }; /* keys; reading them takes about 20 ms */
 

@@ -1,5 +1,5 @@
 /* retention_store.c - SQL of limits and marks. */
-#include "features/access/retention_store.h"
+#include "features/access/retention.h"
 
 #include "db/db.h"
 #include "shape/rows.h"

@@ -3,7 +3,5 @@
 #include "api/route.h"
 #include "cli/command.h"
 
-extern const struct route accept_routes[], forgot_routes[], key_routes[], link_routes[],
-    password_routes[], personal_routes[], session_routes[], sign_in_routes[], tenant_routes[],
-    tenant_user_routes[], user_routes[];
-extern const struct command access_commands[], link_commands[], user_commands[], login_commands[];
+extern const struct route key_routes[], tenant_routes[];
+extern const struct command access_commands[];

@@ -5,10 +5,9 @@
 #include "base/clock.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
+#include "features/access/sessions.h"
 #include "features/access/shapes.h"
 #include "features/access/stored_bytes.h"
-#include "features/access/tenants_store.h"
-#include "features/access/users/users_store.h"
 
 /* Answers with a tenant that was created or changed; the audit log gets its plan. */
 static void answer_tenant(struct api_call *call, const struct tenant_row *row)

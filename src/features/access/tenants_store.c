@@ -1,11 +1,10 @@
 /* tenants_store.c - SQL of tenants and of the registry's change number. */
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 
 #include <assert.h>
 
 #include "db/db.h"
 #include "engine/engine.h"
-#include "features/access/links/store.h"
 #include "features/access/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"
@@ -69,6 +68,8 @@ DB_QUERY(mark_deleted,
 DB_QUERY(revoke_keys,
     "UPDATE keys SET revoked_at = $2, changed = " CHANGE_NUMBER
     " WHERE tenant_id = $1 AND revoked_at IS NULL");
+DB_QUERY(delete_link_roles, "DELETE FROM user_link_roles WHERE tenant_id = $1");
+DB_QUERY(delete_links, "DELETE FROM user_links WHERE tenant_id = $1");
 DB_QUERY(delete_roles, "DELETE FROM user_roles WHERE tenant_id = $1");
 DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'registry'");
 DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'");
@@ -159,7 +160,8 @@ int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct
     if (db_changes(db) == 0)
         return err_set(err, ERR_NOT_FOUND, "the tenant was deleted meanwhile");
     if (db_run(db, &revoke_keys, args, err) != 0 || db_run(db, &delete_roles, args, err) != 0 ||
-        store_links_delete(db, tenant_id, err) != 0)
+        db_run(db, &delete_link_roles, DB_ARGS(db_int(tenant_id)), err) != 0 ||
+        db_run(db, &delete_links, DB_ARGS(db_int(tenant_id)), err) != 0)
         return -1;
     return store_registry_reload(db, err); /* its row will be gone */
 }

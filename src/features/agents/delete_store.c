@@ -1,7 +1,7 @@
 /* delete_store.c - SQL that deletes an agent. */
 #include "db/db.h"
 #include "db/name_key.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/agent_count.h"
 #include "features/agents/store.h"
 

@@ -10,7 +10,7 @@
 #include "engine/writer.h"
 #include "features/access/access.h"
 #include "features/access/registry.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/admit.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"

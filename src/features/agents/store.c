@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "db/name_key.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/agent_count.h"
 #include "shape/rows.h"
 #include "shape/table.h"

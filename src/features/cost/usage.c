@@ -10,7 +10,7 @@
 #include "db/db.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
-#include "features/access/retention_store.h"
+#include "features/access/retention.h"
 #include "features/access/shapes.h"
 #include "features/cost/prices.h"
 #include "features/cost/report_store.h"

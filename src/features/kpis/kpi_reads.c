@@ -8,7 +8,7 @@
 #include "features/kpis/kpi_reads.h"
 
 #include "db/postgres/array.h"
-#include "features/access/retention_store.h"
+#include "features/access/retention.h"
 #include "features/kpis/kpis.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"

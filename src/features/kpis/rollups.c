@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/postgres/array.h"
-#include "features/access/retention_store.h"
+#include "features/access/retention.h"
 #include "features/kpis/report_sums.h"
 #include "shape/timerange.h"
 

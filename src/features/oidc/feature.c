@@ -13,15 +13,15 @@
 #include "cli/settings.h"
 #include "engine/change.h"
 #include "engine/engine.h"
-#include "features/access/identities/identities_store.h"
-#include "features/access/users/users_store.h"
-#include "features/access/users/vouched.h"
 #include "features/features.h"
 #include "features/oidc/fetch.h"
 #include "features/oidc/oidc.h"
 #include "features/oidc/provider.h"
 #include "features/oidc/routes.h"
 #include "features/oidc/workers.h"
+#include "features/users/identities/identities_store.h"
+#include "features/users/users_store.h"
+#include "features/users/vouched.h"
 
 /* The groups of a person are known only when they sign in. Sessions end after seven days by
  * themselves; a token may live for a year, and would keep the roles of a group that its user has

@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "features/access/identities/identities_store.h"
-#include "features/access/users/shapes.h"
-#include "features/access/users/users.h"
-#include "features/access/users/users_store.h"
-#include "features/access/users/vouched.h"
 #include "features/oidc/store.h"
+#include "features/users/identities/identities_store.h"
+#include "features/users/shapes.h"
+#include "features/users/users.h"
+#include "features/users/users_store.h"
+#include "features/users/vouched.h"
 
 /* What the work on one person needs. */
 struct admitting {

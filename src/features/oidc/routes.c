@@ -8,14 +8,14 @@
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/access/access.h"
-#include "features/access/identities/identities_store.h"
 #include "features/access/registry.h"
-#include "features/access/users/accounts.h"
-#include "features/access/users/shapes.h"
-#include "features/access/users/users.h"
-#include "features/access/users/users_store.h"
 #include "features/oidc/shapes.h"
 #include "features/oidc/store.h"
+#include "features/users/accounts.h"
+#include "features/users/identities/identities_store.h"
+#include "features/users/shapes.h"
+#include "features/users/users.h"
+#include "features/users/users_store.h"
 
 enum { IDENTITIES_MAX = 10 };
 

@@ -18,7 +18,7 @@
 #include "db/db.h"
 #include "db/migrate.h"
 #include "features/access/shapes.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/audit/shapes.h"
 #include "features/retention/backup_store.h"
 #include "features/retention/retention.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/request.h"
-#include "features/access/retention_shapes.h"
+#include "features/access/retention.h"
 
 /* "forever" or a number of days; unchanged when the option is not given. */
 static int read_days(const struct invocation *in, const char *name, struct opt_int *limit,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "db/db.h"
-#include "features/access/retention_store.h"
+#include "features/access/retention.h"
 
 /* clang-format off */
 #define POSTGRES_PORTION(table)                                                                    \

@@ -11,7 +11,7 @@
 #include "db/size.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
-#include "features/access/retention_store.h"
+#include "features/access/retention.h"
 #include "features/access/shapes.h"
 #include "features/access/stored_bytes.h"
 #include "features/access/tenants.h"

@@ -11,7 +11,7 @@
 #include "base/uuid.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/access/retention_store.h"
+#include "features/access/retention.h"
 #include "features/access/stored_bytes.h"
 #include "features/events/event_log.h"
 #include "features/retention/expiry_store.h"

@@ -10,9 +10,9 @@
 #include "cli/settings.h"
 #include "db/db.h"
 #include "engine/engine.h"
-#include "features/access/mailer.h"
-#include "features/access/users/shapes.h"
 #include "features/features.h"
+#include "features/users/mailer.h"
+#include "features/users/shapes.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/courier.h"
 #include "features/webhooks/store.h"
@@ -94,7 +94,7 @@ static int webhooks_open(struct engine *e, void **ret_state, struct error *err)
     for (size_t i = 0; i < WEBHOOK_SEALED_N; i++)
         vault_add_sealed_table(vault_of(e), &webhooks_sealed[i]);
     if (webhooks->context.sends_mail)
-        access_set_mailer(e, letter_send);
+        users_set_mailer(e, letter_send);
     return engine_serves(e) ? engine_open_reader(e, &webhooks->db, err) : 0;
 }
 

@@ -2,7 +2,7 @@
 #include "features/agents/directives/directives_admin.h"
 
 #include "base/clock.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/directives/directives.h"
 
 /* Each process has all of them in memory. */

@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "features/access/auth.h"
 #include "features/access/shapes.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/schedules/shapes.h"
 #include "features/agents/schedules/store.h"

@@ -3,7 +3,7 @@
 #include "db/driver.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "hooks/clock_hook.h"
 #include "unit/temp_db.h"
 

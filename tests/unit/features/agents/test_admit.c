@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "engine/txn.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/store.h"
 #include "shape/shape.h"

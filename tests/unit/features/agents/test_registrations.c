@@ -8,7 +8,7 @@
 #include "db/name_key.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/shapes.h"
 #include "features/agents/store.h"
 #include "hooks/fault.h"

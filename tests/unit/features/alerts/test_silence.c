@@ -11,7 +11,7 @@
 #include "engine/feature.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/signs_store.h"
 #include "features/agents/store.h"

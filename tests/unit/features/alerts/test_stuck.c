@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/store.h"
 #include "unit/temp_db.h"
 

@@ -1,6 +1,6 @@
 /* log_world.h - a migrated database with a tenant, an agent and an event log over them. */
 #pragma once
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/store.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"

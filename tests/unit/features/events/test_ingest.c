@@ -2,7 +2,7 @@
 #include <pthread.h>
 
 #include "features/access/registry.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/store.h"
 #include "features/events/event_log.h"

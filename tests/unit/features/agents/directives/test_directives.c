@@ -7,7 +7,7 @@
 
 #include "db/name_key.h"
 #include "features/access/registry.h"
-#include "features/access/tenants_store.h"
+#include "features/access/tenants.h"
 #include "features/agents/directives/directives_admin.h"
 #include "features/agents/shapes.h"
 #include "unit/temp_db.h"

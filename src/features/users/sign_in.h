@@ -1,0 +1,60 @@
+/* sign_in.h - checks passwords, opens and ends sessions.
+ *
+ * Functions that hash run on the hashing thread (engine_hash()); all others
+ * inside a transaction or on a reader, with the caller's connection.
+ */
+#pragma once
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "features/users/second_factor/factor.h"
+#include "features/users/shapes.h"
+#include "features/users/users_store.h"
+
+struct db;
+
+struct sign_in_check {
+    struct user_row user;       /* user_id STR_NULL: unknown user */
+    bool good;                  /* the password is right */
+    struct str new_hash;        /* replaces the stored hash; STR_NULL: keep it */
+    struct factor_check factor; /* of accounts_check() at sign-in */
+};
+
+/* Takes equally long for an unknown user. A right password whose stored hash has weaker parameters
+ * is hashed again. In the arena. */
+int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *arena,
+                  struct sign_in_check *ret, struct error *err) MUST_CHECK;
+
+/* Hashes a password for storage; in the arena. */
+int sign_in_hash(struct str password, struct arena *arena, struct str *ret,
+                 struct error *err) MUST_CHECK;
+
+/* The cookie digests of a new session and of the one that it replaces (NULL: none), and from where
+ * it is opened. */
+struct sign_in_session {
+    struct sha256 digest;
+    const struct sha256 *instead_of;
+    struct str address, user_agent;
+    struct str voucher; /* of the feature that vouches: see vouched_voucher(); STR_NULL */
+};
+
+/* Opens a session after a good check. ERR_CONFLICT when the user changed meanwhile. *ret has no
+ * csrf_token yet. */
+int sign_in_open(struct db *db, const struct sign_in_check *check,
+                 const struct sign_in_session *session, struct arena *arena,
+                 struct session_answer *ret, struct error *err) MUST_CHECK;
+
+/* The same for a user for whom another feature vouches (vouched.h): no password was checked. */
+int sign_in_open_vouched(struct db *db, struct str email, const struct sign_in_session *session,
+                         struct arena *arena, struct session_answer *ret,
+                         struct error *err) MUST_CHECK;
+
+/* Creates the first user, a platform admin, with a hashed password, and opens a session.
+ * ERR_CONFLICT when a user exists. */
+int sign_in_set_up(struct db *db, const struct sign_in *first,
+                   const struct sign_in_session *session, struct arena *arena,
+                   struct session_answer *ret, struct error *err) MUST_CHECK;
+
+/* Sets the password and ends the user's other sessions. ERR_CONFLICT as above. */
+int sign_in_set_password(struct db *db, const struct sign_in_check *check,
+                         const struct sha256 *keep, struct error *err) MUST_CHECK;

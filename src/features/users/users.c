@@ -1,0 +1,329 @@
+/* users.c - converts users and roles between the API's shapes and rows. */
+#include "features/users/users.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "features/access/sessions.h"
+#include "features/users/identities/identities_store.h"
+#include "features/users/links/store.h"
+#include "features/users/personal_store.h"
+#include "features/users/users_store.h"
+
+struct str users_role_name(int role)
+{
+    return role == PLATFORM_ADMIN ? str_of(platform_role_names[role]) : STR_NULL;
+}
+
+static struct str tenant_role_name(int role)
+{
+    return str_of(tenant_role_names[role == ROLE_ADMIN ? ROLE_ADMIN : ROLE_MEMBER]);
+}
+
+static struct user user_answer(const struct user_row *row, struct list tenants)
+{
+    return (struct user){ .user_id = row->user_id,
+                          .email = row->email,
+                          .role = users_role_name(row->role),
+                          .tenants = tenants,
+                          .created_at = row->created_at,
+                          .last_login_at = row->last_login_at,
+                          .email_confirmed = row->confirmed };
+}
+
+/* Invitations for a person who has an account by now are of no use, and would bring the person back
+ * after the account was deleted. Those for an account that may be a stranger's stay: they give it
+ * to the person, and one tenant must not end the invitations of others. */
+static int add_row(struct db *db, const struct user_row *row, struct error *err)
+{
+    if (store_user_add(db, row, err) != 0 || store_users_about(db, row->user_id, err) != 0)
+        return -1;
+    return row->confirmed ? store_invitations_end(db, row->email, err) : 0;
+}
+
+int users_add(struct db *db, const struct user_create *create, struct arena *arena,
+              struct user *ret, struct error *err)
+{
+    const struct user_row row = { .user_id = digest_random_id("user_", arena),
+                                  .email = create->email,
+                                  .password = create->password,
+                                  .role = create->role,
+                                  .created_at = clock_wall_us(),
+                                  .last_login_at = TIME_NULL,
+                                  .confirmed = create->confirmed,
+                                  .made_in = create->made_in };
+
+    if (add_row(db, &row, err) != 0)
+        return -1;
+    *ret = user_answer(&row, (struct list){ 0 });
+    return 0;
+}
+
+int users_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+               struct error *err)
+{
+    if (store_user_find(db, email, arena, ret, err) != 0)
+        return -1;
+    if (str_is_null(ret->user_id))
+        return err_set(err, ERR_NOT_FOUND, "There is no user '%.*s'", STR_ARG(email));
+    return 0;
+}
+
+int users_check_confirmed(const struct user_row *user, int64_t tenant_id, struct error *err)
+{
+    if (user->confirmed || (tenant_id != 0 && user->made_in == tenant_id))
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "It is not confirmed that the account '%.*s' belongs to the owner of that "
+                   "address: another person may know its password. Invite the person by e-mail, or "
+                   "have a platform admin make a reset link (muster user reset-link)",
+                   STR_ARG(user->email));
+}
+
+/* Without a platform admin no other one could be created. */
+static int check_not_last_admin(struct db *db, const struct user_row *user, struct error *err)
+{
+    int64_t n, admins;
+
+    if (user->role != PLATFORM_ADMIN)
+        return 0;
+    if (store_users_count(db, &n, &admins, err) != 0)
+        return -1;
+    assert(admins > 0 && admins <= n); /* at least this one */
+    if (admins <= 1)
+        return err_set(err, ERR_CONFLICT,
+                       "'%.*s' is the last platform admin; create another one first",
+                       STR_ARG(user->email));
+    return 0;
+}
+
+/* Beside sessions: tokens, reset links, and links for others that the user made, all of which could
+ * outlive a new password. */
+static int end_other_ways(struct db *db, const struct user_row *user, struct error *err)
+{
+    if (store_personal_end(db, user->user_id, INT64_MAX, err) != 0 ||
+        store_resets_end(db, user->email, err) != 0)
+        return -1;
+    return store_links_end_of(db, user->email, 0, err);
+}
+
+bool users_confirms(const struct user_row *user, const struct user_patch *patch)
+{
+    return !user->confirmed && (patch->email_confirmed.has || !str_is_null(patch->password));
+}
+
+/* The password that the patch gives the user, STR_NULL to keep it. Another person may know that of
+ * an account that was not confirmed, so this ends with it: no password matches what it becomes. It
+ * is not empty as that of a person of an identity provider: the owner may ask for a reset link. */
+static struct str new_password(const struct user_row *user, const struct user_patch *patch)
+{
+    if (!str_is_null(patch->password))
+        return patch->password;
+    return users_confirms(user, patch) ? STR_LIT("!") : STR_NULL;
+}
+
+int users_set(struct db *db, struct str email, const struct user_patch *patch, struct arena *arena,
+              struct user *ret, struct error *err)
+{
+    struct str password;
+    struct user_row row;
+    struct list tenants;
+    bool changes, confirms;
+
+    if (users_find(db, email, arena, &row, err) != 0)
+        return -1;
+    password = new_password(&row, patch);
+    confirms = users_confirms(&row, patch);
+    changes = !str_is_null(password) || (patch->role >= 0 && patch->role != row.role);
+    if (patch->role == PLATFORM_NONE && check_not_last_admin(db, &row, err) != 0)
+        return -1;
+    row.confirmed |= confirms;
+    if (patch->role == PLATFORM_ADMIN && users_check_confirmed(&row, 0, err) != 0)
+        return -1;
+    if (patch->role >= 0)
+        row.role = patch->role;
+    if (!str_is_null(password))
+        row.password = password;
+    if (store_user_set(db, &row, err) != 0 || store_users_about(db, row.user_id, err) != 0 ||
+        (changes && store_sessions_end(db, row.user_id, NULL, err) != 0) ||
+        (!str_is_null(password) && end_other_ways(db, &row, err) != 0) ||
+        (confirms && store_invitations_end(db, row.email, err) != 0) ||
+        (patch->role == PLATFORM_NONE && store_links_end_of(db, row.email, 0, err) != 0) ||
+        store_memberships(db, row.user_id, arena, &tenants, err) != 0)
+        return -1;
+    *ret = user_answer(&row, tenants);
+    return 0;
+}
+
+int users_remove(struct db *db, struct str email, struct error *err)
+{
+    struct user_row row;
+    ARENA_SCOPED(arena);
+
+    if (users_find(db, email, &arena, &row, err) != 0 || check_not_last_admin(db, &row, err) != 0 ||
+        store_sessions_end(db, row.user_id, NULL, err) != 0 || end_other_ways(db, &row, err) != 0 ||
+        store_invitations_end(db, row.email, err) != 0 ||
+        store_identities_remove(db, row.user_id, NULL, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0)
+        return -1;
+    return store_user_remove(db, row.user_id, err);
+}
+
+/* The roles of one user, out of the roles of all users, which are sorted by user. */
+static struct list memberships_of(const struct list *roles, struct str user_id, struct arena *arena)
+{
+    const struct role_row *rows = roles->items;
+    struct tenant_membership *items;
+    size_t first = 0, n = 0;
+
+    while (first < roles->n && !str_eq(rows[first].user_id, user_id))
+        first++;
+    while (first + n < roles->n && str_eq(rows[first + n].user_id, user_id))
+        n++;
+    items = ARENA_ARRAY(arena, struct tenant_membership, n);
+    for (size_t i = 0; i < n; i++)
+        items[i] = (struct tenant_membership){ .slug = rows[first + i].slug,
+                                               .name = rows[first + i].name,
+                                               .role = tenant_role_name(rows[first + i].role) };
+    return (struct list){ items, n };
+}
+
+int users_list(struct db *db, struct arena *arena, struct listing *ret, struct error *err)
+{
+    struct list roles;
+    struct user *users;
+
+    if (store_user_answers(db, arena, &ret->list, err) != 0 ||
+        store_roles(db, arena, &roles, err) != 0)
+        return -1;
+    users = ret->list.items;
+    for (size_t i = 0; i < ret->list.n; i++)
+        users[i].tenants = memberships_of(&roles, users[i].user_id, arena);
+    return 0;
+}
+
+int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
+{
+    struct user_row row;
+    ARENA_SCOPED(arena);
+    int r;
+
+    r = store_user_find(db, email, &arena, &row, err);
+    *ret = r == 0 && str_is_null(row.user_id);
+    return r;
+}
+
+/* Finds the user, or creates it. */
+static int find_or_make(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
+                        struct arena *arena, struct user_row *ret, struct error *err)
+{
+    if (store_user_find(db, create->email, arena, ret, err) != 0)
+        return -1;
+    if (!str_is_null(ret->user_id))
+        return 0;
+    if (str_is_null(create->password))
+        return err_set(err, ERR_CONFLICT, "There is no user '%.*s': a new one needs a password",
+                       STR_ARG(create->email));
+    *ret = (struct user_row){ .user_id = digest_random_id("user_", arena),
+                              .email = create->email,
+                              .password = create->password,
+                              .role = PLATFORM_NONE,
+                              .created_at = clock_wall_us(),
+                              .last_login_at = TIME_NULL,
+                              .confirmed = create->vouched,
+                              .made_in = tenant_id };
+    return add_row(db, ret, err);
+}
+
+int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
+                   struct arena *arena, struct tenant_user_added *ret, struct error *err)
+{
+    enum tenant_role role, wanted = (enum tenant_role)create->role;
+    struct user_row row;
+    bool is_new;
+
+    if (users_is_new(db, create->email, &is_new, err) != 0 ||
+        find_or_make(db, tenant_id, create, arena, &row, err) != 0 ||
+        store_role(db, tenant_id, row.user_id, &role, err) != 0)
+        return -1;
+    if (role != ROLE_NONE)
+        return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
+                       STR_ARG(create->email));
+    assert(tenant_id > 0 && wanted != ROLE_NONE);
+    if (users_check_confirmed(&row, tenant_id, err) != 0 ||
+        store_roles_check_room(db, tenant_id, err) != 0 ||
+        store_role_set(db, tenant_id, row.user_id, wanted, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0)
+        return -1;
+    *ret = (struct tenant_user_added){ .user_id = row.user_id,
+                                       .email = row.email,
+                                       .role = tenant_role_name(wanted),
+                                       .created = is_new };
+    return 0;
+}
+
+/* The user, who must have a role in the tenant. */
+static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, struct arena *arena,
+                          struct user_row *ret, struct error *err)
+{
+    enum tenant_role role = ROLE_NONE;
+
+    assert(tenant_id > 0);
+    if (store_user_find(db, email, arena, ret, err) != 0 ||
+        (!str_is_null(ret->user_id) && store_role(db, tenant_id, ret->user_id, &role, err) != 0))
+        return -1;
+    if (role == ROLE_NONE)
+        return err_set(err, ERR_NOT_FOUND, "'%.*s' has no role in this tenant", STR_ARG(email));
+    return 0;
+}
+
+/* Only for a user with a role in this tenant alone: a tenant must not end sessions of users of
+ * other tenants. The new role is in effect at once anyway. */
+static int end_sessions(struct db *db, const struct user_row *user, size_t n_roles,
+                        struct error *err)
+{
+    assert(n_roles > 0); /* the role that changes */
+    if (user->role == PLATFORM_ADMIN || n_roles > 1)
+        return 0;
+    return store_sessions_end(db, user->user_id, NULL, err);
+}
+
+int users_set_role(struct db *db, const struct role_change *change, struct arena *arena,
+                   struct tenant_user *ret, struct error *err)
+{
+    enum tenant_role before = ROLE_NONE;
+    struct list tenants;
+    struct user_row row;
+
+    if (find_in_tenant(db, change->tenant_id, change->email, arena, &row, err) != 0 ||
+        store_role(db, change->tenant_id, row.user_id, &before, err) != 0 ||
+        store_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
+        store_role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0 ||
+        (change->role != ROLE_ADMIN &&
+         store_links_end_of(db, row.email, change->tenant_id, err) != 0) ||
+        (change->role != before && end_sessions(db, &row, tenants.n, err) != 0))
+        return -1;
+    *ret = (struct tenant_user){ .user_id = row.user_id,
+                                 .email = row.email,
+                                 .role = tenant_role_name(change->role),
+                                 .last_login_at = row.last_login_at,
+                                 .email_confirmed = row.confirmed };
+    return 0;
+}
+
+int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct error *err)
+{
+    struct list tenants;
+    struct user_row row;
+    ARENA_SCOPED(arena);
+
+    if (find_in_tenant(db, tenant_id, email, &arena, &row, err) != 0 ||
+        store_memberships(db, row.user_id, &arena, &tenants, err) != 0 ||
+        store_role_remove(db, tenant_id, row.user_id, err) != 0 ||
+        store_users_about(db, row.user_id, err) != 0 ||
+        store_links_end_of(db, row.email, tenant_id, err) != 0)
+        return -1;
+    return end_sessions(db, &row, tenants.n, err);
+}
