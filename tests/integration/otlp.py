@@ -1,7 +1,7 @@
 """OTLP requests by hand, in both encodings, from one description.
 
-A span is a dict in the form of OTLP's JSON with Python's values as attributes; `as_json()` and
-`as_protobuf()` write a request of them. Only what the tests need is known here.
+A span is a dict in the form of OTLP's JSON with Python's values as attributes; `Json` writes a request
+of them, and `Protobuf` the same request by the table of fields. Only what the tests need is known here.
 """
 
 import base64
@@ -18,40 +18,70 @@ def varint(number):
     return bytes(out + bytes([number]))
 
 
-def number(field, value):
-    return varint(field << 3) + varint(value) if value else b""
-
-
-def fixed64(field, value):
-    return varint(field << 3 | 1) + struct.pack("<Q", value) if value else b""
-
-
 def chunk(field, value):
     value = value.encode() if isinstance(value, str) else value
     return varint(field << 3 | 2) + varint(len(value)) + value
 
 
-def wire_value(value):
-    if value is None:
-        return b""
-    if isinstance(value, bool):
-        return varint(2 << 3) + varint(value)
-    if isinstance(value, str):
-        return chunk(1, value)
-    if isinstance(value, int):
-        return varint(3 << 3) + varint(value)
-    if isinstance(value, float):
-        return varint(4 << 3 | 1) + struct.pack("<d", value)
-    if isinstance(value, bytes):
-        return chunk(7, value)
-    if isinstance(value, dict):
-        return chunk(6, wire_attributes(1, value))
-    return chunk(5, b"".join(chunk(1, wire_value(item)) for item in value))
+def integer(field, value):
+    return varint(field << 3) + varint(int(value))
 
 
-def wire_attributes(field, attributes):
-    pairs = attributes.items()
-    return b"".join(chunk(field, chunk(1, key) + chunk(2, wire_value(v))) for key, v in pairs)
+def fixed(field, value):
+    return varint(field << 3 | 1) + struct.pack("<Q", int(value))
+
+
+def real(field, value):
+    return varint(field << 3 | 1) + struct.pack("<d", value)
+
+
+def digits(field, value):
+    return chunk(field, bytes.fromhex(value))
+
+
+def octets(field, value):
+    return chunk(field, base64.b64decode(value))
+
+
+METRIC_FIELDS = {"gauge": 5, "sum": 7, "histogram": 9, "exponentialHistogram": 10, "summary": 11}
+# Of each message by its name in JSON: the field's number, and what it is.
+MESSAGES = {
+    "request": {f"resource{of}": (1, "resources") for of in ("Spans", "Logs", "Metrics")},
+    "resources": {"resource": (1, "resource"),
+                  **{f"scope{of}": (2, "scopes") for of in ("Spans", "Logs", "Metrics")}},
+    "resource": {"attributes": (1, "pair")},
+    "scopes": {"scope": (1, "scope"), "spans": (2, "span"), "logRecords": (2, "log"), "metrics": (2, "metric")},
+    "scope": {"name": (1, chunk)},
+    "pair": {"key": (1, chunk), "value": (2, "value")},
+    "value": {"stringValue": (1, chunk), "boolValue": (2, integer), "intValue": (3, integer),
+              "doubleValue": (4, real), "arrayValue": (5, "array"), "kvlistValue": (6, "map"),
+              "bytesValue": (7, octets)},
+    "array": {"values": (1, "value")},
+    "map": {"values": (1, "pair")},
+    "span": {"traceId": (1, digits), "spanId": (2, digits), "parentSpanId": (4, digits), "name": (5, chunk),
+             "kind": (6, integer), "startTimeUnixNano": (7, fixed), "endTimeUnixNano": (8, fixed),
+             "attributes": (9, "pair"), "events": (11, "event"), "links": (13, "link"), "status": (15, "status")},
+    "event": {"timeUnixNano": (1, fixed), "name": (2, chunk), "attributes": (3, "pair")},
+    "link": {"traceId": (1, digits), "spanId": (2, digits)},
+    "status": {"message": (2, chunk), "code": (3, integer)},
+    "log": {"timeUnixNano": (1, fixed), "severityNumber": (2, integer), "severityText": (3, chunk),
+            "body": (5, "value"), "attributes": (6, "pair"), "traceId": (9, digits), "spanId": (10, digits),
+            "eventName": (12, chunk)},
+    "metric": {"name": (1, chunk), **{kind: (field, "points") for kind, field in METRIC_FIELDS.items()}},
+    "points": {"dataPoints": (1, "point")},
+    "point": {"startTimeUnixNano": (2, fixed), "timeUnixNano": (3, fixed), "asDouble": (4, real),
+              "attributes": (7, "pair")},
+}  # fmt: skip
+
+
+def wire_body(body, message="request"):
+    """A message in protobuf, of the same in JSON."""
+    parts, fields = [], MESSAGES[message]
+    for name, value in body.items():
+        number, kind = fields.get(name, (None, None))
+        for each in (value if isinstance(value, list) else [value]) if number else ():
+            parts.append(kind(number, each) if callable(kind) else chunk(number, wire_body(each, kind)))
+    return b"".join(parts)
 
 
 def json_value(value):
@@ -108,111 +138,16 @@ def log(trace, number=0, **more):
     }
 
 
-def wire_span(span):
-    events = b"".join(
-        chunk(11, fixed64(1, e["timeUnixNano"]) + chunk(2, e["name"]) + wire_attributes(3, e["attributes"]))
-        for e in span["events"]
-    )
-    status = span["status"]
-    return (
-        chunk(1, bytes.fromhex(span["traceId"]))
-        + chunk(2, bytes.fromhex(span["spanId"]))
-        + (chunk(4, bytes.fromhex(span["parentSpanId"])) if span["parentSpanId"] else b"")
-        + chunk(5, span["name"])
-        + number(6, span["kind"])
-        + fixed64(7, span["startTimeUnixNano"])
-        + fixed64(8, span["endTimeUnixNano"])
-        + wire_attributes(9, span["attributes"])
-        + events
-        + b"".join(
-            chunk(13, chunk(1, bytes.fromhex(link["traceId"])) + chunk(2, bytes.fromhex(link["spanId"])))
-            for link in span.get("links", [])
-        )
-        + chunk(15, chunk(2, status.get("message", "")) + number(3, status.get("code", 0)))
-    )
-
-
-def wire_log(log):
-    return (
-        fixed64(1, log["timeUnixNano"])
-        + number(2, log["severityNumber"])
-        + chunk(3, log["severityText"])
-        + chunk(5, wire_value(log["body"]))
-        + wire_attributes(6, log["attributes"])
-        + (chunk(9, bytes.fromhex(log["traceId"])) if log["traceId"] else b"")
-        + (chunk(10, bytes.fromhex(log["spanId"])) if log["spanId"] else b"")
-        + (chunk(12, log["eventName"]) if "eventName" in log else b"")
-    )
-
-
-def plain_value(value):
-    """What an AnyValue in JSON holds."""
-    ((kind, inner),) = value.items() or [("", None)]
-    if kind == "kvlistValue":
-        return plain_attributes(inner["values"])
-    if kind == "arrayValue":
-        return [plain_value(item) for item in inner.get("values", [])]
-    return int(inner) if kind == "intValue" else inner
-
-
-def plain_attributes(pairs):
-    return {pair["key"]: plain_value(pair["value"]) for pair in pairs}
-
-
-def wire_point(point):
-    return (
-        fixed64(2, int(point.get("startTimeUnixNano", 0)))
-        + fixed64(3, int(point.get("timeUnixNano", 0)))
-        + (varint(4 << 3 | 1) + struct.pack("<d", point["asDouble"]) if "asDouble" in point else b"")
-        + wire_attributes(7, plain_attributes(point.get("attributes", [])))
-    )
-
-
-METRIC_FIELDS = {"gauge": 5, "sum": 7, "histogram": 9, "exponentialHistogram": 10, "summary": 11}
-
-
-def wire_metric(metric):
-    """Of its points what a number has."""
-    return chunk(1, metric["name"]) + b"".join(
-        chunk(field, b"".join(chunk(1, wire_point(point)) for point in metric[kind]["dataPoints"]))
-        for kind, field in METRIC_FIELDS.items()
-        if kind in metric
-    )
-
-
-def wire_body(body):
-    """A request in protobuf, of one of metrics or log records as JSON."""
-    out = b""
-    for resource in body.get("resourceMetrics", []) + body.get("resourceLogs", []):
-        attributes = plain_attributes(resource["resource"]["attributes"])
-        for scope in resource.get("scopeMetrics", []) + resource.get("scopeLogs", []):
-            logs = [
-                wire_log({"severityText": "", "severityNumber": 0, "traceId": "", "spanId": "", **each,
-                          "timeUnixNano": int(each["timeUnixNano"]), "body": plain_value(each["body"]),
-                          "attributes": plain_attributes(each["attributes"])})
-                for each in scope.get("logRecords", [])
-            ]  # fmt: skip
-            records = logs or [wire_metric(each) for each in scope["metrics"]]
-            group = chunk(1, chunk(1, scope["scope"]["name"])) + b"".join(chunk(2, r) for r in records)
-            out += chunk(1, chunk(1, wire_attributes(1, attributes)) + chunk(2, group))
-    return out
-
-
 class Protobuf:
     media = "application/x-protobuf"
 
     @staticmethod
-    def _request(records, write, resource, scope):
-        group = chunk(1, chunk(1, scope)) + b"".join(chunk(2, write(record)) for record in records)
-        return chunk(1, chunk(1, wire_attributes(1, resource)) + chunk(2, group))
+    def spans(*what):
+        return wire_body(Json.request_of_spans(*what))
 
-    @classmethod
-    def spans(cls, spans, resource, scope="tests"):
-        return cls._request(spans, wire_span, resource, scope)
-
-    @classmethod
-    def logs(cls, logs, resource, scope="tests"):
-        return cls._request(logs, wire_log, resource, scope)
+    @staticmethod
+    def logs(*what):
+        return wire_body(Json.request_of_logs(*what))
 
     @staticmethod
     def body(body):
@@ -281,16 +216,23 @@ class Json:
     def _request(cls, records, names, resource, scope):
         outer, middle, inner = names
         group = {"scope": {"name": scope}, inner: [cls._plain(record) for record in records]}
-        whole = {"resource": {"attributes": json_attributes(resource)}, middle: [group]}
-        return json.dumps({outer: [whole]}).encode()
+        return {outer: [{"resource": {"attributes": json_attributes(resource)}, middle: [group]}]}
 
     @classmethod
-    def spans(cls, spans, resource, scope="tests"):
+    def request_of_spans(cls, spans, resource, scope="tests"):
         return cls._request(spans, ("resourceSpans", "scopeSpans", "spans"), resource, scope)
 
     @classmethod
-    def logs(cls, logs, resource, scope="tests"):
+    def request_of_logs(cls, logs, resource, scope="tests"):
         return cls._request(logs, ("resourceLogs", "scopeLogs", "logRecords"), resource, scope)
+
+    @classmethod
+    def spans(cls, *what):
+        return cls.body(cls.request_of_spans(*what))
+
+    @classmethod
+    def logs(cls, *what):
+        return cls.body(cls.request_of_logs(*what))
 
     @staticmethod
     def body(body):

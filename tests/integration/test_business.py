@@ -152,14 +152,6 @@ def test_a_report_without_values_is_accepted(tenant):
     assert (values(tenant), breakdowns(tenant)) == ({}, {})
 
 
-def test_the_newer_report_replaces_key_by_key(tenant):
-    post(tenant, report(timestamp=at(7), metrics={"a": 7, "b": 7}))
-    post(tenant, report(timestamp=at(6), metrics={"a": 6, "c": 6}))
-    post(tenant, report(timestamp=at(8), metrics={"b": "8"}))
-    post(tenant, report(timestamp=at(8), metrics={"b": 8.5}))
-    assert values(tenant) == {"a": (7, 2), "b": (8.5, 3), "c": (6, 1)}
-
-
 def test_runs_agents_and_tenants_are_apart(server):
     tenants = [server.add_tenant() for _ in range(2)]
     for tenant in tenants:
@@ -221,28 +213,38 @@ def test_a_retry_changes_nothing(tenant):
 
 def reference(reports):
     """The slow and obvious way: by timestamp, then arrival; each report overwrites."""
-    state = {}
+    state, cut = {}, {}
     for body in sorted(reports, key=lambda body: body["timestamp"]):  # stable
         second = int(body["timestamp"][17:19]) - 5
         state.update({key: (value, second) for key, value in body["metrics"].items()})
-    return state
+        for one in body["breakdowns"]:
+            cells = ",".join(f'["x",{point["value"]}.0]' for point in one["points"])
+            cut[(one["metric"], *sorted(one["by"]))] = (f"[{cells}]", second)
+    return state, cut
 
 
 def test_reports_in_any_order_end_alike(tenant):
     random_ = random.Random(7)
-    for _ in range(5):
+
+    def split(metric):
+        points = [{"d": "x", "value": n} for n in random_.sample(range(3), random_.randrange(3))]
+        return {"metric": metric, "by": ["d"], "points": points}
+
+    for _ in range(10):
         other = tenant.server.add_tenant()
         reports = [
             report(
                 timestamp=at(random_.randrange(5, 9)),
                 metrics={k: random_.choice((1, 1.0, "1", 2)) for k in random_.sample("abcd", 2)},
+                breakdowns=[split(metric) for metric in random_.sample("mno", 2)],
             )
             for _ in range(6)
         ]
         arrived = random_.sample(reports, 6) + random_.choices(reports, k=3)
         for body in arrived:
             post(other, body)
-        assert spelled(values(other)) == spelled(reference(arrived))
+        state, cut = reference(arrived)
+        assert (spelled(values(other)), breakdowns(other)) == (spelled(state), cut)
         other.client.close()
 
 

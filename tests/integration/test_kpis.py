@@ -224,35 +224,6 @@ def test_integers_stay_exact_while_they_fit(pair):
         assert f'"value":{expected},' in told
 
 
-def test_a_range_has_its_beginning_and_not_its_end(pair):
-    pair.declare("a", ("n", "sum"))
-    for at in (T0 - 1, T0, T0 + DAY - 1, T0 + DAY):
-        pair.report("a", at, {"n": 1})
-    for since, until in [(T0, T0 + DAY), (T0 - 1, T0), (T0, T0), (T0 + 1, T0 + DAY + 1)]:
-        pair.check_summary(since, until)
-    assert json.loads(pair.ask("summary", time_range="all"))["kpis"][0]["value"] == 4
-
-
-def test_a_value_that_moves_to_another_day_leaves_nothing_behind(pair):
-    pair.declare("a", *zip(DECLARED, AGGS))
-    run = str(uuid.uuid4())
-    for i in range(4):
-        pair.report("a", T0 + i * DAY + i * HOUR, {key: 10 - i for key in DECLARED}, run)
-        for day in range(5):
-            pair.check_summary(T0 + day * DAY, T0 + (day + 1) * DAY)
-        pair.check_summary(T0, T0 + 9 * DAY)
-
-
-def test_a_late_report_and_a_retry_change_no_newer_value(pair):
-    pair.declare("a", ("n", "sum"))
-    run = str(uuid.uuid4())
-    for at, value in [(2, 5), (1, 9), (2, 5), (2, 6)]:
-        pair.report("a", T0 + at * HOUR, {"n": value}, run)
-        pair.check_summary(T0, T0 + DAY)
-    told = json.loads(pair.ask("summary", time_range=f"{moment(T0)}/{moment(T0 + DAY)}"))
-    assert told["kpis"][0]["value"] == 6
-
-
 def test_the_runs_behind_a_number_of_reports_are_listed(pair):
     values = [3, 2.5, "calm", -1, 10**15, 7]
     runs = [str(uuid.uuid4()) for _ in values]

@@ -86,6 +86,8 @@ def test_a_report_that_replaced_another_says_so(tenant):
         (usage(input_tokens=5), False),  # a retry
         (usage(input_tokens=6), True),
         (usage(input_tokens=6), False),
+        (usage(input_tokens=6, agent_version="2", workflow_run_id="w"), True),
+        (usage(input_tokens=6, agent_version="2", workflow_run_id=""), True),
         (usage(input_tokens=6, timestamp="2025-01-02T03:04:06Z"), False),
     ):
         assert post(tenant, sent)["replaced"] is replaced

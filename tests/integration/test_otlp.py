@@ -271,13 +271,6 @@ def test_a_value_that_is_nested_too_deeply_costs_its_own_span_only(tenant, encod
     assert narrative(tenant, good["traceId"])["run"]["event_count"] == 2
 
 
-def test_a_parent_of_zeroes_is_none(tenant, encoding):
-    root = {**span(new_trace(), 1), "parentSpanId": "0" * 16}
-    assert stored(send(tenant.client, encoding, [root]), encoding) is None
-    run = narrative(tenant, root["traceId"])["run"]
-    assert (run["status"], run["event_count"]) == ("completed", 2)
-
-
 def test_disabled_agents_and_those_beyond_the_cap_are_rejected(server, encoding):
     tenant = server.add_tenant("--max-agents", "1")
     assert stored(send(tenant.client, encoding, [span(new_trace(), 1)]), encoding) is None

@@ -66,33 +66,6 @@ static void put(struct world *w, int second, const char *members, int64_t receiv
     put_rows(w, prepare(w, body_at(w, second, members)), w->agent_id, received_at);
 }
 
-TEST(a_value_keeps_its_kind)
-{
-    static const struct {
-        const char *sent, *stored;
-    } rows[] = {
-        { "5", "integer 5" },
-        { "5.0", "real 5.0" },
-        { "\"5\"", "text 5" },
-        { "\"\"", "text " },
-        { "0", "integer 0" },
-        { "-0.0", "real 0.0" },
-        { "9223372036854775807", "integer 9223372036854775807" },
-        { "-9223372036854775808", "integer -9223372036854775808" },
-        { "1e300", "real 1.0e+300" },
-        { "\"\\u00e9\\n\"", "text \303\251\n" },
-    };
-    struct world w;
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        world_init(&w);
-        put(&w, 1, arena_printf(&w.arena, "\"metrics\":{\"k\":%s}", rows[i].sent).data, 7);
-        CHECK_STR(world_rows(&w, &all_values, DB_NO_ARGS),
-                  arena_printf(&w.arena, "k %s at 1000000 came 7", rows[i].stored).data);
-        world_done(&w);
-    }
-}
-
 struct merge {
     const char *about;
     struct {
@@ -199,19 +172,6 @@ TEST(version_and_workflow_are_those_of_the_newest_report)
     world_done(&w);
 }
 
-TEST(the_same_run_of_two_agents_is_two)
-{
-    struct world w;
-
-    world_init(&w);
-    put(&w, 2, "\"metrics\":{\"a\":1}", 1);
-    put_rows(&w, prepare(&w, body_at(&w, 1, "\"metrics\":{\"a\":2}")), world_add_agent(&w, "other"),
-             2);
-    CHECK_STR(world_rows(&w, &all_values, DB_NO_ARGS),
-              "a integer 1 at 2000000 came 1\na integer 2 at 1000000 came 2");
-    world_done(&w);
-}
-
 /* A name as long as `len` of which the last byte is `last`. */
 static struct str long_name(struct world *w, size_t len, char last)
 {
@@ -221,43 +181,6 @@ static struct str long_name(struct world *w, size_t len, char last)
     name[len - 1] = last;
     name[len] = '\0';
     return str_from(name, len);
-}
-
-static void check_has(struct world *w, struct str name, const char *rest)
-{
-    struct str line = arena_printf(&w->arena, "%s %s", name.data, rest);
-
-    CHECK(memmem(w->text.data, w->text.len, line.data, line.len) != NULL);
-}
-
-TEST(names_of_any_length_are_told_apart_and_kept_whole)
-{
-    static const size_t lengths[] = { NAME_KEY_MAX, NAME_KEY_MAX + 1, 100000 };
-
-    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
-        struct world w;
-        struct str a, b;
-
-        world_init(&w);
-        a = long_name(&w, lengths[i], 'a');
-        b = long_name(&w, lengths[i], 'b');
-        put(&w, 1, arena_printf(&w.arena, "\"metrics\":{\"%s\":1,\"%s\":2}", a.data, b.data).data,
-            1);
-        put(&w, 2,
-            arena_printf(&w.arena,
-                         "\"metrics\":{\"%s\":3},\"breakdowns\":[{\"metric\":\"m\","
-                         "\"by\":[\"%s\",\"%s\"]},{\"metric\":\"m\",\"by\":\"%s\"}]",
-                         b.data, b.data, a.data, b.data)
-                .data,
-            2);
-        world_rows(&w, &all_values, DB_NO_ARGS);
-        check_has(&w, a, "integer 1 at 1000000");
-        check_has(&w, b, "integer 3 at 2000000");
-        world_rows(&w, &all_breakdowns, DB_NO_ARGS);
-        check_has(&w, arena_printf(&w.arena, "m by [\"%s\"]", b.data), "[]");
-        check_has(&w, arena_printf(&w.arena, "m by [\"%s\",\"%s\"]", a.data, b.data), "[]");
-        world_done(&w);
-    }
 }
 
 TEST(undeclared_keys_are_told_in_the_order_of_the_report)
@@ -328,29 +251,5 @@ TEST(a_declaration_holds_for_its_agent_alone)
              &err);
         CHECK_INT(undeclared.n, i == 0 ? 0 : 1);
     }
-    world_done(&w);
-}
-
-TEST(a_hundred_breakdowns_of_a_thousand_slices_are_a_hundred_rows)
-{
-    static const struct db_query count = {
-        .sql = "SELECT COUNT(*) || ' ' || SUM(json_array_length(cells)) FROM business_breakdowns",
-    };
-    struct world w;
-    struct str body;
-
-    world_init(&w);
-    buf_printf(&w.text, "{" HEAD ",\"timestamp\":\"1970-01-01T00:00:01Z\",\"breakdowns\":[");
-    for (int b = 0; b < 100; b++) {
-        buf_printf(&w.text, "%s{\"metric\":\"m%d\",\"by\":\"d\",\"slices\":{", b > 0 ? "," : "", b);
-        for (int i = 0; i < 1000; i++)
-            buf_printf(&w.text, "%s\"slice %d\":%d", i > 0 ? "," : "", i, b * i);
-        buf_add_c(&w.text, "}}");
-    }
-    buf_add_c(&w.text, "]}");
-    body = arena_copy(&w.arena, buf_str(&w.text));
-    put_rows(&w, prepare(&w, body), w.agent_id, 1);
-    put_rows(&w, prepare(&w, body), w.agent_id, 2);
-    CHECK_STR(world_rows(&w, &count, DB_NO_ARGS), "100 100000");
     world_done(&w);
 }

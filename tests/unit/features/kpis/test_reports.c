@@ -16,7 +16,7 @@
 #include "unit/temp_db.h"
 #include "unit/txn_parts.h"
 
-enum { CAP = 2, RACERS = 4, RACES = 25 };
+enum { CAP = 2 };
 
 static const struct db_query count_values = { .sql = "SELECT COUNT(*) FROM business_values" };
 static const struct db_query count_breakdowns = { .sql =
@@ -212,23 +212,6 @@ static const struct {
     { send_llm, &count_usage, 1 },
 };
 
-TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
-{
-    for (size_t i = 0; i < COUNT_OF(channels); i++) {
-        struct world w;
-
-        world_init(&w, -1, ERR_NONE);
-        CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
-        CHECK_INT(channels[i].send(&w, 0, "b"), 'A');
-        CHECK_INT(channels[i].send(&w, 0, "c"), 'C');
-        CHECK_INT(channels[i].send(&w, 0, "a"), 'A');
-        CHECK_INT(channels[i].send(&w, 1, "c"), 'A'); /* each tenant its own */
-        CHECK_INT(temp_db_int(w.reader, &count_agents, DB_NO_ARGS), CAP + 1);
-        CHECK_INT(temp_db_int(w.reader, channels[i].count, DB_NO_ARGS), 3 * channels[i].rows);
-        world_done(&w);
-    }
-}
-
 /* As an administrative change does it. */
 static void enable(struct world *w, const char *agent, bool enabled)
 {
@@ -294,65 +277,4 @@ TEST(a_report_is_all_or_nothing_whichever_call_fails)
         }
         CHECK(fired >= calls[channel]);
     }
-}
-
-struct racer {
-    struct world *world;
-    int number;
-    int accepted;
-};
-
-static void *race(void *arg)
-{
-    struct racer *racer = arg;
-
-    for (int i = 0; i < RACES; i++) {
-        int second = (i * 7 + racer->number * 13) % 60;
-        char members[128];
-        struct sent s;
-
-        (void)snprintf(members, sizeof(members),
-                       "\"metrics\":{\"all\":%d,\"racer %d\":%d},\"breakdowns\":"
-                       "[{\"metric\":\"m\",\"by\":\"d\",\"slices\":{\"x\":%d}}]",
-                       second, racer->number, second, second);
-        start_business(racer->world, &s, 0, "a", second, members);
-        racer->accepted += wait_for(&s) == 'A';
-        arena_done(&s.arena);
-    }
-    return NULL;
-}
-
-/* Every value and breakdown ends as that of the latest timestamp that any racer sent for it. */
-TEST(reports_that_race_end_as_the_newest)
-{
-    static const struct db_query wrong = {
-        .sql = "SELECT COUNT(*) FROM business_values WHERE integer_value * 1000000 <> timestamp",
-    };
-    static const struct db_query newest = {
-        .sql = "SELECT integer_value FROM business_values WHERE key = 'all'",
-    };
-    static const struct db_query newest_cell = {
-        .sql = "SELECT json_extract(cells, '$[0][1]') FROM business_breakdowns",
-    };
-    pthread_t threads[RACERS];
-    struct racer racers[RACERS];
-    int latest = 0;
-    struct world w;
-
-    world_init(&w, -1, ERR_NONE);
-    for (int i = 0; i < RACERS; i++) {
-        racers[i] = (struct racer){ .world = &w, .number = i };
-        CHECK(pthread_create(&threads[i], NULL, race, &racers[i]) == 0);
-        for (int n = 0; n < RACES; n++)
-            latest = (n * 7 + i * 13) % 60 > latest ? (n * 7 + i * 13) % 60 : latest;
-    }
-    for (int i = 0; i < RACERS; i++) {
-        pthread_join(threads[i], NULL);
-        CHECK_INT(racers[i].accepted, RACES);
-    }
-    CHECK_INT(temp_db_int(w.reader, &count_values, DB_NO_ARGS), 1 + RACERS);
-    CHECK_INT(temp_db_int(w.reader, &wrong, DB_NO_ARGS), 0);
-    CHECK_INT(temp_db_int(w.reader, &newest, DB_NO_ARGS), latest);
-    CHECK_INT(temp_db_int(w.reader, &newest_cell, DB_NO_ARGS), latest);
-    world_done(&w);
 }

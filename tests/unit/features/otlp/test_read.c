@@ -150,32 +150,6 @@ TEST(a_member_of_another_type_is_malformed_and_its_path_is_named)
     seen_done(&seen);
 }
 
-TEST(a_value_that_is_too_deep_for_json_costs_its_own_span_only)
-{
-    struct buf body;
-    struct seen seen;
-
-    seen_init(&seen, 10);
-    buf_init(&body, KIB(64));
-    for (unsigned depth = 2; depth <= 40; depth++) {
-        buf_clear(&body);
-        buf_add_c(&body, "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"name\":\"a\"},"
-                         "{\"name\":\"[b\",\"attributes\":[{\"key\":\"k\",\"value\":");
-        for (unsigned i = 1; i < depth; i++)
-            buf_add_c(&body, "{\"kvlistValue\":{\"values\":[{\"key\":\"]}\",\"value\":");
-        buf_add_c(&body, "{\"intValue\":7}");
-        for (unsigned i = 1; i < depth; i++)
-            buf_add_c(&body, "}]}}");
-        buf_add_c(&body, "}]}]}]}]}");
-        seen.flaw = NULL;
-        CHECK_INT(read_spans(OTLP_JSON, buf_str(&body), &seen), OTLP_READ);
-        CHECK_STR(buf_str(&seen.names), "a.[b.");
-        CHECK((seen.flaw == NULL) == (depth <= 14));
-    }
-    buf_done(&body);
-    seen_done(&seen);
-}
-
 TEST(a_parent_of_zeroes_is_no_parent)
 {
     struct buf body;
@@ -277,64 +251,9 @@ TEST(the_sink_stops_the_reader)
     seen_done(&seen);
 }
 
-static struct otlp_attribute counted(const char *key, int64_t n)
-{
-    return (struct otlp_attribute){ str_of(key), { .kind = OTLP_INT, .integer = n } };
-}
-
 static struct otlp_attribute named(const char *key, const char *text)
 {
     return (struct otlp_attribute){ str_of(key), { .kind = OTLP_TEXT, .text = str_of(text) } };
-}
-
-TEST(cached_tokens_are_taken_out_of_the_input)
-{
-    static const struct {
-        int64_t input, read, write, fresh;
-    } rows[] = {
-        { 100, 60, 15, 25 }, { 75, 60, 15, 0 }, { 74, 60, 15, 74 }, { 10, 60, -1, 10 },
-        { 10, -1, -1, 10 },  { -1, 5, -1, -1 }, { 0, 0, 0, 0 },     { 5, INT64_MAX, INT64_MAX, 5 },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const struct otlp_attribute attributes[] = {
-            counted("gen_ai.usage.input_tokens", rows[i].input),
-            counted("gen_ai.usage.cache_read.input_tokens", rows[i].read),
-            counted("gen_ai.usage.cache_creation.input_tokens", rows[i].write),
-        };
-        struct known_values known;
-
-        known_find(attributes, COUNT_OF(attributes), &known);
-        CHECK_INT(tokens_of(&known).input, rows[i].fresh);
-    }
-}
-
-TEST(the_sum_on_the_span_of_an_agent_is_not_counted_again)
-{
-    static const struct {
-        const char *key, *text;
-        bool counts;
-    } rows[] = {
-        { "gen_ai.operation.name", "chat", true },
-        { "gen_ai.operation.name", "embeddings", true },
-        { "gen_ai.operation.name", "invoke_agent", false },
-        { "gen_ai.operation.name", "execute_tool", false },
-        { "openinference.span.kind", "LLM", true },
-        { "openinference.span.kind", "CHAIN", false },
-        { "other", "AGENT", true },
-    };
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const struct otlp_attribute attributes[] = {
-            named(rows[i].key, rows[i].text),
-            counted("llm.token_count.prompt", 3),
-        };
-        struct known_values known;
-
-        known_find(attributes, COUNT_OF(attributes), &known);
-        CHECK(tokens_of(&known).any);
-        CHECK(tokens_of(&known).counts == rows[i].counts);
-    }
 }
 
 TEST(the_preferred_name_of_an_attribute_wins_whatever_their_order)
