@@ -318,11 +318,10 @@ CREATE UNIQUE INDEX agents_name ON agents (tenant_id, agent_name);
 CREATE INDEX agents_order ON agents (tenant_id, agent_name COLLATE "C");
 
 -- How many agents a tenant has, on Citus: there a tenant's row is on all servers, this one on the tenant's
--- alone (features/agents/agent_count.h). Otherwise empty: tenants.agents counts them.
+-- alone (features/agents/agents_store.c). Otherwise empty: tenants.agents counts them.
 CREATE TABLE agent_counts (
     tenant_id BIGINT NOT NULL PRIMARY KEY,
-    agents    BIGINT NOT NULL,
-    lock_xmin BIGINT NOT NULL -- of the row that adding agents locks, when they were counted
+    agents    BIGINT NOT NULL
 );
 
 -- Apart from agents, whose rows may be long: these are written every few seconds, and their pages have room

@@ -313,11 +313,10 @@ CREATE TABLE agents (
 CREATE UNIQUE INDEX agents_name ON agents (tenant_id, agent_name);
 
 -- How many agents a tenant has, on Citus: there a tenant's row is on all servers, this one on the tenant's
--- alone (features/agents/agent_count.h). Otherwise empty: tenants.agents counts them.
+-- alone (features/agents/agents_store.c). Otherwise empty: tenants.agents counts them.
 CREATE TABLE agent_counts (
     tenant_id INTEGER NOT NULL PRIMARY KEY,
-    agents    INTEGER NOT NULL,
-    lock_xmin INTEGER NOT NULL
+    agents    INTEGER NOT NULL
 ) STRICT;
 
 -- Apart from agents, whose rows may be long: these are written every few seconds.

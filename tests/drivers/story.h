@@ -13,7 +13,7 @@
 #include "db/db.h"
 #include "db/migrate.h"
 #include "features/access/tenants.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
 #include "features/events/runs_store.h"
@@ -93,8 +93,8 @@ static inline void story_init(struct story *s, struct db *db, uint64_t seed)
         for (int a = 0; a < STORY_AGENTS; a++) {
             struct agent_row agent = { 0 };
 
-            story_must(store_agent_add(db, tenant.tenant_id, a == 0 ? STR_LIT("a") : STR_LIT("b"),
-                                       1, &agent, &err),
+            story_must(agents_add(db, tenant.tenant_id, a == 0 ? STR_LIT("a") : STR_LIT("b"), 1,
+                                  &agent, &err),
                        &err);
             s->agent_ids[t][a] = agent.agent_id;
         }

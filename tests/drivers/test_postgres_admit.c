@@ -5,7 +5,7 @@
 #include "features/access/tenants.h"
 #include "features/agents/admit.h"
 #include "features/agents/agent_cache.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "shape/shape.h"
 #include "suite.h"
 
@@ -120,7 +120,7 @@ TEST(a_group_asks_once_for_an_agent_that_a_full_tenant_no_longer_has)
     announce(&w, "x");
     commit(&w.txn);
     CHECK(db_begin(w.db, NULL) == 0);
-    CHECK(store_agent_delete(w.db, w.tenant_id, STR_LIT("x"), AT, &deletion, NULL) == 0);
+    CHECK(agents_delete(w.db, w.tenant_id, STR_LIT("x"), AT, &deletion, NULL) == 0);
     admit_agent_changed(w.txn.admit, w.tenant_id, deletion.agent_id);
     CHECK_INT(admit(&w, &w.txn, "z").verdict, VERDICT_ACCEPTED); /* it has the place */
     commit(&w.txn);

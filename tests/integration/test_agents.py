@@ -129,28 +129,6 @@ def test_states_go_by_the_clock(own_server, clock):
     tenant.client.close()
 
 
-def test_a_rejected_report_and_an_own_keys_heartbeat_are_signs_of_life(own_server, clock):
-    tenant = own_server.add_tenant()
-    report(tenant, "a")
-    own_server.cli("agent", "disable", "a", "--tenant", tenant.slug)
-    clock.advance(86400)
-    until(lambda: report(tenant, "a") == "rejected")
-    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now()) < 60
-    own = tenant.agent_client("a")
-    clock.advance(86400)
-    assert own.post("/api/v1/heartbeat?client_id=p").status == 200
-    own.close()
-    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now()) < 60
-    register(tenant, "a")
-    clock.advance(86400)
-    register(tenant, "a")
-    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now()) > 80000
-    own_server.restart()
-    tenant.client = own_server.client(tenant.token)
-    assert abs(seconds(listed(tenant)["a"]["last_seen_at"]) - clock.now() + 86400) < 60
-    tenant.client.close()
-
-
 def test_trouble_is_listed_first_and_counted_by_the_server(own_server, clock):
     tenant = own_server.add_tenant()
     register(tenant, "b-new", interval_seconds=60)

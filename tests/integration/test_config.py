@@ -139,9 +139,12 @@ MISFITS = [
     ("integer", ""),
     ("integer", "9223372036854775808"),
     ("number", "1e999"),
-    ("boolean", "yes"),
+    ("integer", '"5"'),
+    ("integer", "007"),
+    ("boolean", "True"),
     ("json", "{"),
     ("list", "{}"),
+    ("list", "a,b"),
 ]
 
 

@@ -124,21 +124,6 @@ def test_after_a_crash_last_seen_is_a_few_seconds_old_at_most(own_server, clock)
     own_server.start()
 
 
-def test_it_takes_a_token(tenant):
-    client = tenant.server.client()
-    assert beat(client, "p").status == 401
-    client.close()
-    assert noted(tenant) == {}
-
-
-def test_the_clock_of_a_test_is_the_servers(own_server, clock):
-    tenant = own_server.add_tenant()
-    clock.advance(86400)
-    heard = microseconds(beat(tenant.client, "worker").json()["received_at"]) / 1_000_000
-    assert abs(heard - clock.now()) < 60
-    tenant.client.close()
-
-
 def test_the_oldest_processes_make_room_for_new_ones(own_server):
     tenant = own_server.add_tenant()
     tenant.client.close()

@@ -21,8 +21,8 @@ REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadra
 
 # Statements that read the rows of all tenants because that is their purpose; when they run.
 ACROSS_TENANTS = {
-    "features/agents/agent_count.c:select_low": "`muster check`",
-    "features/agents/agent_count.c:set_all": "`muster cluster enable`",
+    "features/agents/agents_store.c:select_low_counts": "`muster check`",
+    "features/agents/agents_store.c:set_all_counts": "`muster cluster enable`",
     "features/access/keys_store.c:select_live_keys": "when the database may have lost changes",
     "features/access/keys_store.c:select_portion": "at the start, bounded by its LIMIT",
     "features/access/keys_store.c:store_keys_rotated_query": "at the start, of the last ten minutes",
@@ -39,7 +39,7 @@ ACROSS_TENANTS = {
     "features/events/kinds/packing.c:select_any_plain": "at the start: the first of an index",
     "features/agents/directives/store.c:all_models": "when directives change",
     "features/agents/directives/store.c:all_policies": "when directives change",
-    "features/agents/last_seen_store.c:put_sightings": "of up to 10,000 agents of all tenants",
+    "features/agents/signs_store.c:put_sightings": "of up to 10,000 agents of all tenants",
     "features/agents/schedules/store.c:select_all_windows": "the watch over all agents, every 15 s",
     "features/alerts/silence/silence_store.c:silence_store_near_query": "the watch over all agents, every 15 s",
     "features/alerts/stuck_store.c:store_stuck_due_query": "what is due, of all tenants",

@@ -206,6 +206,8 @@ def test_registering_again_never_changes_the_security_catalog(tenant):
         {"secret": False}, {"secret": 0}, {"edit": "member"}, {"see": "member"}, {"see": "admin"},
         {"label": "not secret"}, {"value_type": "integer"}, {"help": "public"},
         {"default": "x"}, {"required": True}, {"opciones": ["a"]}, {"restart_required": True},
+        {"default": "vault:password"}, {"secret": None}, {"see": "everybody"}, {"full_key": "x"},
+        {"security": {"secret": False}}, {"created_at": 0},
     ]  # fmt: skip
     for attempt in attempts:
         for agent in ("collector", "another"):

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "features/access/tenants.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "shape/problems.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
@@ -29,7 +29,7 @@ static inline int64_t world_add_agent(struct world *w, const char *name)
     struct agent_row agent = { 0 };
     struct error err = { 0 };
 
-    must(store_agent_add(w->db, w->tenant_id, str_of(name), 1, &agent, &err), &err);
+    must(agents_add(w->db, w->tenant_id, str_of(name), 1, &agent, &err), &err);
     CHECK(agent.agent_id != 0);
     return agent.agent_id;
 }

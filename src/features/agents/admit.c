@@ -13,8 +13,8 @@
 #include "db/postgres/array.h"
 #include "engine/txn.h"
 #include "features/agents/agent_cache.h"
+#include "features/agents/agents_store.h"
 #include "features/agents/signs_store.h"
-#include "features/agents/store.h"
 #include "shape/shape.h"
 
 /* A long name, and it may be as long as a body, stands in a key by its beginning and its digest:
@@ -305,13 +305,13 @@ int admit_expected(struct txn *txn, struct error *err)
     if (a == NULL || a->n_expected == 0)
         return 0;
     metric_add(METRIC_AGENT_LOOKUPS, a->n_expected);
-    if (store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
+    if (agents_find_all(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
     remember_found(a, false);
-    if (a->n_expected > 0 && store_agents_add(db, a->expected, a->n_expected, &a->arena, err) != 0)
+    if (a->n_expected > 0 && agents_add_all(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
     remember_found(a, true);
-    if (a->n_expected > 0 && store_agents_find(db, a->expected, a->n_expected, &a->arena, err) != 0)
+    if (a->n_expected > 0 && agents_find_all(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
     remember_found(a, false); /* others added these before the tenants' rows were locked */
     for (size_t i = 0; i < a->n_expected; i++) {
@@ -371,10 +371,10 @@ static int find_or_add(const struct txn *txn, const struct applicant *agent, boo
     if (*ret != NULL || is_refused(a, agent->tenant_id))
         return 0;
     metric_add(METRIC_AGENT_LOOKUPS, 1);
-    if (store_agent_find(db, agent->tenant_id, agent->agent_name, &row, err) != 0)
+    if (agents_find(db, agent->tenant_id, agent->agent_name, &row, err) != 0)
         return -1;
     if (row.agent_id == 0 && may_add &&
-        store_agent_add(db, agent->tenant_id, agent->agent_name, agent->at, &row, err) != 0)
+        agents_add(db, agent->tenant_id, agent->agent_name, agent->at, &row, err) != 0)
         return -1;
     if (row.agent_id != 0)
         *ret = remember(a, agent->tenant_id, &row);

@@ -13,6 +13,7 @@
 struct admit;
 struct agent_cache;
 struct agent_row;
+struct stored_bytes;
 struct txn;
 
 /* The result of a report. */
@@ -27,6 +28,14 @@ enum verdict {
 struct admission {
     enum verdict verdict; /* accepted, or the reason for the rejection */
     int64_t agent_id;     /* 0 when the cap is reached */
+};
+
+/* Which agent sent a report, and when it was received. */
+struct report_key {
+    int64_t tenant_id; /* the key's, never the body's */
+    int64_t agent_id;
+    int64_t received_at;
+    struct stored_bytes *bytes; /* of the transaction: what is stored is added to it; or NULL */
 };
 
 /* An agent that sends something. */

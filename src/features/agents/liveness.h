@@ -3,8 +3,7 @@
  * Thread-safe: pure functions.
  */
 #pragma once
-#include "features/agents/schedules/schedule.h"
-#include "features/agents/schedules/windows.h"
+#include "features/agents/schedules/schedules.h"
 #include "shape/shape.h"
 
 enum liveness_state {

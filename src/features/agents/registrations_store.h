@@ -2,7 +2,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "features/agents/report_key.h"
+#include "features/agents/admit.h"
 
 struct agent_register;
 struct db;

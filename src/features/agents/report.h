@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "engine/writer.h"
 #include "features/agents/admit.h"
-#include "features/agents/report_key.h"
 
 /* A verdict as the API answers it. */
 struct report_words {

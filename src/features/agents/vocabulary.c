@@ -1,7 +1,7 @@
 /* vocabulary.c - the known words of registrations. */
 #include "features/agents/vocabulary.h"
 
-#include "features/agents/config/config_type.h"
+#include "features/agents/config/params.h"
 #include "features/agents/shapes.h"
 
 enum { QUOTE_MAX = 64 }; /* bytes of a name in a warning: a name may be as long as the body */

@@ -12,7 +12,7 @@
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/agents/agent_cache.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/alerts/shapes.h"
 #include "features/live/feed.h"
 #include "features/webhooks/outbox.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/failing_store.h"
 #include "features/alerts/rules.h"
@@ -129,7 +129,7 @@ static int open_alert(struct txn *txn, const struct event_item *item,
     };
     bool muted, opened;
 
-    if (store_agent_is_muted(txn->db, row.tenant_id, row.agent_id, row.opened_at, &muted, err) != 0)
+    if (agents_is_muted(txn->db, row.tenant_id, row.agent_id, row.opened_at, &muted, err) != 0)
         return -1;
     row.notified = !muted;
     return alerts_open(txn->db, &notice, &opened, err);

@@ -1,8 +1,8 @@
 /* routes.c - alerts as users read them, and muting of agents. */
 #include "api/call.h"
 #include "features/access/shapes.h"
+#include "features/agents/agents.h"
 #include "features/agents/shapes.h"
-#include "features/agents/store.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/shapes.h"
 
@@ -51,7 +51,7 @@ static int list_alerts(struct api_call *call, struct db *db, struct error *err)
     bool room = true;
 
     ret->list = (struct list){ ARENA_ARRAY(call->arena, struct alert, (size_t)query->limit), 0 };
-    if (store_agent_filter(db, call->tenant_id, query->agent_name, &filter.agent_id, err) != 0)
+    if (agents_filter_id(db, call->tenant_id, query->agent_name, &filter.agent_id, err) != 0)
         return -1;
     if (filter.agent_id < 0)
         return 0;
@@ -73,7 +73,7 @@ static int mute_agent(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->agent_name;
     *answer = (struct mute_state){ path->agent_name, set == NULL ? TIME_NULL : set->until };
-    return store_agent_mute(db, call->tenant_id, path->agent_name, answer->muted_until, err);
+    return agents_mute(db, call->tenant_id, path->agent_name, answer->muted_until, err);
 }
 
 /* clang-format off */

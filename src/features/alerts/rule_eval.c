@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "features/access/registry.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/alerts/failing_store.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
@@ -75,7 +75,7 @@ static int is_agent_off(const struct rule_eval_reader *r, int64_t agent_id, bool
     *ret = agent_id < 0;
     if (agent_id <= 0)
         return 0;
-    return store_agent_is_off(r->db, r->tenant_id, agent_id, ret, err);
+    return agents_is_off(r->db, r->tenant_id, agent_id, ret, err);
 }
 
 /* The KPI's value; *ret_known is false when there is no value. */
@@ -171,7 +171,7 @@ static int find_scope(const struct rule_eval_reader *r, struct scope *scope, str
     scope->of = of_agent(scope->agent_name, r->arena);
     if (str_is_null(scope->agent_name))
         return 0;
-    if (store_agent_id(r->db, r->tenant_id, scope->agent_name, &scope->agent_id, err) != 0)
+    if (agents_id_of(r->db, r->tenant_id, scope->agent_name, &scope->agent_id, err) != 0)
         return -1;
     return is_agent_off(r, scope->agent_id == 0 ? -1 : scope->agent_id, &scope->off, err);
 }
@@ -338,7 +338,7 @@ static int find_agent(const struct rule_eval_reader *r, const struct budget_rule
     *ret = 0;
     return str_is_null(rule->agent_name)
                ? 0
-               : store_agent_id(r->db, r->tenant_id, rule->agent_name, ret, err);
+               : agents_id_of(r->db, r->tenant_id, rule->agent_name, ret, err);
 }
 
 /* "; agents are told to stop until 2026-02-01T00:00:00Z" */

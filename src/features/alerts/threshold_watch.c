@@ -26,7 +26,7 @@
 #include "engine/readers.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
@@ -328,7 +328,7 @@ static int open_alert(int64_t now_us, struct db *db, const struct transition *t,
         return -1;
     if (over) /* closed by a process whose clock is ahead of ours: this period has ended */
         return 0;
-    if (store_agent_is_muted(db, alert.tenant_id, alert.agent_id, now_us, &muted, err) != 0)
+    if (agents_is_muted(db, alert.tenant_id, alert.agent_id, now_us, &muted, err) != 0)
         return -1;
     alert.notified = !muted;
     return alerts_open(db, &notice, &opened, err);

@@ -11,7 +11,7 @@
 #include "db/db.h"
 #include "db/distribution.h"
 #include "db/migrate.h"
-#include "features/agents/agent_count.h"
+#include "features/agents/agents.h"
 #include "features/cluster/cluster_store.h"
 #include "features/features.h"
 #include "shape/table.h"
@@ -126,7 +126,7 @@ static int enable(struct invocation *in, struct db *db, struct cluster *c, size_
     if (!str_is_null(broken))
         return err_set(err, ERR_UNAVAILABLE, "servers cannot connect: %.*s", STR_ARG(broken));
     if (store_cluster_lock(db, err) != 0 || check_unused(in, db, c, err) != 0 ||
-        store_migrate(db, err) != 0 || agent_count_all(db, err) != 0 ||
+        store_migrate(db, err) != 0 || agents_count_all(db, err) != 0 ||
         distribution_run(db, ret_moved, err) != 0 || distribution_clear(db, err) != 0)
         return -1;
     return store_cluster_read(db, ENABLE_S, &in->arena, c, err);

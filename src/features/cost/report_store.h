@@ -1,7 +1,7 @@
 /* report_store.h - LLM usage as rows: tokens only, cost is computed when read. */
 #pragma once
 #include "base/err.h"
-#include "features/agents/report_key.h"
+#include "features/agents/admit.h"
 #include "features/cost/llm_totals.h"
 
 struct db_query;

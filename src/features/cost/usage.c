@@ -390,13 +390,13 @@ static int find_agents(struct reading *r, struct db *db, bool *ret_there, struct
 {
     int64_t tenant_id = r->request->tenant->id;
 
-    if (store_agent_filter(db, tenant_id, r->request->agent_name, &r->filter.agent_id, err) != 0)
+    if (agents_filter_id(db, tenant_id, r->request->agent_name, &r->filter.agent_id, err) != 0)
         return -1;
     *ret_there = r->filter.agent_id >= 0;
     if ((r->request->groups & GROUP_AGENT) != 0) {
         struct list agents;
 
-        if (store_agent_names(db, tenant_id, r->arena, &agents, err) != 0)
+        if (agents_names(db, tenant_id, r->arena, &agents, err) != 0)
             return -1;
         r->groups.agents = agents.items;
         r->groups.n_agents = agents.n;

@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/cost/cost.h"
 
 /* Open groups. */

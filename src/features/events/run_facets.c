@@ -6,7 +6,7 @@
 #include "api/call.h"
 #include "base/map.h"
 #include "db/db.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/events/run_facets_store.h"
 #include "features/events/run_list_store.h"
 #include "features/events/shapes.h"
@@ -195,7 +195,7 @@ static int load_facets(struct api_call *call, struct db *db, struct counting *c,
                                     .pattern = run_list_pattern(query->q, c->arena) };
 
     if (!str_is_null(query->agent_name) &&
-        store_agent_id(db, call->tenant_id, query->agent_name, &span.agent_id, err) != 0)
+        agents_id_of(db, call->tenant_id, query->agent_name, &span.agent_id, err) != 0)
         return -1;
     if (count_all(db, &span, c, ret, err) != 0)
         return -1;

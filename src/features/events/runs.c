@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/access/registry.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/events/event_cursor.h"
 #include "features/events/event_log.h"
 #include "features/events/event_page_store.h"
@@ -317,7 +317,7 @@ static int load_page(struct db *db, const struct run_list_request *request, stru
     struct run_page page;
 
     *ret = (struct run_list){ .examined_since = TIME_NULL };
-    if (store_agent_filter(db, tenant->id, query->agent_name, &filter.agent_id, err) != 0)
+    if (agents_filter_id(db, tenant->id, query->agent_name, &filter.agent_id, err) != 0)
         return -1;
     if (filter.agent_id < 0)
         return 0;

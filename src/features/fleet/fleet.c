@@ -12,7 +12,6 @@
 #include "features/access/registry.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
-#include "features/agents/config/catalog_store.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/liveness.h"
 #include "features/agents/schedules/schedules.h"
@@ -21,7 +20,6 @@
 #include "features/cost/reports.h"
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
-#include "features/fleet/counted_runs.h"
 #include "features/fleet/ranking.h"
 #include "features/fleet/routes.h"
 #include "features/fleet/shapes.h"
@@ -30,6 +28,7 @@
 
 enum {
     RECENT_RUNS = 20,
+    COUNTED_RUNS = 1000,        /* of an agent, by status and version */
     SCAN_STEP = 64,             /* agents per query, at least: most pages have fewer */
     SCAN_STEP_MAX = 1024,       /* at most; a page of 1,000 has them in one */
     SCAN_MAX = 157 * SCAN_STEP, /* agents scanned per page */
@@ -345,26 +344,6 @@ int fleet_walk(struct db *db, const struct fleet_view *view, fleet_agent_fn *fn,
     return r;
 }
 
-/* Removes defaults that not every member may see; the routes of values show them to those who may.
- */
-static int hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_decl *decl,
-                         struct arena *arena, struct error *err)
-{
-    const size_t n = decl->params.n;
-    struct catalog_parameter *entries = ARENA_ARRAY(arena, struct catalog_parameter, n);
-    struct config_param_decl *params = decl->params.items;
-    struct str *keys = ARENA_ARRAY(arena, struct str, n);
-
-    for (size_t i = 0; i < n; i++)
-        keys[i] = params[i].key;
-    if (store_catalog_entries(db, tenant_id, &(struct list){ keys, n }, arena, entries, err) != 0)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        if (str_is_null(entries[i].key) || !str_eq_c(entries[i].see, "member"))
-            params[i].default_value = STR_LIT("");
-    return 0;
-}
-
 static int read_last_model(struct db *db, const struct fleet_view *view, int64_t agent_id,
                            struct arena *arena, struct agent_detail *ret, struct error *err)
 {
@@ -377,6 +356,90 @@ static int read_last_model(struct db *db, const struct fleet_view *view, int64_t
     ret->last_model = last.model;
     ret->last_model_at = last.at;
     return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Leaves the newest COUNTED_RUNS, without those that started when one that is left out did: so the
+ * list of runs since the oldest of them has exactly these. Returns when that one started;
+ * TIME_NULL: nothing is left out. */
+static int64_t bound_counted(struct list *list)
+{
+    const struct recent_run *runs = list->items;
+    size_t n = COUNTED_RUNS;
+
+    if (list->n <= COUNTED_RUNS)
+        return TIME_NULL;
+    while (n > 0 && runs[n - 1].started_at == runs[COUNTED_RUNS].started_at)
+        n--;
+    list->n = n > 0 ? n : COUNTED_RUNS;
+    return runs[list->n - 1].started_at;
+}
+
+static struct run_counts *counts_of(const struct list *list, struct arena *arena)
+{
+    struct run_counts *counts = ARENA_NEW(arena, struct run_counts);
+    int64_t *durations = ARENA_ARRAY(arena, int64_t, list->n);
+    const struct recent_run *runs = list->items;
+    size_t ended = 0;
+
+    counts->runs = (int64_t)list->n;
+    counts->newest_at = list->n == 0 ? TIME_NULL : runs[0].started_at;
+    for (size_t i = 0; i < list->n; i++) {
+        counts->in_progress += runs[i].status == RUN_IN_PROGRESS;
+        counts->completed += runs[i].status == RUN_COMPLETED;
+        counts->failed += runs[i].status == RUN_FAILED;
+        if (runs[i].duration_ms.has)
+            durations[ended++] = runs[i].duration_ms.value;
+    }
+    if (ended == 0)
+        return counts;
+    qsort(durations, ended, sizeof(*durations), by_value);
+    counts->median_duration_ms = (struct opt_int){ true, durations[(ended - 1) / 2] };
+    return counts;
+}
+
+/* The versions of these runs, which are sorted newest first. */
+static struct list find_versions(const struct list *list, struct arena *arena)
+{
+    struct agent_version *versions = ARENA_ARRAY(arena, struct agent_version, list->n);
+    const struct recent_run *runs = list->items;
+    struct map seen;
+    size_t n = 0;
+
+    map_init(&seen);
+    for (size_t i = 0; i < list->n; i++) {
+        struct agent_version *version = map_get(&seen, runs[i].agent_version);
+
+        if (runs[i].agent_version.len == 0)
+            continue;
+        if (version == NULL) {
+            version = &versions[n++];
+            version->agent_version = runs[i].agent_version;
+            version->last_run_at = runs[i].started_at;
+            (void)map_put(&seen, version->agent_version, version);
+        }
+        version->runs++;
+        version->first_run_at = runs[i].started_at;
+    }
+    map_done(&seen);
+    return (struct list){ versions, n };
+}
+
+/* Fills in versions and counts from the newest COUNTED_RUNS + 1 runs (struct recent_run), the
+ * newest first; strings are in the arena. Leaves those that are counted. */
+static void count_runs(struct list *runs, struct arena *arena, struct agent_detail *ret)
+{
+    const int64_t since = bound_counted(runs);
+
+    ret->versions = find_versions(runs, arena);
+    ret->counts = counts_of(runs, arena);
+    ret->counts->counted_since = since;
 }
 
 /* Reads everything in one snapshot. */
@@ -398,7 +461,7 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
                           arena, &runs, err) != 0)
         return -1;
     if (declared.config_schema != NULL &&
-        hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)
+        config_hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)
         return -1;
     set_liveness(view, &row, arena, &ret->agent);
     add_runs(&ret->agent, &row, &runs, arena);

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "features/agents/schedules/windows.h"
+#include "features/agents/schedules/schedules.h"
 
 struct agent_listed;
 struct db;

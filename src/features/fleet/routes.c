@@ -1,11 +1,14 @@
 /* routes.c - agents and workflows as front ends read them. */
 #include "features/fleet/routes.h"
+
+#include "engine/feature.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
+#include "features/features.h"
 #include "features/fleet/shapes.h"
 
 /* clang-format off */
-const struct route fleet_routes[] = {
+static const struct route fleet_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/agents", READ, 200), .read = fleet_list, .params = &tenant_path_shape, .query = &agents_query_shape, .answer = &agent_list_shape, .tagged = true,
       .id = "list_agents", .summary = "List agents and their state",
       .description = "Sorted by name; with `order=trouble` by state, with `agent` by name and with `last_seen` by time, these three with counts. `state` is `up`, `late` or `silent` by its schedule; `unscheduled` if it reports without one or it is paused, `never_reported` if it was only registered, or `disabled`. By name, pass `next` as `cursor` to read on; in the other orders, use `offset`." },
@@ -24,3 +27,10 @@ const struct route fleet_routes[] = {
     { 0 },
 };
 /* clang-format on */
+
+const struct feature fleet_feature = {
+    .name = "fleet",
+    .about = "Agents and workflows as front ends read them.",
+    .routes = { fleet_routes },
+    .commands = { fleet_commands },
+};

@@ -3,7 +3,6 @@
 #include "api/route.h"
 #include "cli/command.h"
 
-extern const struct route fleet_routes[];
 extern const struct command fleet_commands[];
 
 /* A page of agents. By name, one page scans at most 10,000 agents and is limited in size, so it may

@@ -6,11 +6,11 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "db/db.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "features/events/run_facets_store.h"
 #include "features/events/shapes.h"
-#include "features/fleet/run_totals_store.h"
 #include "features/fleet/shapes.h"
+#include "features/fleet/store.h"
 
 static const int64_t hour_us = 3600LL * USEC_PER_SEC, day_us = 24 * 3600LL * USEC_PER_SEC;
 
@@ -150,7 +150,7 @@ int run_totals_read(struct api_call *call, struct db *db, struct error *err)
         range->until - range->since <= HOURS_UP_TO_DAYS * day_us ? BUCKET_HOUR : BUCKET_DAY;
     struct run_totals_span span = span_of(call->tenant_id, range, bucket);
 
-    if (store_agent_filter(db, call->tenant_id, query->agent_name, &span.agent_id, err) != 0)
+    if (agents_filter_id(db, call->tenant_id, query->agent_name, &span.agent_id, err) != 0)
         return -1;
     if (span.agent_id != 0)
         span.limit = AGENT_RUNS_MAX;

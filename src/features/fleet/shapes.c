@@ -2,7 +2,7 @@
 #include "features/fleet/shapes.h"
 
 #include "base/clock.h"
-#include "features/agents/schedules/shapes.h"
+#include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
 #include "shape/rule.h"

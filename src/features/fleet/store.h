@@ -1,10 +1,11 @@
-/* store.h - agents as front ends read them, and their latest runs.
+/* store.h - agents and workflows as front ends read them, and counts of runs.
  *
  * Everything returned is in the arena.
  */
 #pragma once
 #include "base/err.h"
-#include "features/agents/schedules/schedule.h"
+#include "features/agents/schedules/schedules.h"
+#include "features/events/runs_store.h"
 #include "shape/shape.h"
 
 struct agent_register;
@@ -73,3 +74,95 @@ int store_fleet_contracts(struct db *db, int64_t tenant_id, const struct list *a
 /* What the agent declared about itself; agent_name is left empty. */
 int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
                          struct agent_register *ret, struct error *err) MUST_CHECK;
+
+/* Runs that started from `since` on and before `until`, the newest `limit` of them. */
+struct run_totals_span {
+    int64_t tenant_id, since, until, limit;
+    int64_t agent_id; /* 0: of all agents */
+    int64_t first;    /* when the first period begins: that of `since`, so not after it */
+    int64_t width_us; /* of a period */
+};
+
+struct run_total {
+    int64_t period; /* counted from 0 */
+    int64_t event;  /* of enum run_event: what closed the runs; -1: they are open */
+    int64_t runs;
+};
+
+/* A list of struct run_total. */
+int store_run_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                     struct list *ret, struct error *err) MUST_CHECK;
+
+/* A run of one agent. */
+struct agent_run_total {
+    int64_t period; /* counted from 0 */
+    int64_t event;  /* as above */
+    struct opt_int duration_ms;
+};
+
+/* A list of struct agent_run_total. */
+int store_agent_runs(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                     struct list *ret, struct error *err) MUST_CHECK;
+
+/* The most frequent errors of these runs: a list of struct error_total (shapes.h). */
+int store_error_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                       struct list *ret, struct error *err) MUST_CHECK;
+
+struct workflow_run {
+    int64_t agent_id;
+    struct str run_id;
+    struct run_row run;
+};
+
+struct workflow_runs {
+    struct list runs; /* of struct workflow_run, earliest start first; in the arena */
+    bool more;        /* the workflow has further runs */
+};
+
+enum { WORKFLOW_RUNS_MAX = 1000 };
+
+/* The newest runs that started from `since` on and before `until`; `limit` workflows of them. */
+struct workflow_span {
+    int64_t tenant_id, since, until, limit;
+};
+
+struct workflow_found {
+    struct str workflow_run_id;
+    int64_t latest_at; /* the start of its latest run */
+};
+
+struct workflows_found {
+    struct list workflows; /* of struct workflow_found, the latest first; in the arena */
+    bool more;
+    int64_t examined_since; /* TIME_NULL: all runs of the span were examined */
+};
+
+int store_workflows(struct db *db, const struct workflow_span *span, struct arena *arena,
+                    struct workflows_found *ret, struct error *err) MUST_CHECK;
+
+/* An agent's runs in a workflow. */
+struct workflow_agent {
+    struct str agent_name;
+    int64_t runs, failed, open, first_at;
+    int64_t last_at; /* the end of the last; TIME_NULL: none has ended */
+    int64_t place;   /* of the workflow among several */
+};
+
+/* A list of struct workflow_agent by first_at, of the workflow's newest WORKFLOW_RUNS_MAX runs. */
+int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_run_id,
+                          struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* The same of each of these, a list of struct workflow_found: as many lists at ret. One statement
+ * of PostgreSQL. */
+int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
+                           struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+
+/* When the first run of each of these workflows started, a list of struct str; TIME_NULL of one
+ * without runs. */
+int store_workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids,
+                           struct arena *arena, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* Its earliest runs: WORKFLOW_RUNS_MAX, or fewer when their texts are long. */
+int store_workflow_runs(struct db *db, int64_t tenant_id, struct str workflow_run_id,
+                        struct arena *arena, struct workflow_runs *ret,
+                        struct error *err) MUST_CHECK;

@@ -9,7 +9,6 @@
 #include "features/fleet/routes.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
-#include "features/fleet/workflows_store.h"
 #include "shape/rows.h"
 
 /* Where the declarations of agents are read. */

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "db/db.h"
 #include "db/name_key.h"
-#include "features/agents/store.h"
+#include "features/agents/agents.h"
 #include "shape/json_write.h"
 
 enum { TEXTS_MAX = 64 << 20 }; /* as much as an answer may hold */
@@ -141,7 +141,7 @@ int kpi_refuse(const struct kpi_reader *reader, const char *name, struct str val
 int kpi_find_agent(const struct kpi_reader *reader, struct str agent_name, int64_t *ret,
                    struct error *err)
 {
-    return store_agent_filter(reader->db, reader->tenant_id, agent_name, ret, err);
+    return agents_filter_id(reader->db, reader->tenant_id, agent_name, ret, err);
 }
 
 static void kpi_value_add_state(void *ctx, int64_t series_no, int64_t at,

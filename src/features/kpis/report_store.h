@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "db/name_key.h"
-#include "features/agents/report_key.h"
+#include "features/agents/admit.h"
 
 struct business_telemetry;
 struct db;

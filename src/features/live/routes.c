@@ -1,11 +1,14 @@
-/* routes.c - live updates as server-sent events. */
-#include "features/live/routes.h"
+/* routes.c - live updates as server-sent events, and the feed's place in every transaction. */
+#include "engine/feature.h"
+
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
+#include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/features.h"
 #include "features/live/feed.h"
 #include "http/stream.h"
 
@@ -87,7 +90,7 @@ static int stream_updates(struct api_call *call, struct error *err)
 /* clang-format off */
 static const char *const live_media[] = { "text/event-stream", NULL };
 
-const struct route live_routes[] = {
+static const struct route live_routes[] = {
     { ROUTE(GET, "/api/v1/tenants/{slug}/stream", READ, 200), .handler = stream_updates, .params = &tenant_path_shape, .media = live_media,
       .sample = "id: 1a2b3c-17\nevent: agent\ndata: {\"agent_name\":\"invoice-reader\"}\n\n",
       .id = "stream_updates", .summary = "Stream live updates of runs, agents and alerts",
@@ -95,3 +98,46 @@ const struct route live_routes[] = {
     { 0 },
 };
 /* clang-format on */
+
+struct feed *live_feed(const struct engine *e)
+{
+    return engine_state(e, &live_feature);
+}
+
+static int live_open(struct engine *e, void **ret_state, struct error *err)
+{
+    (void)err;
+    *ret_state = feed_new(engine_is_shared(e), engine_hears, e);
+    return 0;
+}
+
+static void live_close(void *state)
+{
+    feed_free(state);
+}
+
+static void live_hear(struct engine *e, struct str text)
+{
+    feed_hear(live_feed(e), text);
+}
+
+static bool live_tell(struct engine *e, struct buf *ret)
+{
+    return feed_tell(live_feed(e), ret);
+}
+
+static void live_txn_open(struct engine *e, struct txn *txn)
+{
+    txn->feed = live_feed(e);
+}
+
+const struct feature live_feature = {
+    .name = "live",
+    .about = "Live updates as server-sent events.",
+    .routes = { live_routes },
+    .open = live_open,
+    .close = live_close,
+    .hear = live_hear,
+    .tell = live_tell,
+    .txn = { .open = live_txn_open },
+};

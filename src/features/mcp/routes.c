@@ -4,7 +4,7 @@
  * answer is JSON. Revision 2025-06-18; clients of the two before it are served
  * too, since the tools are the same there.
  */
-#include "features/mcp/routes.h"
+#include "api/route.h"
 
 #include <assert.h>
 
@@ -12,7 +12,9 @@
 #include "api/call.h"
 #include "base/address.h"
 #include "base/buf.h"
+#include "engine/feature.h"
 #include "features/access/registry.h"
+#include "features/features.h"
 #include "features/mcp/shapes.h"
 #include "features/mcp/tools.h"
 #include "http/exchange.h"
@@ -428,7 +430,7 @@ static int take_message(struct api_call *call, struct error *err)
 static const char *const mcp_media[] = { "application/json", NULL };
 
 /* clang-format off */
-const struct route mcp_routes[] = {
+static const struct route mcp_routes[] = {
     { ROUTE(POST, "/mcp", READ_KEY, 200), .handler = take_message, .takes = mcp_media, .media = mcp_media, .answer = &rpc_answer_shape, .refusal = &rpc_failure_shape, .write = mcp_write, .body_max = MESSAGE_MAX, .also = ALSO_ACCEPTED,
       .sample = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"list_alerts\",\"arguments\":{\"state\":\"open\"}}}",
       .id = "send_mcp_message", .summary = "Send a message of the Model Context Protocol",
@@ -436,3 +438,9 @@ const struct route mcp_routes[] = {
     { 0 },
 };
 /* clang-format on */
+
+const struct feature mcp_feature = {
+    .name = "mcp",
+    .about = "Model Context Protocol: read-only tools for language models.",
+    .routes = { mcp_routes },
+};

@@ -2,7 +2,8 @@
 #include "features/portal/portal.h"
 
 #include "api/call.h"
-#include "features/portal/routes.h"
+#include "engine/feature.h"
+#include "features/features.h"
 #include "http/body.h"
 #include "http/gzip.h"
 
@@ -96,7 +97,7 @@ static int send_file(struct api_call *call, struct error *err)
 }
 
 /* clang-format off */
-const struct route portal_routes[] = {
+static const struct route portal_routes[] = {
     { ROUTE(GET, "/", OPEN, 200), .handler = send_page, .page = true,
       .summary = "Get the portal" },
     { ROUTE(GET, "/docs", OPEN, 200), .handler = send_docs, .page = true,
@@ -112,3 +113,8 @@ const struct route portal_routes[] = {
     { 0 },
 };
 /* clang-format on */
+
+const struct feature portal_feature = {
+    .name = "portal",
+    .routes = { portal_routes },
+};

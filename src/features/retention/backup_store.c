@@ -7,7 +7,7 @@
 #include "db/migrate.h"
 #include "db/row_sum.h"
 #include "features/access/stored_bytes.h"
-#include "features/agents/agent_count.h"
+#include "features/agents/agents.h"
 #include "features/alerts/alerts.h"
 #include "features/cost/report_sums.h"
 #include "features/events/event_days.h"
@@ -107,7 +107,7 @@ int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struc
     /* the time of a damaged event proves nothing */
     if (rows.n == 0 && event_days_check(db, add_left_out, &rows, err) != 0)
         return -1;
-    if (rows.n < STORE_PROBLEMS_MAX && agent_count_check(db, add_low_count, &rows, err) != 0)
+    if (rows.n < STORE_PROBLEMS_MAX && agents_check_counts(db, add_low_count, &rows, err) != 0)
         return -1;
     *ret = (struct list){ rows.items, rows.n };
     return 0;

@@ -1,10 +1,11 @@
-/* catalog_store.c - SQL of the security catalog. */
+/* catalog_store.c - SQL of the security catalog, and the first entry of a key. */
 #include "features/agents/config/catalog_store.h"
 
 #include "base/map.h"
 #include "db/id_list.h"
 #include "db/name_key.h"
-#include "features/agents/config/shapes.h"
+#include "features/agents/agents.h"
+#include "features/agents/shapes.h"
 #include "shape/rows.h"
 
 /* clang-format off */
@@ -127,6 +128,24 @@ int store_catalog_entries(struct db *db, int64_t tenant_id, const struct list *k
     return 0;
 }
 
+int config_hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_decl *decl,
+                         struct arena *arena, struct error *err)
+{
+    const size_t n = decl->params.n;
+    struct catalog_parameter *entries = ARENA_ARRAY(arena, struct catalog_parameter, n);
+    struct config_param_decl *params = decl->params.items;
+    struct str *keys = ARENA_ARRAY(arena, struct str, n);
+
+    for (size_t i = 0; i < n; i++)
+        keys[i] = params[i].key;
+    if (store_catalog_entries(db, tenant_id, &(struct list){ keys, n }, arena, entries, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (str_is_null(entries[i].key) || !str_eq_c(entries[i].see, "member"))
+            params[i].default_value = STR_LIT("");
+    return 0;
+}
+
 int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,
                   struct arena *arena, struct list *ret, struct error *err)
 {
@@ -146,4 +165,56 @@ int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_par
                   DB_ARGS(db_int(tenant_id), db_text(store_name_key_in(entry->key, &room).key),
                           db_int(entry->secret), db_text(entry->edit), db_text(entry->see)),
                   err);
+}
+
+static const struct str secret_words[] = {
+    STR_INIT("password"), STR_INIT("secret"),     STR_INIT("token"),
+    STR_INIT("apikey"),   STR_INIT("credential"),
+};
+
+/* The letter or digit in lower case; 0 for a separator. */
+static char normalize(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c | 0x20);
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80)
+        return c;
+    return 0;
+}
+
+/* Does `word` begin at `at`, ignoring separators? */
+static bool has_word_at(struct str key, size_t at, struct str word)
+{
+    size_t n = 0;
+
+    for (; at < key.len && n < word.len; at++) {
+        char c = normalize(key.data[at]);
+
+        if (c == 0)
+            continue;
+        if (c != word.data[n++])
+            return false;
+    }
+    return n == word.len;
+}
+
+static bool is_secret(struct str key)
+{
+    for (size_t at = 0; at < key.len; at++)
+        for (size_t i = 0; i < COUNT_OF(secret_words); i++)
+            if (normalize(key.data[at]) != 0 && has_word_at(key, at, secret_words[i]))
+                return true;
+    return false;
+}
+
+struct catalog_parameter catalog_first_entry(struct str key)
+{
+    bool secret = is_secret(key);
+
+    return (struct catalog_parameter){
+        .key = key,
+        .secret = secret,
+        .edit = STR_LIT("admin"),
+        .see = secret ? STR_LIT("nobody") : STR_LIT("member"),
+    };
 }

@@ -41,3 +41,8 @@ int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *
 /* Changes an existing entry. */
 int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_parameter *entry,
                       struct error *err) MUST_CHECK;
+
+/* The entry that a key gets first. A key that contains password, secret, token, API key or
+ * credential in any spelling (apiKey, API-KEY) is secret: admins set it and no one sees it. Others:
+ * admins edit, members see. Borrows the key. */
+struct catalog_parameter catalog_first_entry(struct str key);

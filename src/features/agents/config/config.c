@@ -6,7 +6,6 @@
 
 #include "base/digest.h"
 #include "base/map.h"
-#include "features/agents/config/config_type.h"
 #include "features/agents/config/params.h"
 #include "features/agents/config/values_store.h"
 #include "features/vault/secrets.h"

@@ -13,7 +13,6 @@
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
-#include "features/agents/agents.h"
 #include "features/agents/config/handouts.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"

@@ -10,6 +10,7 @@
 #pragma once
 #include "base/str.h"
 
+struct engine;
 struct handouts;
 
 /* A secret that is handed out. */
@@ -20,6 +21,9 @@ struct handout {
     struct str name;
     struct str seal; /* of the sealed value: a secret that is deleted and set again has another */
 };
+
+/* The engine's. */
+struct handouts *agents_handouts(const struct engine *e);
 
 struct handouts *handouts_new(void);
 

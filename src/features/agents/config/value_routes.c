@@ -8,7 +8,6 @@
 #include "features/access/shapes.h"
 #include "features/agents/config/catalog_store.h"
 #include "features/agents/config/params.h"
-#include "features/agents/config/secret_key_names.h"
 #include "features/agents/config/values_store.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
@@ -59,7 +58,7 @@ static int entry_of(const struct values_view *view, struct str key, struct catal
     if (store_catalog_entry(view->db, view->target.tenant_id, key, view->arena, ret, err) != 0)
         return -1;
     if (str_is_null(ret->key))
-        *ret = secret_key_names_first_entry(key);
+        *ret = catalog_first_entry(key);
     return 0;
 }
 
@@ -178,7 +177,7 @@ static int fill_list(const struct values_view *view, const struct value_scope *w
         return -1;
     for (size_t i = 0; i < n; i++) {
         if (str_is_null(entries[i].key))
-            entries[i] = secret_key_names_first_entry(keys[i]);
+            entries[i] = catalog_first_entry(keys[i]);
         found[i].entry = &entries[i];
         describe(view, &found[i], &values[i]);
     }
@@ -281,7 +280,7 @@ static int check_value(const struct values_view *view, const struct catalog_para
 static int enter_in_catalog(const struct values_view *view, struct catalog_parameter *ret,
                             struct error *err)
 {
-    const struct catalog_parameter first = secret_key_names_first_entry(view->key);
+    const struct catalog_parameter first = catalog_first_entry(view->key);
     int64_t tenant_id = view->target.tenant_id;
     bool full;
 

@@ -7,6 +7,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "features/agents/directives/store.h"
 #include "features/agents/shapes.h"
 
 enum { SINCE_MAX = 64 }; /* tenants loaded one by one before all are loaded again */
@@ -17,11 +18,6 @@ struct directives {
     struct arena arena;          /* holds all rows and their keys */
     struct map models, policies; /* target -> struct model_row, struct policy_row */
 };
-
-struct str directive_source(int scope)
-{
-    return str_of(directive_scope_names[scope]);
-}
 
 /* Tenant, scope and name as one key, in the arena. */
 static struct str key_of(const struct directive_key *target, struct arena *arena)

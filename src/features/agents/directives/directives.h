@@ -7,14 +7,11 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "features/agents/directives/store.h"
 
 struct agent_model;
 struct command_policy;
+struct db;
 struct directives_cache;
-
-/* "platform", "workspace", "agent". */
-struct str directive_source(int scope);
 
 /* The loaded directives, shared by all threads. */
 struct directives_cache *directives_cache_new(void);

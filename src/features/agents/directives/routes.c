@@ -3,14 +3,15 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
+#include "features/access/tenants.h"
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
-#include "features/agents/directives/directives_admin.h"
-#include "features/agents/directives/shapes.h"
+#include "features/agents/directives/store.h"
 #include "features/agents/shapes.h"
 
 static int pull_model(struct api_call *call, struct error *err)
@@ -56,68 +57,112 @@ static struct directive_key target_of(const struct api_call *call)
     return target;
 }
 
-static void fill_names(const struct api_call *call, struct str *ret_tenant, struct str *ret_agent)
+static struct str tenant_of(const struct api_call *call)
 {
-    *ret_tenant = call->tenant == NULL ? STR_NULL : call->tenant->slug;
-    *ret_agent = call->tenant != NULL && call->values.n > 1
-                     ? ((const struct agent_path *)call->params)->agent_name
-                     : STR_NULL;
+    return call->tenant == NULL ? STR_NULL : call->tenant->slug;
+}
+
+static struct str agent_of(const struct directive_key *target)
+{
+    return target->scope == SCOPE_AGENT ? target->agent_name : STR_NULL;
+}
+
+/* Each process has all of them in memory. */
+enum { DIRECTIVES_MAX = 10000, DIRECTIVES_BYTES_MAX = 4 << 20 };
+
+/* After one was set: an error takes it back. */
+static int check_size(struct api_call *call, struct db *db, bool of_policies, struct error *err)
+{
+    struct directives_size size = { 0 };
+
+    if (call->tenant == NULL)
+        return 0;
+    if (store_directives_size(db, call->tenant_id, of_policies, call->arena, &size, err) != 0)
+        return -1;
+    if (size.n <= DIRECTIVES_MAX && size.bytes <= DIRECTIVES_BYTES_MAX)
+        return 0;
+    return err_set(err, ERR_CONFLICT,
+                   "The workspace has as many %s as it may: %d, of %d bytes in all; unset some "
+                   "first",
+                   of_policies ? "command policies" : "models", DIRECTIVES_MAX,
+                   DIRECTIVES_BYTES_MAX);
 }
 
 static int show_model(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
-    struct model_setting *answer = call->answer;
+    struct model_setting *ret = call->answer;
+    struct model_row row;
 
-    if (directives_show_model(db, &target, call->arena, answer, err) != 0)
+    if (store_model_at(db, &target, call->arena, &row, err) != 0)
         return -1;
-    fill_names(call, &answer->tenant, &answer->agent_name);
+    *ret = (struct model_setting){
+        .tenant = tenant_of(call),
+        .agent_name = agent_of(&target),
+        .model = row.model,
+        .source = str_is_null(row.model) ? STR_NULL : directive_source(row.target.scope),
+        .updated_at = row.updated_at,
+    };
     return 0;
 }
 
-/* What is in effect after the change. */
-static void note_model(struct api_call *call, const struct model_setting *setting)
-{
-    BUF_SCOPED(text, SIZE_MAX); /* bounded by the size of the request */
-
-    shape_write_json(&model_setting_shape, setting, &text);
-    call->audit_detail = buf_take(&text, call->arena);
-}
-
-/* Without a body (DELETE) it unsets. */
+/* Without a body (DELETE) it unsets. Answers what is in effect then. */
 static int set_model(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
-    struct model_setting *answer = call->answer;
+    const struct model_set *set = call->body;
+    BUF_SCOPED(text, SIZE_MAX); /* bounded by the size of the request */
 
-    if (directives_set_model(db, &target, call->body, call->arena, answer, err) != 0)
+    if (store_registry_about_directives(db, target.tenant_id, err) != 0)
         return -1;
-    fill_names(call, &answer->tenant, &answer->agent_name);
-    note_model(call, answer);
+    if (set == NULL
+            ? store_model_unset(db, &target, err) != 0
+            : store_model_set(db, &(struct model_row){ target, set->model, clock_wall_us() },
+                              err) != 0 ||
+                  check_size(call, db, false, err) != 0)
+        return -1;
+    if (show_model(call, db, err) != 0)
+        return -1;
+    shape_write_json(&model_setting_shape, call->answer, &text);
+    call->audit_detail = buf_take(&text, call->arena);
     return 0;
 }
 
 static int show_policy(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
-    struct policy_setting *answer = call->answer;
+    struct policy_setting *ret = call->answer;
+    struct policy_row row;
 
-    if (directives_show_policy(db, &target, call->arena, answer, err) != 0)
+    if (store_policy_at(db, &target, call->arena, &row, err) != 0)
         return -1;
-    fill_names(call, &answer->tenant, &answer->agent_name);
+    *ret = (struct policy_setting){ .tenant = tenant_of(call),
+                                    .agent_name = agent_of(&target),
+                                    .mode = str_of(policy_mode_names[row.policy.mode]),
+                                    .allow = row.policy.allow,
+                                    .deny = row.policy.deny,
+                                    .source = directive_source(row.target.scope),
+                                    .version = row.version,
+                                    .updated_at = row.updated_at };
     return 0;
 }
 
 static int set_policy(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
-    struct policy_setting *answer = call->answer;
+    const struct policy_set *set = call->body;
+    const struct policy_setting *answer = call->answer;
 
-    if (directives_set_policy(db, &target, call->body, call->arena, answer, err) != 0)
+    if (store_registry_about_directives(db, target.tenant_id, err) != 0)
+        return -1;
+    if (set == NULL ? store_policy_unset(db, &target, err) != 0
+                    : store_policy_set(db, &target, set, clock_wall_us(), err) != 0 ||
+                          check_size(call, db, true, err) != 0)
+        return -1;
+    if (show_policy(call, db, err) != 0)
         return -1;
     call->audit_detail = arena_printf(call->arena, "{\"mode\":\"%.*s\",\"version\":%lld}",
                                       STR_ARG(answer->mode), (long long)answer->version);
-    fill_names(call, &answer->tenant, &answer->agent_name);
     return 0;
 }
 

@@ -51,17 +51,20 @@ DB_QUERY(all_policies, SELECT_POLICIES);
 DB_QUERY(tenant_policies, SELECT_POLICIES OF_TENANT);
 
 #define NAME "COALESCE(full_name, agent_name)"
-static const struct db_query measure_models = {
-    .sqlite = "SELECT COUNT(*), COALESCE(SUM(LENGTH(CAST(" NAME " AS BLOB)) + LENGTH(CAST(model AS BLOB))), 0)"
-              " FROM agent_models WHERE tenant_id = $1",
-    .postgres = "SELECT COUNT(*), COALESCE(SUM(octet_length(" NAME ") + octet_length(model)), 0)"
-                " FROM agent_models WHERE tenant_id = $1",
+#define SIZE_OF(table, bytes)                                                                      \
+    "SELECT COUNT(*) AS n, COALESCE(SUM(" bytes "), 0) AS bytes FROM " table " WHERE tenant_id = $1"
+ROW_TABLE(directives_size, INT(n), INT(bytes));
+static const struct db_query models_size = {
+    .row = &directives_size,
+    .sqlite = SIZE_OF("agent_models", "LENGTH(CAST(" NAME " AS BLOB)) + LENGTH(CAST(model AS BLOB))"),
+    .postgres = SIZE_OF("agent_models", "octet_length(" NAME ") + octet_length(model)"),
 };
-static const struct db_query measure_policies = {
-    .sqlite = "SELECT COUNT(*), COALESCE(SUM(LENGTH(CAST(" NAME " AS BLOB)) + LENGTH(CAST(allow AS BLOB))"
-              " + LENGTH(CAST(deny AS BLOB))), 0) FROM command_policies WHERE tenant_id = $1",
-    .postgres = "SELECT COUNT(*), COALESCE(SUM(octet_length(" NAME ") + octet_length(allow)"
-                " + octet_length(deny)), 0) FROM command_policies WHERE tenant_id = $1",
+static const struct db_query policies_size = {
+    .row = &directives_size,
+    .sqlite = SIZE_OF("command_policies", "LENGTH(CAST(" NAME " AS BLOB)) + LENGTH(CAST(allow AS BLOB))"
+                      " + LENGTH(CAST(deny AS BLOB))"),
+    .postgres = SIZE_OF("command_policies", "octet_length(" NAME ") + octet_length(allow)"
+                        " + octet_length(deny)"),
 };
 /* clang-format on */
 
@@ -75,13 +78,6 @@ static int exec_at(struct db *db, const struct db_query *q, const struct directi
                    DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
                            db_text(store_name_key_in(target->agent_name, &room).key)),
                    on_row, ctx, err);
-}
-
-static struct directive_key read_target(struct arena *arena, const struct db_row *row)
-{
-    return (struct directive_key){ .tenant_id = db_get_int(row, 0),
-                                   .scope = (int)db_get_int(row, 1),
-                                   .agent_name = rows_text(arena, row, 2) };
 }
 
 int store_model_set(struct db *db, const struct model_row *row, struct error *err)
@@ -123,18 +119,19 @@ int store_models(struct db *db, int64_t tenant_id, struct arena *arena, struct l
                      err);
 }
 
-int store_policy_set(struct db *db, const struct policy_row *row, struct error *err)
+int store_policy_set(struct db *db, const struct directive_key *target,
+                     const struct policy_set *set, int64_t now_us, struct error *err)
 {
     struct name_key name;
     ARENA_SCOPED(arena);
 
-    name = store_name_key(row->target.agent_name, &arena);
+    name = store_name_key(target->agent_name, &arena);
     return db_run(db, &set_policy,
-                  DB_ARGS(db_int(row->target.tenant_id), db_int(row->target.scope),
-                          db_text(name.key), db_text(name.full), db_int(row->policy.mode),
-                          db_text(rows_json_of(&policy_set_shape, "allow", &row->policy, &arena)),
-                          db_text(rows_json_of(&policy_set_shape, "deny", &row->policy, &arena)),
-                          db_int(row->updated_at)),
+                  DB_ARGS(db_int(target->tenant_id), db_int(target->scope), db_text(name.key),
+                          db_text(name.full), db_int(set->mode),
+                          db_text(rows_json_of(&policy_set_shape, "allow", set, &arena)),
+                          db_text(rows_json_of(&policy_set_shape, "deny", set, &arena)),
+                          db_int(now_us)),
                   err);
 }
 
@@ -165,7 +162,9 @@ static bool add_policy(void *ctx, const struct db_row *row)
     struct rows *rows = ctx;
     struct policy_row *p = rows_add(rows);
 
-    p->target = read_target(rows->arena, row);
+    p->target = (struct directive_key){ .tenant_id = db_get_int(row, 0),
+                                        .scope = (int)db_get_int(row, 1),
+                                        .agent_name = rows_text(rows->arena, row, 2) };
     p->policy = read_policy(rows->arena, row);
     p->version = db_get_int(row, 6);
     p->updated_at = db_get_int(row, 7);
@@ -198,21 +197,9 @@ int store_policies(struct db *db, int64_t tenant_id, struct arena *arena, struct
     return 0;
 }
 
-static bool read_size(void *ctx, const struct db_row *row)
+int store_directives_size(struct db *db, int64_t tenant_id, bool of_policies, struct arena *arena,
+                          struct directives_size *ret, struct error *err)
 {
-    *(struct directives_size *)ctx =
-        (struct directives_size){ db_get_int(row, 0), db_get_int(row, 1) };
-    return false;
-}
-
-int store_models_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
-                      struct error *err)
-{
-    return db_exec(db, &measure_models, DB_ARGS(db_int(tenant_id)), read_size, ret, err);
-}
-
-int store_policies_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
-                        struct error *err)
-{
-    return db_exec(db, &measure_policies, DB_ARGS(db_int(tenant_id)), read_size, ret, err);
+    return rows_one(db, of_policies ? &policies_size : &models_size, DB_ARGS(db_int(tenant_id)),
+                    arena, ret, err);
 }

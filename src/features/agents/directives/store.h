@@ -10,6 +10,11 @@ struct db;
 enum directive_scope { SCOPE_PLATFORM, SCOPE_WORKSPACE, SCOPE_AGENT };
 extern const char *const directive_scope_names[]; /* in that order, ends in NULL */
 
+static inline struct str directive_source(int scope)
+{
+    return str_of(directive_scope_names[scope]);
+}
+
 /* What a directive is set for. The agent need not be known yet. */
 struct directive_key {
     int scope;             /* enum directive_scope */
@@ -48,8 +53,9 @@ int store_models(struct db *db, int64_t tenant_id, struct arena *arena, struct l
 int store_policies(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                    struct error *err) MUST_CHECK;
 
-/* Ignores the row's version and increments the stored one. */
-int store_policy_set(struct db *db, const struct policy_row *row, struct error *err) MUST_CHECK;
+/* Increments the version. */
+int store_policy_set(struct db *db, const struct directive_key *target,
+                     const struct policy_set *set, int64_t now_us, struct error *err) MUST_CHECK;
 int store_policy_unset(struct db *db, const struct directive_key *target,
                        struct error *err) MUST_CHECK;
 int store_policy_at(struct db *db, const struct directive_key *target, struct arena *arena,
@@ -59,8 +65,6 @@ struct directives_size {
     int64_t n, bytes;
 };
 
-/* Of what a workspace has set, for itself and for its agents. */
-int store_models_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
-                      struct error *err) MUST_CHECK;
-int store_policies_size(struct db *db, int64_t tenant_id, struct directives_size *ret,
-                        struct error *err) MUST_CHECK;
+/* Of the models, or the policies, that a workspace has set for itself and for its agents. */
+int store_directives_size(struct db *db, int64_t tenant_id, bool of_policies, struct arena *arena,
+                          struct directives_size *ret, struct error *err) MUST_CHECK;

@@ -6,11 +6,10 @@
 #include "features/access/auth.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"
-#include "features/agents/schedules/schedules.h"
+#include "features/agents/agents_store.h"
 #include "features/agents/schedules/shapes.h"
 #include "features/agents/schedules/store.h"
 #include "features/agents/shapes.h"
-#include "features/agents/store.h"
 #include "shape/rows.h"
 
 enum { WINDOWS_MAX = 100, WEEK = 7 };
@@ -37,15 +36,13 @@ static int set_schedule(struct api_call *call, struct db *db, struct error *err)
     const struct agent_path *path = call->params;
     const struct schedule_row row = row_of(call->body, now_us);
     struct schedule_state *answer = call->answer;
-    struct scheduled_agent agent;
+    struct agent_row agent;
 
     call->audit_target = path->agent_name;
     answer->agent_name = path->agent_name;
     if (store_registry_about_schedules(db, call->tenant_id, err) != 0 ||
-        store_schedule(db, call->tenant_id, path->agent_name, call->arena, &agent, err) != 0)
+        agents_require(db, call->tenant_id, path->agent_name, &agent, err) != 0)
         return -1;
-    if (agent.agent_id == 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'", STR_ARG(path->agent_name));
     answer->schedule = schedule_answer(&agent.interval_seconds, &row, now_us, call->arena);
     if (call->body != NULL && answer->schedule == NULL)
         return err_set(err, ERR_CONFLICT,
@@ -173,11 +170,8 @@ static int add_window(struct api_call *call, struct db *db, struct error *err)
         make_room(call, db, now_us, err) != 0)
         return -1;
     if (!str_is_null(body->agent_name)) {
-        if (store_agent_find(db, call->tenant_id, body->agent_name, &agent, err) != 0)
+        if (agents_require(db, call->tenant_id, body->agent_name, &agent, err) != 0)
             return -1;
-        if (agent.agent_id == 0)
-            return err_set(err, ERR_NOT_FOUND, "there is no agent '%.*s'",
-                           STR_ARG(body->agent_name));
         row.agent_id = (struct opt_int){ true, agent.agent_id };
     }
     *answer = answer_of(&row, now_us, call->arena);

@@ -1,9 +1,163 @@
-/* schedules.c - schedules and maintenance windows as others read them. */
+/* schedules.c - expected times by interval or cron, in and out of maintenance. */
 #include "features/agents/schedules/schedules.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
+#include "base/zone.h"
 #include "features/agents/schedules/shapes.h"
-#include "features/agents/schedules/store.h"
+
+static const int64_t interval_max_s = 100LL * 365 * 24 * 3600;
+static const int64_t grace_least_us = 60LL * USEC_PER_SEC, grace_most_us = 3600LL * USEC_PER_SEC;
+static const int64_t early_most_us = 60LL * USEC_PER_SEC, ahead_most_us = 60LL * USEC_PER_SEC;
+
+static int64_t interval_of(const struct opt_int *seconds)
+{
+    int64_t value = seconds->has ? seconds->value : 0;
+
+    if (value <= 0)
+        return 0;
+    return (value < interval_max_s ? value : interval_max_s) * USEC_PER_SEC;
+}
+
+static const struct zone *zone_or_utc(struct str name)
+{
+    const struct zone *zone = str_is_null(name) ? NULL : zone_find(name);
+
+    return zone == NULL ? zone_find(STR_LIT("UTC")) : zone;
+}
+
+struct schedule schedule_of(const struct opt_int *declared_seconds, const struct schedule_row *row)
+{
+    struct schedule s = { .paused = row->paused, .since_at = row->scheduled_at };
+    const bool has_own = row->every_seconds.has || !str_is_null(row->cron);
+
+    s.is_set = has_own || row->grace_seconds.has || row->paused;
+    s.grace_us = row->grace_seconds.has ? row->grace_seconds.value * USEC_PER_SEC : 0;
+    if (!str_is_null(row->cron)) {
+        if (cron_parse(row->cron, &s.cron) == NULL)
+            s.kind = SCHEDULE_CRON;
+        s.zone = zone_or_utc(row->time_zone);
+        return s;
+    }
+    s.interval_us = interval_of(has_own ? &row->every_seconds : declared_seconds);
+    if (s.interval_us > 0)
+        s.kind = SCHEDULE_INTERVAL;
+    return s;
+}
+
+bool schedule_expects(const struct schedule *s)
+{
+    return s->kind != SCHEDULE_NONE && !s->paused;
+}
+
+/* The first expected time after a moment. */
+static int64_t next_due(const struct schedule *s, int64_t after)
+{
+    int64_t next;
+
+    assert(s->kind != SCHEDULE_NONE);
+    if (s->kind == SCHEDULE_INTERVAL)
+        return after + s->interval_us;
+    next = cron_next(&s->cron, s->zone, after / USEC_PER_SEC);
+    return next == INT64_MAX ? after + interval_max_s * USEC_PER_SEC : next * USEC_PER_SEC;
+}
+
+/* Half of the time to the report after this one, but at least a minute and at most an hour. */
+static int64_t grace_of(const struct schedule *s, int64_t due)
+{
+    int64_t half;
+
+    if (s->grace_us > 0)
+        return s->grace_us;
+    half = (next_due(s, due) - due) / 2;
+    if (half < grace_least_us)
+        return grace_least_us;
+    return half < grace_most_us ? half : grace_most_us;
+}
+
+int64_t schedule_from(const struct schedule *s, int64_t seen_at, int64_t now)
+{
+    const bool counts = s->since_at != TIME_NULL && s->since_at <= now + ahead_most_us;
+
+    return counts && s->since_at > seen_at ? s->since_at : seen_at;
+}
+
+int64_t schedule_early_us(const struct schedule *s, int64_t due)
+{
+    int64_t quarter;
+
+    if (s->kind != SCHEDULE_CRON)
+        return 0;
+    quarter = (next_due(s, due) - due) / 4;
+    return quarter < early_most_us ? quarter : early_most_us;
+}
+
+static struct deadline deadline_of(const struct schedule *s, int64_t due)
+{
+    return (struct deadline){ due, due + grace_of(s, due) };
+}
+
+struct deadline schedule_deadline(const struct schedule *s, int64_t seen_at, int64_t now)
+{
+    const int64_t from = schedule_from(s, seen_at, now);
+    int64_t due = next_due(s, from);
+
+    if (from == seen_at && due - from <= schedule_early_us(s, due))
+        due = next_due(s, due);
+    return deadline_of(s, due);
+}
+
+/* What is due in maintenance is due at the next time after it; if that is in maintenance too, when
+ * that one ends. */
+static void move_due(const struct schedule *s, struct windows_search *search, struct deadline *d)
+{
+    int64_t end = windows_end(search, d->due_at), grace;
+
+    if (end == TIME_NULL)
+        return;
+    *d = deadline_of(s, next_due(s, s->kind == SCHEDULE_CRON ? end - 1 : end));
+    grace = d->silent_at - d->due_at;
+    end = windows_end(search, d->due_at);
+    if (end != TIME_NULL)
+        *d = (struct deadline){ end, end + grace };
+}
+
+/* The grace does not pass in maintenance. */
+static void stretch_grace(struct windows_search *search, struct deadline *d)
+{
+    struct windows_span left = { d->due_at, d->silent_at }, found;
+
+    while (windows_first(search, &left, &found)) {
+        left.until += found.until - found.from;
+        left.from = found.until;
+    }
+    d->silent_at = left.until;
+}
+
+struct deadline schedule_deadline_outside(const struct schedule *s, const struct windows *windows,
+                                          int64_t seen_at, int64_t now)
+{
+    struct deadline d = schedule_deadline(s, seen_at, now);
+    struct windows_search search = { .windows = windows, .now = now };
+    int64_t end;
+
+    if (windows->n == 0)
+        return d;
+    move_due(s, &search, &d);
+    stretch_grace(&search, &d);
+    if (windows_gave_up(&search) && d.silent_at <= now) {
+        search.looks = 0; /* in doubt, what holds now decides */
+        end = windows_end(&search, now);
+        d.silent_at = end == TIME_NULL ? d.silent_at : end;
+    }
+    return d;
+}
+
+int64_t schedule_grace_us(const struct schedule *s, int64_t from)
+{
+    return grace_of(s, next_due(s, from));
+}
 
 static struct opt_int seconds_of(int64_t us)
 {
@@ -32,21 +186,4 @@ struct agent_schedule *schedule_answer(const struct opt_int *declared_seconds,
         .source = str_of(schedule_source_names[s.is_set ? 1 : 0]),
     };
     return ret;
-}
-
-int schedules_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct windows *ret,
-                      struct error *err)
-{
-    const struct window_row *rows;
-    struct window *items;
-    struct list list;
-
-    if (store_windows(db, tenant_id, arena, &list, err) != 0)
-        return -1;
-    rows = list.items;
-    items = ARENA_ARRAY(arena, struct window, list.n);
-    for (size_t i = 0; i < list.n; i++)
-        items[i] = window_of(&rows[i]);
-    *ret = (struct windows){ .items = items, .n = list.n };
-    return 0;
 }

@@ -3,22 +3,11 @@
  * Thread-safe: tables are const.
  */
 #pragma once
-#include "shape/shape.h"
+#include "features/agents/schedules/schedules.h"
 
 extern const char *const schedule_kind_names[];   /* interval, cron */
 extern const char *const schedule_source_names[]; /* declared, set */
 extern const char *const weekday_names[];         /* sun to sat, ends in NULL */
-
-/* The schedule in force. */
-struct agent_schedule {
-    struct str kind;
-    struct opt_int interval_seconds;
-    struct str cron, time_zone; /* null */
-    int64_t grace_seconds;
-    struct opt_int set_grace_seconds;
-    bool paused;
-    struct str source;
-};
 
 struct schedule_set {
     struct opt_int interval_seconds;
@@ -65,5 +54,5 @@ struct window_path {
 /* "08:30" in minutes since midnight; -1: it is no time of day. */
 int64_t window_minute(struct str text);
 
-extern const struct shape agent_schedule_shape, schedule_set_shape, schedule_state_shape,
-    window_create_shape, maintenance_window_shape, window_list_shape, window_path_shape;
+extern const struct shape schedule_set_shape, schedule_state_shape, window_create_shape,
+    maintenance_window_shape, window_list_shape, window_path_shape;

@@ -1,26 +1,23 @@
 /* store.c - SQL of schedules and maintenance windows. */
 #include "features/agents/schedules/store.h"
 
-#include "db/name_key.h"
+#include "base/clock.h"
+#include "base/zone.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
-enum { ENDED_MAX = 50 }; /* windows kept that are not listed, per tenant */
+enum {
+    ENDED_MAX = 50, /* windows kept that are not listed, per tenant */
+    WEEK_BITS = 0x7f,
+    DAY_MINUTES = 1440,
+};
 
 /* clang-format off */
-ROW_TABLE(scheduled_agent,
-    INT(agent_id), OPT_INT(interval_seconds),
-    EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
-        TIME(scheduled_at)));
-
 ROW_TABLE(window_row,
     INT(tenant_id), STR(window_id), OPT_INT(agent_id), STR(agent_name), STR(note),
     TIME(from_at), TIME(until_at), INT(weekdays), INT(start_minute), INT(minutes),
     STR(time_zone), TIME(created_at), STR(created_by), BOOL(ended));
 
-DB_ROWS_QUERY(select_schedule, scheduled_agent,
-    "SELECT a.agent_id, a.interval_seconds," SCHEDULE_COLUMNS " FROM agents a" SCHEDULE_JOIN
-    " WHERE a.tenant_id = $1 AND a.agent_name = $2 AND a.deleted_at IS NULL");
 DB_RUN_FN(store_schedule_set, (int64_t tenant_id, int64_t agent_id, const struct schedule_row *row),
     (db_int(tenant_id), db_int(agent_id), rows_opt_int_value(row->every_seconds),
      db_text(row->cron), db_text(row->time_zone), rows_opt_int_value(row->grace_seconds),
@@ -66,19 +63,44 @@ DB_QUERY(prune_ended,
     " WHERE tenant_id = $1 AND ended = 1 ORDER BY until_at DESC LIMIT $2) AS newest)");
 /* clang-format on */
 
-int store_schedule(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
-                   struct scheduled_agent *ret, struct error *err)
+struct window window_of(const struct window_row *row)
 {
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
+    const struct zone *zone = str_is_null(row->time_zone) ? NULL : zone_find(row->time_zone);
+    struct window w = { .tenant_id = row->tenant_id,
+                        .agent_id = row->agent_id.has ? row->agent_id.value : 0,
+                        .from_at = row->from_at,
+                        .until_at = row->until_at };
 
-    *ret = (struct scheduled_agent){ 0 };
-    return rows_one(db, &select_schedule, args, arena, ret, err);
+    if (row->weekdays == 0)
+        return w;
+    w.length_us = row->minutes * 60 * USEC_PER_SEC;
+    w.endless = row->weekdays == WEEK_BITS && row->minutes >= DAY_MINUTES;
+    w.zone = zone == NULL ? zone_find(STR_LIT("UTC")) : zone;
+    w.begins = (struct cron){ .minutes = 1ULL << row->start_minute % 60,
+                              .hours = 1U << row->start_minute / 60,
+                              .days = UINT32_MAX,
+                              .months = UINT16_MAX,
+                              .weekdays = (uint8_t)row->weekdays };
+    return w;
 }
 
-int store_windows_all(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int schedules_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct windows *ret,
+                      struct error *err)
 {
-    return rows_list(db, &select_all_windows, DB_NO_ARGS, arena, ret, err);
+    const struct window_row *rows;
+    struct window *items;
+    struct list list;
+
+    if ((tenant_id == SCHEDULES_OF_ALL
+             ? rows_list(db, &select_all_windows, DB_NO_ARGS, arena, &list, err)
+             : store_windows(db, tenant_id, arena, &list, err)) != 0)
+        return -1;
+    rows = list.items;
+    items = ARENA_ARRAY(arena, struct window, list.n);
+    for (size_t i = 0; i < list.n; i++)
+        items[i] = window_of(&rows[i]);
+    *ret = (struct windows){ .items = items, .n = list.n };
+    return 0;
 }
 
 int store_windows_prune(struct db *db, int64_t tenant_id, int64_t before, struct error *err)

@@ -1,36 +1,31 @@
 /* store.h - schedules that people set, and maintenance windows, as rows. */
 #pragma once
 #include "base/arena.h"
-#include "base/err.h"
-#include "features/agents/schedules/schedule.h"
-#include "features/agents/schedules/windows.h"
-
-struct db;
-
-/* For queries that join agents `a` with their schedules: the columns of struct schedule_row. */
-#define SCHEDULE_COLUMNS                                                                           \
-    " c.every_seconds, c.cron, c.time_zone, c.grace_seconds,"                                      \
-    " COALESCE(c.paused, 0) AS paused, c.scheduled_at"
-#define SCHEDULE_JOIN                                                                              \
-    " LEFT JOIN agent_schedules c ON c.tenant_id = a.tenant_id AND c.agent_id = a.agent_id"
-
-struct scheduled_agent {
-    int64_t agent_id; /* 0: no such agent */
-    struct opt_int interval_seconds;
-    struct schedule_row schedule;
-};
-
-int store_schedule(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
-                   struct scheduled_agent *ret, struct error *err) MUST_CHECK;
+#include "features/agents/schedules/schedules.h"
 
 int store_schedule_set(struct db *db, int64_t tenant_id, int64_t agent_id,
                        const struct schedule_row *row, struct error *err) MUST_CHECK;
 
-/* Windows of a tenant, or of all: a list of struct window_row by tenant and id; in the arena. */
+struct window_row {
+    int64_t tenant_id;
+    struct str window_id;
+    struct opt_int agent_id; /* none: all agents */
+    struct str agent_name;   /* STR_NULL; not in a list of all tenants */
+    struct str note;
+    int64_t from_at, until_at; /* TIME_NULL: weekly */
+    int64_t weekdays;          /* a bit for each, Sunday is 0; 0: once */
+    int64_t start_minute, minutes;
+    struct str time_zone; /* STR_NULL: once */
+    int64_t created_at;
+    struct str created_by;
+    bool ended; /* a person removed it, or it is over for long: it is not listed */
+};
+
+struct window window_of(const struct window_row *row);
+
+/* The windows of a tenant: a list of struct window_row by id; in the arena. */
 int store_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
-int store_windows_all(struct db *db, struct arena *arena, struct list *ret,
-                      struct error *err) MUST_CHECK;
 
 int store_window_add(struct db *db, const struct window_row *row, struct error *err) MUST_CHECK;
 int store_window_delete(struct db *db, int64_t tenant_id, struct str window_id,

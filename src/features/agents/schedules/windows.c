@@ -1,34 +1,12 @@
 /* windows.c - which times a maintenance window covers. */
-#include "features/agents/schedules/windows.h"
+#include "features/agents/schedules/schedules.h"
 
 #include "base/clock.h"
-#include "base/zone.h"
 
-enum { LOOKS_MAX = 600, WEEK_BITS = 0x7f, DAY_MINUTES = 1440 };
+enum { LOOKS_MAX = 600 };
 
 static const int64_t day_us = 86400LL * USEC_PER_SEC;
 const int64_t windows_far_us = 31LL * 86400 * USEC_PER_SEC;
-
-struct window window_of(const struct window_row *row)
-{
-    const struct zone *zone = str_is_null(row->time_zone) ? NULL : zone_find(row->time_zone);
-    struct window w = { .tenant_id = row->tenant_id,
-                        .agent_id = row->agent_id.has ? row->agent_id.value : 0,
-                        .from_at = row->from_at,
-                        .until_at = row->until_at };
-
-    if (row->weekdays == 0)
-        return w;
-    w.length_us = row->minutes * 60 * USEC_PER_SEC;
-    w.endless = row->weekdays == WEEK_BITS && row->minutes >= DAY_MINUTES;
-    w.zone = zone == NULL ? zone_find(STR_LIT("UTC")) : zone;
-    w.begins = (struct cron){ .minutes = 1ULL << row->start_minute % 60,
-                              .hours = 1U << row->start_minute / 60,
-                              .days = UINT32_MAX,
-                              .months = UINT16_MAX,
-                              .weekdays = (uint8_t)row->weekdays };
-    return w;
-}
 
 /* The first time after a moment that a weekly one begins. */
 static int64_t next_begin(const struct window *w, int64_t after)

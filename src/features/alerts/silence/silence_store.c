@@ -2,7 +2,7 @@
 #include "features/alerts/silence/silence_store.h"
 
 #include "base/clock.h"
-#include "features/agents/schedules/store.h"
+#include "features/agents/schedules/schedules.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 

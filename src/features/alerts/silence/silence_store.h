@@ -1,7 +1,7 @@
 /* silence_store.h - the facts that decide whether an agent is silent, as rows. */
 #pragma once
 #include "base/err.h"
-#include "features/agents/schedules/schedule.h"
+#include "features/agents/schedules/schedules.h"
 #include "shape/shape.h"
 
 struct db;

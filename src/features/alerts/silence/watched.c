@@ -3,11 +3,11 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "features/agents/agent_cache.h"
-#include "features/agents/schedules/store.h"
 
 void watched_done(struct watched_agents *all)
 {
@@ -18,17 +18,15 @@ void watched_done(struct watched_agents *all)
 static int read_windows(struct watched_agents *all, struct db *db, struct arena *arena,
                         struct error *err)
 {
-    const struct window_row *rows;
-    struct list list;
+    struct windows windows;
 
-    if (store_windows_all(db, arena, &list, err) != 0)
+    if (schedules_windows(db, SCHEDULES_OF_ALL, arena, &windows, err) != 0)
         return -1;
-    rows = list.items;
     free(all->windows);
-    all->windows = mem_new((list.n + 1) * sizeof(*all->windows));
-    all->n_windows = list.n;
-    for (size_t i = 0; i < list.n; i++)
-        all->windows[i] = window_of(&rows[i]);
+    all->windows = mem_new((windows.n + 1) * sizeof(*all->windows));
+    all->n_windows = windows.n;
+    if (windows.n > 0)
+        memcpy(all->windows, windows.items, windows.n * sizeof(*all->windows));
     return 0;
 }
 

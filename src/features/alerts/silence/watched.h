@@ -7,8 +7,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "features/agents/schedules/schedule.h"
-#include "features/agents/schedules/windows.h"
+#include "features/agents/schedules/schedules.h"
 #include "features/alerts/silence/silence_store.h"
 
 struct agent_cache;

@@ -10,7 +10,7 @@
 #include "engine/txn.h"
 #include "features/access/tenants.h"
 #include "features/agents/agent_cache.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
 
@@ -83,7 +83,7 @@ static void enable(struct world *w, size_t writer, const char *name, bool enable
 {
     int64_t agent_id;
 
-    CHECK(store_agent_enable(w->db, w->tenants[0], str_of(name), enabled, &agent_id, NULL) == 0);
+    CHECK(agents_enable(w->db, w->tenants[0], str_of(name), enabled, &agent_id, NULL) == 0);
     admit_agent_changed(w->txns[writer].admit, w->tenants[0], agent_id);
     admit_committed(w->txns[writer].admit);
 }
@@ -119,10 +119,10 @@ TEST(a_deleted_agent_is_looked_up_again_and_comes_back_as_a_new_one)
     world_init(&w);
     CHECK_INT(report(&w, 0, 0, "ab"), 2);
     CHECK_INT(report(&w, 1, 0, "ab"), 2);
-    CHECK(store_agent_delete(w.db, w.tenants[0], STR_LIT("a"), AT, &deletion, NULL) == 0);
+    CHECK(agents_delete(w.db, w.tenants[0], STR_LIT("a"), AT, &deletion, NULL) == 0);
     agent_cache_changed(w.cache, w.tenants[0], deletion.agent_id); /* another node did it */
     CHECK_INT(report(&w, 1, 0, "ab"), 1);
-    CHECK(store_agent_find(w.db, w.tenants[0], STR_LIT("a"), &row, NULL) == 0);
+    CHECK(agents_find(w.db, w.tenants[0], STR_LIT("a"), &row, NULL) == 0);
     CHECK_INT(row.agent_id, deletion.agent_id);
     CHECK_INT(report(&w, 0, 0, "ab"), 1);
     world_done(&w);

@@ -6,7 +6,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "features/alerts/silence/silent_alert.h"
 #include "hooks/fault.h"
 #include "shape/shape.h"
@@ -40,7 +40,7 @@ static void world_init(struct world *w, int nth)
                          .cache = agent_cache_new() };
     agent_cache_on_sightings(w->cache, silent_alert_on_sightings);
     CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
-    CHECK(store_agent_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
+    CHECK(agents_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
     w->agent_id = agent.agent_id;
     w->fault = db_fault_new(w->real, nth, ERR_FULL);

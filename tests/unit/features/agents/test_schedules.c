@@ -1,11 +1,11 @@
 /* test_schedules.c - expected times by interval and cron, and how maintenance moves them. */
-#include "features/agents/schedules/schedule.h"
+#include "features/agents/schedules/schedules.h"
+#include "features/agents/schedules/store.h"
 
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/digest.h"
 #include "features/agents/liveness.h"
-#include "features/agents/schedules/windows.h"
 #include "test.h"
 
 #define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)

@@ -37,10 +37,10 @@ TEST(an_agent_that_is_made_was_never_seen)
 
     world_init(&w);
     CHECK_STR(world_rows(&w, &all_signs, DB_NO_ARGS), "1 never");
-    CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+    CHECK(agents_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
     CHECK(agent.last_seen_at == TIME_NULL);
     CHECK(put(&w, 1, 77));
-    CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+    CHECK(agents_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
     CHECK_INT(agent.last_seen_at, 77);
     world_done(&w);
 }
@@ -64,7 +64,7 @@ TEST(the_later_of_two_signs_stands_but_for_one_that_is_far_ahead)
         CHECK(put(&w, 1, 0)); /* far enough back to count */
         CHECK(put(&w, 1, rows[i].before));
         CHECK(put(&w, 1, rows[i].at));
-        CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+        CHECK(agents_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
         CHECK_INT(agent.last_seen_at, rows[i].after);
         CHECK(put(&w, 1, -2 * SIGHTING_AHEAD_US));
     }
@@ -80,7 +80,7 @@ TEST(an_old_sign_does_not_undo_a_later_one)
     world_init(&w);
     CHECK(put(&w, 1, 10 * SIGHTING_AHEAD_US));
     CHECK(put_at(&w, 1, 5 * SIGHTING_AHEAD_US, 10 * SIGHTING_AHEAD_US));
-    CHECK(store_agent_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
+    CHECK(agents_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
     CHECK_INT(agent.last_seen_at, 10 * SIGHTING_AHEAD_US);
     world_done(&w);
 }

@@ -13,8 +13,8 @@
 #include "engine/writer.h"
 #include "features/access/tenants.h"
 #include "features/agents/agent_cache.h"
+#include "features/agents/agents_store.h"
 #include "features/agents/signs_store.h"
-#include "features/agents/store.h"
 #include "features/alerts/silence/watched.h"
 #include "unit/temp_db.h"
 
@@ -97,7 +97,7 @@ static void world_init(struct world *w)
                          .cache = agent_cache_new(),
                          .now = { wall_start, mono_start, 0, true } };
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
-    CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
+    CHECK(agents_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     CHECK(db_exec(w->db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
     w->agent_id = agent.agent_id;
@@ -310,7 +310,7 @@ TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
     struct sighting sighting = { .at = wall_start };
 
     world_init(&w);
-    CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
+    CHECK(agents_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
     CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     ticks(&w, 1);
     sighting.tenant_id = w.tenant_id;
@@ -366,7 +366,7 @@ TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
     struct world w;
 
     world_init(&w);
-    CHECK(store_agent_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
+    CHECK(agents_add(w.db, w.tenant_id, STR_LIT("b"), 1, &agent, NULL) == 0);
     CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     sighting.tenant_id = w.tenant_id;
     sighting.agent_id = agent.agent_id;

@@ -7,7 +7,7 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "unit/temp_db.h"
 
 #define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
@@ -66,7 +66,7 @@ static void world_init(struct world *w, int64_t wall_us)
         struct agent_row agent;
 
         CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
-        CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("x"), 1, &agent, NULL) == 0);
+        CHECK(agents_add(w->db, tenant.tenant_id, STR_LIT("x"), 1, &agent, NULL) == 0);
         w->tenants[i] = tenant.tenant_id;
         w->agents[i] = agent.agent_id;
     }
@@ -177,7 +177,7 @@ TEST(what_comes_after_many_of_one_start_is_looked_at_too)
 
     world_init(&w, now_start);
     begin_runs(&w, 0, 500, now_start - S(DAY));
-    CHECK(store_agent_add(w.db, w.tenants[0], STR_LIT("y"), 1, &other, NULL) == 0);
+    CHECK(agents_add(w.db, w.tenants[0], STR_LIT("y"), 1, &other, NULL) == 0);
     w.agents[0] = other.agent_id;
     begin_runs(&w, 0, 1, now_start - S(DAY - 1));
     run_for(&w, REST + 60, 60);

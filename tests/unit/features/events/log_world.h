@@ -1,7 +1,7 @@
 /* log_world.h - a migrated database with a tenant, an agent and an event log over them. */
 #pragma once
 #include "features/access/tenants.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
 #include "features/events/shapes.h"
@@ -32,7 +32,7 @@ static inline void log_world_init(struct log_world *w)
     arena_init(&w->arena);
     log_must(store_tenant_add(w->db, &tenant, &err), &err);
     w->tenant_id = tenant.tenant_id;
-    log_must(store_agent_add(w->db, w->tenant_id, STR_LIT("collector"), 1, &agent, &err), &err);
+    log_must(agents_add(w->db, w->tenant_id, STR_LIT("collector"), 1, &agent, &err), &err);
     w->agent_id = agent.agent_id;
     log_must(event_log_new(w->db, &w->log, &err), &err);
 }

@@ -4,7 +4,7 @@
 #include "features/access/registry.h"
 #include "features/access/tenants.h"
 #include "features/agents/agent_cache.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "features/events/event_log.h"
 #include "features/events/ingest.h"
 #include "features/events/shapes.h"
@@ -217,8 +217,7 @@ static void enable(struct world *w, const char *agent, bool enabled)
 {
     int64_t agent_id;
 
-    CHECK(store_agent_enable(w->real, w->tenants[0].id, str_of(agent), enabled, &agent_id, NULL) ==
-          0);
+    CHECK(agents_enable(w->real, w->tenants[0].id, str_of(agent), enabled, &agent_id, NULL) == 0);
     agent_cache_changed(w->cache, w->tenants[0].id, agent_id);
 }
 

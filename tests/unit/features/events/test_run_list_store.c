@@ -136,7 +136,7 @@ TEST(filters_hold_together_or_alone_and_never_reach_another_tenant)
     int64_t own_tenant;
 
     log_world_init(&w);
-    log_must(store_agent_add(w.db, w.tenant_id, STR_LIT("other"), 1, &agent, &err), &err);
+    log_must(agents_add(w.db, w.tenant_id, STR_LIT("other"), 1, &agent, &err), &err);
     add_event(&w, "01", 1, EVENT_STARTED, NULL);
     add_event(&w, "02", 2, EVENT_COMPLETED, "w");
     add_event(&w, "03", 3, EVENT_FAILED, "");
@@ -146,7 +146,7 @@ TEST(filters_hold_together_or_alone_and_never_reach_another_tenant)
     log_must(store_tenant_add(w.db, &tenant, &err), &err);
     own_tenant = w.tenant_id;
     w.tenant_id = tenant.tenant_id;
-    log_must(store_agent_add(w.db, w.tenant_id, STR_LIT("other"), 1, &foreign, &err), &err);
+    log_must(agents_add(w.db, w.tenant_id, STR_LIT("other"), 1, &foreign, &err), &err);
     w.agent_id = foreign.agent_id;
     add_event(&w, "02", 6, EVENT_COMPLETED, "w");
     CHECK_STR(ids_of(&w, &all), "02");

@@ -9,7 +9,7 @@
 #include "engine/writer.h"
 #include "features/access/retention.h"
 #include "features/access/tenants.h"
-#include "features/agents/store.h"
+#include "features/agents/agents_store.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "unit/temp_db.h"
@@ -80,7 +80,7 @@ static void world_init(struct world *w)
                          .wall_us = wall_start,
                          .mono_us = mono_start };
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
-    CHECK(store_agent_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
+    CHECK(agents_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     CHECK(event_log_new(w->db, &w->log, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
     w->agent_id = agent.agent_id;

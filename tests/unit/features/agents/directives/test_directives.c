@@ -8,7 +8,7 @@
 #include "db/name_key.h"
 #include "features/access/registry.h"
 #include "features/access/tenants.h"
-#include "features/agents/directives/directives_admin.h"
+#include "features/agents/directives/store.h"
 #include "features/agents/shapes.h"
 #include "unit/temp_db.h"
 
@@ -87,20 +87,23 @@ static void changed(struct world *w)
     CHECK(registry_refresh(w->registry, w->db, NULL) == 0);
 }
 
-/* What the change answers; a NULL model unsets. */
+/* "model/source" in effect at the target then; a NULL model unsets. */
 static struct str set_model(struct world *w, int64_t tenant, const char *agent, const char *model)
 {
     const struct directive_key place = place_of(tenant, agent);
-    const struct model_set set = { str_of(model) };
-    struct model_setting setting;
-    struct error err = { 0 };
+    const struct model_row set = { place, str_of(model), 1 };
+    struct model_row row;
 
     will_change(w);
-    if (directives_set_model(w->db, &place, model == NULL ? NULL : &set, &w->arena, &setting,
-                             &err) != 0)
-        fail_msg("%s", err.text);
+    CHECK(store_registry_about_directives(w->db, tenant, NULL) == 0);
+    CHECK((model == NULL ? store_model_unset(w->db, &place, NULL)
+                         : store_model_set(w->db, &set, NULL)) == 0);
     changed(w);
-    return arena_printf(&w->arena, "%.*s/%.*s", STR_ARG(setting.model), STR_ARG(setting.source));
+    CHECK(store_model_at(w->db, &place, &w->arena, &row, NULL) == 0);
+    if (str_is_null(row.model))
+        return STR_LIT("/");
+    return arena_printf(&w->arena, "%.*s/%s", STR_ARG(row.model),
+                        directive_scope_names[row.target.scope]);
 }
 
 /* "model/source" as agents are told. */
@@ -171,76 +174,6 @@ TEST(names_of_any_length_are_told_apart)
     world_done(&w);
 }
 
-/* Both as "mode source version [allow] [deny]". */
-static struct str policy_text(struct world *w, struct str mode, struct str source, int64_t version,
-                              const struct list lists[2])
-{
-    struct str text = arena_printf(&w->arena, "%.*s %.*s %lld", STR_ARG(mode), STR_ARG(source),
-                                   (long long)version);
-
-    for (size_t i = 0; i < 2; i++) {
-        const struct str *items = lists[i].items;
-
-        text = arena_printf(&w->arena, "%.*s [", STR_ARG(text));
-        for (size_t j = 0; j < lists[i].n; j++)
-            text = arena_printf(&w->arena, "%.*s%s%.*s", STR_ARG(text), j > 0 ? "," : "",
-                                STR_ARG(items[j]));
-        text = arena_printf(&w->arena, "%.*s]", STR_ARG(text));
-    }
-    return text;
-}
-
-static struct str set_policy(struct world *w, int64_t tenant, const char *agent,
-                             const struct policy_set *set)
-{
-    const struct directive_key place = place_of(tenant, agent);
-    struct policy_setting s;
-    struct error err = { 0 };
-
-    will_change(w);
-    if (directives_set_policy(w->db, &place, set, &w->arena, &s, &err) != 0)
-        fail_msg("%s", err.text);
-    changed(w);
-    CHECK((s.updated_at == TIME_NULL) == (s.version == 0));
-    return policy_text(w, s.mode, s.source, s.version, (const struct list[]){ s.allow, s.deny });
-}
-
-static struct str policy_told(struct world *w, int64_t tenant, const char *agent)
-{
-    struct command_policy p;
-
-    directives_cache_policy(w->directives, tenant, str_of(agent), &w->arena, &p);
-    CHECK_STR(p.agent_name, agent);
-    CHECK((p.updated_at == TIME_NULL) == (p.version == 0));
-    return policy_text(w, p.mode, p.source, p.version, (const struct list[]){ p.allow, p.deny });
-}
-
-TEST(the_most_special_policy_is_told_and_without_any_nothing_is_allowed)
-{
-    static const char nothing[] = "deny_all platform 0 [] []";
-    struct str commands[] = { STR_LIT("ls"), STR_LIT("rm -rf \"/\"\n"), STR_LIT("") };
-    const struct policy_set list = { POLICY_ALLOWLIST, { commands, 3 }, { commands, 1 } };
-    const struct policy_set all = { .mode = POLICY_ALLOW_ALL };
-    const struct policy_set deny = { POLICY_DENYLIST, { 0 }, { commands, 2 } };
-    struct world w;
-
-    world_init(&w);
-    CHECK_STR(policy_told(&w, ACME, "a"), nothing);
-    CHECK_STR(set_policy(&w, ACME, "a", NULL), nothing);
-    CHECK_STR(policy_told(&w, ACME, "a"), nothing);
-    CHECK_STR(set_policy(&w, ACME, "a", &list), "allowlist agent 1 [ls,rm -rf \"/\"\n,] [ls]");
-    CHECK_STR(policy_told(&w, ACME, "a"), "allowlist agent 1 [ls,rm -rf \"/\"\n,] [ls]");
-    CHECK_STR(policy_told(&w, ACME, "b"), nothing);
-    CHECK_STR(set_policy(&w, PLATFORM, NULL, &all), "allow_all platform 1 [] []");
-    CHECK_STR(set_policy(&w, ACME, NULL, &deny), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
-    CHECK_STR(policy_told(&w, ACME, "b"), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
-    CHECK_STR(policy_told(&w, OTHER, "a"), "allow_all platform 1 [] []");
-    CHECK_STR(set_policy(&w, ACME, "a", &all), "allow_all agent 2 [] []");
-    CHECK_STR(set_policy(&w, ACME, "a", NULL), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
-    CHECK_STR(policy_told(&w, ACME, "a"), "denylist workspace 1 [] [ls,rm -rf \"/\"\n]");
-    world_done(&w);
-}
-
 /* What is stored without a change of the registry is seen only when its tenant is loaded. */
 static void store_unseen(struct world *w, int64_t tenant, const char *model)
 {
@@ -269,22 +202,6 @@ TEST(a_change_loads_the_directives_of_its_tenant_alone)
     changed(&w);
     CHECK_STR(told(&w, OTHER, STR_LIT("a")), "unseen/workspace");
     CHECK_STR(told(&w, ACME, STR_LIT("a")), "new/workspace");
-    world_done(&w);
-}
-
-TEST(a_change_by_a_version_that_does_not_tell_of_directives_loads_all)
-{
-    static const struct db_query as_before = { .sql =
-                                                   "UPDATE registry_changes SET about_tenant = 0" };
-    struct world w;
-
-    world_init(&w);
-    CHECK_STR(set_model(&w, OTHER, NULL, "first"), "first/workspace");
-    store_unseen(&w, OTHER, "unseen");
-    will_change(&w);
-    CHECK(db_run(w.db, &as_before, DB_NO_ARGS, NULL) == 0);
-    changed(&w);
-    CHECK_STR(told(&w, OTHER, STR_LIT("a")), "unseen/workspace");
     world_done(&w);
 }
 

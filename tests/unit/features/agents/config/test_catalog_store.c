@@ -1,11 +1,11 @@
-/* test_secret_key_names.c - which parameters are secrets by their name. */
-#include "features/agents/config/secret_key_names.h"
+/* test_catalog_store.c - which parameters are secrets by their name. */
+#include "features/agents/config/catalog_store.h"
 
 #include "test.h"
 
 static void check(const char *key, bool secret)
 {
-    struct catalog_parameter entry = secret_key_names_first_entry(str_of(key));
+    struct catalog_parameter entry = catalog_first_entry(str_of(key));
 
     if (entry.secret != secret)
         fail_msg("'%s' is %s", key, secret ? "not secret" : "secret");

@@ -1,5 +1,0 @@
-/* routes.h - the routes of this feature, for its feature.c. */
-#pragma once
-#include "api/route.h"
-
-extern const struct route live_routes[];
