@@ -208,7 +208,7 @@ struct call_file {
 /* The file with the headers of a page, or 304 when the client has it already. */
 void call_reply_file(struct api_call *call, const struct call_file *file);
 
-/* Begins a streamed reply (http/stream.h), with the route's status. Any thread. */
+/* Begins a streamed reply (http/exchange.h), with the route's status. Any thread. */
 void call_stream_begin(struct api_call *call, const char *content_type,
                        const struct http_header *headers, size_t n, enum http_stream_kind kind);
 

@@ -7,8 +7,7 @@
 #include "api/call.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "http/gzip.h"
-#include "http/stream.h"
+#include "http/exchange.h"
 #include "shape/problems.h"
 
 enum {

@@ -1,6 +1,4 @@
 /* body.c - a request's body as it arrives: inflated when it is gzip, never beyond its limit. */
-#include "http/body.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
@@ -9,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "http/parser.h"
 
 enum { KEEP_MAX = 16 * 1024, INFLATE_STEP = 16 * 1024, GZIP_ONLY = 15 + 16 };
 

@@ -22,9 +22,10 @@
  * 3. The stash is empty whenever reading resumes.
  * 4. Only the outermost pump() advances through the input: a reply inside it
  *    changes the state and returns.
- * 5. Only on_closed() (close.c) frees a connection, from the event loop; every
+ * 5. Only on_closed() frees a connection, from the event loop; every
  *    function here may therefore read `state` after any call it makes.
  */
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -39,6 +40,157 @@ enum {
     LINGER_STEP = 128 * 1024, /* after as many the time of LINGER starts again */
     LINGER_BODIES = 4, /* drained besides, when a body was too large: times the largest body */
 };
+
+/* The lists of connections by state, and the moves between them: the one place where the state of a
+ * connection changes. */
+
+#define TO(state) (1U << (state))
+
+/* A state in its own row: the connection makes progress, and its time starts again. */
+static const unsigned allowed[CONN_STATES] = {
+    [CONN_IDLE] = TO(CONN_HEAD) | TO(CONN_HANDSHAKE) | TO(CONN_CLOSING),
+    [CONN_HEAD] = TO(CONN_BODY) | TO(CONN_MOVING) | TO(CONN_BUSY) | TO(CONN_WRITE) | TO(CONN_SKIP) |
+                  TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_BODY] =
+        TO(CONN_BODY) | TO(CONN_BUSY) | TO(CONN_WRITE) | TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_SKIP] = TO(CONN_IDLE) | TO(CONN_CLOSING),
+    [CONN_BUSY] = TO(CONN_BODY) | TO(CONN_MOVING) | TO(CONN_IDLE) | TO(CONN_SKIP) | TO(CONN_WRITE) |
+                  TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_WRITE] = TO(CONN_WRITE) | TO(CONN_BUSY) | TO(CONN_IDLE) | TO(CONN_SKIP) |
+                   TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_HANDSHAKE] = TO(CONN_IDLE) | TO(CONN_CLOSING),
+    [CONN_LINGER] = TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_CLOSING] = 0,
+    [CONN_MOVING] = TO(CONN_BODY),
+};
+
+void http_conn_list_remove(struct http_conn *c)
+{
+    struct http_conn_list *list = &c->loop->lists[c->state];
+
+    assert(http_loop_is_mine(c->loop));
+    assert((c->previous == NULL) == (list->first == c));
+    assert((c->next == NULL) == (list->last == c));
+    if (c->previous != NULL)
+        c->previous->next = c->next;
+    else
+        list->first = c->next;
+    if (c->next != NULL)
+        c->next->previous = c->previous;
+    else
+        list->last = c->previous;
+}
+
+void http_conn_list_add(struct http_conn *c, enum http_conn_state state)
+{
+    struct http_conn_list *list = &c->loop->lists[state];
+
+    assert(http_loop_is_mine(c->loop));
+    c->state = state;
+    c->since_us = c->loop->now_us;
+    c->previous = list->last;
+    c->next = NULL;
+    if (list->last != NULL)
+        list->last->next = c;
+    else
+        list->first = c;
+    list->last = c;
+}
+
+void http_conn_enter(struct http_conn *c, enum http_conn_state state)
+{
+    assert((allowed[c->state] & TO(state)) != 0);
+    (void)allowed; /* in release */
+    http_conn_list_remove(c);
+    http_conn_list_add(c, state);
+}
+
+/* The end */
+
+bool http_conn_has_leftover(const struct http_conn *c)
+{
+    return c->pumping ? c->input->len > 0 : c->stash_at < c->stash_len;
+}
+
+void http_conn_drop_stash(struct http_conn *c)
+{
+    if (c->stash != NULL)
+        http_admission_kept(c->loop->admission, c->address, c->stash_len);
+    free(c->stash);
+    c->stash = NULL;
+    c->stash_at = c->stash_len = 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct http_conn *c = handle->data;
+    struct http_loop *loop = c->loop;
+
+    assert(c->state == CONN_CLOSING && c->call == NULL && c->stash == NULL);
+    http_transport_done(c);
+    http_conn_list_remove(c);
+    if (c->admitted)
+        http_admission_leave(loop->admission, c->address, c->peer.kind);
+    if (c->over)
+        loop->n_over--;
+    free(c);
+    http_loop_conn_gone(loop);
+}
+
+void http_conn_part(struct http_conn *c)
+{
+    struct http_call *call = c->call;
+
+    assert(call->conn == c && (call->address == NULL || c->address == NULL));
+    if (call->address == NULL) {
+        http_admission_hold(c->loop->admission, c->address); /* what it holds may count for it */
+        call->address = c->address;
+    }
+    c->call = NULL;
+    call->conn = NULL;
+}
+
+/* Lets go of the request, if there is one and libuv does not have it. */
+static void let_go(struct http_conn *c)
+{
+    struct http_call *call = c->call;
+
+    if (call == NULL || (c->state == CONN_WRITE && !call->streams))
+        return;
+    http_conn_part(c);
+    if (call->streams)
+        http_stream_lost(call);
+    else if (c->state != CONN_BUSY)
+        http_loop_free_call(call);
+}
+
+void http_conn_close(struct http_conn *c)
+{
+    assert(c->state != CONN_MOVING); /* move.c's alone */
+    if (c->state == CONN_CLOSING)
+        return;
+    let_go(c);
+    http_conn_drop_stash(c);
+    http_transport_say_end(c);
+    http_conn_enter(c, CONN_CLOSING);
+    uv_close(&c->h.handle, on_closed);
+}
+
+void http_conn_reset(struct http_conn *c)
+{
+    assert(c->state != CONN_MOVING);
+    if (c->h.handle.type == UV_TCP && c->state != CONN_CLOSING) {
+        let_go(c);
+        http_conn_drop_stash(c);
+        if (uv_tcp_close_reset(&c->h.tcp, on_closed) == 0) {
+            http_conn_enter(c, CONN_CLOSING);
+            return;
+        }
+    }
+    http_conn_close(c);
+}
+
+/* Bytes in */
 
 static bool takes_input(const struct http_conn *c)
 {

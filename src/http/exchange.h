@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 #include "http/charge.h"
 
@@ -73,17 +74,16 @@ struct http_reply {
 /* What goes on with an exchange on the carrier's own thread. */
 typedef void http_resume_fn(struct http_exchange *x);
 
-/* Of a reply that comes in parts: stream.h. */
+/* Of a reply that comes in parts. */
 enum http_stream_kind {
     STREAM_FINITE,  /* has an end of its own, which a stopping server waits for */
     STREAM_ENDLESS, /* goes on until the client ends its side, or the server stops */
 };
 
 struct address;
-struct buf;
 struct http_stream;
 
-/* How a carrier takes a reply, and how it goes on. The last three are stream.h's. */
+/* How a carrier takes a reply, and how it goes on. The last three are of streams. */
 struct http_carrier {
     void (*reply)(struct http_exchange *x, const struct http_reply *reply);
     void (*resume)(struct http_exchange *x, http_resume_fn *fn);
@@ -129,6 +129,45 @@ void http_read_on(struct http_exchange *x);
 /* From on_head: a caller who has shown no key is at this address, behind a proxy that is exempt
  * from the shares of addresses. */
 void http_count_for(struct http_exchange *x, const struct address *from);
+
+/* A reply whose body comes in parts, over time. Begun instead of http_reply(), by the owner of the
+ * exchange, once on_request has run. From then on the exchange belongs to one producer, which
+ * writes parts and ends the stream; it stays alive until http_stream_end(). A client of HTTP/1.1
+ * gets chunks, one of HTTP/1.0 a body that ends with the connection. Any thread, one at a time for
+ * each stream.
+ *
+ * What waits to be sent is bounded: HTTP_STREAM_WAITING_MAX bytes and one part. */
+enum { HTTP_STREAM_WAITING_MAX = 256 * 1024 };
+
+/* Sends the head: status, content type and headers of `head`, which are copied; its body is
+ * ignored. */
+void http_stream_begin(struct http_exchange *x, const struct http_reply *head,
+                       enum http_stream_kind kind);
+
+/* Queues what is in `part`, which is empty afterwards. Blocks while too much is queued, for at most
+ * the write timeout when the client does not read; so never on a loop's thread. False when it is
+ * not sent: the client has gone, asked for the head alone, or the server stops. */
+bool http_stream_write(struct http_exchange *x, struct buf *part) MUST_CHECK;
+
+/* The same, but returns false instead of blocking. */
+bool http_stream_offer(struct http_exchange *x, struct buf *part) MUST_CHECK;
+
+/* From any other thread, while the producer has not ended the stream: a write that waits returns
+ * false, as does every later one. The connection is reset when the producer has ended the stream,
+ * and what was queued is not sent. */
+void http_stream_cancel(struct http_exchange *x);
+
+/* The end; nothing of the exchange may be touched after it. What is not `whole` ends without its
+ * last chunk, so that the client notices. */
+void http_stream_end(struct http_exchange *x, bool whole);
+
+/* Does the client accept a compressed reply? Any thread, as the next. */
+bool http_accepts_gzip(const struct http_request *request);
+
+/* Compresses the body in place. Leaves it unchanged and returns false when it is too small to be
+ * worth it, too large to compress within a few milliseconds, does not shrink to half, or when
+ * memory is short. */
+bool http_gzip(struct buf *body);
 
 /* The value of the header with this lower-case name; STR_NULL when absent, the first when
  * repeated. */

@@ -1,22 +1,19 @@
 /* internal.h - the server's own types and the calls between its files; private to http/.
  *
- * Public headers of http/: server.h, exchange.h, stream.h, body.h, tls.h. All others are private.
+ * Public headers of http/: server.h, exchange.h, charge.h, tls.h.
  *
  * Files, each of which calls only those below it:
  *
- *   server.c               starts and stops the loops
- *   loop.c                 the thread of a loop: timers, posted replies, the stop
- *   listener.c, bind.c     from listening sockets to connections
- *   carrier.c              what an exchange asks of its connection, from any thread
- *   move.c                 moves connections with large bodies to another loop
- *   connection.c           bytes in: the state machine of one connection
- *   stream.c, part.c       replies that come in parts
- *   send.c                 whole replies
- *   close.c                the end of a connection
- *   transport.c            bytes to and from the socket: as they are, or in TLS
- *   call.c                 requests: pooled, posted from other threads, freed
- *   state.c                the lists of connections by state, and the allowed moves
- *   parser.c, head.c, body.c, response.c, admission.c, charge.c, tls.c    know no connection
+ *   server.c        starts and stops the loops
+ *   loop.c          the thread of a loop: timers, posted replies, the stop
+ *   listener.c      sockets, and from them to connections
+ *   move.c          moves connections with large bodies to another loop
+ *   connection.c    the state machine of one connection: bytes in, its states, its end
+ *   stream.c        replies that come in parts
+ *   send.c          whole replies
+ *   transport.c     bytes to and from the socket: as they are, or in TLS
+ *   call.c          requests: pooled, posted from other threads, freed; their carrier
+ *   parser.c, body.c, charge.c, tls.c    know no connection
  *
  * Everything in a loop is touched by its own thread alone, but for what `lock` guards. A request
  * that the application keeps outlives its connection; the loop outlives both, until
@@ -24,24 +21,24 @@
  */
 #pragma once
 #include <assert.h>
+#include <stdatomic.h>
 #include <uv.h>
 
+#include "base/address.h"
 #include "base/lock.h"
-#include "http/admission.h"
-#include "http/body.h"
+#include "base/map.h"
 #include "http/parser.h"
-#include "http/response.h"
 #include "http/server.h"
 
 /* clang-format off */
 /* The only calls that point up, each to continue what the caller has finished:
  *
- *   From             To                                        When
- *   connection.c     http_conn_must_move(), http_conn_move()   a large body belongs to another loop
- *   send.c           http_conn_resume()                        the reply is sent: parse what follows
- *   close.c          http_stream_lost()                        a stream's client has gone
- *   close.c, move.c  http_loop_conn_gone()                     the last connection ends its loop
- *   transport.c      http_conn_close()                         the socket is broken
+ *   From                    To                                        When
+ *   connection.c            http_conn_must_move(), http_conn_move()   a large body belongs to another loop
+ *   send.c                  http_conn_resume()                        the reply is sent: parse what follows
+ *   send.c, transport.c     http_conn_close()                         the end, or the socket is broken
+ *   call.c                  http_conn_send(), http_stream_advance()   a reply was posted
+ *   connection.c, move.c    http_loop_conn_gone()                     the last connection ends its loop
  */
 /* clang-format on */
 
@@ -95,6 +92,14 @@ struct http_call {
     char peer_address[ADDRESS_TEXT_MAX]; /* a copy, since the connection may go first */
 };
 
+enum { DATE_LINE_MAX = sizeof("Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n") };
+
+/* The Date line of the current second. */
+struct http_date {
+    int64_t second;
+    char line[DATE_LINE_MAX];
+};
+
 struct http_conn_list {
     struct http_conn *first, *last;
 };
@@ -139,6 +144,24 @@ struct http_conn {
     bool admitted;  /* counted by admission.c */
     struct http_address *address; /* by which it is counted; NULL: none */
     bool over;                    /* beyond the limits, open only to be answered 503 */
+};
+
+/* One for all connections from an address, and for the requests that outlive them. */
+struct http_address {
+    struct address network; /* by which it is found */
+    struct budget budget;   /* of callers there who have shown no key */
+    unsigned holders;       /* guarded by the admission's lock */
+};
+
+struct http_admission {
+    struct http_limits limits;
+    struct budgets *budgets;
+    struct budgets unlimited;          /* when the options bring none */
+    const struct address_list *exempt; /* NULL: none */
+    struct http_bodies bodies;
+    atomic_uint streams; /* open ones */
+    struct lock lock;
+    struct map addresses GUARDED_BY(lock); /* network -> struct http_address */
 };
 
 struct http_loop {
@@ -202,29 +225,47 @@ void http_loop_evict(struct http_charge *evicted);
 /* A connection has ended: a stopped loop ends with its last. */
 void http_loop_conn_gone(struct http_loop *loop);
 
-/* bind.c */
+/* charge.c */
 
-/* A bound socket, not yet listening. With SO_REUSEPORT, so that each loop can have its own, after
- * making sure that no other process has the port. *port 0 is replaced by the one chosen. */
-int http_listener_bind_tcp(const char *host, unsigned *port, int *ret_fd,
-                           struct error *err) MUST_CHECK;
+void http_admission_init(struct http_admission *a, const struct http_options *options,
+                         void (*wake)(struct http_charge *evicted));
+void http_admission_done(struct http_admission *a);
 
-/* One more on a port that http_listener_bind_tcp() returned. */
-int http_listener_bind_again(const char *host, unsigned port, int *ret_fd,
-                             struct error *err) MUST_CHECK;
+/* Counts a connection; false, without counting, when a limit is reached. The operator is always
+ * admitted, so that an overloaded server can be repaired. *ret is the address that it counts for;
+ * NULL: none, since the peer is the operator or exempt. */
+bool http_admission_enter(struct http_admission *a, const struct address *from, enum http_peer kind,
+                          struct http_address **ret);
 
-/* A socket file that only this user may open; an existing socket is replaced. */
-int http_listener_bind_unix(const char *path, int *ret_fd, struct error *err) MUST_CHECK;
+/* Counts bytes that the connection keeps for later, by its address. False when there is no room,
+ * and they do not have to be kept. */
+bool http_admission_keep(struct http_admission *a, struct http_address *address, size_t n,
+                         bool must) MUST_CHECK;
+void http_admission_kept(struct http_admission *a, struct http_address *address, size_t n);
+
+/* Gives back what http_admission_enter() gave. */
+void http_admission_leave(struct http_admission *a, struct http_address *address,
+                          enum http_peer kind);
+
+/* An address that a proxy has named, kept until http_admission_release(). */
+struct http_address *http_admission_find(struct http_admission *a, const struct address *from);
+
+/* Keeps an address for a request that outlives its connection, and lets it go. NULL is fine. */
+void http_admission_hold(struct http_admission *a, struct http_address *address);
+void http_admission_release(struct http_admission *a, struct http_address *address);
 
 /* listener.c */
 
-/* Takes `fd` and listens on it in this loop, which does not run yet. */
-int http_listener_start(struct http_loop *loop, int fd, bool is_unix, struct error *err) MUST_CHECK;
+/* Listens in this loop, which does not run yet, with SO_REUSEPORT, so that each loop can have a
+ * socket of its own. *port 0 is replaced by the one chosen. */
+int http_listener_tcp(struct http_loop *loop, const char *host, unsigned *port,
+                      struct error *err) MUST_CHECK;
+
+/* The same on a socket file that only this user may open; an existing socket is replaced. */
+int http_listener_unix(struct http_loop *loop, const char *path, struct error *err) MUST_CHECK;
 
 /* Accepts what already waits, then closes the listeners. */
 void http_listener_end(struct http_loop *loop);
-
-/* carrier.c */
 
 extern const struct http_carrier http_conn_carrier;
 
@@ -273,6 +314,26 @@ int64_t http_conn_body_deadline_us(const struct http_conn *c);
 /* The server stops: closes the connection unless a request is in progress or has been received. */
 void http_conn_drain(struct http_conn *c);
 
+/* At once. What the application has is dropped when it answers. */
+void http_conn_close(struct http_conn *c);
+
+/* At once, dropping unsent bytes in the kernel: the client sees a failure. */
+void http_conn_reset(struct http_conn *c);
+
+/* The request goes on without its connection, which is in any case no longer its own. */
+void http_conn_part(struct http_conn *c);
+
+/* Are there bytes that came after the current request? */
+bool http_conn_has_leftover(const struct http_conn *c);
+void http_conn_drop_stash(struct http_conn *c);
+
+/* Puts a connection at the end of a state's list and notes the time. */
+void http_conn_list_add(struct http_conn *c, enum http_conn_state state);
+void http_conn_list_remove(struct http_conn *c);
+
+/* Moves it to another state, or to the end of its own: it has made progress. */
+void http_conn_enter(struct http_conn *c, enum http_conn_state state);
+
 /* stream.c */
 
 /* The slots of the carrier. */
@@ -294,6 +355,10 @@ void http_stream_stop(struct http_call *call);
 uint64_t http_stream_moved(struct http_call *call);
 
 /* send.c */
+
+/* The reply's own header lines; a control character in a value, which could begin a line of its
+ * own, becomes '?'. */
+void http_response_fields(struct buf *out, const struct http_header *headers, size_t n);
 
 /* `fields`: the reply's own header lines, already printed; STR_NULL: still to be printed. */
 void http_conn_send(struct http_call *call, const struct http_reply *reply, struct str fields);
@@ -349,21 +414,6 @@ bool http_transport_has_input(const struct http_conn *c);
 /* Says that nothing more will be sent, as far as the socket takes it at once. */
 void http_transport_say_end(struct http_conn *c);
 
-/* close.c */
-
-/* At once. What the application has is dropped when it answers. */
-void http_conn_close(struct http_conn *c);
-
-/* At once, dropping unsent bytes in the kernel: the client sees a failure. */
-void http_conn_reset(struct http_conn *c);
-
-/* The request goes on without its connection, which is in any case no longer its own. */
-void http_conn_part(struct http_conn *c);
-
-/* Are there bytes that came after the current request? */
-bool http_conn_has_leftover(const struct http_conn *c);
-void http_conn_drop_stash(struct http_conn *c);
-
 /* call.c */
 
 /* Is the caller the thread of this loop? Only the second one may say so, once. */
@@ -383,12 +433,3 @@ void http_loop_post(struct http_call *call);
 
 /* The same; false when the loop has ended, and then the call is still the caller's. */
 bool http_loop_try_post(struct http_call *call) MUST_CHECK;
-
-/* state.c */
-
-/* Puts a connection at the end of a state's list and notes the time. */
-void http_conn_list_add(struct http_conn *c, enum http_conn_state state);
-void http_conn_list_remove(struct http_conn *c);
-
-/* Moves it to another state, or to the end of its own: it has made progress. */
-void http_conn_enter(struct http_conn *c, enum http_conn_state state);

@@ -10,9 +10,47 @@
 #pragma once
 #include <llhttp.h>
 
-#include "http/body.h"
+#include "base/buf.h"
 #include "http/exchange.h"
 #include "http/server.h"
+
+struct z_stream_s;
+
+/* A request's body as it arrives: inflated when it is gzip, never beyond its limit. Memory grows
+ * with the bytes received, not with what was announced. body.c. */
+enum http_body_verdict { BODY_FINE, BODY_TOO_LARGE, BODY_CORRUPT };
+
+struct http_body {
+    struct buf bytes;            /* as the application will see them */
+    uint64_t as_sent;            /* bytes received, before inflating */
+    struct z_stream_s *inflater; /* NULL unless gzip has begun */
+    bool gzip;
+    bool ended; /* the gzip member is complete: only another one may follow */
+};
+
+void http_body_init(struct http_body *body);
+
+/* NULL is fine. */
+void http_body_done(struct http_body *body);
+
+/* Ready for the next request; keeps a little memory. */
+void http_body_reset(struct http_body *body);
+
+/* Says how the body of this request is coded, before its first byte. */
+void http_body_begin(struct http_body *body, enum http_coding coding);
+
+/* `max` bounds the bytes as sent and as inflated. */
+enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, size_t max);
+
+/* Counts bytes, which are not kept, against `max`. */
+enum http_body_verdict http_body_count(struct http_body *body, struct str bytes, size_t max);
+
+/* The bytes that adding to it would hold besides its own: of gzip, until the body has ended. */
+size_t http_body_overhead(const struct http_body *body);
+enum { HTTP_INFLATER_BYTES = 40 * 1024 }; /* zlib's state and its window */
+
+/* The body has ended: is it complete? Frees what only its end needed. */
+enum http_body_verdict http_body_end(struct http_body *body);
 
 enum http_parse {
     PARSE_MORE,      /* all input is consumed and the request goes on */
@@ -63,14 +101,3 @@ enum http_parse http_parser_feed(struct http_parser *p, struct str *input);
 
 /* The rest of the body is not wanted: feed reads to its end without touching the exchange. */
 void http_parser_discard(struct http_parser *p);
-
-/* Head and request line, for parser.c: finds the end of the head in bytes [0, len) and fills in
- * method and target. Returns PARSE_MORE, PARSE_HEAD (*ret_end is its length) or PARSE_REFUSED. */
-enum http_parse http_head_scan(struct http_parser *p, const char *bytes, size_t len,
-                               size_t *ret_end);
-
-/* Method, target and version of the request line that http_head_scan() has found good, as spans
- * of `bytes`. */
-void http_head_fill(struct http_parser *p, const char *bytes);
-
-enum http_parse http_parser_refuse(struct http_parser *p, int status, const char *detail);

@@ -28,28 +28,6 @@ struct http_server {
     bool stopped;
 };
 
-static int add_tcp(struct http_server *server, struct http_loop *loop, const char *host,
-                   struct error *err)
-{
-    int fd, r;
-
-    if (loop == server->loops)
-        r = http_listener_bind_tcp(host, &server->port, &fd, err);
-    else
-        r = http_listener_bind_again(host, server->port, &fd, err);
-    return r != 0 ? -1 : http_listener_start(loop, fd, false, err);
-}
-
-static int add_unix(struct http_server *server, const char *path, struct error *err)
-{
-    int fd;
-
-    if (http_listener_bind_unix(path, &fd, err) != 0)
-        return -1;
-    server->unix_path = mem_strdup(path);
-    return http_listener_start(&server->loops[0], fd, true, err);
-}
-
 static void pair(struct http_loop *loop, struct http_loop *for_large)
 {
     loop->other = for_large;
@@ -72,12 +50,18 @@ static int start(struct http_server *server, const struct http_options *options,
     }
     for (unsigned i = n; i < all; i++)
         pair(&server->loops[i - n], &server->loops[i]);
-    for (unsigned i = 0; i < n; i++) {
-        if (add_tcp(server, &server->loops[i], options->host, err) != 0)
-            return -1;
-    }
-    if (options->unix_path != NULL && add_unix(server, options->unix_path, err) != 0)
+    /* Another process that shares its port would silently get half of our clients, and the other
+     * way round: a socket that does not share is refused where one that does is not. */
+    if (http_server_try(options->host, server->port, err) != 0)
         return -1;
+    for (unsigned i = 0; i < n; i++)
+        if (http_listener_tcp(&server->loops[i], options->host, &server->port, err) != 0)
+            return -1;
+    if (options->unix_path != NULL) {
+        if (http_listener_unix(&server->loops[0], options->unix_path, err) != 0)
+            return -1;
+        server->unix_path = mem_strdup(options->unix_path);
+    }
     if (options->bound != NULL)
         options->bound(options->bound_ctx, server->port);
     for (unsigned i = all; i-- > 0;) { /* those who take over before those who hand over */

@@ -9,20 +9,35 @@
  *    no connection with it, or by the producer when the loop has ended before.
  * 4. One part at a time is libuv's (`sending`); it frees itself when written.
  */
-#include "http/stream.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "http/internal.h"
-#include "http/part.h"
+
+/* A piece of a stream's body. */
+struct part {
+    struct part *next;
+    uv_write_t write;
+    struct http_conn *conn; /* once it is libuv's */
+    char *data;
+    size_t len;
+    char line[20]; /* of a chunk: its size */
+    size_t line_len;
+    bool in_body; /* counts against what the producer may queue */
+    bool last;    /* the stream has ended once it is sent */
+};
+
+struct parts {
+    struct part *first, **last;
+};
 
 struct http_stream {
     enum http_stream_kind kind;
-    struct http_parts queue;   /* to be sent */
-    struct http_part *sending; /* being sent by libuv */
+    struct parts queue;   /* to be sent */
+    struct part *sending; /* being sent by libuv */
     bool chunked;
     bool begun;          /* the head is queued */
     bool closing;        /* the last part is queued */
@@ -34,7 +49,7 @@ struct http_stream {
 
     struct lock lock;
     struct cond moved;
-    struct http_parts given GUARDED_BY(lock);
+    struct parts given GUARDED_BY(lock);
     size_t waiting GUARDED_BY(lock); /* bytes given and not yet sent */
     bool posted GUARDED_BY(lock);    /* the call is among the loop's posted ones */
     bool unwanted GUARDED_BY(lock);  /* nothing more is sent */
@@ -42,6 +57,89 @@ struct http_stream {
     bool ended GUARDED_BY(lock);     /* by the producer */
     bool whole GUARDED_BY(lock);     /* as it says */
 };
+
+/* Takes the data over, heap memory or NULL. The caller owns the part. */
+static struct part *part_new(char *data_take, size_t len)
+{
+    struct part *part = NEW(struct part);
+
+    part->data = data_take;
+    part->len = len;
+    return part;
+}
+
+/* A part of the body; takes its bytes out of `bytes`. */
+static struct part *part_of(struct buf *bytes)
+{
+    struct part *part = part_new(bytes->data, bytes->len);
+    size_t max = bytes->max;
+
+    part->in_body = true;
+    buf_init(bytes, max);
+    return part;
+}
+
+static void part_free(struct part *part)
+{
+    free(part->data);
+    free(part);
+}
+
+/* Makes a chunk of it: its size before it, an end of line behind. */
+static void part_frame(struct part *part)
+{
+    int n = snprintf(part->line, sizeof(part->line), "%zx\r\n", part->len);
+
+    assert(part->line_len == 0 && part->len > 0); /* once; no bytes would end the stream */
+    part->line_len = (size_t)n;
+    part->data = mem_resize(part->data, part->len + 2);
+    memcpy(part->data + part->len, "\r\n", 2);
+    part->len += 2;
+}
+
+static void parts_init(struct parts *p)
+{
+    p->first = NULL;
+    p->last = &p->first;
+}
+
+static void parts_add(struct parts *p, struct part *part)
+{
+    part->next = NULL;
+    *p->last = part;
+    p->last = &part->next;
+}
+
+/* The first, or NULL. */
+static struct part *parts_take(struct parts *p)
+{
+    struct part *part = p->first;
+
+    if (part != NULL) {
+        p->first = part->next;
+        if (p->first == NULL)
+            p->last = &p->first;
+    }
+    return part;
+}
+
+/* All of them to the end of another queue. */
+static void parts_move(struct parts *from, struct parts *to)
+{
+    if (from->first == NULL)
+        return;
+    *to->last = from->first;
+    to->last = from->last;
+    parts_init(from);
+}
+
+static void parts_drop(struct parts *p)
+{
+    struct part *part;
+
+    while ((part = parts_take(p)) != NULL)
+        part_free(part);
+}
 
 static void discharge(struct http_exchange *x, size_t bytes)
 {
@@ -56,8 +154,8 @@ static void free_stream(struct http_exchange *x)
     lock_unshared(&s->lock);
     discharge(x, s->waiting);
     ASSERT_ALWAYS(s->ended); /* 3: else the producer would touch freed memory */
-    http_parts_drop(&s->queue);
-    http_parts_drop(&s->given);
+    parts_drop(&s->queue);
+    parts_drop(&s->given);
     cond_done(&s->moved);
     lock_done(&s->lock);
     free(s);
@@ -81,7 +179,7 @@ static void post(struct http_call *call)
     s->posted = false;
     s->unwanted = true;
     ended = s->ended;
-    http_parts_drop(&s->given);
+    parts_drop(&s->given);
     lock_release(&s->lock);
     if (ended) {
         free_stream(&call->x);
@@ -97,8 +195,8 @@ void http_stream_carry(struct http_exchange *x, const struct http_reply *head,
 
     assert(x->stream == NULL);
     s->kind = kind;
-    http_parts_init(&s->queue);
-    http_parts_init(&s->given);
+    parts_init(&s->queue);
+    parts_init(&s->given);
     lock_init(&s->lock);
     cond_init(&s->moved);
     s->posted = true;
@@ -126,7 +224,7 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
 {
     struct http_call *call = CONTAINER_OF(x, struct http_call, x);
     struct http_stream *s = x->stream;
-    struct http_part *part = http_part_of(bytes);
+    struct part *part = part_of(bytes);
     bool taken, first = false;
 
     assert(!may_wait || !http_loop_is_mine(call->loop)); /* a loop never waits */
@@ -136,7 +234,7 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
         cond_wait(&s->moved, &s->lock);
     taken = !s->unwanted && s->waiting <= HTTP_STREAM_WAITING_MAX && charge(x, part->len, may_wait);
     if (taken && part->len > 0) { /* a chunk of no bytes would be the last one */
-        http_parts_add(&s->given, part);
+        parts_add(&s->given, part);
         s->waiting += part->len;
         first = !s->posted;
         s->posted = true;
@@ -144,7 +242,7 @@ bool http_stream_give(struct http_exchange *x, struct buf *bytes, bool may_wait)
     }
     lock_release(&s->lock);
     if (part != NULL)
-        http_part_free(part);
+        part_free(part);
     if (first)
         post(call);
     return taken;
@@ -216,7 +314,7 @@ void http_stream_lost(struct http_call *call)
     struct http_stream *s = call->x.stream;
 
     call_on_done(call);
-    http_parts_drop(&s->queue);
+    parts_drop(&s->queue);
     if (s->over)
         free_call(call);
     else
@@ -255,7 +353,7 @@ static void abandon(struct http_call *call)
     http_conn_reset(c);
 }
 
-static void part_sent(struct http_exchange *x, struct http_part *part)
+static void part_sent(struct http_exchange *x, struct part *part)
 {
     struct http_stream *s = x->stream;
 
@@ -269,27 +367,27 @@ static void part_sent(struct http_exchange *x, struct http_part *part)
         cond_signal(&s->moved);
         lock_release(&s->lock);
     }
-    http_part_free(part);
+    part_free(part);
 }
 
 static void send_parts(struct http_call *call);
 
 static void part_written(uv_write_t *write, int status)
 {
-    struct http_part *part = CONTAINER_OF(write, struct http_part, write);
+    struct part *part = CONTAINER_OF(write, struct part, write);
     struct http_conn *c = part->conn;
     struct http_call *call = c->call;
     struct http_stream *s;
 
     c->loop->now_us = clock_mono_us();
     if (call == NULL) { /* the connection is closing, without the call */
-        http_part_free(part);
+        part_free(part);
         return;
     }
     s = call->x.stream;
     s->sending = NULL;
     if (status != 0) {
-        http_part_free(part);
+        part_free(part);
         http_conn_close(c);
         return;
     }
@@ -303,7 +401,7 @@ static void part_written(uv_write_t *write, int status)
 }
 
 /* Queues in libuv what is left of the part after its first `n` bytes. */
-static void queue_rest(struct http_call *call, struct http_part *part, size_t n)
+static void queue_rest(struct http_call *call, struct part *part, size_t n)
 {
     struct http_stream *s = call->x.stream;
     struct http_conn *c = call->conn;
@@ -321,13 +419,13 @@ static void queue_rest(struct http_call *call, struct http_part *part, size_t n)
     }
     if (http_transport_write(c, &part->write, bufs, part_written) != 0) {
         s->sending = NULL;
-        http_part_free(part);
+        part_free(part);
         http_conn_close(c);
     }
 }
 
 /* How much of the part the socket took; negative when the connection is broken. */
-static ssize_t try_part(struct http_conn *c, const struct http_part *part)
+static ssize_t try_part(struct http_conn *c, const struct part *part)
 {
     uv_buf_t bufs[2] = { http_conn_buf(str_from(part->line, part->line_len)),
                          http_conn_buf(str_from(part->data, part->len)) };
@@ -343,14 +441,14 @@ static void send_parts(struct http_call *call)
 {
     struct http_stream *s = call->x.stream;
     struct http_conn *c = call->conn;
-    struct http_part *part;
+    struct part *part;
 
-    while (s->sending == NULL && (part = http_parts_take(&s->queue)) != NULL) {
+    while (s->sending == NULL && (part = parts_take(&s->queue)) != NULL) {
         ssize_t n = try_part(c, part);
         bool last = part->last;
 
         if (n < 0) {
-            http_part_free(part);
+            part_free(part);
             http_conn_close(c);
             return;
         }
@@ -371,13 +469,13 @@ static void send_parts(struct http_call *call)
 static void queue_bytes(struct http_stream *s, struct str bytes, bool last)
 {
     char *copy = bytes.len == 0 ? NULL : mem_new(bytes.len);
-    struct http_part *part;
+    struct part *part;
 
     if (bytes.len > 0)
         memcpy(copy, bytes.data, bytes.len);
-    part = http_part_new(copy, bytes.len);
+    part = part_new(copy, bytes.len);
     part->last = last;
-    http_parts_add(&s->queue, part);
+    parts_add(&s->queue, part);
 }
 
 /* False when it has closed the connection. */
@@ -399,14 +497,14 @@ static bool queue_head(struct http_call *call)
     return true;
 }
 
-static void queue_given(struct http_stream *s, struct http_parts *given)
+static void queue_given(struct http_stream *s, struct parts *given)
 {
-    struct http_part *part;
+    struct part *part;
 
-    while ((part = http_parts_take(given)) != NULL) {
+    while ((part = parts_take(given)) != NULL) {
         if (s->chunked)
-            http_part_frame(part);
-        http_parts_add(&s->queue, part);
+            part_frame(part);
+        parts_add(&s->queue, part);
     }
 }
 
@@ -438,23 +536,23 @@ void http_stream_advance(struct http_call *call)
 {
     struct http_stream *s = call->x.stream;
     bool gone = call->conn == NULL, ended, whole, cancelled;
-    struct http_parts given;
+    struct parts given;
 
     assert(http_loop_is_mine(call->loop)); /* 1 */
-    http_parts_init(&given);
+    parts_init(&given);
     if (gone)
         call_on_done(call);
     lock_acquire(&s->lock);
     assert(s->posted); /* 2 */
     s->posted = false;
     s->unwanted = s->unwanted || gone;
-    http_parts_move(&s->given, &given);
+    parts_move(&s->given, &given);
     ended = s->ended;
     whole = s->whole;
     cancelled = s->cancelled;
     lock_release(&s->lock);
     if (gone || s->closing || cancelled)
-        http_parts_drop(&given);
+        parts_drop(&given);
     if (gone && !ended)
         return; /* the producer's alone from here on */
     s->over = ended;
@@ -467,7 +565,7 @@ void http_stream_advance(struct http_call *call)
         return;
     }
     if (!s->begun && !queue_head(call)) {
-        http_parts_drop(&given);
+        parts_drop(&given);
         return;
     }
     queue_given(s, &given);

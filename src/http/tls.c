@@ -15,7 +15,6 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "http/tls_session.h"
 
 enum { PEM_MAX = 1 << 20 };
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 struct http_tls;
+struct ssl_st;
 
 /* Reads a certificate, with the chain that follows it in the file, and its private key; both PEM.
  * Copies the paths. The caller owns *ret, which must outlive the server that uses it. ERR_INVALID
@@ -24,3 +25,7 @@ int64_t http_tls_expires_s(struct http_tls *tls);
 
 /* NULL is fine. */
 void http_tls_free(struct http_tls *tls);
+
+/* For http/: a session with the certificate in use now; NULL when memory is short. The caller owns
+ * it. */
+struct ssl_st *http_tls_session(struct http_tls *tls);

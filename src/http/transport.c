@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "http/internal.h"
-#include "http/tls_session.h"
+#include "http/tls.h"
 
 enum {
     RECORD = 16 * 1024,      /* bytes of text in one record at most */

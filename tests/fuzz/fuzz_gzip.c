@@ -1,7 +1,7 @@
 /* fuzz_gzip.c - any bytes as a compressed body: the same outcome in any pieces, never beyond the
  * limit. */
 #include "fuzz.h"
-#include "http/body.h"
+#include "http/parser.h"
 
 enum { BODY_MAX = 65536 };
 

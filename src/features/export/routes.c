@@ -12,7 +12,7 @@
 #include "features/events/shapes.h"
 #include "features/export/exports.h"
 #include "features/export/shapes.h"
-#include "http/stream.h"
+#include "http/exchange.h"
 #include "shape/timerange.h"
 
 enum { SESSION_CHECK_S = 2 };

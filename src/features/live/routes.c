@@ -10,7 +10,7 @@
 #include "features/access/shapes.h"
 #include "features/features.h"
 #include "features/live/feed.h"
-#include "http/stream.h"
+#include "http/exchange.h"
 
 enum { SESSION_CHECK_S = 3 };
 

@@ -4,8 +4,7 @@
 #include "api/call.h"
 #include "engine/feature.h"
 #include "features/features.h"
-#include "http/body.h"
-#include "http/gzip.h"
+#include "http/parser.h"
 
 static const struct portal_file *find_file(struct str path)
 {

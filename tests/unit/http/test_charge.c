@@ -1,6 +1,6 @@
 /* test_charge.c - bodies and replies count for their callers; the slowest body makes room. */
 #include "hooks/clock_hook.h"
-#include "http/body.h"
+#include "http/parser.h"
 #include "wire.h"
 
 #define HOST "Host: x\r\n"

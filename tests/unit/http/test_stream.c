@@ -1,7 +1,6 @@
 /* test_stream.c - replies that come in parts. */
 #include <poll.h>
 
-#include "http/stream.h"
 #include "unit/http/wire.h"
 
 #define HOST "Host: h\r\n"
