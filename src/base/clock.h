@@ -1,7 +1,8 @@
 /* clock.h - the two clocks: wall time to show and store, monotonic time to decide by.
  *
- * Nothing else in the program asks the system for the time (a gate looks), so a test can move both
- * clocks. The databases have clocks of their own: engine/database_clock.h.
+ * All times that our code stores or decides by are read here (a gate checks), so a test can move
+ * both clocks. Timers of libuv, waits on conditions, libcurl and OpenSSL read the kernel's clocks
+ * by themselves, and the databases have clocks of their own: engine/database_clock.h.
  *
  * Thread-safe.
  */

@@ -1,10 +1,5 @@
 /* crc32c.c - eight bytes at a time, by an instruction of x86-64 or by eight tables. */
-#include "base/crc32c.h"
-
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/base.h"
+#include "base/digest.h"
 
 enum { SLICES = 8 };
 

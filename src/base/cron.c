@@ -31,61 +31,39 @@ static const struct field fields[FIELDS] = {
       "as mon-fri" },
 };
 
-/* What is left of the text. */
-struct reader {
-    const char *at, *end;
-};
-
-static bool takes(struct reader *r, char c)
+static bool read_value(struct str *r, const struct field *field, int *ret)
 {
-    if (r->at == r->end || *r->at != c)
-        return false;
-    r->at++;
-    return true;
-}
-
-static bool read_number(struct reader *r, int *ret)
-{
-    const char *begin = r->at;
-
-    for (*ret = 0; r->at < r->end && *r->at >= '0' && *r->at <= '9' && r->at - begin < 4; r->at++)
-        *ret = *ret * 10 + (*r->at - '0');
-    return r->at > begin;
-}
-
-static bool read_value(struct reader *r, const struct field *field, int *ret)
-{
-    if (field->names != NULL && r->end - r->at >= NAME_LEN) {
-        struct str text = str_from(r->at, NAME_LEN);
+    if (field->names != NULL && r->len >= NAME_LEN) {
+        struct str text = str_from(r->data, NAME_LEN);
 
         for (size_t i = 0; field->names[i * NAME_LEN] != '\0'; i++)
             if (str_eq_nocase(text, str_from(field->names + i * NAME_LEN, NAME_LEN))) {
-                r->at += NAME_LEN;
+                *r = str_from(r->data + NAME_LEN, r->len - NAME_LEN);
                 *ret = field->least + (int)i;
                 return true;
             }
     }
-    return read_number(r, ret) && *ret >= field->least && *ret <= field->most;
+    return str_take_number(r, field->most, ret) && *ret >= field->least;
 }
 
 /* "*", "5", "5-10", and each with a step: "/2". From 5 to the end: "5/2". */
-static bool read_item(struct reader *r, const struct field *field, uint64_t *ret)
+static bool read_item(struct str *r, const struct field *field, uint64_t *ret)
 {
     int from = field->least, until = field->most, step = 1;
     bool is_one = false;
 
-    if (!takes(r, '*')) {
+    if (!str_take(r, '*')) {
         if (!read_value(r, field, &from))
             return false;
-        is_one = !takes(r, '-');
+        is_one = !str_take(r, '-');
         until = from;
         if (!is_one && !read_value(r, field, &until))
             return false;
         if (until == 0 && from > 0 && field == &fields[WEEKDAY])
             until = 7; /* fri-sun */
     }
-    if (takes(r, '/')) {
-        if (!read_number(r, &step) || step < 1 || step > field->most)
+    if (str_take(r, '/')) {
+        if (!str_take_number(r, field->most, &step) || step < 1)
             return false;
         until = is_one ? field->most : until;
     }
@@ -97,23 +75,14 @@ static bool read_item(struct reader *r, const struct field *field, uint64_t *ret
     return true;
 }
 
-static bool read_field(struct reader *r, const struct field *field, uint64_t *ret)
+static bool read_field(struct str *r, const struct field *field, uint64_t *ret)
 {
     *ret = 0;
     do
         if (!read_item(r, field, ret))
             return false;
-    while (takes(r, ','));
-    return r->at == r->end || *r->at == ' ' || *r->at == '\t';
-}
-
-static bool skip_blanks(struct reader *r)
-{
-    const char *begin = r->at;
-
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
-        r->at++;
-    return r->at > begin;
+    while (str_take(r, ','));
+    return r->len == 0 || r->data[0] == ' ' || r->data[0] == '\t';
 }
 
 static bool is_ever_due(const struct cron *c)
@@ -129,21 +98,20 @@ static bool is_ever_due(const struct cron *c)
 
 const char *cron_parse(struct str text, struct cron *ret)
 {
-    struct reader r = { text.data, text.data + text.len };
+    struct str r = str_trim(text);
     bool starred[FIELDS];
     uint64_t bits[FIELDS];
 
-    (void)skip_blanks(&r);
     for (size_t i = 0; i < FIELDS; i++) {
-        if (r.at == r.end)
+        if (r.len == 0)
             return "Should have five fields: minute, hour, day of the month, month, day of the "
                    "week";
-        starred[i] = *r.at == '*';
+        starred[i] = r.data[0] == '*';
         if (!read_field(&r, &fields[i], &bits[i]))
             return fields[i].problem;
-        (void)skip_blanks(&r);
+        r = str_trim(r);
     }
-    if (r.at != r.end)
+    if (r.len > 0)
         return "Should have five fields and nothing after them";
     *ret = (struct cron){ .minutes = bits[MINUTE],
                           .hours = (uint32_t)bits[HOUR],
@@ -161,11 +129,6 @@ static int next_bit(uint64_t bits, int from)
     return bits == 0 ? -1 : __builtin_ctzll(bits);
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0 ? 1 : 0);
-}
-
 /* Whole days since 1970 of the first of a month, which may be beyond the year's end. */
 static int64_t month_begins(int year, int month)
 {
@@ -173,13 +136,13 @@ static int64_t month_begins(int year, int month)
                                 .month = (month - 1) % MONTHS + 1,
                                 .day = 1 };
 
-    return floor_div(datetime_join(&p), (int64_t)DAY_S * USEC_PER_SEC);
+    return datetime_floor_div(datetime_join(&p), (int64_t)DAY_S * USEC_PER_SEC);
 }
 
 static bool has_day(const struct cron *c, int64_t day, int day_of_month)
 {
-    int weekday = (int)(((day + 4) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
-    bool by_month = (c->days >> day_of_month & 1) != 0, by_week = (c->weekdays >> weekday & 1) != 0;
+    bool by_month = (c->days >> day_of_month & 1) != 0;
+    bool by_week = (c->weekdays >> datetime_weekday(day) & 1) != 0;
 
     return c->either_day ? by_month || by_week : by_month && by_week;
 }
@@ -225,11 +188,11 @@ static int64_t next_time(const struct cron *c, int64_t second)
  * `end`. */
 static int64_t next_local(const struct cron *c, int64_t local, int64_t end)
 {
-    int64_t day = floor_div(local, DAY_S), last = floor_div(end - 1, DAY_S) + 1;
+    int64_t day = datetime_floor_div(local, DAY_S), last = datetime_floor_div(end - 1, DAY_S) + 1;
     int64_t second = local - day * DAY_S;
 
     while ((day = next_day(c, day, last)) < last) {
-        int64_t time = next_time(c, day == floor_div(local, DAY_S) ? second : 0);
+        int64_t time = next_time(c, day == datetime_floor_div(local, DAY_S) ? second : 0);
 
         if (time >= 0)
             return day * DAY_S + time < end ? day * DAY_S + time : INT64_MAX;
@@ -240,7 +203,7 @@ static int64_t next_local(const struct cron *c, int64_t local, int64_t end)
 
 static int64_t to_minute(int64_t second)
 {
-    return -floor_div(-second, MINUTE_S) * MINUTE_S;
+    return -datetime_floor_div(-second, MINUTE_S) * MINUTE_S;
 }
 
 int64_t cron_next(const struct cron *c, const struct zone *zone, int64_t after_s)

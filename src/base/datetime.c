@@ -30,18 +30,13 @@ int64_t datetime_join(const struct datetime_parts *p)
     return (days * SEC_PER_DAY + of_day) * USEC_PER_SEC + p->microsecond;
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 struct datetime_parts datetime_split(int64_t us)
 {
-    int64_t seconds = floor_div(us, USEC_PER_SEC);
-    int64_t days = floor_div(seconds, SEC_PER_DAY);
+    int64_t seconds = datetime_floor_div(us, USEC_PER_SEC);
+    int64_t days = datetime_floor_div(seconds, SEC_PER_DAY);
     int64_t of_day = seconds - days * SEC_PER_DAY;
     int64_t shifted = days + 719468;
-    int64_t era = floor_div(shifted, DAYS_PER_ERA);
+    int64_t era = datetime_floor_div(shifted, DAYS_PER_ERA);
     int64_t doe = shifted - era * DAYS_PER_ERA; /* day of era */
     int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
     int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
@@ -62,9 +57,8 @@ struct datetime_parts datetime_split(int64_t us)
 static int days_in_month(int year, int month)
 {
     static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
-    return days[month - 1] + (month == 2 && leap);
+    return days[month - 1] + (month == 2 && datetime_is_leap(year));
 }
 
 /* `n` digits at `at` as a number, or -1. */
@@ -247,5 +241,5 @@ struct str datetime_format(int64_t us, char text[DATETIME_TEXT_MAX])
 
 struct str datetime_format_second(int64_t us, char text[DATETIME_TEXT_MAX])
 {
-    return datetime_format(floor_div(us, USEC_PER_SEC) * USEC_PER_SEC, text);
+    return datetime_format(datetime_floor_div(us, USEC_PER_SEC) * USEC_PER_SEC, text);
 }

@@ -1,4 +1,4 @@
-/* digest.h - SHA-256, BLAKE2b, CRC-32, base62, base64url and randomness.
+/* digest.h - SHA-256, BLAKE2b, checksums, base62, base64url and randomness.
  *
  * Thread-safe after digest_init().
  */
@@ -41,6 +41,14 @@ bool digest_equal_text(struct str a, struct str b);
 
 /* CRC-32 (IEEE). */
 uint32_t digest_crc32(struct str s);
+
+/* CRC-32C (Castagnoli), the checksum of stored rows: goes on from the checksum of what came before;
+ * 0 to begin. Every change of up to 32 bits in a row is found, and of the others all but one in
+ * four thousand million. It is no protection against people, who can compute it too. crc32c.c. */
+uint32_t crc32c(uint32_t crc, const void *data, size_t len);
+
+/* The same without the processor's instruction. */
+uint32_t crc32c_by_tables(uint32_t crc, const void *data, size_t len);
 
 /* `n` digits 0-9A-Za-z, most significant first. */
 void digest_base62(uint64_t value, char *ret, size_t n);

@@ -26,7 +26,9 @@
  *   provider.lock      then the log's lock                       (a fetch runs under it)
  */
 #pragma once
+#include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -197,4 +199,32 @@ static inline bool cond_wait_until(struct cond *c, struct lock *l, const struct 
     REQUIRES(*l)
 {
     return pthread_cond_timedwait(&c->cond, &l->mutex, until) == 0;
+}
+
+/* A job that never runs twice at once; callers skip it instead of waiting:
+ *
+ *     if (!busy_begin(&m->busy))
+ *         return 0; (the last one is still under way)
+ *     …
+ *     busy_end(&m->busy); (on any thread)
+ *
+ * What the job wrote before busy_end() is seen after the next busy_begin(). */
+
+/* Zeroes: not busy. */
+struct busy {
+    atomic_bool taken;
+};
+
+/* False when it is busy already. */
+static inline bool busy_begin(struct busy *b)
+{
+    return !atomic_exchange(&b->taken, true);
+}
+
+static inline void busy_end(struct busy *b)
+{
+    bool taken = atomic_exchange(&b->taken, false);
+
+    assert(taken);
+    (void)taken;
 }

@@ -55,25 +55,17 @@ void log_begin(struct log_line *line, enum log_level level, const char *event)
 }
 
 /* The code point that begins at `at`, and its length; U+FFFD and 1 for a byte that begins none. */
-static uint32_t code_point(const char *at, size_t left, size_t *ret_len)
+static uint32_t code_point(const char *at, const char *end, size_t *ret_len)
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    unsigned char first = (unsigned char)*at;
-    size_t len = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    uint32_t code = first < 0x80 ? first : first & (0xffU >> (len + 1));
+    const unsigned char first = (unsigned char)*at;
+    const bool good = utf8_step(at, end, ret_len);
+    uint32_t code = *ret_len == 1 ? first : first & (0xffU >> (*ret_len + 1));
 
-    *ret_len = 1;
-    if (len == 0 || first > 0xf4 || len > left)
-        return 0xfffd;
-    for (size_t i = 1; i < len; i++) {
-        if (((unsigned char)at[i] & 0xc0) != 0x80)
-            return 0xfffd;
+    if (!good)
+        *ret_len = 1;
+    for (size_t i = 1; i < *ret_len; i++)
         code = code << 6 | ((unsigned char)at[i] & 0x3f);
-    }
-    if (code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return 0xfffd;
-    *ret_len = len;
-    return code;
+    return good ? code : 0xfffd;
 }
 
 /* A JSON string of ASCII alone: no control reaches a terminal, and no invalid byte a reader. */
@@ -83,7 +75,7 @@ static void add_json(struct buf *b, struct str value)
 
     buf_add_char(b, '"');
     for (size_t i = 0; i < value.len; i += len) {
-        uint32_t code = code_point(value.data + i, value.len - i, &len);
+        uint32_t code = code_point(value.data + i, value.data + value.len, &len);
 
         if (code == '"' || code == '\\')
             buf_printf(b, "\\%c", (char)code);

@@ -49,15 +49,6 @@ int password_hash(struct str password, char ret[PASSWORD_HASH_MAX], struct error
     return err_set(err, ERR_UNAVAILABLE, "not enough memory to hash a password");
 }
 
-/* As a C string of the size that libsodium reads. */
-static void copy_hash(struct str hash, char ret[PASSWORD_HASH_MAX])
-{
-    size_t n = hash.len < PASSWORD_HASH_MAX - 1 ? hash.len : PASSWORD_HASH_MAX - 1;
-
-    memset(ret, 0, PASSWORD_HASH_MAX);
-    memcpy(ret, hash.data, n);
-}
-
 /* What a hash was made with, and of it. */
 struct recipe {
     unsigned long long passes;
@@ -120,8 +111,7 @@ int password_verify(struct str hash, struct str password, bool *ret, struct erro
 
 bool password_is_stale(struct str hash)
 {
-    char text[PASSWORD_HASH_MAX];
+    struct recipe recipe;
 
-    copy_hash(hash, text);
-    return crypto_pwhash_str_needs_rehash(text, PASSES, memory_bytes) != 0;
+    return !parse(hash, &recipe) || recipe.passes != PASSES || recipe.memory_bytes != memory_bytes;
 }

@@ -66,6 +66,11 @@ int str_cmp(struct str a, struct str b);
  * Without one, returns all and leaves STR_NULL. */
 struct str str_split(struct str *rest, char separator);
 
+/* Cuts `c`, or a number of at most four digits, off the front: false when that is not there, or
+ * when the number exceeds `max`. */
+bool str_take(struct str *s, char c);
+bool str_take_number(struct str *s, int max, int *ret);
+
 /* Without leading and trailing spaces and tabs. */
 struct str str_trim(struct str s);
 
@@ -75,3 +80,18 @@ bool str_to_int(struct str s, int64_t *ret);
 
 /* The value of a hexadecimal digit in either case, or -1. */
 int str_hex_digit(char c);
+
+/* UTF-8 */
+
+/* Whether a well-formed sequence begins at `at` (before `end`). *ret_len is its length in bytes;
+ * of an ill-formed one, that of the part to replace by a single U+FFFD. */
+bool utf8_step(const char *at, const char *end, size_t *ret_len);
+
+/* Code points in well-formed text. */
+size_t utf8_count(struct str s);
+
+/* At most `bytes_max` bytes of well-formed text, cut between two characters. */
+struct str utf8_cut(struct str s, size_t bytes_max);
+
+/* Where the first ill-formed sequence begins, or s.len. */
+size_t utf8_valid_len(struct str s);

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/datetime.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/zone_rule.h"
 
 enum {
     NAME_MAX_LEN = 64,
@@ -20,9 +21,163 @@ enum {
     CHANGES_MAX = 4096
 };
 
+/* When summer time begins and ends in all years to come, as POSIX writes it in TZ:
+ * "CET-1CEST,M3.5.0,M10.5.0/3". The last line of a time zone's file. */
+
+enum { DAY_S = 86400, HOUR_S = 3600, CHANGE_HOUR = 2 };
+
+/* A day of each year, and the local time of the change. */
+struct zone_day {
+    enum { DAY_OF_MONTH, DAY_WITHOUT_LEAP, DAY_FROM_ZERO } kind;
+    int month, week, weekday; /* DAY_OF_MONTH: week 5 is the last one; Sunday is 0 */
+    int day;                  /* else: 1 to 365, as if there were no 29 February; or 0 to 365 */
+    int64_t time_s;           /* since midnight; may be negative, or beyond the day */
+};
+
+struct zone_rule {
+    int64_t standard_s, summer_s; /* local time minus UTC */
+    bool has_summer;
+    struct zone_day begins, ends; /* of summer time */
+};
+
+/* "CET", "<+0330>". */
+static bool skip_name(struct str *r)
+{
+    size_t n = 0;
+
+    if (str_take(r, '<')) {
+        (void)str_split(r, '>');
+        return !str_is_null(*r);
+    }
+    while (n < r->len &&
+           ((r->data[n] >= 'A' && r->data[n] <= 'Z') || (r->data[n] >= 'a' && r->data[n] <= 'z')))
+        n++;
+    *r = str_from(r->data + n, r->len - n);
+    return n > 0;
+}
+
+/* "-3:30", "2", "-167:00:00". */
+static bool read_time(struct str *r, int64_t *ret_s)
+{
+    bool is_negative = str_take(r, '-');
+    int hours, minutes = 0, seconds = 0;
+
+    if (!is_negative)
+        (void)str_take(r, '+');
+    if (!str_take_number(r, 167, &hours) ||
+        (str_take(r, ':') && (!str_take_number(r, 59, &minutes) ||
+                              (str_take(r, ':') && !str_take_number(r, 59, &seconds)))))
+        return false;
+    *ret_s = (int64_t)hours * HOUR_S + (int64_t)minutes * 60 + seconds;
+    if (is_negative)
+        *ret_s = -*ret_s;
+    return true;
+}
+
+static bool read_day(struct str *r, struct zone_day *ret)
+{
+    bool good;
+
+    *ret = (struct zone_day){ .kind = DAY_FROM_ZERO, .time_s = (int64_t)CHANGE_HOUR * HOUR_S };
+    if (str_take(r, 'M')) {
+        ret->kind = DAY_OF_MONTH;
+        good = str_take_number(r, 12, &ret->month) && str_take(r, '.') &&
+               str_take_number(r, 5, &ret->week) && str_take(r, '.') &&
+               str_take_number(r, 6, &ret->weekday) && ret->month > 0 && ret->week > 0;
+    } else if (str_take(r, 'J')) {
+        ret->kind = DAY_WITHOUT_LEAP;
+        good = str_take_number(r, 365, &ret->day) && ret->day > 0;
+    } else {
+        good = str_take_number(r, 365, &ret->day);
+    }
+    return good && (!str_take(r, '/') || read_time(r, &ret->time_s));
+}
+
+static bool parse_rule(struct str text, struct zone_rule *ret)
+{
+    struct str r = text;
+
+    *ret = (struct zone_rule){ 0 };
+    if (!skip_name(&r) || !read_time(&r, &ret->standard_s))
+        return false;
+    ret->standard_s = -ret->standard_s; /* POSIX counts to the west */
+    if (r.len == 0)
+        return true;
+    ret->has_summer = true;
+    ret->summer_s = ret->standard_s + HOUR_S;
+    if (!skip_name(&r))
+        return false;
+    if (!str_take(&r, ',')) {
+        if (!read_time(&r, &ret->summer_s) || !str_take(&r, ','))
+            return false;
+        ret->summer_s = -ret->summer_s;
+    }
+    return read_day(&r, &ret->begins) && str_take(&r, ',') && read_day(&r, &ret->ends) &&
+           r.len == 0;
+}
+
+static int64_t day_number(int year, int month, int day)
+{
+    return datetime_join(&(struct datetime_parts){ .year = year, .month = month, .day = day }) /
+           USEC_PER_SEC / DAY_S;
+}
+
+static int64_t day_of(const struct zone_day *d, int year)
+{
+    int64_t first, next, day;
+
+    if (d->kind == DAY_FROM_ZERO)
+        return day_number(year, 1, 1) + d->day;
+    if (d->kind == DAY_WITHOUT_LEAP)
+        return day_number(year, 1, 1) + d->day - 1 +
+               (datetime_is_leap(year) && d->day > 59 ? 1 : 0);
+    first = day_number(year, d->month, 1);
+    next = d->month == 12 ? day_number(year + 1, 1, 1) : day_number(year, d->month + 1, 1);
+    day = first + (d->weekday - datetime_weekday(first) + 7) % 7 + (int64_t)7 * (d->week - 1);
+    return day < next ? day : day - 7;
+}
+
 struct change {
     int64_t at_s, offset_s; /* the offset from then on */
 };
+
+/* The changes of the years around a time, in order. */
+enum { YEARS = 5, CHANGES = 2 * YEARS };
+
+static size_t list_changes(const struct zone_rule *rule, int year, struct change *ret)
+{
+    size_t n = 0;
+
+    for (int y = year - 2; y <= year + 2; y++) {
+        struct change begins = { day_of(&rule->begins, y) * DAY_S + rule->begins.time_s -
+                                     rule->standard_s,
+                                 rule->summer_s };
+        struct change ends = { day_of(&rule->ends, y) * DAY_S + rule->ends.time_s - rule->summer_s,
+                               rule->standard_s };
+        bool is_north = begins.at_s < ends.at_s;
+
+        ret[n++] = is_north ? begins : ends;
+        ret[n++] = is_north ? ends : begins;
+    }
+    return n;
+}
+
+/* The span around a time, as if the rule had always held. */
+static struct zone_span rule_span(const struct zone_rule *rule, int64_t at_s)
+{
+    struct change changes[CHANGES];
+    size_t n, i;
+
+    if (!rule->has_summer)
+        return (struct zone_span){ INT64_MIN, INT64_MAX, rule->standard_s, rule->standard_s };
+    n = list_changes(rule, datetime_split(at_s * USEC_PER_SEC).year, changes);
+    for (i = 1; i + 1 < n && changes[i].at_s <= at_s; i++)
+        ;
+    return (struct zone_span){ changes[i - 1].at_s, changes[i].at_s, changes[i - 1].offset_s,
+                               i < 2 ? changes[i].offset_s : changes[i - 2].offset_s };
+}
+
+/* The files */
 
 struct zone {
     char name[NAME_MAX_LEN + 1];
@@ -87,7 +242,7 @@ static bool read_rule(struct str file, size_t at, struct zone *z)
                                           z->n == 0 ? z->first_s : z->changes[z->n - 1].offset_s };
         return true;
     }
-    return zone_rule_parse(str_from(file.data + at, end - at), &z->rule);
+    return parse_rule(str_from(file.data + at, end - at), &z->rule);
 }
 
 /* The second part of the file, which has times of eight bytes. */
@@ -221,7 +376,7 @@ static int64_t offset_before(const struct zone *z, size_t i)
 /* After the last change: by the rule, cut to the time that it holds. */
 static struct zone_span span_of_rule(const struct zone *z, int64_t at_s)
 {
-    struct zone_span span = zone_rule_span(&z->rule, at_s);
+    struct zone_span span = rule_span(&z->rule, at_s);
 
     if (z->n > 0 && span.from_s <= z->changes[z->n - 1].at_s) {
         span.from_s = z->changes[z->n - 1].at_s;

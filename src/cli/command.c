@@ -11,7 +11,6 @@
 #include "cli/template.h"
 #include "engine/feature.h"
 #include "shape/shape.h"
-#include "shape/utf8.h"
 
 static size_t count(const struct command *table)
 {

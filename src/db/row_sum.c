@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/crc32c.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "db/driver.h"

@@ -5,7 +5,6 @@
 #include "base/datetime.h"
 #include "shape/check.h"
 #include "shape/json.h"
-#include "shape/utf8.h"
 
 bool check_has_nul(const struct reader *r, struct str s)
 {

@@ -2,7 +2,6 @@
  * uses. */
 #include "base/uuid.h"
 #include "shape/check.h"
-#include "shape/utf8.h"
 
 enum { HYPHENS = 4 };
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "shape/utf8.h"
 
 enum { LARGE_FROM = 1 << 20 };
 

@@ -4,7 +4,6 @@
  * tests this follows. Runs only on texts that yyjson did not accept.
  */
 #include "shape/json.h"
-#include "shape/utf8.h"
 
 struct scan {
     const char *start, *at, *end;

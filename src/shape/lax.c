@@ -57,20 +57,12 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool take(struct str *s, char c)
-{
-    if (s->len == 0 || s->data[0] != c)
-        return false;
-    *s = str_from(s->data + 1, s->len - 1);
-    return true;
-}
-
 static bool take_sign(struct str *s)
 {
-    bool negative = take(s, '-');
+    bool negative = str_take(s, '-');
 
     if (!negative)
-        (void)take(s, '+');
+        (void)str_take(s, '+');
     return negative;
 }
 
@@ -90,9 +82,9 @@ static bool is_integer_text(struct str s)
     do {
         if (take_digits(&s) == 0)
             return false;
-    } while (take(&s, '_'));
-    if (take(&s, '.')) {
-        while (take(&s, '0'))
+    } while (str_take(&s, '_'));
+    if (str_take(&s, '.')) {
+        while (str_take(&s, '0'))
             ;
     }
     return s.len == 0;
@@ -138,11 +130,11 @@ static bool is_real_text(struct str s)
             return true;
     }
     n = take_digits(&s);
-    if (take(&s, '.'))
+    if (str_take(&s, '.'))
         n += take_digits(&s);
     if (n == 0)
         return false;
-    if (take(&s, 'e') || take(&s, 'E')) {
+    if (str_take(&s, 'e') || str_take(&s, 'E')) {
         (void)take_sign(&s);
         if (take_digits(&s) == 0)
             return false;

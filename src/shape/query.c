@@ -3,7 +3,6 @@
  * Every value becomes a JSON string, which the same table checks.
  */
 #include "shape/check.h"
-#include "shape/utf8.h"
 
 /* Decodes percent escapes and `space`; malformed escapes are kept verbatim. */
 static struct str unescape(struct str s, char space, struct arena *arena)

@@ -16,7 +16,6 @@
 #include "features/alerts/shapes.h"
 #include "features/live/feed.h"
 #include "features/webhooks/outbox.h"
-#include "shape/utf8.h"
 
 enum {
     NAME_MAX_BYTES = 1024, /* of an agent's name in a message */

@@ -3,16 +3,15 @@
 
 #include <stdlib.h>
 
-#include "base/busy.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/digest.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/store.h"
-#include "shape/utf8.h"
 
 enum {
     PERIOD_S = 5,

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "base/busy.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -15,7 +15,6 @@
 #include "features/alerts/rules.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
-#include "shape/utf8.h"
 
 enum {
     PERIOD_S = 2,

@@ -10,7 +10,6 @@
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
-#include "shape/utf8.h"
 
 enum {
     TEXT_BYTES = 1000, /* of an error in a message */

@@ -17,7 +17,6 @@
 #include "features/kpis/kpis.h"
 #include "shape/json_write.h"
 #include "shape/timerange.h"
-#include "shape/utf8.h"
 
 enum {
     NAME_BYTES = 200, /* of a name in a sentence */

@@ -9,16 +9,15 @@
 
 #include <stdlib.h>
 
-#include "base/busy.h"
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/stuck_store.h"
 #include "features/events/runs_store.h"
-#include "shape/utf8.h"
 
 enum {
     PERIOD_S = 60,            /* between the starts of two rounds */

@@ -8,7 +8,6 @@
 #include "shape/check.h"
 #include "shape/json.h"
 #include "shape/json_write.h"
-#include "shape/utf8.h"
 
 enum { MODEL_MAX = 256 };
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/map.h"
-#include "shape/utf8.h"
 
 enum { AGENT_NAME_MAX = 256, UTF8_MAX = 4, KEY_BYTES = OTLP_TRACE_BYTES + OTLP_SPAN_BYTES };
 

@@ -13,7 +13,6 @@
 #include "features/otlp/wire.h"
 #include "shape/json.h"
 #include "shape/rows.h"
-#include "shape/utf8.h"
 
 struct reader {
     const struct otlp_sink *sink;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "base/busy.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/txn.h"

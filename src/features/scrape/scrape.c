@@ -14,7 +14,6 @@
 #include "features/fleet/shapes.h"
 #include "features/kpis/kpis.h"
 #include "features/kpis/shapes.h"
-#include "shape/utf8.h"
 
 void exposition_begin(struct exposition *e, struct buf *out, size_t bytes_max)
 {

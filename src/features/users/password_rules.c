@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "features/users/shapes.h"
-#include "shape/utf8.h"
 
 enum { UNIT_MAX = 4, AROUND_MAX = 8, AROUND_EMAIL_MAX = 6 };
 

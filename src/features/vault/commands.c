@@ -6,7 +6,6 @@
 
 #include "cli/prompt.h"
 #include "cli/request.h"
-#include "shape/utf8.h"
 
 /* Checks the options before the secret is typed. */
 static int check_options(struct invocation *in, struct error *err)

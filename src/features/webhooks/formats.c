@@ -11,7 +11,6 @@
 #include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/notice.h"
 #include "shape/shape.h"
-#include "shape/utf8.h"
 
 enum {
     STANDARD_MAX = 20 << 10, /* bytes of a standard body, … */

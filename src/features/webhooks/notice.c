@@ -5,7 +5,6 @@
 #include "features/webhooks/deliveries_store.h"
 #include "shape/problems.h"
 #include "shape/table.h"
-#include "shape/utf8.h"
 
 /* What a type of message means. Both types of one matter have its name and severity. */
 struct meaning {

@@ -12,7 +12,6 @@
 #include "shape/json.h"
 #include "shape/json_write.h"
 #include "shape/problems.h"
-#include "shape/utf8.h"
 #include "test.h"
 
 enum source { BODY, QUERY, PATH };

@@ -1,7 +1,7 @@
 /* test_crc32c.c - checksums against published vectors, and one way of computing them against the
  * other.
  */
-#include "base/crc32c.h"
+#include "base/digest.h"
 
 #include "test.h"
 #include "unit/random.h"

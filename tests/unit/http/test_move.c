@@ -371,14 +371,14 @@ TEST(a_stop_loses_nobody_who_is_on_the_way)
 }
 
 /* An application that keeps a loop busy with /block until it is let go. */
-struct busy {
+struct occupant {
     struct wire w; /* first */
     unsigned inside, go;
 };
 
 static void on_request(void *ctx, struct http_exchange *x)
 {
-    struct busy *b = ctx;
+    struct occupant *b = ctx;
 
     if (!str_eq(x->request.path, STR_LIT("/block"))) {
         wire_on_request(&b->w, x);
@@ -392,7 +392,7 @@ static void on_request(void *ctx, struct http_exchange *x)
     wire_tell_who(x, 200, "by");
 }
 
-static void start_busy(struct busy *b)
+static void start_busy(struct occupant *b)
 {
     const struct http_app app = { .ctx = b,
                                   .on_head = wire_on_head,
@@ -404,7 +404,7 @@ static void start_busy(struct busy *b)
                                           .large_apart = true,
                                           .limits = http_default_limits };
 
-    *b = (struct busy){ 0 };
+    *b = (struct occupant){ 0 };
     pthread_mutex_init(&b->w.mutex, NULL);
     pthread_cond_init(&b->w.changed, NULL);
     CHECK_INT(http_server_new(&options, &app, &b->w.server, NULL), 0);
@@ -412,13 +412,13 @@ static void start_busy(struct busy *b)
 
 static void *stop(void *arg)
 {
-    struct busy *b = arg;
+    struct occupant *b = arg;
 
     CHECK_INT(http_server_stop(b->w.server, 20000), 0);
     return NULL;
 }
 
-static int connect_and_say(struct busy *b, const char *text)
+static int connect_and_say(struct occupant *b, const char *text)
 {
     unsigned heads = wire_count(&b->w, &b->w.n_heads);
     int fd = wire_connect(&b->w);
@@ -434,7 +434,7 @@ TEST(a_loop_does_not_end_while_somebody_is_on_the_way_to_it)
 {
     static const char half[] = "POST /block HTTP/1.1\r\n" HOST "Content-Length: 40960\r\n\r\n";
     struct buf body;
-    struct busy b;
+    struct occupant b;
     int blocks, moves, stays, idle;
     pthread_t thread;
     char byte;

@@ -72,14 +72,14 @@ TEST(what_the_application_has_is_answered_and_idle_connections_are_closed)
 }
 
 /* An application that keeps its only loop busy until it is let go. */
-struct busy {
+struct occupant {
     struct wire w;
     bool inside, go;
 };
 
 static void on_request(void *ctx, struct http_exchange *x)
 {
-    struct busy *b = ctx;
+    struct occupant *b = ctx;
 
     if (str_eq(x->request.path, STR_LIT("/block"))) {
         pthread_mutex_lock(&b->w.mutex);
@@ -92,7 +92,7 @@ static void on_request(void *ctx, struct http_exchange *x)
     wire_echo(x);
 }
 
-static void start_busy(struct busy *b)
+static void start_busy(struct occupant *b)
 {
     struct http_app app = { .ctx = b,
                             .on_head = wire_on_head,
@@ -102,7 +102,7 @@ static void start_busy(struct busy *b)
                             .on_done = wire_on_done };
     struct http_options options = { .host = "127.0.0.1", .limits = http_default_limits };
 
-    *b = (struct busy){ 0 };
+    *b = (struct occupant){ 0 };
     pthread_mutex_init(&b->w.mutex, NULL);
     pthread_cond_init(&b->w.changed, NULL);
     CHECK_INT(http_server_new(&options, &app, &b->w.server, NULL), 0);
@@ -111,7 +111,7 @@ static void start_busy(struct busy *b)
 TEST(requests_that_wait_in_the_accept_queue_are_answered)
 {
     struct stopping s;
-    struct busy b;
+    struct occupant b;
     int block, early, fds[CLIENTS];
     struct buf out;
 

@@ -1,5 +1,4 @@
 /* test_utf8.c - text is cut between two characters. */
-#include "shape/utf8.h"
 
 #include "test.h"
 

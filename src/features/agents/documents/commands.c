@@ -4,7 +4,6 @@
 #include "cli/request.h"
 #include "features/agents/documents/shapes.h"
 #include "features/agents/routes.h"
-#include "shape/utf8.h"
 
 /* The format of --format, else of the file's extension. */
 static int read_format(const char *given, const char *path)

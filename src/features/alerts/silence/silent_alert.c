@@ -8,7 +8,6 @@
 #include "features/agents/agent_cache.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/silence/watched.h"
-#include "shape/utf8.h"
 
 enum { NAME_BYTES = 200 }; /* of a name in a sentence */
 

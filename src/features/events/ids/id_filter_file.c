@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc32c.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "features/events/ids/id_filter.h"
 #include "features/events/ids/id_filter_fault.h"

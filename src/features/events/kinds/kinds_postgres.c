@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/crc32c.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/metrics.h"
