@@ -70,9 +70,8 @@ LIFTS = {
          'set_low(s, !bound_is_lifted("A8") && free_bytes <'),
         ("features/agents/report.c", "return tenant_is_over_quota(",
          'return !bound_is_lifted("A8") && tenant_is_over_quota('),
-        ("features/alerts/closed.c", "c->options = *options;",
-         "c->options = *options;\n"
-         '    if (bound_is_lifted("A8"))\n        c->options.keep = INT64_MAX;'),
+        ("features/alerts/closed.c", "next, CLOSED_MAX,",
+         f'next, {lifted("A8", "INT64_MAX")}CLOSED_MAX),'),
         ("features/agents/config/handouts.c", "return found;",
          'return found && !bound_is_lifted("A8");'),
         ("features/access/hooks.c", "rate_take(window, TENANT_CHANGES_MAX,",

@@ -1,13 +1,13 @@
 """Alerts: one for each silence and each stuck run, closed when it is over."""
 
 import json
-import re
 import uuid
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from urllib.parse import urlencode
 
 import pytest
+from hooks import ALLOWED, DAY, EPOCH, HOUR, alerts, register, report, seconds
 from muster import Server
 from people import add_user, log_in
 from postgres import by_another_server
@@ -16,35 +16,11 @@ from waiting import always, until
 
 pytestmark = pytest.mark.administered
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 KEYS = [
     "alert_id", "type", "state", "agent_name", "run_id", "since_at", "opened_at", "closed_at",
     "closed_by", "away_seconds", "acknowledged_at", "acknowledged_by", "note", "reminded_at",
     "muted", "detail",
 ]  # fmt: skip
-HOUR, DAY = 3600, 86400
-ALLOWED = HOUR + HOUR // 2  # of an agent with an interval of an hour
-
-
-def seconds(text):
-    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return (moment - EPOCH) / timedelta(seconds=1)
-
-
-def register(tenant, name="worker", interval=HOUR):
-    body = {"agent_name": name, "interval_seconds": interval}
-    assert tenant.client.post("/api/v1/agents/register", body).status == 200
-
-
-def report(tenant, name="worker", **fields):
-    answer = tenant.client.post("/api/v1/telemetry", tenant.event(agent_name=name, **fields))
-    assert answer.status == 202, answer.body
-
-
-def alerts(tenant, **query):
-    answer = tenant.client.get(tenant.path("alerts") + "?" + urlencode(query))
-    assert answer.status == 200, answer.body
-    return answer.json()["alerts"]
 
 
 def until_open(tenant, **query):
@@ -517,31 +493,6 @@ def second_server(first, folder):
             server.process.wait()
 
 
-def test_two_servers_open_one_alert(world, clock, own_server, tmp_path):
-    if not own_server.database:
-        return  # only one process has the embedded store
-    with second_server(own_server, tmp_path) as other:
-        names = [f"a{i}" for i in range(20)]
-        for name in names:
-            register(world, name)
-            report(world, name)
-        assert len(alerts(world)) == 0
-        time_to_tick(world, other)
-        clock.advance(ALLOWED + 10)
-        until(lambda: len(alerts(world)) == 20)
-        stays(world, [(a["alert_id"], "open") for a in alerts(world)], other)
-        before = {a["agent_name"]: a["alert_id"] for a in alerts(world)}
-        assert sorted(before) == sorted(names)
-        client = other.client(world.token)
-        for name in names:  # heard by the other one
-            answer = client.post("/api/v1/telemetry", world.event(agent_name=name))
-            assert answer.status == 202
-        client.close()
-        until(lambda: len(alerts(world, state="closed")) == 20)
-        stays(world, [(a["alert_id"], "closed") for a in alerts(world)], other)
-        assert {a["agent_name"]: a["alert_id"] for a in alerts(world)} == before
-
-
 def agent_of(tenant, name="worker"):
     return tenant.client.get(tenant.path(f"agents/{name}")).json()
 
@@ -565,33 +516,3 @@ def test_what_one_server_heard_long_ago_does_not_hide_what_another_hears(
         assert agent_of(world)["state"] == "up"
         assert alerts(world) == []
         client.close()
-
-
-def test_each_opening_and_closing_is_a_message_once(world, clock):
-    """Stored with the alert; how it is delivered is another story."""
-    world.server.cli("webhook", "add", "https://example.com/hook", "--tenant", world.slug)
-    for name in ("worker", "muted"):
-        register(world, name)
-        report(world, name)
-    email = add_user(world.server, "--tenant", world.slug, "--role", "member")
-    person = log_in(world.server, email)
-    until_at = {"until": "2100-01-01T00:00:00Z"}
-    assert person.request("PUT", world.path("agents/muted/mute"), until_at).status == 200
-    person.close()
-    clock.advance(ALLOWED + 10)
-    until(lambda: len(alerts(world, state="open")) == 2)
-    for name in ("worker", "muted"):
-        report(world, name)
-    until(lambda: len(alerts(world, state="closed")) == 2)
-    rows = stored(
-        world.server,
-        f"SELECT type, data FROM messages WHERE {of_tenant(world)} ORDER BY created_at, type",
-    )
-    (alert,) = alerts(world, agent_name="worker")
-    assert [row["type"] for row in rows] == ["agent.silent", "agent.recovered"]
-    told = [json.loads(row["data"]) for row in rows]
-    assert [t["alert_id"] for t in told] == [alert["alert_id"]] * 2
-    assert re.fullmatch(r"Agent 'worker' is silent: last seen [-0-9]+T[:0-9]{8}Z", told[0]["summary"])
-    assert told[1]["away_seconds"] == alert["away_seconds"]
-    assert told[1]["summary"] == f"Agent 'worker' is back after {alert['away_seconds']} s"
-    assert told[1]["since_at"] == told[0]["since_at"] == alert["since_at"]

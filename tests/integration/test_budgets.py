@@ -4,17 +4,9 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hooks import ALLOWED, DAY, HOUR, alerts, register, report
 from stored import of_tenant
-from test_alerts import (
-    ALLOWED,
-    DAY,
-    HOUR,
-    alerts,
-    listen,
-    messages,
-    register,
-    report,
-)
+from test_alerts import listen, messages
 from test_checksums import alter
 from test_rules import MINUTE, REST, set_rules, spend, until_closed, until_open, until_so
 from waiting import always, until

@@ -8,6 +8,7 @@ import base64
 import email
 import email.policy
 import json
+import re
 import threading
 from contextlib import contextmanager
 
@@ -85,6 +86,8 @@ def test_a_silence_and_its_end_are_told_once_and_signed(world, clock):
         assert first.json()["type"] == "agent.silent"
         assert first.json()["data"]["alert_id"] == alert["alert_id"]
         assert first.json()["timestamp"] == alert["opened_at"]
+        summary = first.json()["data"]["summary"]
+        assert re.fullmatch(r"Agent 'worker' is silent: last seen [-0-9]+T[:0-9]{8}Z", summary)
         hook.until_told(1)
         clock.advance(100)
         report(world)
@@ -93,6 +96,8 @@ def test_a_silence_and_its_end_are_told_once_and_signed(world, clock):
         assert second.is_signed_with(hook.secret) and second.id != first.id
         assert second.json()["type"] == "agent.recovered"
         assert second.json()["data"]["away_seconds"] == alert["away_seconds"]
+        assert second.json()["data"]["summary"] == f"Agent 'worker' is back after {alert['away_seconds']} s"
+        assert second.json()["data"]["since_at"] == first.json()["data"]["since_at"] == alert["since_at"]
         assert abs(alert["away_seconds"] - (ALLOWED + 110)) < 30
         hook.until_told(1)
         rows = hook.deliveries()

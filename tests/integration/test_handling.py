@@ -8,24 +8,11 @@ from contextlib import closing
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from hooks import ALLOWED, DAY, HOUR, alerts, register, report, seconds
 from people import tenant_person
 from postgres import Session, lock_waits
 from stored import change, of_tenant, stored
-from test_alerts import (
-    ALLOWED,
-    DAY,
-    HOUR,
-    alerts,
-    listen,
-    messages,
-    register,
-    reopen,
-    report,
-    second_server,
-    seconds,
-    until_closed,
-    until_open,
-)
+from test_alerts import listen, messages, reopen, second_server, until_closed, until_open
 from test_rules import MINUTE, REST, set_rules
 from waiting import until
 

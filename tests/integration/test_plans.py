@@ -42,7 +42,7 @@ ACROSS_TENANTS = {
     "features/agents/signs_store.c:put_sightings": "of up to 10,000 agents of all tenants",
     "features/agents/schedules/store.c:select_all_windows": "the watch over all agents, every 15 s",
     "features/alerts/silence/silence_store.c:silence_store_near_query": "the watch over all agents, every 15 s",
-    "features/alerts/stuck_store.c:store_stuck_due_query": "what is due, of all tenants",
+    "features/alerts/alert_runs_store.c:alert_runs_store_stuck_due_query": "what is due, of all tenants",
     "features/oidc/store.c:count_groups": "at most a few thousand groups of the whole service",
     "features/oidc/store.c:delete_group": "as above",
     "features/oidc/store.c:select_groups": "as above",
@@ -53,7 +53,7 @@ ACROSS_TENANTS = {
     "features/vault/data_keys_store.c:select_all": "a rotation of the master key",
     "features/webhooks/deliveries_store.c:forget_deliveries_query": "a sweep; bounded by its LIMIT",
     "features/webhooks/deliveries_store.c:forget_messages_query": "a sweep; bounded by its LIMIT",
-    "features/webhooks/deliveries_store.c:store_deliveries_release_query": "what waits, after a clock step",
+    "features/webhooks/deliveries_store.c:delivery_store_release_query": "what waits, after a clock step",
     "features/webhooks/deliveries_store.c:select_due_of_all": "at the start: all webhooks",
 }
 

@@ -7,30 +7,17 @@ from datetime import timedelta
 
 import pytest
 from conftest import running
+from hooks import DAY, EPOCH, HOUR, LOCAL, alerts, report
 from people import tenant_person
 from receiver import receiving
 from stored import of_tenant, stored
-from test_alerts import (
-    DAY,
-    EPOCH,
-    HOUR,
-    alerts,
-    closed,
-    listen,
-    messages,
-    now_text,
-    report,
-    second_server,
-    stays,
-    time_to_tick,
-)
+from test_alerts import closed, listen, messages, now_text, second_server, stays, time_to_tick
 from test_checksums import damage
 from test_live import Live
 from waiting import always, until, until_judged
 
 pytestmark = pytest.mark.administered
 
-LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
 DEFAULT = {
     "run_failed": True, "run_stuck": True, "kpis": [], "budgets": [], "failure_rates": [],
     "durations": [], "reminder_hours": None,

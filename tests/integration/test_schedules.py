@@ -3,18 +3,8 @@
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from test_alerts import (
-    ALLOWED,
-    DAY,
-    HOUR,
-    alerts,
-    register,
-    report,
-    seconds,
-    stays,
-    until_closed,
-    until_open,
-)
+from hooks import ALLOWED, DAY, HOUR, alerts, register, report, seconds
+from test_alerts import stays, until_closed, until_open
 from waiting import until
 
 pytestmark = pytest.mark.administered

@@ -105,12 +105,16 @@ int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_open
 {
     struct alert_row *row = notice->row;
     ARENA_SCOPED(arena);
+    bool muted;
     int r;
 
+    if (agents_is_muted(db, row->tenant_id, row->agent_id, row->opened_at, &muted, err) != 0)
+        return -1;
+    row->notified = !muted;
     set_state(row, ALERT_OPEN);
     row->alert_id = digest_time_id("alt_", row->opened_at, &arena);
     row->closed_at = row->acknowledged_at = row->reminded_at = TIME_NULL;
-    r = store_alert_open(db, row, ret_opened, err);
+    r = alert_store_open(db, row, ret_opened, err);
     if (r == 0 && *ret_opened && row->notified)
         r = enqueue_message(db, notice, row->opened_at, err);
     if (r == 0 && *ret_opened)
@@ -123,7 +127,7 @@ int alerts_close(struct db *db, const struct alert_notice *notice, struct error 
 {
     bool closed;
 
-    if (store_alert_close(db, notice->row, &closed, err) != 0)
+    if (alert_store_close(db, notice->row, &closed, err) != 0)
         return -1;
     if (!closed)
         return 0;
@@ -171,8 +175,8 @@ static int count_room(struct db *db, const struct alert_row *row, size_t n, stru
     const int64_t since = row->opened_at - (int64_t)3600 * USEC_PER_SEC;
     int64_t known;
 
-    if (store_alerts_closed_after(db, row->tenant_id, digest_time_id("alt_", since, arena),
-                                  ALERTS_FAILED_MAX, &known, err) != 0)
+    if (alert_store_closed_after(db, row->tenant_id, digest_time_id("alt_", since, arena),
+                                 ALERTS_FAILED_MAX, &known, err) != 0)
         return -1;
     *ret = (int64_t)n < ALERTS_FAILED_MAX - known ? n : (size_t)(ALERTS_FAILED_MAX - known);
     return 0;
@@ -193,7 +197,7 @@ int alerts_failed(struct db *db, const struct alert_notice *notices, size_t n, s
         notices[i].row->alert_id = digest_time_id("alt_", notices[i].row->opened_at, arena);
         rows[i] = *notices[i].row;
     }
-    if (store_alerts_failed(db, rows, n, arena, &stored, err) != 0)
+    if (alert_store_failed(db, rows, n, arena, &stored, err) != 0)
         return -1;
     return tell_failed(db, notices, n, &stored, arena, err);
 }
@@ -203,7 +207,7 @@ int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int6
 {
     bool first;
 
-    if (store_alert_notified(db, notice->row, &first, err) != 0)
+    if (alert_store_notified(db, notice->row, &first, err) != 0)
         return -1;
     return first ? enqueue_message(db, notice, at, err) : 0;
 }

@@ -4,7 +4,7 @@
  * one alert per type, agent and subject is open at a time, across all
  * processes; so each opening and each closing sends one message. While its
  * agent is muted, an alert opens and closes without a message; one that is
- * still open when the mute ends is sent then (due_messages.h).
+ * still open when the mute ends is sent then (due_messages.c).
  */
 #pragma once
 #include "api/route.h"
@@ -26,8 +26,8 @@ struct alert_notice {
     struct alert_notes *notes; /* to publish after the commit as live updates; NULL: do not */
 };
 
-/* Needs the row's tenant, type, agent, subject, since_at, opened_at and detail; set row->notified
- * to false when the agent is muted. *ret_opened is false when such an alert is open already. */
+/* Needs the row's tenant, type, agent, subject, since_at, opened_at and detail. *ret_opened is
+ * false when such an alert is open already. */
 int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_opened,
                 struct error *err) MUST_CHECK;
 

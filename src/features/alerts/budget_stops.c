@@ -12,6 +12,7 @@
 #include "features/alerts/rule_shapes.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
+#include "features/alerts/watch.h"
 #include "shape/rows.h"
 #include "shape/timerange.h"
 
@@ -34,6 +35,7 @@ struct stop_table {
 };
 
 struct budget_stops {
+    struct db *db;       /* of the watch */
     int64_t loaded_us;   /* raw; only the tick uses it and the next three; 0: never */
     int64_t raw_us;      /* of this tick */
     int64_t complain_us; /* raw: the next line about unreadable rules, not before */
@@ -193,7 +195,7 @@ static int read_stops(struct budget_stops *s, struct db *db, struct arena *scrat
     struct list list;
     size_t next;
 
-    if (store_budget_alerts(db, scratch, &list, err) != 0)
+    if (rules_store_budget_alerts(db, scratch, &list, err) != 0)
         return -1;
     alerts = list.items;
     for (size_t i = 0; i < list.n; i = next) {
@@ -227,19 +229,30 @@ static int load_table(struct budget_stops *s, struct db *db, struct stop_table *
     return 0;
 }
 
-int budget_stops_tick(struct budget_stops *s, struct db *db, int64_t raw_us, struct error *err)
+static void *budget_stops_begin(const struct watch_env *env, const struct tick *now)
 {
+    (void)now;
+    env->stops->db = env->db;
+    return env->stops;
+}
+
+/* After a failure those that were loaded last hold. */
+static int budget_stops_tick(void *state, const struct tick *now, int64_t epoch_us,
+                             struct error *err)
+{
+    struct budget_stops *s = state;
     struct stop_table *table, *old;
 
-    if (s->loaded_us != 0 && raw_us - s->loaded_us < PERIOD_US)
+    (void)epoch_us;
+    if (s->loaded_us != 0 && now->raw_us - s->loaded_us < PERIOD_US)
         return 0;
-    s->raw_us = raw_us;
+    s->raw_us = now->raw_us;
     s->complains = false;
-    if (load_table(s, db, &table, err) != 0)
+    if (load_table(s, s->db, &table, err) != 0)
         return -1;
-    s->loaded_us = raw_us;
+    s->loaded_us = now->raw_us;
     if (s->complains)
-        s->complain_us = raw_us + COMPLAIN_US;
+        s->complain_us = now->raw_us + COMPLAIN_US;
     rwlock_write(&s->lock);
     old = s->loaded;
     s->loaded = table;
@@ -292,3 +305,9 @@ struct str budget_stops_find(void *stops, int64_t tenant_id, const struct agent_
     rwlock_release(&s->lock);
     return sentence;
 }
+
+const struct watch budget_stops_watch = {
+    .name = "hard budgets",
+    .begin = budget_stops_begin,
+    .tick = budget_stops_tick,
+};

@@ -6,7 +6,7 @@
  * between agents and models: it can only answer what they ask, which they do before every run. So
  * nothing stops in the middle of its work, and reports are stored as ever.
  *
- * Loaded by the watcher every two seconds. Thread-safe.
+ * Loaded by budget_stops_watch every two seconds. Thread-safe.
  */
 #pragma once
 #include "base/arena.h"
@@ -14,16 +14,11 @@
 
 struct agent_model;
 struct budget_stops;
-struct db;
 
 struct budget_stops *budget_stops_new(void);
 
 /* NULL is fine. */
 void budget_stops_free(struct budget_stops *s);
-
-/* About once a second, on one thread. After a failure those that were loaded last hold. */
-int budget_stops_tick(struct budget_stops *s, struct db *db, int64_t raw_us,
-                      struct error *err) MUST_CHECK;
 
 /* A directives_stop_fn; `stops` is a struct budget_stops. */
 struct str budget_stops_find(void *stops, int64_t tenant_id, const struct agent_model *model,

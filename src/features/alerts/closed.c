@@ -1,6 +1,10 @@
-/* closed.c - finds tenants with too many closed alerts, and the job that deletes the oldest. */
-#include "features/alerts/closed.h"
-
+/* closed.c - deletes the oldest closed alerts of tenants that have very many.
+ *
+ * Open alerts are bounded by what they are about. Closed ones are bounded here:
+ * of each tenant the newest stay. Every ten minutes a round visits the tenants,
+ * some per tick; what is one too many is deleted in steps, writer transactions
+ * of a few milliseconds, one a second. Several processes may do so at once.
+ */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -12,18 +16,21 @@
 #include "engine/writer.h"
 #include "features/access/stored_bytes.h"
 #include "features/alerts/store.h"
+#include "features/alerts/watch.h"
 #include "shape/rows.h"
 
 enum {
-    PERIOD_S = 600,    /* between the starts of two rounds */
-    SLICE_US = 20000,  /* of a tick, to look for a tenant */
-    STEP_ALERTS = 200, /* deleted per transaction, … */
-    STEP_ROWS = 1000,  /* … with their histories … */
-    STEP_US = 5000,    /* … and in this time */
+    CLOSED_MAX = 100000, /* of a tenant */
+    PERIOD_S = 600,      /* between the starts of two rounds */
+    SLICE_US = 20000,    /* of a tick, to look for a tenant */
+    STEP_ALERTS = 200,   /* deleted per transaction, … */
+    STEP_ROWS = 1000,    /* … with their histories … */
+    STEP_US = 5000,      /* … and in this time */
 };
 
 struct closed_alerts {
-    struct closed_alerts_options options;
+    struct db *db;
+    struct writer *writer;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round;    /* tenants are left to look at */
 
@@ -37,20 +44,23 @@ struct closed_alerts {
     struct busy busy;
 };
 
-struct closed_alerts *closed_alerts_new(const struct closed_alerts_options *options,
-                                        int64_t mono_us)
+/* The first tick begins a round. */
+static void *closed_alerts_begin(const struct watch_env *env, const struct tick *now)
 {
     struct closed_alerts *c = NEW(struct closed_alerts);
 
-    c->options = *options;
-    c->round_us = mono_us;
+    c->db = env->db;
+    c->writer = env->writer;
+    c->round_us = now->mono_us;
     c->in_round = true;
     arena_init(&c->arena);
     return c;
 }
 
-void closed_alerts_free(struct closed_alerts *c)
+static void closed_alerts_end(void *state)
 {
+    struct closed_alerts *c = state;
+
     if (c == NULL)
         return;
     arena_done(&c->arena);
@@ -66,7 +76,7 @@ static int delete_some(struct closed_alerts *c, struct txn *txn, const struct ro
     size_t n = 0;
 
     while (n < oldest->n && rows < STEP_ROWS && (n == 0 || clock_raw_us() < until_us))
-        if (store_closed_delete(txn->db, c->tenant_id, ids[n++], &rows, &bytes, err) != 0)
+        if (alert_store_closed_delete(txn->db, c->tenant_id, ids[n++], &rows, &bytes, err) != 0)
             return -1;
     stored_bytes_add(txn->bytes, c->tenant_id, -bytes);
     c->deleted = (int64_t)n;
@@ -80,7 +90,7 @@ static int closed_apply(struct writer_job *job, struct txn *txn, struct error *e
     ARENA_SCOPED(arena);
     struct rows oldest = { .arena = &arena, .size = sizeof(struct str) };
 
-    if (store_closed_oldest(txn->db, c->tenant_id, c->until, STEP_ALERTS, &oldest, err) != 0)
+    if (alert_store_closed_oldest(txn->db, c->tenant_id, c->until, STEP_ALERTS, &oldest, err) != 0)
         return -1;
     return delete_some(c, txn, &oldest, err);
 }
@@ -109,14 +119,13 @@ static int find_tenant(struct closed_alerts *c, struct error *err)
     int64_t until_us = clock_raw_us() + SLICE_US, next;
 
     while (c->tenant_id == 0 && clock_raw_us() < until_us) {
-        if (store_closed_next_tenant(c->options.db, c->reached, &next, err) != 0)
+        if (alert_store_closed_next_tenant(c->db, c->reached, &next, err) != 0)
             return -1;
         c->in_round = next != 0;
         if (!c->in_round)
             return 0;
         arena_reset(&c->arena);
-        if (store_closed_beyond(c->options.db, next, c->options.keep, &c->arena, &c->until, err) !=
-            0)
+        if (alert_store_closed_beyond(c->db, next, CLOSED_MAX, &c->arena, &c->until, err) != 0)
             return -1;
         if (str_is_null(c->until))
             c->reached = next;
@@ -126,17 +135,20 @@ static int find_tenant(struct closed_alerts *c, struct error *err)
     return 0;
 }
 
-int closed_alerts_tick(struct closed_alerts *c, int64_t mono_us, struct error *err)
+static int closed_alerts_tick(void *state, const struct tick *now, int64_t epoch_us,
+                              struct error *err)
 {
+    struct closed_alerts *c = state;
     int r;
 
-    if (!c->in_round && mono_us - c->round_us < (int64_t)PERIOD_S * USEC_PER_SEC)
+    (void)epoch_us;
+    if (!c->in_round && now->mono_us - c->round_us < (int64_t)PERIOD_S * USEC_PER_SEC)
         return 0;
     if (!busy_begin(&c->busy))
         return 0;
     if (!c->in_round) {
         c->in_round = true;
-        c->round_us = mono_us;
+        c->round_us = now->mono_us;
         c->reached = 0;
     }
     r = find_tenant(c, err);
@@ -146,10 +158,17 @@ int closed_alerts_tick(struct closed_alerts *c, int64_t mono_us, struct error *e
                                       .tenant_id = c->tenant_id,
                                       .events = STEP_ALERTS,
                                       .unbounded = true };
-        r = writer_submit(c->options.writer, &c->job, err);
+        r = writer_submit(c->writer, &c->job, err);
         if (r == 0)
             return 0;
     }
     busy_end(&c->busy);
     return r;
 }
+
+const struct watch closed_alerts_watch = {
+    .name = "closed alerts",
+    .begin = closed_alerts_begin,
+    .tick = closed_alerts_tick,
+    .end = closed_alerts_end,
+};

@@ -1,6 +1,10 @@
-/* due_messages.c - finds open alerts whose message is due, and the job that sends it. */
-#include "features/alerts/due_messages.h"
-
+/* due_messages.c - sends messages of open alerts that have become due.
+ *
+ * An alert that opens while its agent is muted sends no message: it is due when the mute ends. The
+ * message of an alert that stays open and is not acknowledged is due again where the tenant wants
+ * reminders. Several processes may look for both; the one whose statement takes effect sends the
+ * message.
+ */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -12,6 +16,7 @@
 #include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/store.h"
+#include "features/alerts/watch.h"
 
 enum {
     PERIOD_S = 5,
@@ -28,18 +33,14 @@ struct due_messages {
     struct busy busy;
 };
 
-struct due_messages *due_messages_new(struct db *db, struct writer *writer)
+static void *due_messages_begin(const struct watch_env *env, const struct tick *now)
 {
     struct due_messages *m = NEW(struct due_messages);
 
-    m->db = db;
-    m->writer = writer;
+    (void)now;
+    m->db = env->db;
+    m->writer = env->writer;
     return m;
-}
-
-void due_messages_free(struct due_messages *m)
-{
-    free(m);
 }
 
 /* What is beyond its limit, by the type of the alert. */
@@ -94,8 +95,8 @@ static int send_reminder(struct db *db, const struct alert_notice *notice, int64
     const int64_t before = row->reminded_at == TIME_NULL ? row->opened_at : row->reminded_at;
     bool first;
 
-    if (store_alert_remind(db, &entry, before, &first, err) != 0 ||
-        (first && store_alert_history_remind(db, &entry, err) != 0))
+    if (alert_store_remind(db, &entry, before, &first, err) != 0 ||
+        (first && alert_store_history_remind(db, &entry, err) != 0))
         return -1;
     row->reminded_at = now_us;
     return first ? alerts_remind(db, notice, now_us, err) : 0;
@@ -123,9 +124,9 @@ static int send_all(struct db *db, const struct list *list, int64_t now_us, stru
 static int find_due(const struct due_messages *m, struct db *db, int64_t limit, struct arena *arena,
                     struct list *ret_unmuted, struct list *ret_repeated, struct error *err)
 {
-    if (store_alerts_unnotified(db, m->now_us, limit, arena, ret_unmuted, err) != 0)
+    if (alert_store_unnotified(db, m->now_us, limit, arena, ret_unmuted, err) != 0)
         return -1;
-    return store_alerts_to_remind(db, m->now_us, limit, arena, ret_repeated, err);
+    return alert_store_to_remind(db, m->now_us, limit, arena, ret_repeated, err);
 }
 
 /* Reads the alerts again: they may have changed since the tick. */
@@ -148,16 +149,19 @@ static void due_messages_done(struct writer_job *job, const struct error *err)
     busy_end(&CONTAINER_OF(job, struct due_messages, job)->busy);
 }
 
-int due_messages_tick(struct due_messages *m, int64_t wall_us, int64_t raw_us, struct error *err)
+static int due_messages_tick(void *state, const struct tick *now, int64_t epoch_us,
+                             struct error *err)
 {
+    struct due_messages *m = state;
     ARENA_SCOPED(arena);
     struct list unmuted = { 0 }, repeated = { 0 };
     int r;
 
-    if (raw_us - m->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
+    (void)epoch_us;
+    if (now->raw_us - m->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
         return 0;
-    m->checked_us = raw_us;
-    m->now_us = wall_us;
+    m->checked_us = now->raw_us;
+    m->now_us = now->wall_us;
     r = find_due(m, m->db, 1, &arena, &unmuted, &repeated, err);
     if (r == 0 && unmuted.n + repeated.n > 0) {
         m->job = (struct writer_job){
@@ -170,3 +174,10 @@ int due_messages_tick(struct due_messages *m, int64_t wall_us, int64_t raw_us, s
     busy_end(&m->busy);
     return r;
 }
+
+const struct watch due_messages_watch = {
+    .name = "repeated messages",
+    .begin = due_messages_begin,
+    .tick = due_messages_tick,
+    .end = free,
+};

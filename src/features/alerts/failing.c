@@ -10,9 +10,10 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/agents.h"
+#include "features/alerts/alert_runs_store.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/failing_store.h"
 #include "features/alerts/rules.h"
+#include "features/alerts/watch.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 
@@ -75,7 +76,7 @@ static int read_verdict(struct db *db, const struct finished_runs *of, struct ar
     struct list runs;
     bool more;
 
-    if (store_finished_runs(db, of, arena, &runs, &more, err) != 0)
+    if (alert_runs_store_finished(db, of, arena, &runs, &more, err) != 0)
         return -1;
     *ret = judge(&runs, more);
     return 0;
@@ -99,10 +100,10 @@ static int update_alert(struct txn *txn, const struct failing_row *open, struct 
 
     if (str_eq(open->detail, detail))
         return 0;
-    if (store_alert(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
+    if (alert_store_get(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
         return -1;
     row.detail = detail;
-    if (store_alert_detail(txn->db, &row, err) != 0)
+    if (alert_store_detail(txn->db, &row, err) != 0)
         return -1;
     alert_notes_add_change(txn->notes, &row);
     return 0;
@@ -126,11 +127,8 @@ static int open_alert(struct txn *txn, const struct event_item *item,
                      STR_ARG(name), (long long)v->failed, (long long)v->runs),
         txn->notes
     };
-    bool muted, opened;
+    bool opened;
 
-    if (agents_is_muted(txn->db, row.tenant_id, row.agent_id, row.opened_at, &muted, err) != 0)
-        return -1;
-    row.notified = !muted;
     return alerts_open(txn->db, &notice, &opened, err);
 }
 
@@ -142,10 +140,11 @@ int failing_note(struct txn *txn, const struct event_item *item, size_t nth, str
     struct failing_verdict v;
     struct failing_row open;
 
-    if (store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) != 0)
+    if (alert_runs_store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) !=
+        0)
         return -1;
     if (str_is_null(open.alert_id)) {
-        if (store_failing_hold(txn->db, item->tenant_id, item->agent_id, err) != 0 ||
+        if (alert_runs_store_failing_hold(txn->db, item->tenant_id, item->agent_id, err) != 0 ||
             (thorough ? read_deep_verdict : read_verdict)(txn->db, &of, arena, &v, err) != 0)
             return -1;
         return v.bad ? open_alert(txn, item, &v, arena, err) : 0;
@@ -158,7 +157,26 @@ int failing_note(struct txn *txn, const struct event_item *item, size_t nth, str
                                     : update_alert(txn, &open, detail_of(&v, arena), arena, err);
 }
 
-struct failing_watch {
+static int compare_durations(const void *a, const void *b)
+{
+    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+int64_t finished_runs_percentile(const struct list *list, int64_t percentile, struct arena *arena)
+{
+    const struct finished_run *runs = list->items;
+    int64_t *sorted = ARENA_ARRAY(arena, int64_t, list->n);
+    const size_t rank = (list->n * (size_t)percentile + 99) / 100;
+
+    for (size_t i = 0; i < list->n; i++)
+        sorted[i] = runs[i].duration_ms;
+    qsort(sorted, list->n, sizeof(*sorted), compare_durations);
+    return sorted[rank - 1];
+}
+
+struct failing {
     struct db *db;
     struct writer *writer;
     int64_t checked_us; /* raw */
@@ -171,18 +189,21 @@ struct failing_watch {
     struct busy busy;
 };
 
-struct failing_watch *failing_watch_new(struct db *db, struct writer *writer)
+static void *failing_begin(const struct watch_env *env, const struct tick *now)
 {
-    struct failing_watch *f = NEW(struct failing_watch);
+    struct failing *f = NEW(struct failing);
 
-    f->db = db;
-    f->writer = writer;
+    (void)now;
+    f->db = env->db;
+    f->writer = env->writer;
     arena_init(&f->arena);
     return f;
 }
 
-void failing_watch_free(struct failing_watch *f)
+static void failing_end(void *state)
 {
+    struct failing *f = state;
+
     if (f == NULL)
         return;
     arena_done(&f->arena);
@@ -209,7 +230,7 @@ static int close_alert(struct txn *txn, const struct failing_row *open,
                                    .notes = txn->notes };
     struct str name;
 
-    if (store_alert(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
+    if (alert_store_get(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
         return -1;
     if (!open->wanted)
         return alert_rules_close(txn->db, &row, txn->notes, err);
@@ -238,7 +259,8 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
     struct failing_verdict v;
     struct failing_row open;
 
-    if (store_failing_of(txn->db, seen->tenant_id, seen->agent_id, arena, &open, err) != 0 ||
+    if (alert_runs_store_failing_of(txn->db, seen->tenant_id, seen->agent_id, arena, &open, err) !=
+            0 ||
         read_deep_verdict(txn->db, &of, arena, &v, err) != 0)
         return -1;
     if (str_is_null(open.alert_id))
@@ -254,7 +276,7 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
  * that no report's rows are locked before. */
 static int failing_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    struct failing_watch *f = CONTAINER_OF(job, struct failing_watch, job);
+    struct failing *f = CONTAINER_OF(job, struct failing, job);
     ARENA_SCOPED(arena);
     int r = 0;
 
@@ -269,19 +291,19 @@ static int failing_apply(struct writer_job *job, struct txn *txn, struct error *
 static void failing_done(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    busy_end(&CONTAINER_OF(job, struct failing_watch, job)->busy);
+    busy_end(&CONTAINER_OF(job, struct failing, job)->busy);
 }
 
 /* Those whose alert says something else than their runs, and those that are over. Goes on at the
  * next tick behind the last one looked at; behind the last of all it begins again. */
-static int find_changed(struct failing_watch *f, struct error *err)
+static int find_changed(struct failing *f, struct error *err)
 {
     struct list list;
     const struct failing_row *rows;
 
     f->n_changed = 0;
     arena_reset(&f->arena);
-    if (store_failing(f->db, &f->after, AGENTS_MAX, &f->arena, &list, err) != 0)
+    if (alert_runs_store_failing(f->db, &f->after, AGENTS_MAX, &f->arena, &list, err) != 0)
         return -1;
     rows = list.items;
     f->changed = ARENA_ARRAY(&f->arena, struct failing_row, REVIEWED_MAX);
@@ -304,13 +326,15 @@ static int find_changed(struct failing_watch *f, struct error *err)
     return 0;
 }
 
-int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *err)
+static int failing_tick(void *state, const struct tick *now, int64_t epoch_us, struct error *err)
 {
+    struct failing *f = state;
     int r;
 
-    if (raw_us - f->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&f->busy))
+    (void)epoch_us;
+    if (now->raw_us - f->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&f->busy))
         return 0;
-    f->checked_us = raw_us;
+    f->checked_us = now->raw_us;
     r = find_changed(f, err);
     if (r == 0 && f->n_changed > 0) {
         f->job = (struct writer_job){ .apply = failing_apply,
@@ -326,3 +350,10 @@ int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *er
     busy_end(&f->busy);
     return r;
 }
+
+const struct watch failing_watch = {
+    .name = "failing agents",
+    .begin = failing_begin,
+    .tick = failing_tick,
+    .end = failing_end,
+};

@@ -10,12 +10,10 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
+#include "shape/shape.h"
 
-struct db;
 struct event_item;
-struct failing_watch;
 struct txn;
-struct writer;
 
 /* The event, stored in this transaction, made a run fail; it is of the nth agent, from 0 on. Only
  * of the first agents an open alert is brought up to date here, and more than their newest runs are
@@ -23,16 +21,11 @@ struct writer;
 int failing_note(struct txn *txn, const struct event_item *item, size_t nth, struct arena *arena,
                  struct error *err) MUST_CHECK;
 
-/* Borrows both: `db` is a reader, used by each tick only. */
-struct failing_watch *failing_watch_new(struct db *db, struct writer *writer);
-
-/* After the writer has stopped. NULL is fine. */
-void failing_watch_free(struct failing_watch *f);
-
-/* Once a second, while the database answers; `raw_us` is monotonic. */
-int failing_watch_tick(struct failing_watch *f, int64_t raw_us, struct error *err) MUST_CHECK;
-
 /* Stores one alert and one message for each run that the transaction's watched events mark as
  * failed, at most one per run, and one open alert for its agent. Call after the events are stored.
  */
 int failures_alert(struct txn *txn, struct error *err) MUST_CHECK;
+
+/* Of the durations of finished runs, at least one, in ms: by nearest rank, the smallest that this
+ * share of them does not exceed. The arena is scratch space. */
+int64_t finished_runs_percentile(const struct list *runs, int64_t percentile, struct arena *arena);

@@ -13,25 +13,23 @@
 #include "features/agents/directives/directives.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/budget_stops.h"
-#include "features/alerts/closed.h"
-#include "features/alerts/due_messages.h"
 #include "features/alerts/failing.h"
-#include "features/alerts/silence/silence.h"
 #include "features/alerts/silence/silent_alert.h"
-#include "features/alerts/stuck.h"
-#include "features/alerts/threshold_watch.h"
+#include "features/alerts/watch.h"
 #include "features/cost/prices.h"
 #include "features/features.h"
 
 enum { COUNT_PERIOD_TICKS = 10 };
 
+/* In the order of a tick. */
+enum { SILENCE = 1 };
+static const struct watch *const watches[] = {
+    &budget_stops_watch, [SILENCE] = &silence_watch, &stuck_watch,         &threshold_watch,
+    &failing_watch,      &due_messages_watch,        &closed_alerts_watch,
+};
+
 struct alerts {
-    struct silence *silence; /* NULL, like the next five: this engine serves no agents */
-    struct stuck *stuck;
-    struct threshold_watch *thresholds;
-    struct failing_watch *failing;
-    struct due_messages *messages;
-    struct closed_alerts *closed;
+    void *states[COUNT_OF(watches)]; /* NULL: this engine serves no agents */
     struct budget_stops *stops;
     unsigned ticks;       /* only the tick uses it */
     _Atomic int64_t open; /* when last counted */
@@ -60,59 +58,25 @@ static void count_open(struct engine *e, struct alerts *alerts)
 {
     int64_t open;
 
-    if (store_alerts_open(engine_watch_db(e), &open, NULL) == 0)
+    if (alert_store_count_open(engine_watch_db(e), &open, NULL) == 0)
         atomic_store(&alerts->open, open);
 }
 
-/* The parts of a tick, in their order. */
-enum part { STOPS, SILENCE, STUCK, THRESHOLDS, FAILING, MESSAGES, CLOSED, N_PARTS };
-
-static const char *const part_names[N_PARTS] = {
-    "hard budgets",   "silence",           "stuck runs",    "rules with a limit",
-    "failing agents", "repeated messages", "closed alerts",
-};
-
-static int run_part(struct engine *e, enum part part, const struct tick *tick, struct error *err)
-{
-    struct alerts *alerts = engine_state(e, &alerts_feature);
-
-    switch (part) {
-    case STOPS:
-        return budget_stops_tick(alerts->stops, engine_watch_db(e), tick->raw_us, err);
-    case SILENCE:
-        return silence_tick(alerts->silence, tick, err);
-    case STUCK:
-        return stuck_tick(alerts->stuck, tick->wall_us, tick->mono_us,
-                          silence_epoch_us(alerts->silence), err);
-    case THRESHOLDS:
-        return threshold_watch_tick(alerts->thresholds, tick->wall_us, tick->mono_us,
-                                    silence_epoch_us(alerts->silence), err);
-    case FAILING:
-        return failing_watch_tick(alerts->failing, tick->raw_us, err);
-    case MESSAGES:
-        return due_messages_tick(alerts->messages, tick->wall_us, tick->raw_us, err);
-    case CLOSED:
-        return closed_alerts_tick(alerts->closed, tick->mono_us, err);
-    case N_PARTS:
-        break;
-    }
-    return 0;
-}
-
-/* A part that fails is logged, and does not keep the others from their work: what one tenant stored
- * must not silence the alerts of all. While the database does not answer, only silence looks: at
- * the time that passes. */
-static void evaluate(struct engine *e, const struct tick *tick)
+/* A watch that fails is logged, and does not keep the others from their work: what one tenant
+ * stored must not silence the alerts of all. */
+static void tick_watches(struct alerts *alerts, const struct tick *tick)
 {
     bool failed = false;
 
-    for (enum part part = 0; part < N_PARTS; part++) {
+    for (size_t i = 0; i < COUNT_OF(watches); i++) {
+        const int64_t epoch_us = silence_epoch_us(alerts->states[SILENCE]);
         struct error err = { 0 };
 
-        if ((!tick->healthy && part != SILENCE) || run_part(e, part, tick, &err) == 0)
+        if ((!tick->healthy && !watches[i]->without_database) ||
+            watches[i]->tick(alerts->states[i], tick, epoch_us, &err) == 0)
             continue;
         failed = true;
-        log_write(LOG_WARNING, "alerts", "tick failed: %s: %s", part_names[part], err.text);
+        log_write(LOG_WARNING, "alerts", "tick failed: %s: %s", watches[i]->name, err.text);
     }
     if (tick->healthy && !failed)
         metric_add(METRIC_WATCH_LOOKS, 1);
@@ -125,8 +89,8 @@ static int alerts_tick(struct engine *e, const struct tick *tick, struct error *
     (void)err;
     if (alerts->ticks++ % COUNT_PERIOD_TICKS == 0 && tick->healthy)
         count_open(e, alerts);
-    if (alerts->silence != NULL)
-        evaluate(e, tick);
+    if (alerts->states[SILENCE] != NULL)
+        tick_watches(alerts, tick);
     return 0;
 }
 
@@ -134,26 +98,23 @@ static int alerts_start(struct engine *e, struct error *err)
 {
     struct alerts *alerts = engine_state(e, &alerts_feature);
     const struct tick now = engine_now(e, true);
-    const struct silence_options silence = { engine_watch_db(e), agents_cache(e), engine_writer(e),
-                                             engine_is_shared(e) };
-    const struct threshold_watch_options thresholds = { engine_readers(e), engine_writer(e),
-                                                        cost_prices(e) };
-    const struct closed_alerts_options closed = { engine_watch_db(e), engine_writer(e),
-                                                  CLOSED_ALERTS_MAX };
+    const struct watch_env env = { .db = engine_watch_db(e),
+                                   .readers = engine_readers(e),
+                                   .writer = engine_writer(e),
+                                   .agents = agents_cache(e),
+                                   .prices = cost_prices(e),
+                                   .stops = alerts->stops,
+                                   .shared = engine_is_shared(e) };
 
     (void)err;
     count_open(e, alerts);
     if (!engine_serves(e))
         return 0;
-    alerts->silence = silence_new(&silence, &now);
-    alerts->stuck = stuck_new(engine_watch_db(e), engine_writer(e), now.wall_us, now.mono_us);
-    alerts->thresholds = threshold_watch_new(&thresholds, now.mono_us);
-    alerts->failing = failing_watch_new(engine_watch_db(e), engine_writer(e));
-    alerts->messages = due_messages_new(engine_watch_db(e), engine_writer(e));
-    alerts->closed = closed_alerts_new(&closed, now.mono_us);
+    for (size_t i = 0; i < COUNT_OF(watches); i++)
+        alerts->states[i] = watches[i]->begin(&env, &now);
     /* Before the first report arrives: reports must find the agents whose silence they end. A
      * failure is no reason not to start: the next tick tries again. */
-    evaluate(e, &now);
+    tick_watches(alerts, &now);
     return 0;
 }
 
@@ -163,12 +124,9 @@ static void alerts_feature_close(void *state)
 
     if (alerts == NULL)
         return;
-    silence_free(alerts->silence);
-    stuck_free(alerts->stuck);
-    threshold_watch_free(alerts->thresholds);
-    failing_watch_free(alerts->failing);
-    due_messages_free(alerts->messages);
-    closed_alerts_free(alerts->closed);
+    for (size_t i = 0; i < COUNT_OF(watches); i++)
+        if (watches[i]->end != NULL)
+            watches[i]->end(alerts->states[i]);
     budget_stops_free(alerts->stops);
     free(alerts);
 }

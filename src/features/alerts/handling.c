@@ -67,7 +67,7 @@ static int set_note(const struct handling *by, struct str alert_id, struct error
 {
     bool found;
 
-    if (store_alert_note(by->db, by->tenant_id, alert_id, by->note, &found, err) != 0)
+    if (alert_store_note(by->db, by->tenant_id, alert_id, by->note, &found, err) != 0)
         return -1;
     return found ? 0 : not_found(alert_id, err);
 }
@@ -78,13 +78,13 @@ static int add_entry(const struct handling *by, struct str alert_id, struct str 
 {
     const struct alert_entry_row row = entry_of(by, alert_id, what);
 
-    if (store_alert_history_is_full(by->db, by->tenant_id, alert_id, ret_full, err) != 0)
+    if (alert_store_history_is_full(by->db, by->tenant_id, alert_id, ret_full, err) != 0)
         return -1;
     if (*ret_full)
         return 0;
     if (!str_is_null(by->note))
         stored_bytes_add(by->bytes, by->tenant_id, (int64_t)(STORED_ROW_BYTES + by->note.len));
-    return store_alert_history_add(by->db, &row, err);
+    return alert_store_history_add(by->db, &row, err);
 }
 
 /* Adds the entry, and its note to the alert. A full history stays as it is. */
@@ -104,7 +104,7 @@ static int publish(const struct handling *by, struct str alert_id, struct alert 
 {
     struct alert_row row;
 
-    if (store_alert(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
+    if (alert_store_get(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.alert_id)) /* deleted since it was found */
         return not_found(alert_id, err);
@@ -119,7 +119,7 @@ static int check_exists(const struct handling *by, struct str alert_id, struct e
 {
     struct alert_row row;
 
-    if (store_alert(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
+    if (alert_store_get(by->db, by->tenant_id, alert_id, by->arena, &row, err) != 0)
         return -1;
     return str_is_null(row.alert_id) ? not_found(alert_id, err) : 0;
 }
@@ -130,7 +130,7 @@ static int acknowledge(const struct handling *by, struct str alert_id, bool *ret
 {
     const struct alert_entry_row row = entry_of(by, alert_id, STR_LIT("acknowledged"));
 
-    if (store_alert_acknowledge(by->db, &row, ret_first, err) != 0)
+    if (alert_store_acknowledge(by->db, &row, ret_first, err) != 0)
         return -1;
     return *ret_first ? record(by, alert_id, row.entry.what, err) : 0;
 }
@@ -158,7 +158,7 @@ static int unacknowledge_alert(struct api_call *call, struct db *db, struct erro
 
     call->audit_target = path->alert_id;
     if (check_exists(&by, path->alert_id, err) != 0 ||
-        store_alert_unacknowledge(db, call->tenant_id, path->alert_id, &first, err) != 0 ||
+        alert_store_unacknowledge(db, call->tenant_id, path->alert_id, &first, err) != 0 ||
         (first && record(&by, path->alert_id, STR_LIT("unacknowledged"), err) != 0))
         return -1;
     return publish(&by, path->alert_id, call->answer, err);
@@ -244,7 +244,7 @@ static int show_history(struct api_call *call, struct db *db, struct error *err)
 
     if (check_exists(&by, path->alert_id, err) != 0)
         return -1;
-    return store_alert_history(db, call->tenant_id, path->alert_id, call->arena, &answer->list,
+    return alert_store_history(db, call->tenant_id, path->alert_id, call->arena, &answer->list,
                                err);
 }
 
@@ -254,7 +254,7 @@ static int count_alerts(struct api_call *call, struct db *db, struct error *err)
     const struct alert_count *counts;
 
     *ret = (struct alert_counts){ 0 };
-    if (store_alert_counts(db, call->tenant_id, COUNTED_MAX, call->arena, &ret->types, err) != 0)
+    if (alert_store_counts(db, call->tenant_id, COUNTED_MAX, call->arena, &ret->types, err) != 0)
         return -1;
     counts = ret->types.items;
     for (size_t i = 0; i < ret->types.n; i++) {

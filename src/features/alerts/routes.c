@@ -56,7 +56,7 @@ static int list_alerts(struct api_call *call, struct db *db, struct error *err)
     if (filter.agent_id < 0)
         return 0;
     for (size_t n = 0; room && rows.n == SCAN_STEP && n < SCAN_MAX; n += SCAN_STEP) {
-        if (store_alerts(db, call->tenant_id, &filter, call->arena, &rows, err) != 0)
+        if (alert_store_list(db, call->tenant_id, &filter, call->arena, &rows, err) != 0)
             return -1;
         room = add_matching(query, &rows, &filter, ret);
     }

@@ -3,13 +3,13 @@
 #include "features/alerts/rule_eval.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "features/access/registry.h"
 #include "features/agents/agents.h"
-#include "features/alerts/failing_store.h"
+#include "features/alerts/alert_runs_store.h"
+#include "features/alerts/failing.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
 #include "features/cost/money.h"
@@ -94,7 +94,7 @@ static int find_value(const struct rule_eval_reader *r, const struct kpi_rule *r
     completed = (struct completed_runs){ r->tenant_id, figure->agent_id, question->range.since,
                                          question->range.until };
     *ret_known = isnan(rule->below);
-    return *ret_known ? 0 : store_completed_runs(r->db, &completed, ret_known, err);
+    return *ret_known ? 0 : rules_store_completed_runs(r->db, &completed, ret_known, err);
 }
 
 /* Compares the value with the limits, in words. */
@@ -195,7 +195,7 @@ static int read_runs(const struct rule_eval_reader *r, struct scope *scope, stru
         return 0;
     }
     of.agent_id = ret->agent_id = scope->agent_id;
-    if (store_finished_runs(r->db, &of, r->arena, &scope->runs, &more, err) != 0)
+    if (alert_runs_store_finished(r->db, &of, r->arena, &scope->runs, &more, err) != 0)
         return -1;
     ret->known = scope->runs.n == (size_t)scope->n;
     return 0;
@@ -231,26 +231,6 @@ int rule_eval_failure_rate(const struct rule_eval_reader *r, const void *of, str
     return 0;
 }
 
-static int compare_durations(const void *a, const void *b)
-{
-    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-
-    return left < right ? -1 : left > right;
-}
-
-/* By nearest rank: the smallest duration that this share of the runs does not exceed. */
-static double percentile_of(const struct list *list, int64_t percentile, struct arena *arena)
-{
-    const struct finished_run *runs = list->items;
-    int64_t *sorted = ARENA_ARRAY(arena, int64_t, list->n);
-    const size_t rank = (list->n * (size_t)percentile + 99) / 100;
-
-    for (size_t i = 0; i < list->n; i++)
-        sorted[i] = runs[i].duration_ms;
-    qsort(sorted, list->n, sizeof(*sorted), compare_durations);
-    return (double)sorted[rank - 1] / 1000;
-}
-
 int rule_eval_duration(const struct rule_eval_reader *r, const void *of, struct rule_eval *ret,
                        struct error *err)
 {
@@ -267,7 +247,7 @@ int rule_eval_duration(const struct rule_eval_reader *r, const void *of, struct 
         return -1;
     if (!ret->known || scope.off)
         return 0;
-    seconds = percentile_of(&scope.runs, rule->percentile, r->arena);
+    seconds = (double)finished_runs_percentile(&scope.runs, rule->percentile, r->arena) / 1000;
     ret->crossed = seconds > rule->seconds;
     value = number_text(seconds, r->arena);
     limit = number_text(rule->seconds, r->arena);

@@ -48,7 +48,7 @@ int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, stru
 {
     struct alert_rules_row row;
 
-    if (store_alert_rules(db, tenant_id, arena, &row, err) != 0)
+    if (rules_store_get(db, tenant_id, arena, &row, err) != 0)
         return -1;
     return alert_rules_read(&row, arena, ret, err);
 }
@@ -138,7 +138,7 @@ int alert_rules_close(struct db *db, struct alert_row *alert, struct alert_notes
 
     alert->closed_at = clock_wall_us();
     alert->closed_by = STR_LIT("rule");
-    if (store_alert_close(db, alert, &closed, err) != 0)
+    if (alert_store_close(db, alert, &closed, err) != 0)
         return -1;
     alert->open = false;
     if (closed)
@@ -175,13 +175,13 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
     const struct list none = { 0 };
     struct list failing, crossed;
 
-    if (store_alert_rules_set(db, &row, err) != 0)
+    if (rules_store_set(db, &row, err) != 0)
         return -1;
     /* alerts on failed runs were switched off: at most one is open per agent */
-    if (!rules->run_failed && (store_alerts_of_failing(db, tenant_id, arena, &failing, err) != 0 ||
+    if (!rules->run_failed && (alert_store_of_failing(db, tenant_id, arena, &failing, err) != 0 ||
                                close_others(db, &failing, &none, notes, err) != 0))
         return -1;
-    if (store_alerts_of_thresholds(db, tenant_id, arena, &crossed, err) != 0)
+    if (alert_store_of_thresholds(db, tenant_id, arena, &crossed, err) != 0)
         return -1;
     return close_others(db, &crossed, &active, notes, err);
 }

@@ -51,7 +51,7 @@ DB_QUERY(completed_of_tenant, COMPLETED(""));
 DB_QUERY(completed_of_agent, COMPLETED(" AND agent_id = $5"));
 /* clang-format on */
 
-int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, struct error *err)
+int rules_store_set(struct db *db, const struct alert_rules_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_int(row->run_failed), db_int(row->run_stuck),
@@ -63,24 +63,25 @@ int store_alert_rules_set(struct db *db, const struct alert_rules_row *row, stru
     return db_run(db, &touch_tenant, DB_ARGS(db_int(row->tenant_id)), err);
 }
 
-int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
-                      struct alert_rules_row *ret, struct error *err)
+int rules_store_get(struct db *db, int64_t tenant_id, struct arena *arena,
+                    struct alert_rules_row *ret, struct error *err)
 {
     return rows_one(db, &select_rules, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int rules_store_hold(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec_int(db, &hold_rules, DB_ARGS(db_int(tenant_id)), ret, err);
 }
 
-int store_budget_alerts(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int rules_store_budget_alerts(struct db *db, struct arena *arena, struct list *ret,
+                              struct error *err)
 {
     return rows_list(db, &budget_alerts, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_completed_runs(struct db *db, const struct completed_runs *which, bool *ret,
-                         struct error *err)
+int rules_store_completed_runs(struct db *db, const struct completed_runs *which, bool *ret,
+                               struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(which->tenant_id), db_int(which->since), db_int(which->until),
@@ -90,8 +91,7 @@ int store_completed_runs(struct db *db, const struct completed_runs *which, bool
                         ret, err);
 }
 
-int store_alert_rules_limited(struct db *db, struct arena *arena, struct list *ret,
-                              struct error *err)
+int rules_store_limited(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_limited, DB_NO_ARGS, arena, ret, err);
 }

@@ -21,21 +21,19 @@ struct alert_rules_row {
 
 /* Adds or replaces the tenant's row and increments its version. PostgreSQL locks the row until the
  * commit. */
-int store_alert_rules_set(struct db *db, const struct alert_rules_row *row,
-                          struct error *err) MUST_CHECK;
+int rules_store_set(struct db *db, const struct alert_rules_row *row, struct error *err) MUST_CHECK;
 
 /* The tenant's row; version 0 when no rules were set. */
-int store_alert_rules(struct db *db, int64_t tenant_id, struct arena *arena,
-                      struct alert_rules_row *ret, struct error *err) MUST_CHECK;
+int rules_store_get(struct db *db, int64_t tenant_id, struct arena *arena,
+                    struct alert_rules_row *ret, struct error *err) MUST_CHECK;
 
 /* Locks the row until the transaction ends and returns its version; 0: no rules were set. */
-int store_alert_rules_hold(struct db *db, int64_t tenant_id, int64_t *ret,
-                           struct error *err) MUST_CHECK;
+int rules_store_hold(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* All tenants whose rules have a limit, by tenant: a list of struct alert_rules_row with their
  * versions only. */
-int store_alert_rules_limited(struct db *db, struct arena *arena, struct list *ret,
-                              struct error *err) MUST_CHECK;
+int rules_store_limited(struct db *db, struct arena *arena, struct list *ret,
+                        struct error *err) MUST_CHECK;
 
 /* An open alert of an exceeded budget. */
 struct budget_alert_row {
@@ -45,8 +43,8 @@ struct budget_alert_row {
 };
 
 /* Those of tenants with hard budgets, by tenant: a list of struct budget_alert_row. */
-int store_budget_alerts(struct db *db, struct arena *arena, struct list *ret,
-                        struct error *err) MUST_CHECK;
+int rules_store_budget_alerts(struct db *db, struct arena *arena, struct list *ret,
+                              struct error *err) MUST_CHECK;
 
 /* Did one of the newest 10,000 runs that started in this time complete? agent_id 0: runs of any
  * agent. */
@@ -55,5 +53,5 @@ struct completed_runs {
     int64_t since, until; /* until is exclusive */
 };
 
-int store_completed_runs(struct db *db, const struct completed_runs *which, bool *ret,
-                         struct error *err) MUST_CHECK;
+int rules_store_completed_runs(struct db *db, const struct completed_runs *which, bool *ret,
+                               struct error *err) MUST_CHECK;

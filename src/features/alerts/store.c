@@ -62,20 +62,20 @@ static const struct db_query failed_alerts = {
 DB_QUERY(close_alert,
     "UPDATE alerts SET open = 0, closed_at = $3, closed_by = $4, away_seconds = $5"
     " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1");
-DB_RUN_FN(store_alert_detail, (const struct alert_row *row),
+DB_RUN_FN(alert_store_detail, (const struct alert_row *row),
     (db_int(row->tenant_id), db_text(row->alert_id), db_text(row->detail)),
     "UPDATE alerts SET detail = $3 WHERE tenant_id = $1 AND alert_id = $2 AND open = 1");
 DB_QUERY(mark_notified,
     "UPDATE alerts SET told = 1"
     " WHERE tenant_id = $1 AND alert_id = $2 AND open = 1 AND told = 0");
-ROWS_LIST_FN(store_alerts_unnotified, alert_row, (int64_t now, int64_t limit),
+ROWS_LIST_FN(alert_store_unnotified, alert_row, (int64_t now, int64_t limit),
     (db_int(now), db_int(limit)),
     "SELECT " ALERT_COLUMNS " FROM alerts l" WITH_AGENT " WHERE l.open = 1 AND l.told = 0"
     " AND a.enabled = 1 AND a.deleted_at IS NULL"
     " AND (a.muted_until IS NULL OR a.muted_until <= $1)"
     " ORDER BY l.tenant_id, l.alert_id LIMIT $2");
 /* Not acknowledged, and its message was sent or repeated as long ago as the tenant's rules say. */
-ROWS_LIST_FN(store_alerts_to_remind, alert_row, (int64_t now, int64_t limit),
+ROWS_LIST_FN(alert_store_to_remind, alert_row, (int64_t now, int64_t limit),
     (db_int(now), db_int(limit)),
     "SELECT " ALERT_COLUMNS " FROM alert_rules r JOIN alerts l ON l.tenant_id = r.tenant_id"
     " AND l.open = 1" WITH_AGENT " WHERE r.remind_hours > 0 AND l.told = 1"
@@ -87,15 +87,15 @@ static const struct db_query select_alert = { .row = &alert_row, .sql = ALERTS "
 static const struct db_query all_alerts = { .row = &alert_row, .sql = ALERTS NEWEST_FIRST };
 DB_ROWS_QUERY(alerts_by_state, alert_row, ALERTS " AND l.open = $4" NEWEST_FIRST);
 DB_ROWS_QUERY(alerts_by_agent, alert_row, ALERTS " AND l.agent_id = $4" NEWEST_FIRST);
-DB_INT_FN(store_alerts_closed_after, (int64_t tenant_id, struct str alert_id, int64_t limit),
+DB_INT_FN(alert_store_closed_after, (int64_t tenant_id, struct str alert_id, int64_t limit),
     (db_int(tenant_id), db_text(alert_id), db_int(limit)),
     "SELECT COUNT(*) FROM (SELECT 1 FROM alerts WHERE tenant_id = $1 AND open = 0"
     " AND alert_id > $2 LIMIT $3) AS counted");
 DB_QUERY(count_open, "SELECT COUNT(*) FROM alerts WHERE open = 1");
-ROWS_LIST_FN(store_alerts_of_thresholds, alert_row, (int64_t tenant_id), (db_int(tenant_id)),
+ROWS_LIST_FN(alert_store_of_thresholds, alert_row, (int64_t tenant_id), (db_int(tenant_id)),
     ALERTS " AND l.open = 1 AND l.type IN ('kpi.crossed', 'budget.exceeded',"
     " 'budget.forecast', 'failure_rate.exceeded', 'duration.exceeded')");
-ROWS_LIST_FN(store_alerts_of_failing, alert_row, (int64_t tenant_id), (db_int(tenant_id)),
+ROWS_LIST_FN(alert_store_of_failing, alert_row, (int64_t tenant_id), (db_int(tenant_id)),
     ALERTS " AND l.open = 1 AND l.type = 'agent.failing' ORDER BY l.agent_id");
 DB_QUERY(select_over,
     "SELECT 1 FROM alerts WHERE tenant_id = $1 AND agent_id = $2 AND type = $3"
@@ -129,7 +129,7 @@ DB_QUERY(remind,
 DB_QUERY(add_entry,
     "INSERT INTO alert_history (tenant_id, alert_id, entry_id, at, what, actor, note)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)");
-ROWS_LIST_FN(store_alert_history, alert_entry_shape, (int64_t tenant_id, struct str alert_id),
+ROWS_LIST_FN(alert_store_history, alert_entry_shape, (int64_t tenant_id, struct str alert_id),
     (db_int(tenant_id), db_text(alert_id), db_int(2 * ALERT_HISTORY_MAX + 1)),
     "SELECT entry_id, at, what, actor, note FROM alert_history"
     " WHERE tenant_id = $1 AND alert_id = $2 ORDER BY entry_id LIMIT $3");
@@ -141,13 +141,13 @@ DB_QUERY(delete_reminders,
     "DELETE FROM alert_history WHERE tenant_id = $1 AND alert_id = $2 AND what = 'reminded'"
     " AND entry_id > COALESCE((SELECT MAX(h.entry_id) FROM alert_history h"
     " WHERE h.tenant_id = $1 AND h.alert_id = $2 AND h.what <> 'reminded'), '')");
-ROWS_LIST_FN(store_alert_counts, alert_count_shape, (int64_t tenant_id, int64_t limit),
+ROWS_LIST_FN(alert_store_counts, alert_count_shape, (int64_t tenant_id, int64_t limit),
     (db_int(tenant_id), db_int(limit)),
     "SELECT type, COUNT(*) AS open,"
     " CAST(SUM(CASE WHEN acknowledged_at IS NULL THEN 1 ELSE 0 END) AS BIGINT)"
     " AS unacknowledged FROM (SELECT type, acknowledged_at FROM alerts"
     " WHERE tenant_id = $1 AND open = 1 LIMIT $2) AS counted GROUP BY type ORDER BY type");
-DB_INT_FN(store_closed_next_tenant, (int64_t after), (db_int(after)),
+DB_INT_FN(alert_store_closed_next_tenant, (int64_t after), (db_int(after)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE tenant_id > $1");
 DB_QUERY(select_beyond,
     "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND open = 0"
@@ -168,7 +168,7 @@ static const struct db_query delete_history = {
 };
 /* clang-format on */
 
-int store_alert_open(struct db *db, const struct alert_row *row, bool *ret_opened,
+int alert_store_open(struct db *db, const struct alert_row *row, bool *ret_opened,
                      struct error *err)
 {
     const struct db_args args =
@@ -192,16 +192,16 @@ static int failed_one_by_one(struct db *db, const struct alert_row *rows, size_t
 
         if (db_run(db, &failed_alert, args, err) != 0)
             return -1;
-        if (db_changes(db) > 0 && store_alert(db, rows[i].tenant_id, rows[i].alert_id, arena,
-                                              rows_add(&stored), err) != 0)
+        if (db_changes(db) > 0 && alert_store_get(db, rows[i].tenant_id, rows[i].alert_id, arena,
+                                                  rows_add(&stored), err) != 0)
             return -1;
     }
     *ret = (struct list){ stored.items, stored.n };
     return 0;
 }
 
-int store_alerts_failed(struct db *db, const struct alert_row *rows, size_t n, struct arena *arena,
-                        struct list *ret, struct error *err)
+int alert_store_failed(struct db *db, const struct alert_row *rows, size_t n, struct arena *arena,
+                       struct list *ret, struct error *err)
 {
     struct db_value args[6];
 
@@ -221,7 +221,7 @@ int store_alerts_failed(struct db *db, const struct alert_row *rows, size_t n, s
     return rows_list(db, &failed_alerts, DB_ARGS_OF(args), arena, ret, err);
 }
 
-int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_closed,
+int alert_store_close(struct db *db, const struct alert_row *row, bool *ret_closed,
                       struct error *err)
 {
     const struct db_args args =
@@ -231,7 +231,7 @@ int store_alert_close(struct db *db, const struct alert_row *row, bool *ret_clos
     return db_run_changed(db, &close_alert, args, ret_closed, err);
 }
 
-int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_first,
+int alert_store_notified(struct db *db, const struct alert_row *row, bool *ret_first,
                          struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
@@ -239,8 +239,8 @@ int store_alert_notified(struct db *db, const struct alert_row *row, bool *ret_f
     return db_run_changed(db, &mark_notified, args, ret_first, err);
 }
 
-int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
-                 struct arena *arena, struct list *ret, struct error *err)
+int alert_store_list(struct db *db, int64_t tenant_id, const struct alert_filter *filter,
+                     struct arena *arena, struct list *ret, struct error *err)
 {
     /* no id begins with a letter after 'a' */
     struct str before = str_is_null(filter->before) ? STR_LIT("b") : filter->before;
@@ -256,12 +256,12 @@ int store_alerts(struct db *db, int64_t tenant_id, const struct alert_filter *fi
         arena, ret, err);
 }
 
-int store_alerts_open(struct db *db, int64_t *ret, struct error *err)
+int alert_store_count_open(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec_int(db, &count_open, DB_NO_ARGS, ret, err);
 }
 
-int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
+int alert_store_is_over(struct db *db, const struct alert_row *row, int64_t closed_at, bool *ret,
                         struct error *err)
 {
     const struct db_args args =
@@ -271,8 +271,8 @@ int store_alert_is_over(struct db *db, const struct alert_row *row, int64_t clos
     return db_exec_bool(db, &select_over, args, ret, err);
 }
 
-int store_alert(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
-                struct alert_row *ret, struct error *err)
+int alert_store_get(struct db *db, int64_t tenant_id, struct str alert_id, struct arena *arena,
+                    struct alert_row *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id));
 
@@ -294,8 +294,8 @@ static int alerts_of_some(struct db *db, const struct sighting *sightings, size_
                      err);
 }
 
-int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
-                              struct arena *arena, struct list *ret, struct error *err)
+int alert_store_of_sightings(struct db *db, const struct sighting *sightings, size_t n,
+                             struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows all = { .arena = arena, .size = sizeof(struct alert_row) };
 
@@ -315,7 +315,7 @@ int store_alerts_of_sightings(struct db *db, const struct sighting *sightings, s
     return 0;
 }
 
-int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,
+int alert_store_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,
                             struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
@@ -324,14 +324,14 @@ int store_alert_acknowledge(struct db *db, const struct alert_entry_row *row, bo
     return db_run_changed(db, &acknowledge, args, ret_first, err);
 }
 
-int store_alert_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
+int alert_store_unacknowledge(struct db *db, int64_t tenant_id, struct str alert_id,
                               bool *ret_first, struct error *err)
 {
     return db_run_changed(db, &unacknowledge, DB_ARGS(db_int(tenant_id), db_text(alert_id)),
                           ret_first, err);
 }
 
-int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
+int alert_store_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
                      bool *ret_found, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id), db_text(note));
@@ -339,7 +339,7 @@ int store_alert_note(struct db *db, int64_t tenant_id, struct str alert_id, stru
     return db_run_changed(db, &set_note, args, ret_found, err);
 }
 
-int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
+int alert_store_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
                        struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id),
@@ -348,7 +348,7 @@ int store_alert_remind(struct db *db, const struct alert_entry_row *row, int64_t
     return db_run_changed(db, &remind, args, ret, err);
 }
 
-int store_alert_history_add(struct db *db, const struct alert_entry_row *row, struct error *err)
+int alert_store_history_add(struct db *db, const struct alert_entry_row *row, struct error *err)
 {
     const struct alert_entry *entry = &row->entry;
     const struct db_args args = DB_ARGS(
@@ -358,16 +358,16 @@ int store_alert_history_add(struct db *db, const struct alert_entry_row *row, st
     return db_run(db, &add_entry, args, err);
 }
 
-int store_alert_history_remind(struct db *db, const struct alert_entry_row *row, struct error *err)
+int alert_store_history_remind(struct db *db, const struct alert_entry_row *row, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_text(row->alert_id));
 
     if (db_run(db, &delete_reminders, args, err) != 0)
         return -1;
-    return store_alert_history_add(db, row, err);
+    return alert_store_history_add(db, row, err);
 }
 
-int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
+int alert_store_history_is_full(struct db *db, int64_t tenant_id, struct str alert_id, bool *ret,
                                 struct error *err)
 {
     const struct db_args args =
@@ -380,8 +380,8 @@ int store_alert_history_is_full(struct db *db, int64_t tenant_id, struct str ale
     return 0;
 }
 
-int store_closed_beyond(struct db *db, int64_t tenant_id, int64_t keep, struct arena *arena,
-                        struct str *ret, struct error *err)
+int alert_store_closed_beyond(struct db *db, int64_t tenant_id, int64_t keep, struct arena *arena,
+                              struct str *ret, struct error *err)
 {
     return rows_one_text(db, &select_beyond, DB_ARGS(db_int(tenant_id), db_int(keep)), arena, ret,
                          err);
@@ -395,8 +395,8 @@ static bool add_text(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_closed_oldest(struct db *db, int64_t tenant_id, struct str until, int64_t max,
-                        struct rows *ret, struct error *err)
+int alert_store_closed_oldest(struct db *db, int64_t tenant_id, struct str until, int64_t max,
+                              struct rows *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(until), db_int(max));
 
@@ -409,8 +409,8 @@ static bool add_bytes(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_closed_delete(struct db *db, int64_t tenant_id, struct str alert_id, int64_t *ret_rows,
-                        int64_t *ret_bytes, struct error *err)
+int alert_store_closed_delete(struct db *db, int64_t tenant_id, struct str alert_id,
+                              int64_t *ret_rows, int64_t *ret_bytes, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(alert_id));
 

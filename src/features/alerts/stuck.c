@@ -1,12 +1,15 @@
-/* stuck.c - scans for runs that stay open, and the job that opens and closes their alerts.
+/* stuck.c - opens an alert for each run that stays open too long.
+ *
+ * A run is stuck when it has been open for 24 hours, or for five times the
+ * median duration of its agent's last runs if that is longer. Once a minute it
+ * reads the runs that became 24 hours old since the last scan, in the order of
+ * their start; runs that may take longer are read again when they are due.
  *
  * A round goes through the tenants in the order of their ids, as many per tick
  * as a fraction of a second allows, and reads a few runs of each. When some
  * tenants have more, another round follows at once; so no tenant waits for
  * another's runs.
  */
-#include "features/alerts/stuck.h"
-
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -15,9 +18,10 @@
 #include "base/mem.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
+#include "features/alerts/alert_runs_store.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/stuck_store.h"
-#include "features/events/runs_store.h"
+#include "features/alerts/failing.h"
+#include "features/alerts/watch.h"
 
 enum {
     PERIOD_S = 60,            /* between the starts of two rounds */
@@ -62,21 +66,23 @@ struct stuck {
     struct busy busy;
 };
 
-struct stuck *stuck_new(struct db *db, struct writer *writer, int64_t wall_us, int64_t mono_us)
+static void *stuck_begin(const struct watch_env *env, const struct tick *now)
 {
     struct stuck *s = NEW(struct stuck);
 
-    s->db = db;
-    s->writer = writer;
-    s->wall_us = wall_us;
-    s->began_us = s->round_us = mono_us;
+    s->db = env->db;
+    s->writer = env->writer;
+    s->wall_us = now->wall_us;
+    s->began_us = s->round_us = now->mono_us;
     arena_init(&s->arena);
     s->marks = mem_new(TENANTS_MAX * sizeof(*s->marks));
     return s;
 }
 
-void stuck_free(struct stuck *s)
+static void stuck_end(void *state)
 {
+    struct stuck *s = state;
+
     if (s == NULL)
         return;
     arena_done(&s->arena);
@@ -84,35 +90,21 @@ void stuck_free(struct stuck *s)
     free(s);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* How long a run of this agent may take. */
 static int limit_of(struct stuck *s, const struct stuck_run *run, int64_t *ret, struct error *err)
 {
-    const struct recent_runs recent = { run->tenant_id, run->agent_id, MEDIAN_RUNS };
-    int64_t durations[MEDIAN_RUNS];
-    const struct recent_run *runs;
-    struct list list;
-    size_t n = 0;
+    const struct finished_runs of = { run->tenant_id, run->agent_id, MEDIAN_RUNS, false };
+    struct list runs;
+    int64_t median;
+    bool more;
 
-    if (store_recent_runs(s->db, &recent, &s->arena, &list, err) != 0)
-        return -1;
-    runs = list.items;
-    for (size_t i = 0; i < list.n; i++)
-        if (runs[i].duration_ms.has)
-            durations[n++] = runs[i].duration_ms.value;
     *ret = (int64_t)LIMIT_MIN_S * USEC_PER_SEC;
-    if (n == 0)
-        return 0;
-    qsort(durations, n, sizeof(*durations), by_value);
-    if (durations[(n - 1) / 2] > *ret / TIMES_MEDIAN / USEC_PER_MSEC &&
-        durations[(n - 1) / 2] < INT64_MAX / TIMES_MEDIAN / USEC_PER_MSEC)
-        *ret = durations[(n - 1) / 2] * TIMES_MEDIAN * USEC_PER_MSEC;
+    if (alert_runs_store_finished(s->db, &of, &s->arena, &runs, &more, err) != 0)
+        return -1;
+    median = runs.n == 0 ? 0 : finished_runs_percentile(&runs, 50, &s->arena);
+    if (median > *ret / TIMES_MEDIAN / USEC_PER_MSEC &&
+        median < INT64_MAX / TIMES_MEDIAN / USEC_PER_MSEC)
+        *ret = median * TIMES_MEDIAN * USEC_PER_MSEC;
     return 0;
 }
 
@@ -147,7 +139,7 @@ static int scan_tenant(struct stuck *s, const struct stuck_tenant *tenant, struc
             (struct stuck_cursor){ until - (int64_t)FIRST_SCAN_S * USEC_PER_SEC, STR_LIT("") };
     if (until <= span.after.start_at)
         return 0;
-    if (store_stuck_runs(s->db, tenant->tenant_id, &span, &s->arena, &list, err) != 0 ||
+    if (alert_runs_store_stuck_runs(s->db, tenant->tenant_id, &span, &s->arena, &list, err) != 0 ||
         add_transitions(s, &list, err) != 0)
         return -1;
     runs = list.items;
@@ -165,7 +157,7 @@ static int scan_due(struct stuck *s, struct error *err)
 {
     struct list due;
 
-    if (store_stuck_due(s->db, s->now_us, RUNS_MAX, &s->arena, &due, err) != 0)
+    if (alert_runs_store_stuck_due(s->db, s->now_us, RUNS_MAX, &s->arena, &due, err) != 0)
         return -1;
     s->more = s->more || due.n == RUNS_MAX;
     return add_transitions(s, &due, err);
@@ -176,7 +168,7 @@ static int scan_recovered(struct stuck *s, struct error *err)
     const struct stuck_run *runs;
     struct list over;
 
-    if (store_stuck_over(s->db, RUNS_MAX, &s->arena, &over, err) != 0)
+    if (alert_runs_store_stuck_over(s->db, RUNS_MAX, &s->arena, &over, err) != 0)
         return -1;
     runs = over.items;
     for (size_t i = 0; i < over.n; i++)
@@ -194,7 +186,7 @@ static int scan_tenants(struct stuck *s, struct error *err)
     const struct stuck_tenant *tenants;
     struct list list;
 
-    if (store_stuck_tenants(s->db, s->reached, TENANTS_MAX, &s->arena, &list, err) != 0)
+    if (alert_runs_store_stuck_tenants(s->db, s->reached, TENANTS_MAX, &s->arena, &list, err) != 0)
         return -1;
     tenants = list.items;
     while (n < list.n && s->n_transitions + TENANT_RUNS <= room &&
@@ -234,7 +226,6 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
         .agent_name = run->agent_name,
         .subject = run->run_id,
         .run_no = { true, run->run_no },
-        .notified = run->muted_until == TIME_NULL || run->muted_until <= s->now_us,
         .since_at = run->start_at,
         .opened_at = s->now_us,
         .limit_seconds = { true, limit_us / USEC_PER_SEC },
@@ -252,7 +243,7 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
     bool opened;
     int64_t n = 0;
 
-    if (store_stuck_count(db, run, &n, err) != 0)
+    if (alert_runs_store_stuck_count(db, run, &n, err) != 0)
         return -1;
     return n >= OPEN_MAX ? 0 : alerts_open(db, &notice, &opened, err);
 }
@@ -273,11 +264,11 @@ static int close_alert(const struct stuck *s, struct db *db, const struct stuck_
                                    .notes = s->notes };
     struct str alert_id, name = utf8_cut(run->agent_name, NAME_BYTES);
 
-    if (store_stuck_alert(db, run, arena, &alert_id, err) != 0)
+    if (alert_runs_store_stuck_alert(db, run, arena, &alert_id, err) != 0)
         return -1;
     if (str_is_null(alert_id))
         return 0;
-    if (store_alert(db, run->tenant_id, alert_id, arena, &alert, err) != 0)
+    if (alert_store_get(db, run->tenant_id, alert_id, arena, &alert, err) != 0)
         return -1;
     alert.closed_at = s->now_us;
     alert.closed_by = close_reason(run);
@@ -294,18 +285,19 @@ static int apply_transition(const struct stuck *s, struct db *db,
 {
     struct stuck_run run;
 
-    if (store_stuck_run(db, transition->tenant_id, transition->run_no, arena, &run, err) != 0)
+    if (alert_runs_store_stuck_run(db, transition->tenant_id, transition->run_no, arena, &run,
+                                   err) != 0)
         return -1;
     if (run.run_no == 0)
         return 0;
-    if (store_stuck_forget(db, &run, err) != 0)
+    if (alert_runs_store_stuck_forget(db, &run, err) != 0)
         return -1;
     if (!run.open || !run.expected || !run.wanted)
         return close_alert(s, db, &run, arena, err);
     if (transition->limit_us == 0)
         return 0;
     if (transition->due_at != TIME_NULL)
-        return store_stuck_later(db, &run, transition->due_at, err);
+        return alert_runs_store_stuck_later(db, &run, transition->due_at, err);
     return open_alert(s, db, &run, transition->limit_us, arena, err);
 }
 
@@ -321,7 +313,7 @@ static int stuck_apply(struct writer_job *job, struct txn *txn, struct error *er
         arena_reset(&arena);
     }
     for (size_t i = 0; r == 0 && i < s->n_marks; i++)
-        r = store_stuck_mark(txn->db, &s->marks[i], err);
+        r = alert_runs_store_stuck_mark(txn->db, &s->marks[i], err);
     return r;
 }
 
@@ -347,9 +339,12 @@ static int64_t steady_wall(struct stuck *s, int64_t wall_us, int64_t mono_us, in
     return wall_us < steady ? wall_us : steady;
 }
 
-int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_us,
-               struct error *err)
+/* Alerts open only some minutes after the epoch, so that delayed events can close their runs
+ * first. */
+static int stuck_tick(void *state, const struct tick *now, int64_t epoch_us, struct error *err)
 {
+    struct stuck *s = state;
+    const int64_t mono_us = now->mono_us;
     bool due = mono_us - s->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC;
     int r;
 
@@ -360,7 +355,7 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
         s->reached = 0;
         s->more = false;
     }
-    s->now_us = steady_wall(s, wall_us, mono_us, epoch_us);
+    s->now_us = steady_wall(s, now->wall_us, mono_us, epoch_us);
     r = scan_step(s, mono_us - epoch_us >= (int64_t)WARMUP_S * USEC_PER_SEC, err);
     if (r == 0 && s->n_transitions + s->n_marks > 0) {
         s->job = (struct writer_job){ .apply = stuck_apply,
@@ -376,3 +371,10 @@ int stuck_tick(struct stuck *s, int64_t wall_us, int64_t mono_us, int64_t epoch_
     busy_end(&s->busy);
     return r;
 }
+
+const struct watch stuck_watch = {
+    .name = "stuck runs",
+    .begin = stuck_begin,
+    .tick = stuck_tick,
+    .end = stuck_end,
+};

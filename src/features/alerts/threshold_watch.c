@@ -1,6 +1,9 @@
 /* threshold_watch.c - evaluates rules with a limit in rounds, and the job that opens and closes
  * their alerts.
  *
+ * Once a minute; nothing is evaluated for some minutes after the epoch, so that
+ * delayed reports can arrive first.
+ *
  * Invariants:
  *  1. While `busy`, all fields below it belong to the one running job: first on
  *     a reader, then on the writer.
@@ -14,8 +17,6 @@
  *     lost. New values of alerts that stay open end none and take no room of
  *     these: a stop of one tenant's agents does not wait for others' values.
  */
-#include "features/alerts/threshold_watch.h"
-
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -26,10 +27,10 @@
 #include "engine/readers.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/agents/agents.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/rules_store.h"
+#include "features/alerts/watch.h"
 #include "shape/rows.h"
 
 enum {
@@ -63,8 +64,8 @@ struct tenant_turn {
     bool done;
 };
 
-struct threshold_watch {
-    struct threshold_watch_options options;
+struct thresholds {
+    struct watch_env env;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round;
     struct busy busy;
@@ -83,19 +84,20 @@ struct threshold_watch {
     struct error failure; /* of the last rule or tenant that failed; ERR_NONE: no failure */
 };
 
-struct threshold_watch *threshold_watch_new(const struct threshold_watch_options *options,
-                                            int64_t mono_us)
+static void *thresholds_begin(const struct watch_env *env, const struct tick *now)
 {
-    struct threshold_watch *b = NEW(struct threshold_watch);
+    struct thresholds *b = NEW(struct thresholds);
 
-    b->options = *options;
-    b->round_us = mono_us;
+    b->env = *env;
+    b->round_us = now->mono_us;
     arena_init(&b->arena);
     return b;
 }
 
-void threshold_watch_free(struct threshold_watch *b)
+static void thresholds_end(void *state)
 {
+    struct thresholds *b = state;
+
     if (b == NULL)
         return;
     arena_done(&b->arena);
@@ -129,7 +131,7 @@ static bool is_unchanged(const struct alert_row *open, const struct rule_eval *e
     return eval->crossed && !is_of_earlier_period(open, eval);
 }
 
-static void add_transition(struct threshold_watch *b, const struct transition *t,
+static void add_transition(struct thresholds *b, const struct transition *t,
                            const struct list *open)
 {
     const struct rule_eval *eval = &t->eval;
@@ -151,7 +153,7 @@ static void add_transition(struct threshold_watch *b, const struct transition *t
 }
 
 /* A rule that fails does not keep those after it from being evaluated. */
-static int eval_rule(struct threshold_watch *b, const struct rule_eval_reader *reader,
+static int eval_rule(struct thresholds *b, const struct rule_eval_reader *reader,
                      const struct limit_rule *limit, struct transition *t, struct error *err)
 {
     struct error failure = { 0 };
@@ -169,11 +171,11 @@ static int eval_rule(struct threshold_watch *b, const struct rule_eval_reader *r
 }
 
 /* From the turn's rule on, which is then the next one; 0: all were evaluated. */
-static int take_turn(struct threshold_watch *b, struct db *db, struct tenant_turn *turn,
+static int take_turn(struct thresholds *b, struct db *db, struct tenant_turn *turn,
                      struct error *err)
 {
     const int64_t until_us = clock_raw_us() + (int64_t)TURN_MS * USEC_PER_MSEC;
-    const struct rule_eval_reader reader = { db, b->options.prices, turn->tenant_id, b->now_us,
+    const struct rule_eval_reader reader = { db, b->env.prices, turn->tenant_id, b->now_us,
                                              &b->arena };
     const struct limit_rule *limits;
     struct alert_rules_row row;
@@ -181,9 +183,9 @@ static int take_turn(struct threshold_watch *b, struct db *db, struct tenant_tur
     struct list open, list;
     size_t first;
 
-    if (store_alert_rules(db, turn->tenant_id, &b->arena, &row, err) != 0 ||
+    if (rules_store_get(db, turn->tenant_id, &b->arena, &row, err) != 0 ||
         alert_rules_read(&row, &b->arena, &rules, err) != 0 ||
-        store_alerts_of_thresholds(db, turn->tenant_id, &b->arena, &open, err) != 0)
+        alert_store_of_thresholds(db, turn->tenant_id, &b->arena, &open, err) != 0)
         return -1;
     if (row.version != turn->version) /* replaced since */
         turn->rule = 0;
@@ -207,7 +209,7 @@ static int take_turn(struct threshold_watch *b, struct db *db, struct tenant_tur
 }
 
 /* A tenant whose rules cannot be read does not keep the others from being evaluated. */
-static int turn_or_note(struct threshold_watch *b, struct db *db, struct tenant_turn *turn,
+static int turn_or_note(struct thresholds *b, struct db *db, struct tenant_turn *turn,
                         struct error *err)
 {
     const int64_t began_us = clock_raw_us();
@@ -226,7 +228,7 @@ static int turn_or_note(struct threshold_watch *b, struct db *db, struct tenant_
 }
 
 /* The tenants of a round. One that was not done in the last round goes on where it stopped. */
-static int load_turns(struct threshold_watch *b, struct db *db, struct error *err)
+static int load_turns(struct thresholds *b, struct db *db, struct error *err)
 {
     const struct alert_rules_row *rows;
     struct tenant_turn *turns;
@@ -234,7 +236,7 @@ static int load_turns(struct threshold_watch *b, struct db *db, struct error *er
     struct list list;
     size_t k = 0;
 
-    if (store_alert_rules_limited(db, &arena, &list, err) != 0)
+    if (rules_store_limited(db, &arena, &list, err) != 0)
         return -1;
     rows = list.items;
     turns = mem_new((list.n + 1) * sizeof(*turns));
@@ -255,7 +257,7 @@ static int load_turns(struct threshold_watch *b, struct db *db, struct error *er
     return 0;
 }
 
-static int eval_tenants(struct threshold_watch *b, struct db *db, struct error *err)
+static int eval_tenants(struct thresholds *b, struct db *db, struct error *err)
 {
     const int64_t until_us = clock_raw_us() + (int64_t)SLICE_MS * USEC_PER_MSEC;
 
@@ -272,7 +274,7 @@ static int eval_tenants(struct threshold_watch *b, struct db *db, struct error *
 }
 
 /* Keeps UPDATES_MAX updates: in each round others, until all had their turn. */
-static void drop_updates(struct threshold_watch *b)
+static void drop_updates(struct thresholds *b)
 {
     struct transition *all = b->transitions.items;
     const size_t n = b->n_updates, first = (size_t)(b->rounds * UPDATES_MAX % (n > 0 ? n : 1));
@@ -299,7 +301,7 @@ static int compare_transitions(const void *a, const void *b)
 /* What it found before it is run again stays. */
 static int threshold_eval_run(struct reader_job *job, struct db *db, struct error *err)
 {
-    struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
+    struct thresholds *b = CONTAINER_OF(job, struct thresholds, read);
     int r = db_set_read_max(db, (int64_t)RULE_MS * USEC_PER_MSEC, err);
 
     if (r == 0)
@@ -321,16 +323,13 @@ static int open_alert(int64_t now_us, struct db *db, const struct transition *t,
                                .opened_at = now_us,
                                .detail = t->eval.detail };
     const struct alert_notice notice = { &alert, alert.type, t->eval.summary, notes };
-    bool muted, opened, over = false;
+    bool opened, over = false;
 
     if (t->eval.until_at != TIME_NULL &&
-        store_alert_is_over(db, &alert, t->eval.until_at, &over, err) != 0)
+        alert_store_is_over(db, &alert, t->eval.until_at, &over, err) != 0)
         return -1;
     if (over) /* closed by a process whose clock is ahead of ours: this period has ended */
         return 0;
-    if (agents_is_muted(db, alert.tenant_id, alert.agent_id, now_us, &muted, err) != 0)
-        return -1;
-    alert.notified = !muted;
     return alerts_open(db, &notice, &opened, err);
 }
 
@@ -342,7 +341,7 @@ static int close_alert(int64_t now_us, struct db *db, const struct transition *t
     const struct alert_notice notice = { &alert, t->eval.recovered,
                                          t->eval.crossed ? t->eval.ended : t->eval.summary, notes };
 
-    if (store_alert(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
+    if (alert_store_get(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
         return -1;
     alert.closed_at = now_us;
     alert.closed_by = STR_LIT("recovered");
@@ -355,12 +354,12 @@ static int update_alert(struct db *db, const struct transition *t, struct alert_
     ARENA_SCOPED(arena);
     struct alert_row alert;
 
-    if (store_alert(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
+    if (alert_store_get(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
         return -1;
     if (!alert.open)
         return 0;
     alert.detail = t->eval.detail;
-    if (store_alert_detail(db, &alert, err) != 0)
+    if (alert_store_detail(db, &alert, err) != 0)
         return -1;
     alert_notes_add_change(notes, &alert);
     return 0;
@@ -379,13 +378,13 @@ static int apply_transition(int64_t now_us, struct db *db, const struct transiti
 /* Those of rules that have changed since are left out: the next round evaluates the new ones. */
 static int threshold_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    const struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, write);
+    const struct thresholds *b = CONTAINER_OF(job, struct thresholds, write);
     const struct transition *all = b->transitions.items;
 
     for (size_t i = 0; i < b->transitions.n; i++) {
         int64_t version;
 
-        if (store_alert_rules_hold(txn->db, all[i].tenant_id, &version, err) != 0)
+        if (rules_store_hold(txn->db, all[i].tenant_id, &version, err) != 0)
             return -1;
         if (version == all[i].version &&
             apply_transition(b->now_us, txn->db, &all[i], txn->notes, err) != 0)
@@ -398,12 +397,12 @@ static int threshold_apply(struct writer_job *job, struct txn *txn, struct error
 static void threshold_done(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    busy_end(&CONTAINER_OF(job, struct threshold_watch, write)->busy);
+    busy_end(&CONTAINER_OF(job, struct thresholds, write)->busy);
 }
 
 static void threshold_eval_done(struct reader_job *job, const struct error *err)
 {
-    struct threshold_watch *b = CONTAINER_OF(job, struct threshold_watch, read);
+    struct thresholds *b = CONTAINER_OF(job, struct thresholds, read);
 
     b->in_round = err == NULL && b->n_left > 0;
     if (err == NULL && b->failure.code != ERR_NONE)
@@ -419,18 +418,19 @@ static void threshold_eval_done(struct reader_job *job, const struct error *err)
                                     .done = threshold_done,
                                     .events = 1 + b->transitions.n,
                                     .unbounded = true };
-    if (b->transitions.n == 0 || writer_submit(b->options.writer, &b->write, NULL) != 0)
+    if (b->transitions.n == 0 || writer_submit(b->env.writer, &b->write, NULL) != 0)
         busy_end(&b->busy);
 }
 
-int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mono_us,
-                         int64_t epoch_us, struct error *err)
+static int thresholds_tick(void *state, const struct tick *now, int64_t epoch_us, struct error *err)
 {
-    if (mono_us - epoch_us < (int64_t)WARMUP_S * USEC_PER_SEC || !busy_begin(&b->busy))
+    struct thresholds *b = state;
+
+    if (now->mono_us - epoch_us < (int64_t)WARMUP_S * USEC_PER_SEC || !busy_begin(&b->busy))
         return 0;
-    if (!b->in_round && mono_us - b->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC) {
+    if (!b->in_round && now->mono_us - b->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC) {
         b->in_round = true;
-        b->round_us = mono_us;
+        b->round_us = now->mono_us;
         b->rounds++;
         b->is_loaded = false;
     }
@@ -438,14 +438,21 @@ int threshold_watch_tick(struct threshold_watch *b, int64_t wall_us, int64_t mon
         busy_end(&b->busy);
         return 0;
     }
-    b->now_us = wall_us;
+    b->now_us = now->wall_us;
     arena_reset(&b->arena);
     b->transitions = (struct rows){ .arena = &b->arena, .size = sizeof(struct transition) };
     b->n_changes = b->n_updates = 0;
     b->failure = (struct error){ 0 };
     b->read = (struct reader_job){ .run = threshold_eval_run, .done = threshold_eval_done };
-    if (readers_submit(b->options.readers, &b->read, err) == 0)
+    if (readers_submit(b->env.readers, &b->read, err) == 0)
         return 0;
     busy_end(&b->busy);
     return -1;
 }
+
+const struct watch threshold_watch = {
+    .name = "rules with a limit",
+    .begin = thresholds_begin,
+    .tick = thresholds_tick,
+    .end = thresholds_end,
+};

@@ -120,9 +120,9 @@ static int store_outcome(void *ctx, struct db *db, struct error *err)
 {
     const struct outcome *o = ctx;
 
-    if (store_delivery_set(db, &o->delivery, o->again_at, err) != 0)
+    if (delivery_store_set(db, &o->delivery, o->again_at, err) != 0)
         return -1;
-    return o->gone ? store_webhook_disable(db, o->delivery.tenant_id, o->delivery.webhook_id, err)
+    return o->gone ? webhook_store_disable(db, o->delivery.tenant_id, o->delivery.webhook_id, err)
                    : 0;
 }
 
@@ -260,7 +260,7 @@ static int claim_round(struct turn *t, struct db *db, const struct list *webhook
 
         if (claim.n == 0)
             continue;
-        if (store_deliveries_claim(db, &claim, &t->arena, &claimed, err) != 0)
+        if (delivery_store_claim(db, &claim, &t->arena, &claimed, err) != 0)
             return -1;
         ids = claimed.items;
         for (size_t k = 0; k < claimed.n; k++)
@@ -274,7 +274,7 @@ static int claim_due(struct turn *t, struct db *db, struct error *err)
 {
     struct list due;
 
-    if (store_deliveries_due(db, clock_wall_us(), &t->arena, &due, err) != 0 ||
+    if (delivery_store_due(db, clock_wall_us(), &t->arena, &due, err) != 0 ||
         claim_round(t, db, &due, 1, err) != 0)
         return -1;
     return claim_round(t, db, &due, ATTEMPTS_PER_TENANT, err);
@@ -289,7 +289,7 @@ static int fan_out(struct turn *t, struct db *db, struct error *err)
     for (int i = 0; i < steps && clock_raw_us() < until_us; i++) {
         const int64_t before = t->fan_out_after;
 
-        if (store_messages_next_tenant(db, before, &t->fan_out_after, err) != 0)
+        if (delivery_store_messages_next_tenant(db, before, &t->fan_out_after, err) != 0)
             return -1;
         if (t->fan_out_after == 0 && before == 0)
             return 0;
@@ -307,7 +307,7 @@ static int apply_turn(void *ctx, struct db *db, struct error *err)
     arena_reset(&t->arena);
     t->n_claims = 0;
     t->fan_out_after = c->fan_out_after;
-    if (!c->released && store_deliveries_release(db, clock_wall_us(), err) != 0)
+    if (!c->released && delivery_store_release(db, clock_wall_us(), err) != 0)
         return -1;
     if (clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC &&
         fan_out(t, db, err) != 0)
@@ -327,8 +327,8 @@ static int has_work(struct turn *t, bool *ret, struct error *err)
     *ret = !c->released;
     if (*ret)
         return 0;
-    if (store_messages_next_tenant(c->options.db, 0, &tenant_id, err) != 0 ||
-        store_deliveries_due(c->options.db, clock_wall_us(), &t->arena, &list, err) != 0)
+    if (delivery_store_messages_next_tenant(c->options.db, 0, &tenant_id, err) != 0 ||
+        delivery_store_due(c->options.db, clock_wall_us(), &t->arena, &list, err) != 0)
         return -1;
     due = list.items;
     *ret = tenant_id != 0;
@@ -344,14 +344,15 @@ static int start_claimed(struct courier *c, const struct claim *claim, struct er
     const struct due_webhook *due = claim->due;
     struct db *db = c->options.db;
     struct attempt *a = new_attempt();
-    int r = store_delivery(db, due->tenant_id, claim->delivery_id, &a->arena, &a->delivery, err);
+    int r =
+        delivery_store_get(db, due->tenant_id, claim->delivery_id, &a->arena, &a->delivery, err);
 
     if (r != 0 || a->delivery.tenant_id == 0 || a->delivery.state != DELIVERY_WAITING ||
         renew_lease(c, &a->delivery)) {
         attempt_free(a); /* an error, or it was deleted or given up since */
         return r;
     }
-    if (store_webhook(db, due->tenant_id, due->webhook_id, &a->arena, &a->webhook, err) != 0 ||
+    if (webhook_store_get(db, due->tenant_id, due->webhook_id, &a->arena, &a->webhook, err) != 0 ||
         (a->webhook.enabled && open_secrets(c, a, err) != 0))
         attempt_ended(c, a,
                       &(struct attempt_end){ .final = err->code == ERR_NOT_FOUND, /* removed */
@@ -409,7 +410,7 @@ static void log_not_forgotten(const struct error *err)
 
 static int delete_old(void *ctx, struct db *db, struct error *err)
 {
-    return store_deliveries_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
+    return delivery_store_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
 }
 
 static void forget_old(struct courier *c)
@@ -439,11 +440,11 @@ static int trim_some(void *ctx, struct db *db, struct error *err)
 {
     struct trimming *t = ctx;
 
-    if (store_deliveries_trim(db, &t->trim, &t->more, err) != 0)
+    if (delivery_store_trim(db, &t->trim, &t->more, err) != 0)
         return -1;
     return !t->removed || t->more
                ? 0
-               : store_webhook_delete(db, t->trim.tenant_id, t->trim.webhook_id, err);
+               : webhook_store_delete(db, t->trim.tenant_id, t->trim.webhook_id, err);
 }
 
 /* *ret_more: its other deliveries go in further steps. */
@@ -456,7 +457,7 @@ static int trim_webhook(struct courier *c, const struct due_webhook *webhook, bo
     int r = 0;
 
     if (!t.removed)
-        r = store_deliveries_oldest_kept(c->options.db, webhook, &arena, &t.trim.before, err);
+        r = delivery_store_oldest_kept(c->options.db, webhook, &arena, &t.trim.before, err);
     if (r == 0 && (t.removed || !str_is_null(t.trim.before)))
         r = writer_run_sync(c->options.writer, trim_some, &t, err);
     *ret_more = r == 0 && t.more;
@@ -477,7 +478,8 @@ static int trim_step(struct courier *c, struct error *err)
     int r = 0;
 
     round->runs = false;
-    if (store_webhooks_after(c->options.db, &after, WEBHOOKS_PER_STEP, &arena, &webhooks, err) != 0)
+    if (delivery_store_webhooks_after(c->options.db, &after, WEBHOOKS_PER_STEP, &arena, &webhooks,
+                                      err) != 0)
         return -1;
     all = webhooks.items;
     for (size_t i = 0; i < webhooks.n && r == 0; i++) {
@@ -554,8 +556,8 @@ static void start_test(struct courier *c, struct courier_test *test)
         .created_at = clock_wall_us(),
         .data = STR_LIT("{\"summary\":\"A test message from muster\"}"),
     };
-    if (a->letter == NULL && (store_webhook(c->options.db, test->tenant_id, test->webhook_id,
-                                            &a->arena, &a->webhook, &err) != 0 ||
+    if (a->letter == NULL && (webhook_store_get(c->options.db, test->tenant_id, test->webhook_id,
+                                                &a->arena, &a->webhook, &err) != 0 ||
                               open_secrets(c, a, &err) != 0)) {
         end_test(c, test, NULL, &err);
         attempt_free(a);
@@ -619,11 +621,8 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     c->forget_us = now.mono_us + (int64_t)OLD_PERIOD_S * USEC_PER_SEC;
     c->trim.began_us = now.mono_us;
     c->offset_us = now.wall_us - now.mono_us;
-    c->attempts = (struct attempts){ .options = { .rules = options->rules,
-                                                  .mail = options->mail,
-                                                  .public_url = options->public_url },
-                                     .ended = attempt_ended,
-                                     .ctx = c };
+    c->attempts =
+        (struct attempts){ .options = options->attempts, .ended = attempt_ended, .ctx = c };
     attempts_init(&c->attempts);
     lock_init(&c->lock);
     if (pthread_create(&c->thread, NULL, courier_thread, c) != 0) {

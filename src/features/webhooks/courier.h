@@ -16,10 +16,8 @@ struct courier_options {
     struct db *db; /* a reader that only the courier uses */
     struct writer *writer;
     struct vault *vault;
-    struct target_rules rules;
-    struct mail_options mail;
-    const char *public_url; /* of links in messages; NULL or empty: none */
-    bool delivers;          /* false: only tests are sent */
+    struct attempt_options attempts;
+    bool delivers; /* false: only tests are sent */
 };
 
 /* A test message or a mail, sent at once, whatever deliveries are pending, and only once. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "db/id_list.h"
 #include "db/postgres/array.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"
@@ -52,7 +53,7 @@ static const struct db_query insert_messages = {
                 " $5::text[]) AS x(id, type, at, data)",
     .citus = "SELECT 1", /* one by one there */
 };
-DB_INT_FN(store_messages_next_tenant, (int64_t after), (db_int(after)),
+DB_INT_FN(delivery_store_messages_next_tenant, (int64_t after), (db_int(after)),
     "SELECT tenant_id FROM messages WHERE pending = 1 AND tenant_id > $1"
     " ORDER BY tenant_id, created_at, message_id LIMIT 1");
 #define OLDEST_PENDING                                                                             \
@@ -63,7 +64,7 @@ static const struct db_query select_pending = {
     .sqlite = OLDEST_PENDING,
     .postgres = OLDEST_PENDING " FOR UPDATE SKIP LOCKED",
 };
-DB_RUN_FN(store_message_end_pending, (const struct message_row *row),
+DB_RUN_FN(delivery_store_message_end_pending, (const struct message_row *row),
     (db_int(row->tenant_id), db_text(row->message_id)),
     "UPDATE messages SET pending = 0 WHERE tenant_id = $1 AND message_id = $2");
 DB_QUERY(insert_delivery,
@@ -76,7 +77,7 @@ static const struct db_query insert_deliveries = {
                 " AS x(id, webhook, message, at, next)",
     .citus = "SELECT 1", /* one by one there */
 };
-DB_INT_FN(store_deliveries_waiting, (int64_t tenant_id, int64_t most),
+DB_INT_FN(delivery_store_waiting, (int64_t tenant_id, int64_t most),
     (db_int(tenant_id), db_int(most)),
     "SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE tenant_id = $1"
     " AND next_at IS NOT NULL LIMIT $2) w");
@@ -92,7 +93,7 @@ DB_ROWS_QUERY(select_due_of_all, due_webhook,
     " (SELECT MIN(d.next_at) FROM deliveries d WHERE d.tenant_id = w.tenant_id"
     " AND d.webhook_id = w.webhook_id AND d.next_at IS NOT NULL) AS first_at"
     " FROM webhooks w) q WHERE first_at <= $1 ORDER BY first_at LIMIT $2");
-DB_RUN_FN(store_deliveries_release, (int64_t now),
+DB_RUN_FN(delivery_store_release, (int64_t now),
     (db_int(now), db_int(now + LEASE_US), db_int(now + TOO_FAR_US)),
     "UPDATE deliveries SET next_at = $1 WHERE next_at IS NOT NULL"
     " AND ((COALESCE(last_at, created_at) > $2 AND next_at >= COALESCE(last_at, created_at))"
@@ -110,7 +111,7 @@ DB_ROWS_QUERY(select_delivery, delivery_row,
     "SELECT d.tenant_id, d.webhook_id, m.tenant_id AS message_tenant_id,"
     " m.created_at AS message_created_at, m.data, " ANSWER_COLUMNS WITH_MESSAGE
     " WHERE d.tenant_id = $1 AND d.delivery_id = $2");
-DB_RUN_FN(store_delivery_set, (const struct delivery_row *row, int64_t again_at),
+DB_RUN_FN(delivery_store_set, (const struct delivery_row *row, int64_t again_at),
     (db_int(row->tenant_id), db_text(row->delivery_id), db_int(row->state),
      rows_time_value(row->next_at), rows_time_value(row->last_at),
      rows_opt_int_value(row->last_status), rows_opt_int_value(row->last_ms),
@@ -121,7 +122,7 @@ DB_RUN_FN(store_delivery_set, (const struct delivery_row *row, int64_t again_at)
 DB_QUERY(retry,
     "UPDATE deliveries SET state = 0, attempts = 0, next_at = $4"
     " WHERE tenant_id = $1 AND webhook_id = $2 AND delivery_id = $3");
-ROWS_LIST_FN(store_deliveries, delivery_shape, (const struct delivery_filter *filter),
+ROWS_LIST_FN(delivery_store_list, delivery_shape, (const struct delivery_filter *filter),
     (db_int(filter->tenant_id), db_text(filter->webhook_id),
      db_text(str_is_null(filter->before) ? above_all : filter->before), db_int(filter->state),
      db_int(filter->limit)),
@@ -139,7 +140,7 @@ const struct db_query forget_messages_query = {
            " FROM messages m WHERE m.created_at < $1 AND m.pending = 0 AND NOT EXISTS (SELECT 1 FROM deliveries d"
            " WHERE d.tenant_id = m.tenant_id AND d.message_id = m.message_id) LIMIT $2)",
 };
-ROWS_LIST_FN(store_webhooks_after, due_webhook, (const struct due_webhook *after, int64_t limit),
+ROWS_LIST_FN(delivery_store_webhooks_after, due_webhook, (const struct due_webhook *after, int64_t limit),
     (db_int(after->tenant_id), db_text(after->webhook_id), db_int(limit)),
     "SELECT tenant_id, webhook_id, removed FROM webhooks WHERE (tenant_id, webhook_id) > ($1, $2)"
     " ORDER BY tenant_id, webhook_id LIMIT $3");
@@ -153,23 +154,24 @@ DB_ROWS_QUERY(select_oldest, delivery_row,
     " ORDER BY delivery_id LIMIT $5");
 /* Since they were found, one may have been retried, and then it waits again. */
 #define STILL_FINISHED " AND (next_at IS NULL OR CAST($3 AS BIGINT) = 1)"
-DB_QUERY(delete_delivery,
-    "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = $2" STILL_FINISHED);
+#define DELETE_DELIVERIES "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id"
 static const struct db_query delete_deliveries = {
-    .postgres = "DELETE FROM deliveries WHERE tenant_id = $1 AND delivery_id = ANY($2::text[])" STILL_FINISHED,
+    .sqlite = DELETE_DELIVERIES " IN (SELECT value FROM json_each($2))" STILL_FINISHED,
+    .postgres = DELETE_DELIVERIES " = ANY($2::text[])" STILL_FINISHED,
 };
 /* A message goes with its last delivery. */
+#define DELETE_MESSAGES "DELETE FROM messages WHERE tenant_id = $1 AND message_id"
 #define UNSENT                                                                                     \
     " AND pending = 0 AND (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries d WHERE d.tenant_id = $1" \
     " AND d.message_id = messages.message_id LIMIT 1) l) = 0"
-DB_QUERY(delete_message, "DELETE FROM messages WHERE tenant_id = $1 AND message_id = $2" UNSENT);
 static const struct db_query delete_messages = {
-    .postgres = "DELETE FROM messages WHERE tenant_id = $1 AND message_id = ANY($2::text[])" UNSENT,
+    .sqlite = DELETE_MESSAGES " IN (SELECT value FROM json_each($2))" UNSENT,
+    .postgres = DELETE_MESSAGES " = ANY($2::text[])" UNSENT,
 };
 /* clang-format on */
 
-int store_messages_add(struct db *db, const struct message_row *rows, size_t n, struct arena *arena,
-                       struct error *err)
+int delivery_store_messages_add(struct db *db, const struct message_row *rows, size_t n,
+                                struct arena *arena, struct error *err)
 {
     struct db_value args[5] = { db_int(rows[0].tenant_id) };
     const bool at_once = n > 1 && pg_arrays_suit(db);
@@ -193,16 +195,16 @@ int store_messages_add(struct db *db, const struct message_row *rows, size_t n, 
     return r;
 }
 
-int store_messages_pending(struct db *db, int64_t tenant_id, int64_t limit, struct arena *arena,
-                           struct list *ret, struct error *err)
+int delivery_store_messages_pending(struct db *db, int64_t tenant_id, int64_t limit,
+                                    struct arena *arena, struct list *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(limit));
 
     return rows_list(db, &select_pending, args, arena, ret, err);
 }
 
-int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t n,
-                         struct arena *arena, struct error *err)
+int delivery_store_add(struct db *db, const struct delivery_row *rows, size_t n,
+                       struct arena *arena, struct error *err)
 {
     struct db_value args[6] = { db_int(rows[0].tenant_id) };
     const bool at_once = n > 1 && pg_arrays_suit(db);
@@ -227,8 +229,8 @@ int store_deliveries_add(struct db *db, const struct delivery_row *rows, size_t 
     return r;
 }
 
-int store_deliveries_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,
-                         struct error *err)
+int delivery_store_due(struct db *db, int64_t now, struct arena *arena, struct list *ret,
+                       struct error *err)
 {
     enum { SCAN_MAX = 500 };
     const struct due_webhook *due;
@@ -253,8 +255,8 @@ static bool add_id(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_deliveries_claim(struct db *db, const struct delivery_claim *claim, struct arena *arena,
-                           struct list *ret, struct error *err)
+int delivery_store_claim(struct db *db, const struct delivery_claim *claim, struct arena *arena,
+                         struct list *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(claim->now + LEASE_US), db_int(claim->tenant_id), db_text(claim->webhook_id),
@@ -267,14 +269,14 @@ int store_deliveries_claim(struct db *db, const struct delivery_claim *claim, st
     return 0;
 }
 
-int store_delivery(struct db *db, int64_t tenant_id, struct str delivery_id, struct arena *arena,
-                   struct delivery_row *ret, struct error *err)
+int delivery_store_get(struct db *db, int64_t tenant_id, struct str delivery_id,
+                       struct arena *arena, struct delivery_row *ret, struct error *err)
 {
     return rows_one(db, &select_delivery, DB_ARGS(db_int(tenant_id), db_text(delivery_id)), arena,
                     ret, err);
 }
 
-int store_delivery_retry(struct db *db, const struct delivery_filter *which, struct str delivery_id,
+int delivery_store_retry(struct db *db, const struct delivery_filter *which, struct str delivery_id,
                          int64_t now, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(which->tenant_id), db_text(which->webhook_id),
@@ -284,7 +286,7 @@ int store_delivery_retry(struct db *db, const struct delivery_filter *which, str
                      STR_ARG(delivery_id));
 }
 
-int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struct error *err)
+int delivery_store_forget(struct db *db, int64_t before, bool *ret_more, struct error *err)
 {
     enum { FORGET_MAX = 1000 };
     const struct db_args args = DB_ARGS(db_int(before), db_int(FORGET_MAX));
@@ -298,8 +300,8 @@ int store_deliveries_forget(struct db *db, int64_t before, bool *ret_more, struc
     return 0;
 }
 
-int store_deliveries_oldest_kept(struct db *db, const struct due_webhook *webhook,
-                                 struct arena *arena, struct str *ret, struct error *err)
+int delivery_store_oldest_kept(struct db *db, const struct due_webhook *webhook,
+                               struct arena *arena, struct str *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(webhook->tenant_id), db_text(webhook->webhook_id),
                                         db_int(DELIVERIES_KEPT - 1));
@@ -307,63 +309,33 @@ int store_deliveries_oldest_kept(struct db *db, const struct due_webhook *webhoo
     return rows_one_text(db, &select_oldest_kept, args, arena, ret, err);
 }
 
-static bool trims_all(const struct delivery_trim *trim)
-{
-    return str_is_null(trim->before);
-}
-
-static int delete_one_by_one(struct db *db, const struct delivery_trim *trim,
-                             const struct list *rows, struct error *err)
-{
-    const struct db_value tenant = db_int(trim->tenant_id), all = db_int(trims_all(trim));
-    const struct delivery_row *found = rows->items;
-
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct db_args delivery = DB_ARGS(tenant, db_text(found[i].delivery_id), all);
-        const struct db_args message = DB_ARGS(tenant, db_text(found[i].message.message_id));
-
-        if (db_run(db, &delete_delivery, delivery, err) != 0 ||
-            db_run(db, &delete_message, message, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int delete_at_once(struct db *db, const struct delivery_trim *trim, const struct list *rows,
-                          struct arena *arena, struct error *err)
-{
-    const struct delivery_row *found = rows->items;
-    struct db_value args[3] = { db_int(trim->tenant_id) };
-    PG_ARRAYS_SCOPED(arrays, COUNT_OF(args) - 1, arena);
-
-    for (size_t i = 0; i < rows->n; i++) {
-        args[1] = db_text(found[i].delivery_id);
-        args[2] = db_text(found[i].message.message_id);
-        pg_arrays_add(&arrays, args + 1);
-    }
-    pg_arrays_args(&arrays, args + 1);
-    if (db_run(db, &delete_deliveries, DB_ARGS(args[0], args[1], db_int(trims_all(trim))), err) !=
-        0)
-        return -1;
-    return db_run(db, &delete_messages, DB_ARGS(args[0], args[2]), err);
-}
-
-int store_deliveries_trim(struct db *db, const struct delivery_trim *trim, bool *ret_more,
-                          struct error *err)
+int delivery_store_trim(struct db *db, const struct delivery_trim *trim, bool *ret_more,
+                        struct error *err)
 {
     enum { STEP_MAX = 500 };
-    const bool all = trims_all(trim);
+    const bool all = str_is_null(trim->before);
     const struct db_args args =
         DB_ARGS(db_int(trim->tenant_id), db_text(trim->webhook_id),
                 db_text(all ? above_all : trim->before), db_int(all), db_int(STEP_MAX));
+    struct str deliveries[STEP_MAX], messages[STEP_MAX];
+    const struct delivery_row *found;
     ARENA_SCOPED(arena);
     struct list rows;
-    int r;
 
-    r = rows_list(db, &select_oldest, args, &arena, &rows, err);
-    if (r == 0 && rows.n > 0)
-        r = strcmp(db_dialect(db), "sqlite") == 0 ? delete_one_by_one(db, trim, &rows, err)
-                                                  : delete_at_once(db, trim, &rows, &arena, err);
-    *ret_more = r == 0 && rows.n == STEP_MAX;
-    return r;
+    if (rows_list(db, &select_oldest, args, &arena, &rows, err) != 0)
+        return -1;
+    found = rows.items;
+    for (size_t i = 0; i < rows.n; i++) {
+        deliveries[i] = found[i].delivery_id;
+        messages[i] = found[i].message.message_id;
+    }
+    *ret_more = rows.n == STEP_MAX;
+    if (rows.n == 0)
+        return 0;
+    if (db_run(db, &delete_deliveries,
+               DB_ARGS(args.values[0], db_text_list(db, deliveries, rows.n, &arena), db_int(all)),
+               err) != 0)
+        return -1;
+    return db_run(db, &delete_messages,
+                  DB_ARGS(args.values[0], db_text_list(db, messages, rows.n, &arena)), err);
 }

@@ -146,12 +146,12 @@ static int start_courier(struct engine *e, struct error *err)
         .db = webhooks->db,
         .writer = engine_writer(e),
         .vault = webhooks->context.vault,
-        .rules = webhooks->context.rules,
-        .mail = { .url = settings->smtp_url,
-                  .from = settings->smtp_from,
-                  .user = settings->smtp_user,
-                  .password_file = settings->smtp_password_file },
-        .public_url = settings->public_url,
+        .attempts = { .rules = webhooks->context.rules,
+                      .mail = { .url = settings->smtp_url,
+                                .from = settings->smtp_from,
+                                .user = settings->smtp_user,
+                                .password_file = settings->smtp_password_file },
+                      .public_url = settings->public_url },
         .delivers = engine_serves(e),
     };
 

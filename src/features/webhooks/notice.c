@@ -6,55 +6,56 @@
 #include "shape/problems.h"
 #include "shape/table.h"
 
-/* What a type of message means. Both types of one matter have its name and severity. */
-struct meaning {
-    const char *type, *name, *severity, *next_step;
-    bool lasts;
-};
-
-static const char nothing[] = "Nothing to do: it is over.";
-
-static const struct meaning meanings[] = {
-    { "agent.silent", "AgentSilent", "error",
-      "Check that the agent's process runs and can reach this service.", true },
-    { "agent.recovered", "AgentSilent", "error", "Nothing to do: it reports again.", false },
-    { "run.failed", "RunFailed", "error",
-      "Open the run to see its steps and its error, fix the cause, and run it again.", false },
-    { "run.stuck", "RunStuck", "warning",
+/* What a type of message means, and the type that reports its end. Both have its name and severity.
+ */
+static const struct meaning {
+    const char *type, *end; /* NULL: it does not last */
+    const char *name, *severity, *next_step, *end_step;
+} meanings[] = {
+    { "agent.silent", "agent.recovered", "AgentSilent", "error",
+      "Check that the agent's process runs and can reach this service.",
+      "Nothing to do: it reports again." },
+    { "run.failed", NULL, "RunFailed", "error",
+      "Open the run to see its steps and its error, fix the cause, and run it again.", NULL },
+    { "run.stuck", "run.recovered", "RunStuck", "warning",
       "Look at the run's last step. If its process is gone, start it again: this service closes no "
       "run by itself.",
-      true },
-    { "run.recovered", "RunStuck", "warning", nothing, false },
-    { "kpi.crossed", "KpiCrossed", "warning",
-      "Look at the KPI's history, and at the runs of that time.", true },
-    { "kpi.recovered", "KpiCrossed", "warning", nothing, false },
-    { "budget.exceeded", "BudgetExceeded", "warning",
-      "See which agents and models cost most; choose a cheaper model or raise the budget.", true },
-    { "budget.recovered", "BudgetExceeded", "warning", nothing, false },
-    { "budget.forecast", "BudgetForecast", "warning",
+      NULL },
+    { "kpi.crossed", "kpi.recovered", "KpiCrossed", "warning",
+      "Look at the KPI's history, and at the runs of that time.", NULL },
+    { "budget.exceeded", "budget.recovered", "BudgetExceeded", "warning",
+      "See which agents and models cost most; choose a cheaper model or raise the budget.", NULL },
+    { "budget.forecast", "budget.on_track", "BudgetForecast", "warning",
       "See which agents and models cost most, while there is time to choose a cheaper model or "
       "raise the budget.",
-      true },
-    { "budget.on_track", "BudgetForecast", "warning", nothing, false },
-    { "agent.failing", "AgentFailing", "error",
-      "Open the agent's failed runs: what they have in common is the cause.", true },
-    { "agent.healthy", "AgentFailing", "error", "Nothing to do: its runs complete again.", false },
-    { "failure_rate.exceeded", "FailureRateExceeded", "error",
-      "See which agents and errors make up most of the failed runs.", true },
-    { "failure_rate.recovered", "FailureRateExceeded", "error", nothing, false },
-    { "duration.exceeded", "DurationExceeded", "warning",
-      "Compare a slow run with an earlier one, step by step.", true },
-    { "duration.recovered", "DurationExceeded", "warning", nothing, false },
+      NULL },
+    { "agent.failing", "agent.healthy", "AgentFailing", "error",
+      "Open the agent's failed runs: what they have in common is the cause.",
+      "Nothing to do: its runs complete again." },
+    { "failure_rate.exceeded", "failure_rate.recovered", "FailureRateExceeded", "error",
+      "See which agents and errors make up most of the failed runs.", NULL },
+    { "duration.exceeded", "duration.recovered", "DurationExceeded", "warning",
+      "Compare a slow run with an earlier one, step by step.", NULL },
 };
-static const struct meaning other = { "test", "Test", "info", "Nothing to do: this is a test.",
-                                      false };
+static const struct meaning other = {
+    "test", NULL, "Test", "info", "Nothing to do: this is a test.", NULL
+};
 
-static const struct meaning *meaning_of(struct str type)
+static const struct meaning *meaning_of(struct str type, bool *ret_ended)
 {
-    for (size_t i = 0; i < COUNT_OF(meanings); i++)
-        if (str_eq_c(type, meanings[i].type))
+    for (size_t i = 0; i < COUNT_OF(meanings); i++) {
+        *ret_ended = meanings[i].end != NULL && str_eq_c(type, meanings[i].end);
+        if (*ret_ended || str_eq_c(type, meanings[i].type))
             return &meanings[i];
+    }
     return &other;
+}
+
+static const char *next_step_of(const struct meaning *meaning, bool ended)
+{
+    if (!ended)
+        return meaning->next_step;
+    return meaning->end_step != NULL ? meaning->end_step : "Nothing to do: it is over.";
 }
 
 /* The parts of a message's data that are read again. */
@@ -82,12 +83,6 @@ STATIC_SHAPE(data, "MessageData", (),
     TIME(closed_at,  .flags = F_NULL),
     NESTED(detail, struct data_detail, data_detail_shape, .flags = F_NULL));
 /* clang-format on */
-
-static bool is_end(struct str type)
-{
-    (void)str_split(&type, '.');
-    return str_eq_c(type, "recovered");
-}
 
 static struct str error_of(const struct data_detail *detail, struct arena *arena)
 {
@@ -140,7 +135,8 @@ static struct str link_of(const struct notice *n, const struct notice_place *pla
 struct notice notice_of(const struct message_row *message, const struct notice_place *place,
                         struct arena *arena)
 {
-    const struct meaning *meaning = meaning_of(message->type);
+    bool ended;
+    const struct meaning *meaning = meaning_of(message->type, &ended);
     struct data data = { .opened_at = TIME_NULL, .closed_at = TIME_NULL };
     struct notice n;
 
@@ -155,9 +151,9 @@ struct notice notice_of(const struct message_row *message, const struct notice_p
         .error = error_of(data.detail, arena),
         .name = str_of(meaning->name),
         .severity = str_of(meaning->severity),
-        .next_step = str_of(meaning->next_step),
-        .recovered = is_end(message->type),
-        .lasts = meaning->lasts,
+        .next_step = str_of(next_step_of(meaning, ended)),
+        .recovered = ended,
+        .lasts = !ended && meaning->end != NULL,
         .opened_at = data.opened_at == TIME_NULL ? message->created_at : data.opened_at,
         .closed_at = data.closed_at,
     };

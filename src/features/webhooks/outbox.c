@@ -46,7 +46,7 @@ static int add_messages(struct db *db, const struct outbox_message *messages, si
     struct message_row *rows;
     bool subscribed;
 
-    if (store_webhooks_subscribed(db, messages[0].tenant_id, messages[0].type, &subscribed, err) !=
+    if (webhook_store_subscribed(db, messages[0].tenant_id, messages[0].type, &subscribed, err) !=
         0)
         return -1;
     if (!subscribed)
@@ -61,7 +61,7 @@ static int add_messages(struct db *db, const struct outbox_message *messages, si
                                         .created_at = messages[i].at,
                                         .data = messages[i].data };
     }
-    return store_messages_add(db, rows, n, arena, err);
+    return delivery_store_messages_add(db, rows, n, arena, err);
 }
 
 int outbox_add(struct db *db, const struct outbox_message *messages, size_t n, struct error *err)
@@ -110,21 +110,22 @@ static int fan_out(struct db *db, int64_t tenant_id, struct arena *arena, struct
     struct list pending;
     int64_t limit, waiting;
 
-    if (store_webhooks(db, tenant_id, arena, &fan.webhooks, err) != 0 ||
-        store_deliveries_waiting(db, tenant_id, DELIVERIES_WAITING_MAX, &waiting, err) != 0)
+    if (webhook_store_list(db, tenant_id, arena, &fan.webhooks, err) != 0 ||
+        delivery_store_waiting(db, tenant_id, DELIVERIES_WAITING_MAX, &waiting, err) != 0)
         return -1;
     fan.room = DELIVERIES_WAITING_MAX - waiting;
     limit = fan.webhooks.n == 0 ? STEP_DELIVERIES : STEP_DELIVERIES / (int64_t)fan.webhooks.n;
-    if (store_messages_pending(db, tenant_id, limit > 0 ? limit : 1, arena, &pending, err) != 0)
+    if (delivery_store_messages_pending(db, tenant_id, limit > 0 ? limit : 1, arena, &pending,
+                                        err) != 0)
         return -1;
     messages = pending.items;
     for (size_t i = 0; i < pending.n; i++) {
         add_deliveries(&messages[i], &fan, arena);
-        if (store_message_end_pending(db, &messages[i], err) != 0)
+        if (delivery_store_message_end_pending(db, &messages[i], err) != 0)
             return -1;
     }
     if (fan.delivered.n > 0 &&
-        store_deliveries_add(db, fan.delivered.items, fan.delivered.n, arena, err) != 0)
+        delivery_store_add(db, fan.delivered.items, fan.delivered.n, arena, err) != 0)
         return -1;
     if (fan.dropped > 0)
         log_write(LOG_WARNING, "webhook",

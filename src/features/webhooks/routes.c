@@ -121,15 +121,15 @@ static int add_webhook(struct api_call *call, struct db *db, struct error *err)
     struct str secret = STR_NULL;
     struct list others;
 
-    if (store_webhooks(db, call->tenant_id, call->arena, &others, err) != 0)
+    if (webhook_store_list(db, call->tenant_id, call->arena, &others, err) != 0)
         return -1;
     if (others.n >= WEBHOOKS_MAX)
         return err_set(err, ERR_CONFLICT, "There are %zu webhooks already, which is the limit",
                        others.n);
     row.webhook_id = digest_random_id("whk_", call->arena);
     row.types = join_types(&create->types, call->arena);
-    if (make_secret(call, db, &row, &secret, err) != 0 || store_webhook_add(db, &row, err) != 0 ||
-        store_webhook_answer(db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
+    if (make_secret(call, db, &row, &secret, err) != 0 || webhook_store_add(db, &row, err) != 0 ||
+        webhook_store_answer(db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
         return -1;
     ret->secret = secret;
     call->audit_target = ret->webhook_id;
@@ -150,7 +150,7 @@ static struct str webhook_id_of(const struct api_call *call)
 static int read_webhook(const struct api_call *call, struct db *db, struct webhook_row *ret,
                         struct error *err)
 {
-    return store_webhook(db, call->tenant_id, webhook_id_of(call), call->arena, ret, err);
+    return webhook_store_get(db, call->tenant_id, webhook_id_of(call), call->arena, ret, err);
 }
 
 /* Changes the fields set in the patch. */
@@ -188,10 +188,10 @@ static int set_webhook(struct api_call *call, struct db *db, struct error *err)
     if (row.enabled && row.secret.len == 0 && row.format == WEBHOOK_STANDARD)
         return err_set(err, ERR_CONFLICT,
                        "The webhook's secret was lost with the master key: rotate it first");
-    if (store_webhook_set(db, &row, err) != 0 ||
+    if (webhook_store_set(db, &row, err) != 0 ||
         (!row.enabled &&
-         store_webhook_disable(db, call->tenant_id, webhook_id_of(call), err) != 0) ||
-        store_webhook_answer(db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
+         webhook_store_disable(db, call->tenant_id, webhook_id_of(call), err) != 0) ||
+        webhook_store_answer(db, row.tenant_id, row.webhook_id, call->arena, ret, err) != 0)
         return -1;
     ret->secret = secret;
     return 0;
@@ -201,7 +201,7 @@ static int list_webhooks(struct api_call *call, struct db *db, struct error *err
 {
     struct listing *ret = call->answer;
 
-    return store_webhook_answers(db, call->tenant_id, call->arena, &ret->list, err);
+    return webhook_store_answers(db, call->tenant_id, call->arena, &ret->list, err);
 }
 
 /* Takes the webhook out of the answer, which was listed before it was removed. */
@@ -224,10 +224,10 @@ static int remove_webhook(struct api_call *call, struct db *db, struct error *er
     const struct delivery_trim all = { call->tenant_id, webhook_id_of(call), STR_NULL };
     bool more;
 
-    if (store_webhook_mark_removed(db, call->tenant_id, webhook_id_of(call), err) != 0 ||
-        store_deliveries_trim(db, &all, &more, err) != 0)
+    if (webhook_store_mark_removed(db, call->tenant_id, webhook_id_of(call), err) != 0 ||
+        delivery_store_trim(db, &all, &more, err) != 0)
         return -1;
-    if (!more && store_webhook_delete(db, call->tenant_id, all.webhook_id, err) != 0)
+    if (!more && webhook_store_delete(db, call->tenant_id, all.webhook_id, err) != 0)
         return -1;
     leave_out(call);
     return 0;
@@ -268,7 +268,7 @@ static int show_deliveries(struct api_call *call, struct db *db,
     struct list found;
 
     if (read_webhook(call, db, &webhook, err) != 0 ||
-        store_deliveries(db, &filter, call->arena, &found, err) != 0)
+        delivery_store_list(db, &filter, call->arena, &found, err) != 0)
         return -1;
     *ret = (struct listing){ .list = found, .next = STR_NULL };
     if (found.n > (size_t)query->limit) {
@@ -296,7 +296,7 @@ static int retry_delivery(struct api_call *call, struct db *db, struct error *er
         return -1;
     if (!webhook.enabled)
         return err_set(err, ERR_CONFLICT, "The webhook is disabled; enable it first");
-    if (store_delivery_retry(db, &which, path->delivery_id, clock_wall_us(), err) != 0)
+    if (delivery_store_retry(db, &which, path->delivery_id, clock_wall_us(), err) != 0)
         return -1;
     return show_deliveries(call, db, &newest, err);
 }

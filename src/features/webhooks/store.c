@@ -21,7 +21,7 @@ ROW_TABLE(webhook_row,
     " ELSE '[\"' || replace(types, ',', '\",\"') || '\"]' END AS types, label, enabled,"           \
     " created_at FROM webhooks WHERE tenant_id = $1 AND removed = 0"
 
-DB_RUN_FN(store_webhook_add, (const struct webhook_row *row),
+DB_RUN_FN(webhook_store_add, (const struct webhook_row *row),
     (db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url), db_int(row->format),
      db_text(row->types), db_text(row->label), db_int(row->enabled), db_int(row->created_at),
      db_blob(row->secret), db_blob(row->old_secret), rows_time_value(row->old_until)),
@@ -35,7 +35,7 @@ DB_ROWS_QUERY(select_webhook, webhook_row,
     " AS workspace FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2 AND removed = 0");
 DB_ROWS_QUERY(select_answer, webhook_shape, SELECT_ANSWERS " AND webhook_id = $2");
 DB_ROWS_QUERY(select_answers, webhook_shape, SELECT_ANSWERS " ORDER BY created_at, webhook_id");
-ROWS_LIST_FN(store_webhooks, webhook_row, (int64_t tenant_id), (db_int(tenant_id)),
+ROWS_LIST_FN(webhook_store_list, webhook_row, (int64_t tenant_id), (db_int(tenant_id)),
     "SELECT " WEBHOOK_COLUMNS " FROM webhooks WHERE tenant_id = $1"
     " AND removed = 0 ORDER BY created_at, webhook_id");
 #define SEALED_COLUMN(column)                                                                      \
@@ -62,7 +62,7 @@ const struct db_query webhook_use_query = {
     .sqlite = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries INDEXED BY deliveries_log" USE_OF_WEBHOOK,
     .postgres = "SELECT state, COUNT(*), MAX(last_at) FROM deliveries" USE_OF_WEBHOOK,
 };
-DB_RUN_FN(store_webhook_delete, (int64_t tenant_id, struct str webhook_id),
+DB_RUN_FN(webhook_store_delete, (int64_t tenant_id, struct str webhook_id),
     (db_int(tenant_id), db_text(webhook_id)),
     "DELETE FROM webhooks WHERE tenant_id = $1 AND webhook_id = $2");
 DB_QUERY(mark_removed,
@@ -80,7 +80,7 @@ static int no_webhook(struct str webhook_id, struct error *err)
     return err_set(err, ERR_NOT_FOUND, "there is no webhook '%.*s'", STR_ARG(webhook_id));
 }
 
-int store_webhook_set(struct db *db, const struct webhook_row *row, struct error *err)
+int webhook_store_set(struct db *db, const struct webhook_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_text(row->webhook_id), db_text(row->url),
@@ -92,8 +92,8 @@ int store_webhook_set(struct db *db, const struct webhook_row *row, struct error
     return db_changes(db) > 0 ? 0 : no_webhook(row->webhook_id, err); /* removed meanwhile */
 }
 
-int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
-                  struct webhook_row *ret, struct error *err)
+int webhook_store_get(struct db *db, int64_t tenant_id, struct str webhook_id, struct arena *arena,
+                      struct webhook_row *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
 
@@ -102,8 +102,8 @@ int store_webhook(struct db *db, int64_t tenant_id, struct str webhook_id, struc
     return ret->tenant_id != 0 ? 0 : no_webhook(webhook_id, err);
 }
 
-int store_webhooks_subscribed(struct db *db, int64_t tenant_id, struct str type, bool *ret,
-                              struct error *err)
+int webhook_store_subscribed(struct db *db, int64_t tenant_id, struct str type, bool *ret,
+                             struct error *err)
 {
     return db_exec_bool(db, &select_subscribed, DB_ARGS(db_int(tenant_id), db_text(type)), ret,
                         err);
@@ -136,7 +136,7 @@ static int read_use(struct db *db, int64_t tenant_id, struct webhook *webhook, s
     return db_exec(db, &webhook_use_query, args, add_use, webhook, err);
 }
 
-int store_webhook_answer(struct db *db, int64_t tenant_id, struct str webhook_id,
+int webhook_store_answer(struct db *db, int64_t tenant_id, struct str webhook_id,
                          struct arena *arena, struct webhook *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
@@ -146,7 +146,7 @@ int store_webhook_answer(struct db *db, int64_t tenant_id, struct str webhook_id
     return read_use(db, tenant_id, ret, err);
 }
 
-int store_webhook_answers(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+int webhook_store_answers(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                           struct error *err)
 {
     if (rows_list(db, &select_answers, DB_ARGS(db_int(tenant_id)), arena, ret, err) != 0)
@@ -157,7 +157,7 @@ int store_webhook_answers(struct db *db, int64_t tenant_id, struct arena *arena,
     return 0;
 }
 
-int store_webhook_mark_removed(struct db *db, int64_t tenant_id, struct str webhook_id,
+int webhook_store_mark_removed(struct db *db, int64_t tenant_id, struct str webhook_id,
                                struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));
@@ -166,7 +166,7 @@ int store_webhook_mark_removed(struct db *db, int64_t tenant_id, struct str webh
                      STR_ARG(webhook_id));
 }
 
-int store_webhook_disable(struct db *db, int64_t tenant_id, struct str webhook_id,
+int webhook_store_disable(struct db *db, int64_t tenant_id, struct str webhook_id,
                           struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(webhook_id));

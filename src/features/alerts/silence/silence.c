@@ -1,6 +1,15 @@
-/* silence.c - agents' deadlines, and the jobs that open and close their alerts. */
-#include "features/alerts/silence/silence.h"
-
+/* silence.c - opens an alert when an agent falls silent, and closes it when it is back.
+ *
+ * Every second the agents with an expected interval are checked in memory.
+ * The rows of those that may be late soon are read from the store every few
+ * seconds, and at once when a change is noticed. Deadlines use the monotonic
+ * clock and are never earlier than a full interval and grace after the epoch,
+ * which begins again after a start, a step of the wall clock, a pause of the
+ * process, or an outage of the database.
+ *
+ * The transaction that opens an alert checks the agent's row once more, under
+ * a lock; so several processes open only one.
+ */
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,7 +17,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "engine/feature.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/agents/agent_cache.h"
@@ -16,6 +24,7 @@
 #include "features/alerts/silence/silence_store.h"
 #include "features/alerts/silence/silent_alert.h"
 #include "features/alerts/silence/watched.h"
+#include "features/alerts/watch.h"
 
 enum {
     READ_PERIOD_S =
@@ -39,7 +48,7 @@ struct silence_transition {
 };
 
 struct silence {
-    struct silence_options options;
+    struct watch_env env;
     struct watched_agents watched;
     size_t next; /* of them, with which the next tick begins */
 
@@ -59,11 +68,11 @@ struct silence {
     atomic_size_t pending; /* transitions submitted and not done */
 };
 
-struct silence *silence_new(const struct silence_options *options, const struct tick *now)
+static void *silence_begin(const struct watch_env *env, const struct tick *now)
 {
     struct silence *s = NEW(struct silence);
 
-    s->options = *options;
+    s->env = *env;
     s->stale = true;
     s->epoch_us = s->rest_until_us = now->mono_us;
     s->offset_us = now->wall_us - now->mono_us;
@@ -72,8 +81,10 @@ struct silence *silence_new(const struct silence_options *options, const struct 
     return s;
 }
 
-void silence_free(struct silence *s)
+static void silence_end(void *state)
 {
+    struct silence *s = state;
+
     if (s == NULL)
         return;
     free(s->transitions);
@@ -81,8 +92,10 @@ void silence_free(struct silence *s)
     free(s);
 }
 
-int64_t silence_epoch_us(const struct silence *s)
+int64_t silence_epoch_us(const void *state)
 {
+    const struct silence *s = state;
+
     return s->epoch_us;
 }
 
@@ -114,8 +127,8 @@ static int read_agents(struct silence *s, const struct tick *now, struct error *
 
     if (now->mono_us < s->rest_until_us || (!s->stale && now->mono_us - s->read_us < period_us))
         return 0;
-    r = watched_read(&s->watched, s->options.db, now->wall_us, now->wall_us + ahead_us,
-                     s->options.cache, err);
+    r = watched_read(&s->watched, s->env.db, now->wall_us, now->wall_us + ahead_us, s->env.agents,
+                     err);
     s->stale = r != 0;
     s->read_us = now->mono_us;
     s->rest_us = READ_REST * (clock_raw_us() - began_us);
@@ -192,7 +205,7 @@ static bool is_silent(const struct silence *s, struct watched *w, const struct q
         d = deadline_of(s, w, quiet, watched_deadline_outside);
         *ret_nearly = now >= d.due_at + (d.silent_at - d.due_at) / 2;
     }
-    if (s->options.shared)
+    if (s->env.shared)
         d.silent_at += (int64_t)LAG_S * USEC_PER_SEC;
     return now >= d.silent_at;
 }
@@ -298,7 +311,7 @@ static int submit_transitions(struct silence *s, struct error *err)
             .apply = silence_apply, .done = silence_done, .events = 1, .unbounded = true
         };
         (void)atomic_fetch_add(&s->pending, 1);
-        if (writer_submit(s->options.writer, &s->transitions[i].job, err) != 0) {
+        if (writer_submit(s->env.writer, &s->transitions[i].job, err) != 0) {
             (void)atomic_fetch_sub(&s->pending, 1);
             return -1;
         }
@@ -306,17 +319,27 @@ static int submit_transitions(struct silence *s, struct error *err)
     return 0;
 }
 
-int silence_tick(struct silence *s, const struct tick *now, struct error *err)
+static int silence_tick(void *state, const struct tick *now, int64_t epoch_us, struct error *err)
 {
+    struct silence *s = state;
     int r;
 
+    (void)epoch_us; /* which this watch decides */
     note_clocks(s, now);
     if (!now->healthy || atomic_load(&s->pending) > 0)
         return 0;
     s->now = *now;
-    if (agent_cache_take_schedules_changed(s->options.cache))
+    if (agent_cache_take_schedules_changed(s->env.agents))
         s->stale = true;
     r = read_agents(s, now, err);
     collect_transitions(s);
     return submit_transitions(s, r == 0 ? err : NULL) != 0 ? -1 : r;
 }
+
+const struct watch silence_watch = {
+    .name = "silence",
+    .without_database = true,
+    .begin = silence_begin,
+    .tick = silence_tick,
+    .end = silence_end,
+};

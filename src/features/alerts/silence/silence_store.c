@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define FACTS                                                                                      \
-    "SELECT a.tenant_id, a.agent_id, a.interval_seconds, s.last_seen_at, a.muted_until,"           \
+    "SELECT a.tenant_id, a.agent_id, a.interval_seconds, s.last_seen_at,"           \
     " l.alert_id, l.since_at, l.opened_at, l.limit_seconds," SCHEDULE_COLUMNS ","                   \
     " CASE WHEN a.deleted_at IS NULL THEN a.enabled ELSE 0 END AS enabled,"                        \
     " CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END AS deleted"
@@ -20,7 +20,7 @@
 
 ROW_TABLE(silence_row,
     INT(tenant_id), INT(agent_id), STR(agent_name), BOOL(enabled), BOOL(deleted),
-    OPT_INT(interval_seconds), TIME(last_seen_at), TIME(muted_until), STR(alert_id),
+    OPT_INT(interval_seconds), TIME(last_seen_at), STR(alert_id),
     TIME(since_at), TIME(opened_at), OPT_INT(limit_seconds),
     EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
         TIME(scheduled_at)));

@@ -14,7 +14,6 @@ struct silence_row {
     struct opt_int interval_seconds; /* as the agent declares it */
     struct schedule_row schedule;    /* as people set it */
     int64_t last_seen_at;            /* TIME_NULL: never */
-    int64_t muted_until;             /* TIME_NULL: not muted */
     struct str alert_id;             /* of the open alert, or STR_NULL */
     int64_t since_at, opened_at;     /* of that alert */
     struct opt_int limit_seconds;    /* the interval when it was opened; 0 or none: by cron */

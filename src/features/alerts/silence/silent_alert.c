@@ -37,8 +37,6 @@ int silent_alert_open(struct db *db, const struct watched *w, const struct silen
                                .agent_id = row->agent_id,
                                .agent_name = row->agent_name,
                                .subject = STR_LIT(""),
-                               .notified =
-                                   row->muted_until == TIME_NULL || row->muted_until <= change->at,
                                .since_at = row->last_seen_at,
                                .opened_at = change->at,
                                .limit_seconds = { true, watched_limit(w) },
@@ -98,7 +96,7 @@ int silent_alert_close(struct db *db, const struct silence_row *row,
                                    .message = STR_LIT("agent.recovered"),
                                    .notes = change->notes };
 
-    if (store_alert(db, row->tenant_id, row->alert_id, arena, &alert, err) != 0)
+    if (alert_store_get(db, row->tenant_id, row->alert_id, arena, &alert, err) != 0)
         return -1;
     alert.closed_at = change->at;
     alert.closed_by = close_reason(row, alert.since_at, alert.closed_at);
@@ -142,7 +140,7 @@ int silent_alert_on_sightings(struct txn *txn, const struct sighting *sightings,
     struct list alerts;
     int r;
 
-    r = store_alerts_of_sightings(txn->db, sightings, n, &arena, &alerts, err);
+    r = alert_store_of_sightings(txn->db, sightings, n, &arena, &alerts, err);
     for (size_t i = 0; r == 0 && i < alerts.n; i++) {
         struct alert_row *row = &((struct alert_row *)alerts.items)[i];
         struct alert_notice notice = { .row = row,

@@ -1,5 +1,5 @@
 /* test_silence.c - who is silent, by clocks that step, pause and lose their database. */
-#include "features/alerts/silence/silence.h"
+#include "features/alerts/watch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
-#include "engine/feature.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"
@@ -57,7 +56,7 @@ struct world {
     struct db *db, *reader;
     struct agent_cache *cache;
     struct writer *writer;
-    struct silence *silence;
+    void *silence;
     struct tick now;
     int64_t tenant_id, agent_id;
 };
@@ -83,11 +82,17 @@ static void see(struct world *w, int64_t at)
     agent_cache_seen(w->cache, agent_cache_get(w->cache, w->tenant_id, w->agent_id), at);
 }
 
+static void world_watch(struct world *w)
+{
+    const struct watch_env env = { .db = w->reader, .writer = w->writer, .agents = w->cache };
+
+    w->silence = silence_watch.begin(&env, &w->now);
+}
+
 static void world_init(struct world *w)
 {
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 9 };
     const char *url = temp_db_migrated();
-    struct silence_options options = { 0 };
     struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
@@ -106,14 +111,13 @@ static void world_init(struct world *w)
     w->txn.db = w->db;
     writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
-    options = (struct silence_options){ w->reader, w->cache, w->writer, false };
-    w->silence = silence_new(&options, &w->now);
+    world_watch(w);
 }
 
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    silence_free(w->silence);
+    silence_watch.end(w->silence);
     agent_cache_free(w->cache);
     db_close(w->reader);
     db_close(w->db);
@@ -149,7 +153,7 @@ static void tick(struct world *w, int64_t wall_s, int64_t mono_s, int64_t raw_s,
     w->now.mono_us += S(mono_s);
     w->now.raw_us += S(raw_s);
     w->now.healthy = healthy;
-    CHECK(silence_tick(w->silence, &w->now, NULL) == 0);
+    CHECK(silence_watch.tick(w->silence, &w->now, 0, NULL) == 0);
     CHECK(writer_submit(w->writer, &gate.job, NULL) == 0);
     pthread_mutex_lock(&gate.lock);
     while (!gate.done)
@@ -447,8 +451,8 @@ TEST(a_read_that_failed_is_not_tried_again_at_once)
     w.now.wall_us += S(15);
     w.now.mono_us += S(15);
     w.now.raw_us += S(14);
-    CHECK(silence_tick(w.silence, &w.now, NULL) != 0);
-    CHECK(silence_tick(w.silence, &w.now, NULL) == 0); /* it rests */
+    CHECK(silence_watch.tick(w.silence, &w.now, 0, NULL) != 0);
+    CHECK(silence_watch.tick(w.silence, &w.now, 0, NULL) == 0); /* it rests */
     CHECK(db_script(w.db, "ALTER TABLE gone RENAME TO agent_signs", NULL) == 0);
     tick(&w, 14, 14, 14, true);
     ticks(&w, GRACE);
@@ -517,17 +521,15 @@ TEST(ten_thousand_agents_cost_less_than_a_hundredth_of_a_core)
 /* A report that comes right after a start ends the silence at once. */
 TEST(silent_agents_are_awaited_from_the_first_read_on)
 {
-    struct silence_options options;
     struct world w;
 
     world_init(&w);
     ticks(&w, INTERVAL + GRACE);
-    silence_free(w.silence);
+    silence_watch.end(w.silence);
     agent_cache_free(w.cache);
     w.cache = agent_cache_new();
-    options = (struct silence_options){ w.reader, w.cache, w.writer, false };
-    w.silence = silence_new(&options, &w.now);
-    CHECK(silence_tick(w.silence, &w.now, NULL) == 0);
+    world_watch(&w);
+    CHECK(silence_watch.tick(w.silence, &w.now, 0, NULL) == 0);
     CHECK(agent_entry_take_urgent(agent_cache_get(w.cache, w.tenant_id, w.agent_id)));
     world_done(&w);
 }

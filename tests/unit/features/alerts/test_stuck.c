@@ -1,5 +1,5 @@
 /* test_stuck.c - which runs are stuck, by clocks that step, and among other tenants' runs. */
-#include "features/alerts/stuck.h"
+#include "features/alerts/watch.h"
 
 #include <pthread.h>
 
@@ -30,7 +30,7 @@ struct world {
     struct txn txn;
     struct db *db, *reader;
     struct writer *writer;
-    struct stuck *stuck;
+    void *stuck;
     int64_t wall_us, mono_us, epoch_us;
     int64_t tenants[2], agents[2];
 };
@@ -51,6 +51,8 @@ static void on_fatal(void *ctx, const struct error *err)
 static void world_init(struct world *w, int64_t wall_us)
 {
     const char *url = temp_db_migrated();
+    struct watch_env env;
+    struct tick now;
     struct writer_options writer = { .n_txns = 1,
                                      .limits = { 10, 10, 10, 0 },
                                      .on_fatal = on_fatal };
@@ -74,13 +76,15 @@ static void world_init(struct world *w, int64_t wall_us)
     w->txn.db = w->db;
     writer.txns = &w->txn;
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
-    w->stuck = stuck_new(w->reader, w->writer, w->wall_us, w->mono_us);
+    now = (struct tick){ w->wall_us, w->mono_us, 0, true };
+    env = (struct watch_env){ .db = w->reader, .writer = w->writer };
+    w->stuck = stuck_watch.begin(&env, &now);
 }
 
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    stuck_free(w->stuck);
+    stuck_watch.end(w->stuck);
     db_close(w->reader);
     db_close(w->db);
 }
@@ -126,9 +130,11 @@ static void run_for(struct world *w, int64_t seconds, int64_t step_s)
                              .lock = PTHREAD_MUTEX_INITIALIZER,
                              .passed = PTHREAD_COND_INITIALIZER };
 
-        w->wall_us += S(step_s);
-        w->mono_us += S(step_s);
-        CHECK(stuck_tick(w->stuck, w->wall_us, w->mono_us, w->epoch_us, NULL) == 0);
+        const struct tick now = { w->wall_us + S(step_s), w->mono_us + S(step_s), 0, true };
+
+        w->wall_us = now.wall_us;
+        w->mono_us = now.mono_us;
+        CHECK(stuck_watch.tick(w->stuck, &now, w->epoch_us, NULL) == 0);
         CHECK(writer_submit(w->writer, &gate.job, NULL) == 0);
         pthread_mutex_lock(&gate.lock);
         while (!gate.done)

@@ -46,7 +46,7 @@ static int64_t waiting(int64_t tenant_id)
 {
     int64_t n;
 
-    CHECK(store_deliveries_waiting(db, tenant_id, INT64_MAX, &n, NULL) == 0);
+    CHECK(delivery_store_waiting(db, tenant_id, INT64_MAX, &n, NULL) == 0);
     return n;
 }
 
@@ -54,7 +54,7 @@ static int64_t pending(void)
 {
     int64_t tenant_id;
 
-    CHECK(store_messages_next_tenant(db, 0, &tenant_id, NULL) == 0);
+    CHECK(delivery_store_messages_next_tenant(db, 0, &tenant_id, NULL) == 0);
     return tenant_id;
 }
 
