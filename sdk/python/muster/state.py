@@ -17,7 +17,7 @@ import time
 import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Iterator, List, Union
+from typing import IO, Iterator, Union
 
 STALE_S = 3600.0
 TAKEN = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
@@ -78,39 +78,18 @@ def folder_name(place: str, tenant: str, agent: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', agent)[:40]}-{digest}"
 
 
-def old_names(url: str, tenant: str, agent: str) -> List[str]:
-    """The folder's names in earlier versions, which told spellings of a url apart."""
-    rest = url.partition("://")[2].rstrip("/")
-    spelled = [f"{scheme}://{rest}{end}" for scheme in ("https", "http") for end in ("", "/")]
-    return [folder_name(each, tenant, agent) for each in [url, *spelled]]
-
-
 def open_state(parent: Union[str, Path, None], url: str, tenant: str, agent: str) -> State:
     """The agent's folder, created when missing."""
     above = Path(parent) if parent else default_parent()
     folder = above / folder_name(place_of(url), tenant, agent)
-    before = [above / name for name in old_names(url, tenant, agent)]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:
             lock_file(probe)
-        for old in before:
-            _move_into(folder, old)
         _remove_stale(folder)
         return State(folder, writable=True)
     except OSError:
-        with contextlib.suppress(OSError):
-            if not folder.is_dir():
-                folder = next((old for old in before if old.is_dir()), folder)
         return State(folder, writable=False)
-
-
-def _move_into(folder: Path, old: Path) -> None:
-    with contextlib.suppress(OSError):
-        for path in sorted(old.iterdir()):
-            if not (folder / path.name).exists():
-                path.rename(folder / path.name)  # a process that has it open keeps its lock
-        old.rmdir()
 
 
 def _remove_stale(folder: Path) -> None:

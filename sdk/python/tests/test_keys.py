@@ -7,7 +7,7 @@ import time
 
 import muster
 import pytest
-from muster.state import old_names, open_state
+from muster.state import open_state
 
 LIMITS = "/api/v1/limits"
 
@@ -238,16 +238,3 @@ def test_one_service_has_one_folder_however_its_url_is_written(tmp_path, spelled
     plain = open_state(tmp_path, "http://h.example", "t", "a")
     assert open_state(tmp_path, spelled, "t", "a") == plain
     assert open_state(tmp_path, "http://h.example:8080", "t", "a") != plain
-
-
-@pytest.mark.parametrize("end", ["", "/"])
-def test_a_folder_by_the_name_of_an_earlier_version_is_taken_over(workspace, make_agent, end):
-    settings = rotator(workspace, make_agent)
-    first = make_agent(settings, "rotator")
-    first.rotate_key()
-    first.close(0.0)
-    (old, *_) = old_names(settings["url"] + end, settings["tenant"], "rotator")
-    first.state.rename(first.state.with_name(old))
-    (first.state.with_name(old) / "events-00aa.jsonl").write_bytes(b'{"torn')
-    agent = make_agent(settings, "rotator")
-    assert agent.keys.token == first.keys.token and agent.state == first.state

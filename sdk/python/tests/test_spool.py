@@ -71,11 +71,6 @@ def test_files_of_one_process_are_adopted_together_or_not_at_all(tmp_path):
     assert drain(spool) == numbered(600)
 
 
-def test_a_file_by_the_name_of_an_earlier_version_is_adopted(tmp_path):
-    (tmp_path / "events-00aa11bb22cc33dd44ee55ff66007788.jsonl").write_bytes(b"from before\n")
-    assert drain(Spool(tmp_path, "events", 1 << 20)) == [b"from before"]
-
-
 def test_a_report_larger_than_a_chunk_comes_alone(tmp_path):
     spool = Spool(tmp_path, "events", 1 << 20)
     spool.append(b"x" * 5000)

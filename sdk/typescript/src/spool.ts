@@ -22,9 +22,8 @@ const SEGMENTS = 16; // in a full queue; one of them is what a full queue loses 
 const SEGMENT_MAX_BYTES = 1 << 20;
 const DISK_AGAIN_MS = 1000; // after the disk refused, until it is tried again
 
-/** Its queue, when its writer started, its owner, and its number; in earlier versions an id. */
-const NAME = /^(\w+)-(?:(\d{16})-)?([\w.]+)-([\w-]+)\.jsonl$/;
-const NO_START = "0".repeat(16);
+/** Its queue, when its writer started, its owner, and its number. */
+const NAME = /^(\w+)-(\d{16})-([\w.]+)-(\d+)\.jsonl$/;
 
 /** The oldest lines of the queue. `lines` shrinks as they are delivered. */
 export interface Chunk {
@@ -210,10 +209,10 @@ export class Spool {
     private leftBehind(): string[][] {
         const groups = new Map<string, string[]>();
         for (const name of attempt(() => fs.readdirSync(this.folder!), []).sort()) {
-            const [, queue, start = NO_START, owner = ""] = NAME.exec(name) ?? [];
+            const [, queue, start = "", owner = ""] = NAME.exec(name) ?? [];
             if (queue !== this.name || owner === OWNER) continue;
             if (isOwned(owner, join(this.folder!, name))) continue;
-            const key = start === NO_START ? name : `${start} ${owner}`;
+            const key = `${start} ${owner}`;
             groups.set(key, [...(groups.get(key) ?? []), name]);
         }
         return [...groups.values()];
@@ -235,7 +234,7 @@ export class Spool {
 
     /** The name of an adopted file: in its place before this thread's own, and of no other. */
     private ours(name: string): string {
-        const [, , start = NO_START, , number = ""] = NAME.exec(name)!;
+        const [, , start = "", , number = ""] = NAME.exec(name)!;
         for (let at = Number(start); ; at++) {
             const path = this.pathOf(String(at).padStart(16, "0"), OWNER, number);
             if (!fs.existsSync(path)) return path;

@@ -51,8 +51,7 @@ export function isOwned(owner: string, path: string): boolean {
     } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
     }
-    // earlier versions named no thread
-    const known = task === "" || thread === undefined ? pid : `${pid}/task/${thread}`;
+    const known = task === "" ? pid : `${pid}/task/${thread}`;
     return startOf(known) === start;
 }
 
@@ -80,16 +79,6 @@ function folderName(place: string, tenant: string, agent: string): string {
     return `${agent.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 40)}-${digest.slice(0, 12)}`;
 }
 
-/** The folder's names in earlier versions, which told spellings of a url apart. */
-function oldNames(url: string, tenant: string, agent: string): string[] {
-    const rest = url.replace(/^\w+:\/\//, "").replace(/\/+$/, "");
-    const spelled = ["https", "http"].flatMap((scheme) => [
-        `${scheme}://${rest}`,
-        `${scheme}://${rest}/`,
-    ]);
-    return [url, ...spelled].map((each) => folderName(each, tenant, agent));
-}
-
 /** The agent's folder, created when missing. Never throws. */
 export function openState(
     parent: string | undefined,
@@ -97,33 +86,18 @@ export function openState(
     tenant: string,
     agent: string,
 ): State {
-    const above = parent ?? defaultParent();
-    const folder = join(above, folderName(placeOf(url), tenant, agent));
-    const before = oldNames(url, tenant, agent).map((name) => join(above, name));
+    const folder = join(parent ?? defaultParent(), folderName(placeOf(url), tenant, agent));
     try {
         fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
         fs.accessSync(folder, fs.constants.W_OK);
-        for (const old of before) moveInto(folder, old);
         removeOldRooms(folder);
         return { folder, writable: true };
     } catch {
-        const there = [folder, ...before].find((each) => fs.existsSync(each));
-        return { folder: there ?? folder, writable: false };
+        return { folder, writable: false };
     }
 }
 
 const namesIn = (folder: string): string[] => attempt(() => fs.readdirSync(folder), []);
-
-/** Brings the files of a folder of an earlier version here, but those that are in use. */
-function moveInto(folder: string, old: string): void {
-    for (const name of namesIn(old)) {
-        const [from, to] = [join(old, name), join(folder, name)];
-        const owner = name.split("-")[1];
-        if (name.endsWith(".jsonl") && owner !== undefined && isOwned(owner, from)) continue;
-        if (!fs.existsSync(to)) attempt(() => fs.renameSync(from, to), undefined);
-    }
-    attempt(() => fs.rmdirSync(old), undefined); // stays while something is in it
-}
 
 /** Rooms left by a crash between reserving and replacing. */
 function removeOldRooms(folder: string): void {

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -76,16 +75,6 @@ test("totals in many files of a dead process arrive in their order", async () =>
     assert.ok(await agent.flush(120));
     const { calls, input_tokens } = (await workspace.usage()).m;
     assert.deepEqual([calls, input_tokens], [2000, 6000]);
-});
-
-test("files with the names of an earlier version are adopted", async () => {
-    const scripted = await new Scripted().start();
-    const { state } = makeAgent(scripted.settings, {}, "older");
-    const line = JSON.stringify({ event: "in_progress", message: "old" });
-    fs.writeFileSync(join(state, "events-0.0.0-5e1b3e0c-7a62-4a5b-9a52-3b7a0c1d2e3f.jsonl"), line + "\n");
-    const agent = makeAgent(scripted.settings, {}, "older");
-    assert.ok(await agent.flush(120));
-    assert.deepEqual(JSON.parse(scripted.seen(BATCH)[0].body).events[0].message, "old");
 });
 
 for (const code of ["ENOSPC", "EIO", "EMFILE"]) {
@@ -239,23 +228,11 @@ test("a key that was rotated is used from a folder that became read-only", async
     await assert.rejects(agent.rotateKey(), /can only be rotated when the state folder/);
 });
 
-test("another spelling of the address has the same folder, and so has an earlier version's", async () => {
+test("another spelling of the address has the same folder", async () => {
     const stateDir = folder();
     const settings = { token: "k", tenant: "acme", stateDir };
     const states = ["http://LocalHost:80", "http://localhost/", "https://localhost"].map(
         (url) => makeAgent({ ...settings, url }).state,
     );
     assert.equal(new Set(states).size, 1);
-    const url = "https://127.0.0.1:9/x/";
-    const digest = createHash("sha256").update(`node\n${url}\nacme\ncollector`).digest("hex");
-    const old = join(stateDir, `collector-${digest.slice(0, 12)}`);
-    fs.mkdirSync(old);
-    const origin = createHash("sha256").update("k").digest("hex");
-    const record = { origin, token: "successor", previous: "k", rotating: false };
-    fs.writeFileSync(join(old, "key.json"), JSON.stringify(record));
-    const line = JSON.stringify({ event: "in_progress", message: "old" });
-    fs.writeFileSync(join(old, "events-0.0.0-5e1b.jsonl"), `${line}\n`);
-    const agent = makeAgent({ ...settings, url: "http://127.0.0.1:9/x" });
-    assert.deepEqual([agent.keys.token, agent.stats.waiting], ["successor", 1]);
-    assert.ok(!fs.existsSync(old));
 });
