@@ -79,10 +79,6 @@ static int prepare_read(struct api_call *call, struct error *err)
 {
     if (check_unread(call, err) != 0)
         return -1;
-    /* Such a read would keep a reader for as long as it may take, and other tenants waiting. */
-    if (call->tenant_id != 0 &&
-        writer_tenant_hangs(engine_writer(call->api->engine), call->tenant_id))
-        return err_set(err, ERR_UNAVAILABLE, "the tenant's server does not answer");
     call->work = call->route->read;
     call->read = (struct reader_job){ .asked_us = call->asked_us,
                                       .budget = call->budget,

@@ -7,7 +7,10 @@
 
 #include "base/clock.h"
 #include "db/driver.h"
+#include "db/embedded.h"
+#include "db/number.h"
 #include "db/row_sum.h"
+#include "db/servers.h"
 
 /* Asserts that no other thread uses the connection meanwhile, and no row callback either. */
 static void begin_use(struct db *db)
@@ -66,23 +69,11 @@ void db_close(struct db *db)
     db->driver->close(db);
 }
 
-static int begin_by(struct db *db, int (*begin)(struct db *db, struct error *err),
-                    struct error *err)
-{
-    begin_use(db);
-    db->contended = db->part_away = db->beginning = false;
-    return end_use(db, begin(db, err));
-}
-
 int db_begin(struct db *db, struct error *err)
 {
-    return begin_by(db, db->driver->begin, err);
-}
-
-int db_begin_later(struct db *db, struct error *err)
-{
-    return begin_by(
-        db, db->driver->begin_later == NULL ? db->driver->begin : db->driver->begin_later, err);
+    begin_use(db);
+    db->contended = false;
+    return end_use(db, db->driver->begin(db, err));
 }
 
 int db_commit(struct db *db, struct error *err)
@@ -228,26 +219,6 @@ int64_t db_session(const struct db *db)
     return db->session;
 }
 
-struct db_origin db_origin(const struct db *db)
-{
-    return db->origin;
-}
-
-bool db_part_is_away(const struct db *db)
-{
-    return db->part_away;
-}
-
-bool db_is_beginning(const struct db *db)
-{
-    return db->beginning;
-}
-
-bool db_is_silent(const struct db *db)
-{
-    return db->silent;
-}
-
 int64_t db_changes(const struct db *db)
 {
     return db->driver->changes(db);
@@ -267,23 +238,20 @@ int db_notify(struct db *db, struct str text, struct error *err)
     return end_use(db, db->driver->notify(db, text, err));
 }
 
-int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err)
+int db_listen(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err)
 {
-    if (db->driver->hear == NULL)
-        return err_set(err, ERR_INTERNAL, "this database has nothing to hear");
+    if (db->driver->listen == NULL)
+        return err_set(err, ERR_INTERNAL, "this database has one process");
     begin_use(db);
-    return end_use(db, db->driver->hear(db, ms, on_text, ctx, err));
+    return end_use(db, db->driver->listen(db, ms, on_text, ctx, err));
 }
 
-int db_socket(const struct db *db)
+int db_guard(struct db *db, struct error *err)
 {
-    return db->driver->socket == NULL ? -1 : db->driver->socket(db);
-}
-
-int db_ping(struct db *db, struct error *err)
-{
+    if (db->driver->guard == NULL)
+        return 0;
     begin_use(db);
-    return end_use(db, db->driver->ping(db, err));
+    return end_use(db, db->driver->guard(db, err));
 }
 
 int db_checkpoint(struct db *db, struct error *err)
@@ -302,17 +270,6 @@ void db_set_log_max(struct db *db, int64_t bytes)
 {
     if (db->driver->set_log_max != NULL)
         db->driver->set_log_max(db, bytes);
-}
-
-void db_set_patience(struct db *db, int64_t until_us)
-{
-    if (db->driver->set_patience != NULL)
-        db->driver->set_patience(db, until_us);
-}
-
-bool db_knows_patience(const struct db *db)
-{
-    return db->driver->set_patience != NULL;
 }
 
 bool db_set_deadline(struct db *db, int64_t until_us)

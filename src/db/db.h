@@ -119,47 +119,26 @@ bool db_read_int(void *ctx, const struct db_row *row);
 enum db_mode {
     DB_WRITER,      /* the one that writes, migrates and checkpoints */
     DB_READER,      /* read-only; a statement has 5 s, a transaction 10 s, then ERR_BUSY */
-    DB_SPARE,       /* as DB_READER; db_ping() makes a connection to PostgreSQL */
+    DB_POOLED,      /* as DB_READER, guarded (db/servers.h), and connected when it is first used */
     DB_MAINTENANCE, /* read-only without a time limit: backups and checks, in their own process */
 };
 
 /* `url`: "sqlite:PATH" or "postgresql://…" (also "postgres://"). The caller owns *ret. */
 int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *err) MUST_CHECK;
 
-/* Of a db_is_worker(): a connection to the coordinator of its cluster, whose address the worker
- * knows, with the same user, password and database. The caller owns *ret. */
-int db_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
-                        struct error *err) MUST_CHECK;
-
 /* NULL is fine. */
 void db_close(struct db *db);
 
-/* A writer: takes SQLite's write lock now; ERR_BUSY when another keeps it for 5 s. A reader: one
- * unchanging view until commit or rollback. */
+/* Connects to PostgreSQL again if the connection was lost. A writer: takes SQLite's write lock now;
+ * ERR_BUSY when another keeps it for 5 s. PostgreSQL is told with the first statement, which fails
+ * if the transaction cannot begin. A reader: one unchanging view until commit or rollback. */
 int db_begin(struct db *db, struct error *err) MUST_CHECK;
-
-/* The same, said to the server with the first statement of the transaction, so that it takes no
- * turn of its own. What would keep it from beginning is then an error of that statement. */
-int db_begin_later(struct db *db, struct error *err) MUST_CHECK;
-
-/* Has the server answered nothing yet in this transaction, or in the one that failed last? Then
- * nothing of it was done, and a lost connection may have been lost before it. */
-bool db_is_beginning(const struct db *db);
 
 /* Durable on return of 0. After ERR_IO it is unknown what is stored: the process must end, and an
  * SQLite writer refuses everything from then on. ERR_UNAVAILABLE: the connection was lost and with
  * it the answer; whether it was stored is unknown, and a retry must be idempotent. After any error:
  * roll back. */
 int db_commit(struct db *db, struct error *err) MUST_CHECK;
-
-/* From now on a commit is durable only when a db_sync() that began after it has returned 0, so that
- * the next transaction need not wait for it. Readers see it before. False: this database's commits
- * are always durable. */
-bool db_may_defer_sync(const struct db *db);
-int db_defer_sync(struct db *db, struct error *err) MUST_CHECK;
-
-/* Any thread, while another uses the connection. ERR_IO: it is unknown what is stored. */
-int db_sync(struct db *db, struct error *err) MUST_CHECK;
 
 /* Cannot fail usefully; without a transaction it does nothing. */
 void db_rollback(struct db *db);
@@ -245,28 +224,10 @@ bool db_was_contended(const struct db *db);
 /* Sets *err to ERR_BUSY with this text, and makes it such a failure. */
 int db_contended(struct db *db, const char *text, struct error *err) MUST_CHECK;
 
-/* Another number after the connection was lost and made again: what was read before it may not be
- * there, if a standby has become the primary. */
+/* Another number after a connection of this process to the database was lost and made again: what
+ * was read before it may not be there, if a standby has become the primary. Of the transaction or
+ * statement that began last. */
 int64_t db_session(const struct db *db);
-
-/* What the connection leads to. A database that was restored, or a standby that took over, differs
- * in one of them from the database of before, even if it has the same rows. All 0 with SQLite, and
- * with a PostgreSQL that does not tell. Known from the connection's start on. */
-struct db_origin {
-    int64_t system;   /* of a server and its standbys: the same for all; 0: it does not tell */
-    int64_t timeline; /* grows when a standby takes over, or a backup is recovered */
-    int64_t started;  /* when the server was */
-    int64_t database; /* the database's number in it: another one after it was created again */
-};
-struct db_origin db_origin(const struct db *db);
-
-/* Did the last call fail with ERR_UNAVAILABLE because another server of a distributed database
- * could not be reached? Then this connection still works, and so do tenants on the other servers.
- */
-bool db_part_is_away(const struct db *db);
-
-/* Was the connection given up because an answer did not come in time? db_ping() makes another. */
-bool db_is_silent(const struct db *db);
 
 /* Rows that the last db_exec() of this connection inserted, updated or deleted. */
 int64_t db_changes(const struct db *db);
@@ -275,86 +236,9 @@ int64_t db_changes(const struct db *db);
  * a transaction. */
 int db_script(struct db *db, const char *sql, struct error *err) MUST_CHECK;
 
-/* Sends a text of less than 8,000 bytes to the connections that hear, in other processes too, when
- * the transaction commits. SQLite has one process: nothing to do. */
-int db_notify(struct db *db, struct str text, struct error *err) MUST_CHECK;
-
-typedef void db_text_fn(void *ctx, struct str text);
-
-/* Waits for up to `ms` for such texts of other connections and passes them on; returns as soon as
- * some have come. From its first call on the connection hears. ERR_INTERNAL with SQLite. */
-int db_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err) MUST_CHECK;
-
-/* What becomes readable when such a text comes, to wait for several connections; -1: nothing. */
-int db_socket(const struct db *db);
-
-/* Is the connection good for another try? Reconnects (PostgreSQL) when it was lost. Never call it
- * inside a transaction. */
-int db_ping(struct db *db, struct error *err) MUST_CHECK;
-
-/* Moves the log into the database file and empties it, synced; nothing to do on PostgreSQL. */
-int db_checkpoint(struct db *db, struct error *err) MUST_CHECK;
-
-/* The ceiling of the writer's log; 0: none. Near it, db_begin() restarts the log: meanwhile new
- * reads wait, and those that have taken longer than half a second end with ERR_BUSY. Nothing to do
- * on PostgreSQL. */
-void db_set_log_max(struct db *db, int64_t bytes);
-
-/* `go_on` is called periodically while a statement of a DB_MAINTENANCE connection runs; false ends
- * it with ERR_BUSY. Not with PostgreSQL. */
-void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
-
-/* From now on rows that do not match their checksums are left out of what this connection reads,
- * instead of ERR_DAMAGED; they are counted and logged as always. db_skipped() is how many so
- * far. */
-void db_set_skip_damaged(struct db *db);
-int64_t db_skipped(const struct db *db);
-
-/* For code that found a damaged row itself: is it to be left out? Counts it. */
-bool db_skips_damaged(struct db *db);
-
-/* From now on a statement of this reader ends with ERR_BUSY once clock_raw_us() has passed
- * `until_us`, checked between rows and periodically without rows. So it does after 32 KiB of text
- * and blobs, because the caller needs time for them too. on_row may have seen some rows by then.
- * Locks are not waited for. 0: no deadline. Returns false, and changes nothing, where a deadline
- * cannot be kept: with PostgreSQL, and on connections that are not readers. */
-bool db_set_deadline(struct db *db, int64_t until_us);
-
-/* From now on a statement or a transaction of this reader ends with ERR_BUSY when it takes longer
- * than `us`; 0: as long as any reader's. PostgreSQL is told so, which may fail. */
-int db_set_read_max(struct db *db, int64_t us, struct error *err) MUST_CHECK;
-
-/* From now on a call of this connection whose answer has not come by `until_us` (clock_raw_us())
- * has lost its connection: ERR_UNAVAILABLE. Nor is a new one waited for any longer. A server
- * that is well is told when a reader's transaction begins, and ends its statements earlier:
- * ERR_BUSY. 0: the driver's own limits. Nothing to do with SQLite, whose calls wait for no one. */
-void db_set_patience(struct db *db, int64_t until_us);
-
-/* Would a call of this connection wait for a server? */
-bool db_knows_patience(const struct db *db);
-
-/* For code that knows that it would miss the deadline, or would wait for something else. */
-bool db_has_deadline(const struct db *db);
-
-/* Is the extension of Citus in this database, whatever it is used for? Known from the connection's
- * start on. */
-bool db_has_citus(const struct db *db);
-
 /* Are tenants spread over several servers by Citus (db/distribution.h)? Then a statement that
  * changes or locks rows names one tenant. Known from the connection's start on. */
 bool db_is_distributed(const struct db *db);
-
-/* Is this connection's server a worker of Citus? Tables are made and changed on the coordinator
- * alone. Known from the connection's start on. */
-bool db_is_worker(const struct db *db);
-
-/* A new number for a row, from a writer of PostgreSQL: unique among all writers of a database, and
- * greater than those made before it, on any node, as far as clocks agree. */
-int64_t db_number(struct db *db);
-
-/* When it was made, and the least number of a time: microseconds since 1970. */
-int64_t db_number_time(int64_t number);
-int64_t db_number_at(int64_t us);
 
 /* "sqlite" or "postgres": which of a pair of migrations applies. */
 const char *db_dialect(const struct db *db);

@@ -3,10 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/base.h"
 #include "base/buf.h"
-#include "db/db.h"
+#include "base/mem.h"
+#include "db/driver.h"
+#include "db/servers.h"
 
 /* clang-format off */
 #define CLEAR(name) "SELECT truncate_local_data_after_distributing_table('" name "')"
@@ -69,9 +72,6 @@ DB_QUERY(select_ranges,
     "SELECT CAST(s.shardminvalue AS BIGINT), CAST(s.shardmaxvalue AS BIGINT), p.groupid"
     " FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid"
     " WHERE s.logicalrelid = to_regclass('agents') AND p.shardstate = 1 ORDER BY 1");
-/* A row of each tenant at most; reads wait for no writer. */
-DB_QUERY(ask_server, "SELECT COUNT(*) FROM audit_heads WHERE tenant_id = $1");
-DB_QUERY(ask_all_servers, "SELECT COUNT(*) FROM audit_heads");
 /* A local table that refers to a reference table would be managed by Citus too, and could then not
  * be split. Shards are created one after another, since they refer to each other. */
 static const char settings[] = "SET citus.enable_local_reference_table_foreign_keys = off;"
@@ -176,31 +176,31 @@ int distribution_clear(struct db *db, struct error *err)
 }
 
 struct ranges {
-    distribution_range_fn *fn;
-    void *ctx;
+    struct place_range *items;
+    size_t n;
 };
 
-static bool pass_range(void *ctx, const struct db_row *row)
+static bool read_range(void *ctx, const struct db_row *row)
 {
-    const struct ranges *ranges = ctx;
+    struct ranges *r = ctx;
 
-    ranges->fn(ranges->ctx, db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2));
+    if ((r->n & (r->n - 1)) == 0) /* full: its room is a power of two */
+        r->items = mem_resize(r->items, (r->n == 0 ? 1 : 2 * r->n) * sizeof(*r->items));
+    r->items[r->n++] =
+        (struct place_range){ db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) + 1 };
     return true;
 }
 
-int distribution_ranges(struct db *db, distribution_range_fn *fn, void *ctx, struct error *err)
+int db_learn_places(struct db *db, struct error *err)
 {
-    struct ranges ranges = { fn, ctx };
+    struct ranges ranges = { 0 };
+    int r;
 
     if (!db_is_distributed(db))
         return 0;
-    return db_exec(db, &select_ranges, DB_NO_ARGS, pass_range, &ranges, err);
-}
-
-int distribution_ask(struct db *db, int64_t tenant_id, struct error *err)
-{
-    int64_t n;
-
-    return tenant_id == 0 ? db_exec_int(db, &ask_all_servers, DB_NO_ARGS, &n, err)
-                          : db_exec_int(db, &ask_server, DB_ARGS(db_int(tenant_id)), &n, err);
+    r = db_exec(db, &select_ranges, DB_NO_ARGS, read_range, &ranges, err);
+    if (r == 0)
+        servers_set_ranges(db->servers, ranges.items, ranges.n);
+    free(ranges.items);
+    return r;
 }

@@ -40,14 +40,3 @@ int distribution_run(struct db *db, size_t *ret, struct error *err) MUST_CHECK;
 /* Frees what local copies of distributed tables take on the coordinator: those of this run and of
  * one that ended before it. A table without such a copy is not locked. */
 int distribution_clear(struct db *db, struct error *err) MUST_CHECK;
-
-typedef void distribution_range_fn(void *ctx, int64_t first, int64_t last, int64_t server);
-
-/* Calls `fn` for each range of tenants' hashes, in their order, with the server that has it. None:
- * the database is not distributed. */
-int distribution_ranges(struct db *db, distribution_range_fn *fn, void *ctx,
-                        struct error *err) MUST_CHECK;
-
-/* Asks the server that has this tenant, or with 0 all of them, for something that no writer locks.
- * The connection's patience says how long it may take. */
-int distribution_ask(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;

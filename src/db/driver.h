@@ -3,12 +3,13 @@
 #include <stdatomic.h>
 
 #include "db/db.h"
+#include "db/embedded.h"
+#include "db/servers.h"
 
 struct db_driver {
     const char *dialect; /* "sqlite", "postgres" */
     void (*close)(struct db *db);
     int (*begin)(struct db *db, struct error *err);
-    int (*begin_later)(struct db *db, struct error *err); /* may be NULL */
     int (*commit)(struct db *db, struct error *err);
     void (*rollback)(struct db *db);
     int (*exec)(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
@@ -18,7 +19,6 @@ struct db_driver {
     int (*settle)(struct db *db, struct error *err);                    /* may be NULL */
     int64_t (*changes)(const struct db *db);
     int (*script)(struct db *db, const char *sql, struct error *err);
-    int (*ping)(struct db *db, struct error *err);
     int (*checkpoint)(struct db *db, struct error *err);
     void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
     bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
@@ -26,12 +26,11 @@ struct db_driver {
     int (*open_coordinator)(struct db *db, enum db_mode mode, struct db **ret,
                             struct error *err);                       /* may be NULL */
     int (*notify)(struct db *db, struct str text, struct error *err); /* may be NULL */
-    int (*hear)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
-    int (*socket)(const struct db *db);                    /* may be NULL */
-    void (*set_patience)(struct db *db, int64_t until_us); /* may be NULL */
-    void (*set_log_max)(struct db *db, int64_t bytes);     /* may be NULL */
-    int (*defer_sync)(struct db *db, struct error *err);   /* may be NULL, and sync with it */
-    int (*sync)(struct db *db, struct error *err);         /* any thread */
+    int (*listen)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
+    int (*guard)(struct db *db, struct error *err);      /* may be NULL */
+    void (*set_log_max)(struct db *db, int64_t bytes);   /* may be NULL */
+    int (*defer_sync)(struct db *db, struct error *err); /* may be NULL, and sync with it */
+    int (*sync)(struct db *db, struct error *err);       /* any thread */
 };
 
 /* Columns of a row, one set per driver. */
@@ -54,15 +53,13 @@ struct db {
     bool skip_damaged;              /* see db_set_skip_damaged() */
     int64_t n_skipped;              /* rows that were left out for it */
     bool contended;                 /* see db_was_contended(); the driver sets it */
-    bool part_away;                 /* see db_part_is_away(); the driver sets it */
-    bool silent;                    /* see db_is_silent(); the driver sets it */
-    bool beginning;                 /* see db_is_beginning(); the driver sets it */
     bool citus;                     /* see db_has_citus(); the driver sets it */
     bool distributed;               /* see db_is_distributed(); the driver sets it */
     bool worker;                    /* see db_is_worker(); the driver sets it */
     int64_t number_at;              /* the time in the last db_number() */
-    int64_t session;                /* see db_session(); the driver counts its connections */
-    struct db_origin origin;        /* see db_origin(); the driver sets it */
+    int64_t session;                /* see db_session(); the driver sets it */
+    struct servers *servers;        /* see servers.h; NULL: the database is here */
+    int64_t place;                  /* see db_set_place() */
     int64_t number_slot;            /* the low digits of each number; the driver sets it */
     atomic_bool in_use;             /* one thread at a time; checked by asserts */
 };

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "db/db.h"
 #include "db/distribution.h"
+#include "db/servers.h"
 
 #define LOCK_TIMEOUT        "500ms"
 #define LOCK_TIMEOUT_VACUUM "1300ms"

@@ -42,3 +42,12 @@ typedef bool row_sum_fn(void *ctx, const struct row_sum *sum, const char *name);
 /* Reads the whole table. */
 int row_sum_verify(struct db *db, const struct row_sum *sum, row_sum_fn *on_damaged, void *ctx,
                    struct error *err) MUST_CHECK;
+
+/* From now on rows that do not match their checksums are left out of what this connection reads,
+ * instead of ERR_DAMAGED; they are counted and logged as always. db_skipped() is how many so
+ * far. */
+void db_set_skip_damaged(struct db *db);
+int64_t db_skipped(const struct db *db);
+
+/* For code that found a damaged row itself: is it to be left out? Counts it. */
+bool db_skips_damaged(struct db *db);

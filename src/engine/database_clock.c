@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "db/db.h"
+#include "db/servers.h"
 
 enum {
     CALM_US = 2000,            /* differences up to this are left: the clock would only jitter */

@@ -1,9 +1,10 @@
 /* databases.c - the connections of the engine: which there are, and to what. */
 #include <string.h>
 
-#include "db/db.h"
 #include "db/distribution.h"
+#include "db/embedded.h"
 #include "db/migrate.h"
+#include "db/servers.h"
 #include "engine/database_clock.h"
 #include "engine/engine_state.h"
 
@@ -52,22 +53,22 @@ int engine_open_databases(struct engine *e, struct error *err)
     if (open_writers(e, err) != 0)
         return -1;
     for (; e->n_read_dbs < readers; e->n_read_dbs++)
-        if (db_open(database, DB_SPARE, &e->read_dbs[e->n_read_dbs], err) != 0)
+        if (db_open(database, DB_POOLED, &e->read_dbs[e->n_read_dbs], err) != 0)
             return -1;
-    if (e->options.serves && db_open(database, DB_SPARE, &e->hash_db, err) != 0)
+    if (e->options.serves && db_open(database, DB_POOLED, &e->hash_db, err) != 0)
         return -1;
     if (db_open(database, DB_READER, &e->watch_db, err) != 0)
         return -1;
     if (!e->shared)
         return 0;
-    if (e->options.serves && db_open(database, DB_READER, &e->ear_db, err) != 0)
+    if (e->options.serves && db_open(database, DB_READER, &e->listen_db, err) != 0)
         return -1;
     return database_clock_learn(e->watch_db, err);
 }
 
 void engine_close_databases(struct engine *e)
 {
-    db_close(e->ear_db);
+    db_close(e->listen_db);
     db_close(e->watch_db);
     db_close(e->hash_db);
     for (size_t i = 0; i < e->n_read_dbs; i++)

@@ -8,12 +8,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/password.h"
-#include "db/db.h"
-#include "engine/ear.h"
+#include "db/embedded.h"
+#include "db/servers.h"
 #include "engine/engine_state.h"
-#include "engine/expirer.h"
 #include "engine/feature.h"
+#include "engine/listener.h"
 #include "engine/readers.h"
 #include "engine/watcher.h"
 
@@ -144,6 +143,15 @@ static bool caches_have_more(const void *ctx)
     return false;
 }
 
+/* Commands wait for the database as long as it takes, and so does the start. */
+static int guard_writers(struct engine *e, struct error *err)
+{
+    for (size_t i = 0; e->options.serves && i < e->n_txns; i++)
+        if (db_guard(e->txns[i].db, err) != 0)
+            return -1;
+    return 0;
+}
+
 static int start_threads(struct engine *e, struct error *err)
 {
     const struct writer_options writer = { .txns = e->txns,
@@ -155,18 +163,12 @@ static int start_threads(struct engine *e, struct error *err)
                                            .ctx = e->options.ctx };
     const int64_t wait_max_us = (int64_t)e->options.writer.wait_max_ms * USEC_PER_MSEC;
 
-    if (refresh_caches(e, e->watch_db, err) != 0 || writer_new(&writer, &e->writer, err) != 0 ||
-        readers_new(e->read_dbs, e->n_read_dbs, e->options.reads_max, &e->readers, err) != 0)
+    if (refresh_caches(e, e->watch_db, err) != 0 || guard_writers(e, err) != 0 ||
+        writer_new(&writer, &e->writer, err) != 0 ||
+        readers_new(e->read_dbs, e->n_read_dbs, e->options.reads_max, wait_max_us, &e->readers,
+                    err) != 0)
         return -1;
-    readers_set(e->readers,
-                &(struct readers_options){ .wait_max_us = wait_max_us, .writer = e->writer });
-    if (e->hash_db == NULL)
-        return 0;
-    if (readers_new(&e->hash_db, 1, HASHES_MAX, &e->hashers, err) != 0)
-        return -1;
-    readers_set(e->hashers, &(struct readers_options){ .wait_max_us = wait_max_us,
-                                                       .spent_us = password_spent_us });
-    return 0;
+    return e->hash_db == NULL ? 0 : readers_new(&e->hash_db, 1, HASHES_MAX, 0, &e->hashers, err);
 }
 
 static int start_features(struct engine *e, struct error *err)
@@ -189,7 +191,7 @@ struct tick engine_now(const struct engine *e, bool healthy)
     return (struct tick){ .wall_us = times.wall_us,
                           .mono_us = times.mono_us,
                           .raw_us = clock_raw_us(),
-                          .healthy = healthy && writer_is_healthy(e->writer) };
+                          .healthy = healthy && !db_is_away(e->watch_db, 0) };
 }
 
 static int start_watcher(struct engine *e, struct error *err)
@@ -205,44 +207,26 @@ static int start_watcher(struct engine *e, struct error *err)
     return watcher_new(&watcher, &e->watcher, err);
 }
 
-static int start_ear(struct engine *e, struct error *err)
+static int start_listener(struct engine *e, struct error *err)
 {
-    const struct ear_options ear = { .db = e->ear_db,
-                                     .engine = e,
-                                     .features = e->options.features,
-                                     .watcher = e->watcher,
-                                     .writer = e->writer };
+    const struct listener_options options = { .db = e->listen_db,
+                                              .engine = e,
+                                              .features = e->options.features,
+                                              .watcher = e->watcher,
+                                              .writer = e->writer };
 
-    return e->ear_db == NULL ? 0 : ear_new(&ear, &e->ear, err);
+    return e->listen_db == NULL ? 0 : listener_new(&options, &e->listener, err);
 }
 
-bool engine_hears(const struct engine *e)
+bool engine_listens(const struct engine *e)
 {
-    return ear_hears(e->ear);
-}
-
-/* The expirer's thread. */
-static void expire(void *ctx)
-{
-    const struct engine *e = ctx;
-
-    writer_expire(e->writer);
-    readers_expire(e->readers);
-    readers_expire(e->hashers);
-}
-
-/* A command waits for the database as long as it takes. */
-static int start_expirer(struct engine *e, struct error *err)
-{
-    return e->options.serves ? expirer_new(expire, e, &e->expirer, err) : 0;
+    return listener_listens(e->listener);
 }
 
 static void stop_threads(struct engine *e)
 {
-    ear_free(e->ear); /* before the watcher, which it wakes */
-    e->ear = NULL;
-    expirer_free(e->expirer); /* before what it looks at */
-    e->expirer = NULL;
+    listener_free(e->listener); /* before the watcher, which it wakes */
+    e->listener = NULL;
     watcher_free(e->watcher);
     readers_free(e->hashers); /* before the writer: results of hashing are still stored */
     e->watcher = NULL;
@@ -310,9 +294,8 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     limit_shares(e);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
     if (engine_open_databases(e, err) != 0 || open_features(e, err) != 0 ||
-        start_threads(e, err) != 0 || engine_look_at_parts(e, err) != 0 ||
-        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_expirer(e, err) != 0 ||
-        start_ear(e, err) != 0) {
+        db_learn_places(e->watch_db, err) != 0 || start_threads(e, err) != 0 ||
+        start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_listener(e, err) != 0) {
         close_all(e);
         return -1;
     }
@@ -404,13 +387,11 @@ const char *engine_problem(const struct engine *e)
 {
     if (!watcher_is_healthy(e->watcher))
         return "The database does not answer";
-    if (!writer_is_healthy(e->writer))
-        return "The writer has no connection to the database";
     if (writer_is_stalled(e->writer))
         return "Reports have waited for more than 5 seconds to be stored";
-    if (engine_commits_nothing(e))
-        return "The database has committed nothing for more than 5 seconds";
-    if (writer_all_parts_are_away(e->writer))
+    if (db_is_away(e->watch_db, 0))
+        return "The database commits nothing";
+    if (db_all_are_away(e->watch_db))
         return "No server of the database that has tenants stores reports";
     if (space_is_low(&e->space))
         return "Free disk space is below the floor, so reports are refused";
@@ -437,7 +418,6 @@ void engine_space(const struct engine *e, struct space_stats *ret)
 void engine_stats(struct engine *e, struct engine_stats *ret)
 {
     *ret = (struct engine_stats){ .healthy = engine_problem(e) == NULL,
-                                  .crowded = writer_is_crowded(e->writer),
                                   .reads_waiting = readers_waiting(e->readers) };
     writer_waiting(e->writer, &ret->queue);
 }

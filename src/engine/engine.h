@@ -69,7 +69,7 @@ int engine_open_reader(const struct engine *e, struct db **ret, struct error *er
 bool engine_serves(const struct engine *e);
 
 /* Are changes of other processes told at once, now? Otherwise they are found by looking. */
-bool engine_hears(const struct engine *e);
+bool engine_listens(const struct engine *e);
 
 /* Other processes change this database too: PostgreSQL. */
 bool engine_is_shared(const struct engine *e);
@@ -77,7 +77,8 @@ bool engine_is_shared(const struct engine *e);
 /* A writer's connection; only in open(), before the writer uses it. */
 struct db *engine_open_db(struct engine *e);
 
-/* The watcher's connection: in start() and tick() only. */
+/* The watcher's connection: in start() and tick() only, but for what any thread may ask of one
+ * (db/servers.h). */
 struct db *engine_watch_db(struct engine *e);
 
 /* From start() on. */
@@ -134,7 +135,6 @@ void engine_space(const struct engine *e, struct space_stats *ret);
 /* Any thread. */
 struct engine_stats {
     bool healthy;
-    bool crowded; /* other nodes often write to the database */
     struct writer_queue queue;
     size_t reads_waiting;
 };

@@ -9,7 +9,6 @@
 #include "engine/txn.h"
 
 enum {
-    WRITERS_MAX = 4,
     READERS_MAX = 64,
     FEATURES_MAX = 32,
 };
@@ -23,19 +22,17 @@ struct engine {
     struct db *read_dbs[READERS_MAX];
     size_t n_read_dbs;
     struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
-    struct db *ear_db;             /* if the database is shared and this is a server */
+    struct db *listen_db;          /* if the database is shared and this is a server */
     const struct engine_cache *caches[CHANGE_TOPICS];
     void *states[FEATURES_MAX];
     size_t n_opened, n_started; /* features */
     struct writer *writer;
-    struct writer_job trial;    /* tells whether a commit succeeds */
-    atomic_bool tries;          /* it is under way */
-    int64_t tried_us;           /* raw clock: when it last began */
-    _Atomic int64_t doubted_us; /* raw clock: since when none has succeeded; 0: one has */
+    struct writer_job trial; /* tells whether a commit succeeds */
+    atomic_bool tries;       /* it is under way */
+    int64_t tried_us;        /* raw clock: when it last began */
     struct readers *readers, *hashers;
     struct watcher *watcher;
-    struct expirer *expirer;
-    struct ear *ear;
+    struct listener *listener;
     struct space space;
 };
 
@@ -47,11 +44,5 @@ void engine_close_databases(struct engine *e);
 
 /* --- ticks.c --- */
 
-/* Where tenants are distributed: finds out which server has whom. */
-int engine_look_at_parts(struct engine *e, struct error *err) MUST_CHECK;
-
 /* The watcher's tick; `ctx` is the engine. */
 void engine_tick(void *ctx, bool healthy);
-
-/* Has no commit succeeded for more than 5 s, although one was tried? Any thread. */
-bool engine_commits_nothing(const struct engine *e);

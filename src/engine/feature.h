@@ -46,11 +46,11 @@ struct feature {
      * and the next tick tries again. */
     int (*tick)(struct engine *e, const struct tick *tick, struct error *err);
 
-    /* Where several processes share a database, on the ear's thread (ear.h); must not block.
-     * hear() gets what the same feature of another process told; an empty text: some may have been
-     * missed. tell() writes a text for the others and returns false when it has nothing to tell. */
-    void (*hear)(struct engine *e, struct str text);
-    bool (*tell)(struct engine *e, struct buf *ret);
+    /* Where several processes share a database, on the listener's thread (listener.h); must not
+     * block. notified() gets what the same feature of another process sent; an empty text: some may
+     * have been missed. notify() writes a text for the others, or returns false. */
+    void (*notified)(struct engine *e, struct str text);
+    bool (*notify)(struct engine *e, struct buf *ret);
 
     /* The server begins to stop, while requests are still under way: ends waits for others. */
     void (*leave)(struct engine *e);

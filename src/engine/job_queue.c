@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "engine/share.h"
-#include "engine/wait.h"
 
 enum {
     GROUP_BYTES = 8 << 20, /* of requests per transaction; the last one may exceed it */
@@ -21,13 +20,6 @@ enum {
     ROOM_BYTES = 64 << 10,
 
     SYNC_US_MAX = 10 * USEC_PER_SEC,
-
-    /* With less time left than this, and what a commit takes, a job is late. */
-    LATE_US = USEC_PER_SEC,
-
-    /* How long after it hung a part is tried by one writer at a time: longer than any transaction
-     * may take, so that a second writer never joins the one that tries. */
-    DOUBT_S = 60,
 };
 
 void job_queue_init(struct job_queue *q, const struct writer_limits *limits, size_t n_writers)
@@ -55,6 +47,22 @@ static int64_t wait_us(const struct job_queue *q)
     return q->turns.us + groups * q->sync_us;
 }
 
+static int64_t wait_max_us(const struct job_queue *q)
+{
+    const int64_t max_us = (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC;
+
+    return max_us > USEC_PER_SEC ? max_us : USEC_PER_SEC;
+}
+
+/* How long one may expect to wait for a turn. It is less than one may wait, since health tells of
+ * those who did wait for that long. */
+static int64_t expected_max_us(const struct job_queue *q)
+{
+    const int64_t max_us = (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC;
+
+    return max_us > 2 * (int64_t)USEC_PER_SEC ? max_us - USEC_PER_SEC : max_us / 2;
+}
+
 /* Is the queue too long, by its size or by the time that it will take? */
 static bool is_full(const struct job_queue *q, const struct writer_job *job)
 {
@@ -62,8 +70,7 @@ static bool is_full(const struct job_queue *q, const struct writer_job *job)
 
     return q->turns.events + job->events > limits->events_max ||
            q->turns.bytes + job->bytes > limits->bytes_max ||
-           (limits->wait_max_ms > 0 &&
-            wait_us(q) > wait_expected_max((int64_t)limits->wait_max_ms * USEC_PER_MSEC));
+           (limits->wait_max_ms > 0 && wait_us(q) > expected_max_us(q));
 }
 
 static bool is_small(const struct writer_job *job)
@@ -113,7 +120,7 @@ int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err
     else if (!take_share(job))
         return err_set(err, ERR_BUSY, "too many events of this tenant are queued");
     turns_add(&q->turns, job);
-    q->parted = q->parted || job->part != 0;
+    q->placed = q->placed || job->place != 0;
     return 0;
 }
 
@@ -172,173 +179,28 @@ static const struct budget *tenant_at_its_most(const struct job_queue *q)
     return NULL;
 }
 
-/* It answers again. Then what may need every server is not known to hang either. */
-static void forget_away(struct job_queue *q, int64_t part)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
-        if (q->away[i].part == part || q->away[i].part == 0)
-            q->away[i].until_us = q->away[i].doubted_us = 0;
-}
-
-/* Does a caller wait for as long as it may, and then fail? */
-static bool is_silent(enum part_state state)
-{
-    return state == PART_HUNG || state == PART_STUCK;
-}
-
-/* How long a part counts as away. One that is silent does until the next attempt has failed too;
- * one that is slow does not, but one writer is enough to wait for its locks. */
-static int64_t away_us(const struct job_queue *q, enum part_state state)
-{
-    if (state == PART_SLOW)
-        return 0;
-    return (int64_t)AWAY_S * USEC_PER_SEC +
-           (is_silent(state) ? (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC : 0);
-}
-
-/* Who tried it got no verdict: the next one may try. */
-static void end_try(struct job_queue *q, int64_t part, int64_t raw_us)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
-        if (q->away[i].hung && q->away[i].part == part && q->away[i].until_us > raw_us)
-            q->away[i].until_us = raw_us;
-}
-
-void job_queue_note_part(struct job_queue *q, int64_t part, enum part_state state, int64_t raw_us)
-{
-    size_t oldest = 0, i = 0;
-
-    if (state == PART_UNKNOWN) {
-        end_try(q, part, raw_us);
-        return;
-    }
-    if (state == PART_ANSWERS) {
-        forget_away(q, part);
-        return;
-    }
-    while (i < PARTS_AWAY_MAX && !(q->away[i].until_us != 0 && q->away[i].part == part)) {
-        if (q->away[i].until_us < q->away[oldest].until_us)
-            oldest = i;
-        i++;
-    }
-    if (i == PARTS_AWAY_MAX)
-        i = oldest;
-    else if (state == PART_SLOW && q->away[i].stuck && q->away[i].doubted_us > raw_us)
-        state = PART_STUCK; /* its locks are those of the commit that does not return */
-    q->away[i].part = part;
-    q->away[i].hung = state == PART_HUNG;
-    q->away[i].stuck = state == PART_STUCK;
-    q->away[i].until_us = raw_us + away_us(q, state);
-    q->away[i].doubted_us = raw_us + (int64_t)(is_silent(state) ? DOUBT_S : AWAY_S) * USEC_PER_SEC;
-}
-
-bool job_queue_is_away(const struct job_queue *q, int64_t part, int64_t raw_us)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
-        if (q->away[i].part == part && q->away[i].until_us > raw_us)
-            return true;
-    return false;
-}
-
-bool job_queue_any_is_away(const struct job_queue *q, int64_t raw_us)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
-        if (q->away[i].until_us > raw_us)
-            return true;
-    return false;
-}
-
-bool job_queue_part_hangs(const struct job_queue *q, int64_t part, int64_t raw_us)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
-        if (q->away[i].hung && q->away[i].part == part && q->away[i].until_us > raw_us)
-            return true;
-    return false;
-}
-
-enum part_read job_queue_try_read(struct job_queue *q, int64_t part, int64_t raw_us)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++) {
-        if (!q->away[i].hung || q->away[i].part != part || q->away[i].doubted_us <= raw_us)
-            continue;
-        if (q->away[i].until_us > raw_us)
-            return READ_MAY_NOT;
-        q->away[i].until_us = raw_us + away_us(q, PART_HUNG);
-        return READ_TRIES;
-    }
-    return READ_MAY;
-}
-
-bool job_queue_any_hangs(const struct job_queue *q, int64_t raw_us)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
-        if (q->away[i].hung && q->away[i].until_us > raw_us)
-            return true;
-    return false;
-}
-
-bool job_queue_is_doubtful(const struct job_queue *q, int64_t part, int64_t raw_us)
-{
-    for (size_t i = 0; i < PARTS_AWAY_MAX; i++)
-        if (q->away[i].doubted_us > raw_us &&
-            (q->away[i].part == part || (part == 0 && q->away[i].hung)))
-            return true;
-    return false;
-}
-
-/* The parts that this writer may not take, because another one finds out whether they are back. */
-static size_t find_closed(const struct job_queue *q, size_t writer, int64_t *ret)
-{
-    const int64_t raw_us = clock_raw_us();
-    size_t n = 0, i = 0;
-
-    while (i < q->n_writers &&
-           (i == writer || q->group_us[i] == 0 || !job_queue_is_doubtful(q, q->part_of[i], raw_us)))
-        i++;
-    if (i == q->n_writers)
-        return 0;
-    for (size_t j = 0; j < PARTS_AWAY_MAX; j++)
-        if (q->away[j].doubted_us > raw_us && q->away[j].part != 0)
-            ret[n++] = q->away[j].part;
-    if (job_queue_is_doubtful(q, 0, raw_us))
-        ret[n++] = 0;
-    return n;
-}
-
-static struct writer_job *next_job(struct job_queue *q, size_t writer, const struct job_list *group,
+static struct writer_job *next_job(struct job_queue *q, const struct job_list *group,
                                    int64_t now_us)
 {
-    int64_t closed[PARTS_AWAY_MAX + 1];
     struct turns_choice choice = { .most_us = GROUP_US,
-                                   .by_part = q->parted && group->first != NULL,
-                                   .closed = closed,
-                                   .by_age = q->late_before_us > 0 && group->first != NULL,
-                                   .late_before_us = q->late_before_us };
+                                   .by_place = q->placed && group->first != NULL };
 
-    if (group->first != NULL) {
-        choice.part = group->first->part;
-        choice.late = turns_is_late(group->first, q->late_before_us);
-    }
+    if (choice.by_place)
+        choice.place = group->first->place;
     if (now_us < q->shared_until_us)
         choice.spared = tenant_at_its_most(q);
-    if (q->parted)
-        choice.n_closed = find_closed(q, writer, closed);
-    if (choice.spared == NULL && !q->parted && !choice.by_age)
+    if (choice.spared == NULL && !choice.by_place)
         return turns_next(&q->turns);
     return turns_next_of(&q->turns, &choice);
 }
 
-int64_t job_queue_spare_until(const struct job_queue *q, size_t writer, bool crowded)
+int64_t job_queue_beside_until(const struct job_queue *q, size_t writer)
 {
     int64_t until_us = 0;
 
-    for (size_t i = 0; i < q->n_writers; i++) {
-        const bool waits_longer = crowded && q->group_us[i] <= GROUP_US;
-        const int64_t us = q->took_us[i] + (waits_longer ? CROWDED_WAIT_US : SPARE_WAIT_US);
-
-        if (i != writer && q->group_us[i] > 0 && us > until_us)
-            until_us = us;
-    }
+    for (size_t i = 0; i < q->n_writers; i++)
+        if (i != writer && q->group_us[i] > 0 && q->took_us[i] + BESIDE_WAIT_US > until_us)
+            until_us = q->took_us[i] + BESIDE_WAIT_US;
     return until_us;
 }
 
@@ -349,38 +211,14 @@ void job_queue_end_group(struct job_queue *q, size_t writer)
     q->group_us[writer] = 0;
 }
 
-/* What a job needs of its time: so much, and what a commit takes; half of it at most. */
-static int64_t needed_us(const struct job_queue *q, int64_t us)
-{
-    const int64_t half_us = wait_by_clock((int64_t)q->limits.wait_max_ms * USEC_PER_MSEC) / 2;
-
-    return us + q->sync_us < half_us ? us + q->sync_us : half_us;
-}
-
-int64_t job_queue_turn_max(const struct job_queue *q)
-{
-    return wait_by_clock((int64_t)q->limits.wait_max_ms * USEC_PER_MSEC) -
-           needed_us(q, WAIT_LEAST_US);
-}
-
-/* Who asked before this, by the raw clock, is late; 0: there is no limit, and none is. */
-static int64_t late_before(const struct job_queue *q)
-{
-    const int64_t max_us = (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC;
-
-    return max_us == 0 ? 0 : clock_raw_us() + needed_us(q, LATE_US) - wait_until(0, max_us);
-}
-
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group)
 {
     const struct writer_job *job;
 
     job_queue_end_group(q, writer);
-    q->late_before_us = late_before(q);
     job_list_init(ret_group);
-    while ((job = next_job(q, writer, ret_group, now_us)) != NULL &&
-           fits(q, ret_group, job, now_us)) {
+    while ((job = next_job(q, ret_group, now_us)) != NULL && fits(q, ret_group, job, now_us)) {
         note_tenant(q, job, now_us);
         take_next(q, ret_group);
         if (job->cost_us > GROUP_US)
@@ -389,16 +227,15 @@ void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
     if (ret_group->first != NULL) {
         assert(ret_group->us > 0);
         q->group_us[writer] = ret_group->us;
-        q->part_of[writer] = ret_group->first->part;
         q->took_us[writer] = clock_raw_us();
     }
     turns_end_group(&q->turns);
 }
 
-void job_queue_take_old(struct job_queue *q, int64_t before_us, struct job_list *ret)
+void job_queue_take_old(struct job_queue *q, int64_t raw_us, struct job_list *ret)
 {
     job_list_init(ret);
-    turns_take_old(&q->turns, before_us, ret);
+    turns_take_old(&q->turns, raw_us - wait_max_us(q), ret);
     for (const struct writer_job *job = ret->first; job != NULL; job = job->next)
         give_share(job);
 }
@@ -408,19 +245,6 @@ void job_queue_take_all(struct job_queue *q, struct job_list *ret)
     job_list_init(ret);
     while (turns_next(&q->turns) != NULL)
         take_next(q, ret);
-}
-
-int64_t job_queue_patience(const struct writer_limits *limits, const struct job_list *group)
-{
-    const int64_t max_us = (int64_t)limits->wait_max_ms * USEC_PER_MSEC;
-    int64_t since_us = INT64_MAX;
-
-    if (max_us == 0)
-        return 0;
-    for (const struct writer_job *job = group->first; job != NULL; job = job->next)
-        if (job->since_us != 0 && job->since_us < since_us)
-            since_us = job->since_us;
-    return since_us == INT64_MAX ? 0 : wait_until(since_us, max_us);
 }
 
 void job_queue_note_sync(struct job_queue *q, int64_t us)

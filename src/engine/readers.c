@@ -18,10 +18,9 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
-#include "db/db.h"
-#include "engine/part_read.h"
+#include "db/embedded.h"
+#include "db/servers.h"
 #include "engine/share.h"
-#include "engine/wait.h"
 
 /* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
  * misses it is not short, or was preempted: under full ingest load 24 of 3,000 short reads missed a
@@ -36,7 +35,6 @@ enum { BLOCKED_US = 5000, INLINE_PAUSE_US = USEC_PER_SEC };
 struct connection {
     struct connection *next; /* in the stack of free ones */
     struct db *db;
-    bool is_connected;           /* has been, once: a spare one is not from the start */
     const struct budget *tenant; /* for which it is used; NULL: free, or the service itself */
 };
 
@@ -47,7 +45,7 @@ struct readers {
     size_t n_connections;
 
     size_t queue_max;
-    struct readers_options options;
+    int64_t wait_max_us;
 
     struct lock lock;    /* also guards `next` and `tenant` of each connection */
     struct cond changed; /* see 2 above */
@@ -59,11 +57,6 @@ struct readers {
     bool stopping GUARDED_BY(lock);
 };
 
-static int64_t discount(const struct readers *r)
-{
-    return r->options.spent_us == NULL ? 0 : r->options.spent_us();
-}
-
 static void enqueue(struct readers *r, struct reader_job *job) REQUIRES(r->lock)
 {
     struct reader_job **at = r->last;
@@ -71,7 +64,7 @@ static void enqueue(struct readers *r, struct reader_job *job) REQUIRES(r->lock)
     if (job->ahead)
         for (at = &r->first; *at != NULL && (*at)->ahead;)
             at = &(*at)->next;
-    job->since_us = (job->asked_us != 0 ? job->asked_us : clock_raw_us()) - discount(r);
+    job->since_us = job->asked_us != 0 ? job->asked_us : clock_raw_us();
     job->next = *at;
     *at = job;
     if (job->next == NULL)
@@ -219,99 +212,23 @@ static void refuse(struct reader_job *job)
     finish(job, &err);
 }
 
-/* Until when its caller waits for the database, by the raw clock; 0: as long as that takes. */
-static int64_t until_of(const struct readers *r, const struct reader_job *job)
+static void answer(const struct readers *r, struct reader_job *job, struct db *db)
 {
-    return r->options.wait_max_us == 0
-               ? 0
-               : wait_until(job->since_us + discount(r), r->options.wait_max_us);
-}
-
-static void move_on(const struct readers *r, struct reader_job *job)
-{
-    if (job->asked_us != 0 && r->options.spent_us != NULL)
-        job->asked_us = job->since_us + discount(r);
-}
-
-/* A connection that was lost while it was idle is noticed at once and made again; one on which an
- * answer did not come would keep the caller waiting as long once more. */
-static int run_job(const struct readers *r, struct reader_job *job, struct connection *c,
-                   struct error *err)
-{
-    const bool was_connected = c->is_connected;
-    struct db *db = c->db;
-    int64_t began_us;
+    const int64_t began_us = job->since_us;
+    struct error err = { 0 };
     int status;
 
     assert(thread_may_be("muster-reader"));
-    db_set_patience(db, until_of(r, job));
-    if (!was_connected) /* a failure is the job's to find */
-        c->is_connected = db_ping(db, NULL) == 0;
-    began_us = clock_raw_us();
-    move_on(r, job);
-    status = job->run(job, db, err);
-    if (status != 0 && err->code == ERR_UNAVAILABLE && !db_part_is_away(db) && was_connected &&
-        clock_raw_us() - began_us < USEC_PER_SEC && db_ping(db, err) == 0)
-        status = job->run(job, db, err);
-    db_set_patience(db, 0);
-    move_on(r, job);
-    return status;
-}
-
-/* The same, and answers. The caller does not wait for what is still to be found out afterwards. */
-static void answer(const struct readers *r, struct reader_job *job, struct connection *c)
-{
-    struct part_read_job read = { .writer = r->options.writer,
-                                  .db = c->db,
-                                  .tenant_id = job->tenant_id,
-                                  .began_us = clock_raw_us(),
-                                  .until_us = until_of(r, job) };
-    struct error err = { 0 };
-    int status = part_read_begin(&read, &err);
-
-    if (status == 0)
-        status = run_job(r, job, c, &err);
+    db_set_place(db, db_place_of(db, job->tenant_id));
+    status = job->run(job, db, &err);
+    if (r->wait_max_us == 0 && job->asked_us != 0)
+        job->asked_us += clock_raw_us() - began_us;
     finish(job, status == 0 ? NULL : &err);
-    part_read_end(&read, status == 0 ? ERR_NONE : err.code);
 }
 
-/* Takes the jobs out of the queue whose callers asked before `before_us`. */
-static struct reader_job *unqueue_old(struct readers *r, int64_t before_us) REQUIRES(r->lock)
+static bool waited_too_long(const struct readers *r, const struct reader_job *job)
 {
-    struct reader_job *old = NULL, **old_last = &old, **at = &r->first;
-
-    while (*at != NULL) {
-        struct reader_job *job = *at;
-
-        if (job->since_us >= before_us) {
-            at = &job->next;
-            continue;
-        }
-        *at = job->next;
-        job->next = NULL;
-        *old_last = job;
-        old_last = &job->next;
-        r->n_queued--;
-    }
-    r->last = at;
-    return old;
-}
-
-void readers_expire(struct readers *r)
-{
-    struct reader_job *old;
-
-    if (r->options.wait_max_us == 0)
-        return;
-    lock_acquire(&r->lock);
-    old = unqueue_old(r, clock_raw_us() - discount(r) - wait_turn_max(r->options.wait_max_us));
-    lock_release(&r->lock);
-    while (old != NULL) {
-        struct reader_job *next = old->next;
-
-        refuse(old);
-        old = next;
-    }
+    return r->wait_max_us != 0 && clock_raw_us() - job->since_us > r->wait_max_us;
 }
 
 static void *reader_main(void *arg)
@@ -322,11 +239,10 @@ static void *reader_main(void *arg)
 
     thread_begin("muster-reader", THREAD_PLAIN);
     while ((job = take_job(r, &c)) != NULL) {
-        /* After other steps it would only cost the connection. */
-        if (db_knows_patience(c->db) && wait_is_over(until_of(r, job)))
+        if (waited_too_long(r, job))
             refuse(job);
         else
-            answer(r, job, c);
+            answer(r, job, c->db);
     }
     return NULL;
 }
@@ -404,13 +320,14 @@ bool readers_run_inline(struct readers *r, struct reader_job *job)
     return true;
 }
 
-int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct readers **ret,
-                struct error *err)
+int readers_new(struct db *const *dbs, size_t n, size_t queue_max, int64_t wait_max_us,
+                struct readers **ret, struct error *err)
 {
     struct readers *r = NEW(struct readers);
 
     lock_init(&r->lock);
     r->queue_max = queue_max;
+    r->wait_max_us = wait_max_us;
     r->last = &r->first;
     cond_init(&r->changed);
     r->threads = mem_new(n * sizeof(*r->threads));
@@ -427,13 +344,6 @@ int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct reader
         }
     *ret = r;
     return 0;
-}
-
-void readers_set(struct readers *r, const struct readers_options *options)
-{
-    lock_acquire(&r->lock); /* a thread that takes a job afterwards sees it */
-    r->options = *options;
-    lock_release(&r->lock);
 }
 
 void readers_free(struct readers *r)

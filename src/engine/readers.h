@@ -13,49 +13,30 @@
 struct budget;
 struct db;
 struct readers;
-struct writer;
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct reader_job {
     struct reader_job *next; /* internal, as is since when it counts as waiting */
-    int64_t since_us;        /* raw clock, less what was discounted by then */
-    int64_t asked_us;      /* raw clock: when its caller asked; 0: it asks now. Moved on by what is
-                            * discounted, before and after run() */
-    struct budget *budget; /* of the caller, whose share it takes; NULL: the service's own */
-    int64_t tenant_id;     /* whose rows alone it reads; 0: it is not known, or there are others */
+    int64_t since_us;        /* raw clock */
+    int64_t asked_us;        /* raw clock: when its caller asked; 0: it asks now */
+    struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
+    int64_t tenant_id; /* whose rows alone it reads; 0: it is not known, or there are others */
     bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
 
-    /* Reader thread, or the caller of readers_run_inline(). Called again after a lost connection
-     * was restored, or after a deadline passed. */
+    /* Reader thread, or the caller of readers_run_inline(). Called again after a deadline passed.
+     */
     int (*run)(struct reader_job *job, struct db *db, struct error *err);
 
     /* The same thread, exactly once. `err` is NULL on success, and borrowed otherwise. */
     void (*done)(struct reader_job *job, const struct error *err);
 };
 
-/* One thread per connection; no other thread may use the `n` connections until readers_free(). */
-int readers_new(struct db *const *dbs, size_t n, size_t queue_max, struct readers **ret,
-                struct error *err) MUST_CHECK;
-
-/* How a pool differs from one that just runs its jobs; what is left out does not hold. */
-struct readers_options {
-    /* How long a caller may wait, from asking to the answer (wait.h). 0: no limit. */
-    int64_t wait_max_us;
-
-    /* What jobs spend on other things than the database does not count as waiting for it, theirs
-     * nor that of those behind them: how much that is so far, and never less than before. Any
-     * thread. */
-    int64_t (*spent_us)(void);
-
-    /* The database may be distributed, and this one knows which of its servers hang: a read of a
-     * tenant on one of them is refused with ERR_UNAVAILABLE. Every few seconds a single one finds
-     * out whether the server is back. What a read finds out is told to it, which outlives the pool.
-     */
-    struct writer *writer;
-};
-
-/* Before the first job. */
-void readers_set(struct readers *r, const struct readers_options *options);
+/* One thread per connection; no other thread may use the `n` connections until readers_free(). A
+ * job whose caller has waited for its turn for `wait_max_us` ends with ERR_BUSY. 0: there is no
+ * limit, and the time from the wait to the end of run() is taken off what the caller waits later
+ * (asked_us), since most of it is not the database's. */
+int readers_new(struct db *const *dbs, size_t n, size_t queue_max, int64_t wait_max_us,
+                struct readers **ret, struct error *err) MUST_CHECK;
 
 /* Any thread. ERR_BUSY when the queue or the tenant's share of it is full, or the pool is stopping.
  */
@@ -69,10 +50,6 @@ bool readers_run_inline(struct readers *r, struct reader_job *job) MUST_CHECK;
 
 /* Queued jobs. Any thread. */
 size_t readers_waiting(struct readers *r);
-
-/* Fails the queued jobs that have waited for a turn for as long as they may, with ERR_BUSY. Any
- * thread. */
-void readers_expire(struct readers *r);
 
 /* Runs what is queued, ends the threads, and waits for inline runs to return. NULL is fine. */
 void readers_free(struct readers *r);

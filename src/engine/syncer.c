@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "db/embedded.h"
 #include "engine/turns.h"
 
 struct syncer {

@@ -197,25 +197,10 @@ struct writer_job *turns_next(struct turns *t)
     return t->current->jobs.first;
 }
 
-bool turns_is_late(const struct writer_job *job, int64_t before_us)
-{
-    return job->since_us != 0 && job->since_us < before_us;
-}
-
-static bool is_closed(const struct writer_job *job, const struct turns_choice *choice)
-{
-    size_t i = 0;
-
-    while (i < choice->n_closed && choice->closed[i] != job->part)
-        i++;
-    return i < choice->n_closed;
-}
-
-/* Does it need a group of another kind? */
+/* Does it need a group of another place? */
 static bool is_of_another(const struct writer_job *job, const struct turns_choice *choice)
 {
-    return (choice->by_part && job->part != choice->part) ||
-           (choice->by_age && turns_is_late(job, choice->late_before_us) != choice->late);
+    return choice->by_place && job->place != choice->place;
 }
 
 static bool is_spared(const struct lane *lane, const struct turns_choice *choice)
@@ -224,15 +209,13 @@ static bool is_spared(const struct lane *lane, const struct turns_choice *choice
 
     return (choice->spared != NULL && lane->tenant == choice->spared &&
             job->cost_us > choice->most_us) ||
-           is_of_another(job, choice) || is_closed(job, choice);
+           is_of_another(job, choice);
 }
 
 /* Notes a lane whose turn it is and that has to wait for a group of its own kind. */
 static void pass_over(struct turns *t, struct lane *lane, const struct turns_choice *choice)
 {
-    const struct writer_job *job = lane->jobs.first;
-
-    if (t->passed_over == NULL && is_of_another(job, choice) && !is_closed(job, choice))
+    if (t->passed_over == NULL && is_of_another(lane->jobs.first, choice))
         t->passed_over = lane;
 }
 
@@ -302,6 +285,11 @@ struct writer_job *turns_take(struct turns *t)
     return take_first(t, lane);
 }
 
+static bool is_late(const struct writer_job *job, int64_t before_us)
+{
+    return job->since_us != 0 && job->since_us < before_us;
+}
+
 /* Of all jobs of a lane; the others keep their order. */
 static void take_old_of_all(struct turns *t, struct lane *lane, int64_t before_us,
                             struct job_list *list)
@@ -311,9 +299,9 @@ static void take_old_of_all(struct turns *t, struct lane *lane, int64_t before_u
 
     do {
         job = job_list_take(&lane->jobs);
-        if (turns_is_late(job, before_us))
+        if (is_late(job, before_us))
             subtract(t, job);
-        job_list_add(turns_is_late(job, before_us) ? list : &lane->jobs, job);
+        job_list_add(is_late(job, before_us) ? list : &lane->jobs, job);
     } while (job != last);
     if (lane->jobs.first == NULL)
         remove_lane(t, lane);
@@ -330,7 +318,7 @@ void turns_take_old(struct turns *t, int64_t before_us, struct job_list *list)
         if (lane->mixed)
             take_old_of_all(t, lane, before_us, list);
         else
-            while (t->n_lanes == lanes && turns_is_late(lane->jobs.first, before_us))
+            while (t->n_lanes == lanes && is_late(lane->jobs.first, before_us))
                 job_list_add(list, take_first(t, lane));
         lane = after;
     }

@@ -43,7 +43,7 @@ enum { LANE_SLOTS = 256 };
 struct turns {
     struct lane *current; /* whose turn it is; the lanes are a ring. NULL: no jobs */
     struct lane
-        *passed_over; /* whose turn came first during this group, of another part or age; or NULL */
+        *passed_over; /* whose turn came first during this group, of another place; or NULL */
     struct lane *slots[LANE_SLOTS], *spare;
     size_t n_lanes;
     size_t events, bytes;
@@ -67,24 +67,15 @@ struct writer_job *turns_next(struct turns *t);
 struct turns_choice {
     const struct budget *spared; /* NULL, or the tenant whose jobs may cost at most `most_us` */
     int64_t most_us;
-    bool by_part; /* only jobs of `part` */
-    int64_t part;
-    const int64_t *closed; /* parts whose jobs may not be taken */
-    size_t n_closed;
-    bool by_age; /* only jobs that are late, or only others, as `late` says */
-    bool late;
-    int64_t late_before_us; /* raw clock: whose caller asked before then is late */
+    bool by_place; /* only jobs of `place` */
+    int64_t place;
 };
 
 /* The same among lanes whose next job may be taken; NULL: no such job. The other lanes lose no
  * turn. */
 struct writer_job *turns_next_of(struct turns *t, const struct turns_choice *choice);
 
-/* Has its caller waited for so long? The service's own jobs have none. */
-bool turns_is_late(const struct writer_job *job, int64_t before_us);
-
-/* The group is complete: the next one begins with a lane that was passed over for its part, or
- * because its job is late or the group was. */
+/* The group is complete: the next one begins with a lane that was passed over for its place. */
 void turns_end_group(struct turns *t);
 
 /* Takes the job that turns_next() returned. */

@@ -13,7 +13,7 @@
 #include "base/thread.h"
 #include "db/db.h"
 
-enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, PATIENCE_S = 5 };
+enum { PERIOD_MS = 1000, TEST_PERIOD_MS = 100, ANSWER_S = 8 };
 
 struct watcher {
     struct watcher_options options;
@@ -25,22 +25,16 @@ struct watcher {
     _Atomic int64_t answered_us; /* monotonic: when the database last answered */
 };
 
-void watcher_note_answer(struct watcher *w)
-{
-    atomic_store(&w->answered_us, clock_mono_us());
-}
-
 static void refresh_caches(struct watcher *w)
 {
     bool was_healthy = atomic_load(&w->healthy);
     struct error err = { 0 };
-    bool ok = (was_healthy || db_ping(w->options.db, &err) == 0) &&
-              w->options.refresh(w->options.ctx, w->options.db, &err) == 0;
+    bool ok = w->options.refresh(w->options.ctx, w->options.db, &err) == 0;
 
     assert(thread_may_be("muster-watcher"));
     atomic_store(&w->healthy, ok);
     if (ok)
-        watcher_note_answer(w);
+        atomic_store(&w->answered_us, clock_mono_us());
     if (was_healthy && !ok)
         log_write(LOG_ERROR, "database", "does not answer: %s", err.text);
     else if (!was_healthy && ok)
@@ -132,7 +126,7 @@ bool watcher_is_healthy(const struct watcher *w)
     int64_t age_us = clock_mono_us() - atomic_load(&w->answered_us);
 
     /* a database that hangs returns no error */
-    return atomic_load(&w->healthy) && age_us < (int64_t)PATIENCE_S * USEC_PER_SEC;
+    return atomic_load(&w->healthy) && age_us < (int64_t)ANSWER_S * USEC_PER_SEC;
 }
 
 void watcher_free(struct watcher *w)

@@ -26,9 +26,6 @@ int watcher_new(const struct watcher_options *options, struct watcher **ret,
 /* Refreshes at once, without waiting for the next tick. Any thread. */
 void watcher_wake(struct watcher *w);
 
-/* For a tick that goes on for seconds: the database has just answered. */
-void watcher_note_answer(struct watcher *w);
-
 /* Did the database answer the last check? Any thread. */
 bool watcher_is_healthy(const struct watcher *w);
 

@@ -1,22 +1,89 @@
-/* writer.c - submits, tells and stops; the threads are in writer_thread.c. */
+/* writer.c - takes groups of jobs, applies and commits each, and tells its jobs. */
 #include "engine/writer.h"
 
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "db/db.h"
+#include "base/thread.h"
+#include "db/embedded.h"
+#include "db/servers.h"
 #include "engine/job_cost.h"
+#include "engine/job_order.h"
+#include "engine/job_queue.h"
+#include "engine/syncer.h"
 #include "engine/txn.h"
-#include "engine/wait.h"
-#include "engine/writer_state.h"
 
-/* How long the next group is waited for after a sync: this part of one, and no longer than that. */
-enum { LINGER_PART = 8, LINGER_MAX_US = 2000, CROWD_MS = 1500 };
+/* For a test build that answers before it commits: the crash test must notice. */
+#ifndef MUSTER_ACK_EARLY
+#define MUSTER_ACK_EARLY 0
+#endif
+
+enum {
+    STALL_S = 5,      /* for one group: the disk or the database hangs */
+    LOOK_US = 100000, /* how often jobs are looked for that have waited too long */
+
+    /* How long the next group is waited for after a sync: this part of one, and no longer than
+     * that. */
+    LINGER_PART = 8,
+    LINGER_MAX_US = 2000,
+
+    /* What a group takes says what a unit costs if it has this many; a small group is mostly the
+     * work of its transaction, and may only lower the average. */
+    LARGE_EVENTS = 200,
+
+    RETRIES_MAX = 3, /* of a group, after a deadlock */
+    RETRY_US = 20000,
+};
 
 /* Of jobs that name no cost: the service's own. */
 static struct job_cost common_cost = JOB_COST(50);
+
+struct writer_thread {
+    struct writer *writer;
+    struct txn *txn;
+    pthread_t id;
+    int64_t session;          /* see db_session(): of the last transaction */
+    _Atomic int64_t group_us; /* raw clock, when it took the group it works on; 0: none */
+};
+
+/* A wait for jobs that cost so much, until then by the raw clock. */
+struct linger {
+    int64_t us, until_us;
+};
+
+struct writer {
+    struct writer_options options;
+    struct writer_thread *threads;
+    size_t n_threads;
+    struct syncer *syncer; /* NULL: a commit is durable by itself */
+
+    struct lock lock;
+    struct cond filled;
+    struct job_queue queue GUARDED_BY(lock);
+    uint64_t submitted GUARDED_BY(lock);  /* bytes since the start */
+    int64_t wanted_us GUARDED_BY(lock);   /* cost of queued jobs for which a writer is woken */
+    struct linger again GUARDED_BY(lock); /* for those who were told, and may send again */
+    int64_t paused_us GUARDED_BY(lock);   /* raw clock: no transaction begins before then */
+    bool stopping GUARDED_BY(lock);
+    bool fatal GUARDED_BY(lock);
+    _Atomic int64_t overdue_us; /* raw clock: when a job last failed because it waited; 0: none */
+};
+
+static _Thread_local const struct writer_thread *current;
+
+/* For asserts, which a release leaves out. */
+static inline bool on_writer_thread(const struct writer_thread *t)
+{
+    return current == t;
+}
 
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
 {
@@ -26,16 +93,14 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err)
     if (job->cost == NULL)
         job->cost = &common_cost;
     job->cost_us = job_cost_us(job->cost, job->events);
+    job->place = writer_place_of(w, job->tenant_id);
     job->since_us = job->asked_us != 0 ? job->asked_us : job->budget == NULL ? 0 : now_us;
     lock_acquire(&w->lock);
     ASSERT_ALWAYS(job->state != JOB_QUEUED); /* it would be in the queue twice */
-    job->part = parts_of(&w->parts, job->tenant_id);
     if (w->fatal)
         err_set(err, ERR_IO, "storage failed; the service is stopping");
     else if (w->stopping)
         err_set(err, ERR_BUSY, "the service is stopping");
-    else if (job->dispensable && job_queue_any_hangs(&w->queue, now_us))
-        err_set(err, ERR_UNAVAILABLE, "a server of the database does not answer");
     else
         r = job_queue_add(&w->queue, job, err);
     if (r == 0) {
@@ -67,7 +132,8 @@ uint64_t writer_submitted(struct writer *w)
     return submitted;
 }
 
-void writer_finish(struct job_list *group, const struct error *err)
+/* Tells the jobs, which are not in the queue any more. */
+static void finish(struct job_list *group, const struct error *err)
 {
     while (group->first != NULL) {
         struct writer_job *job = job_list_take(group);
@@ -78,47 +144,30 @@ void writer_finish(struct job_list *group, const struct error *err)
     }
 }
 
-void writer_note_overdue(struct writer *w)
+/* Fails the jobs whose time is over. The lock is released meanwhile. */
+static void expire(struct writer *w) REQUIRES(w->lock)
 {
-    atomic_store_explicit(&w->overdue_us, clock_raw_us(), memory_order_relaxed);
-}
-
-/* Is there a job that has not waited for a server that is known to be away? */
-static bool is_any_overdue(const struct writer *w, const struct job_list *old, int64_t now_us)
-    REQUIRES(w->lock)
-{
-    const struct writer_job *job = old->first;
-
-    while (job != NULL && job_queue_is_doubtful(&w->queue, job->part, now_us))
-        job = job->next;
-    return job != NULL;
-}
-
-void writer_expire(struct writer *w)
-{
+    const unsigned max_ms = w->options.limits.wait_max_ms;
     const int64_t now_us = clock_raw_us();
     struct job_list old;
     struct error err;
-    bool overdue;
 
-    if (w->options.limits.wait_max_ms == 0)
+    if (max_ms == 0)
         return;
-    lock_acquire(&w->lock);
-    job_queue_take_old(&w->queue, now_us - job_queue_turn_max(&w->queue), &old);
-    overdue = is_any_overdue(w, &old, now_us);
-    lock_release(&w->lock);
+    job_queue_take_old(&w->queue, now_us, &old);
     if (old.first == NULL)
         return;
-    if (overdue)
-        writer_note_overdue(w);
+    lock_release(&w->lock);
+    atomic_store_explicit(&w->overdue_us, now_us, memory_order_relaxed);
     for (const struct writer_job *job = old.first; job != NULL; job = job->next)
         metric_add(METRIC_BUSY_WRITER, 1);
-    err_set(&err, ERR_BUSY, "the database did not take it within %u ms",
-            w->options.limits.wait_max_ms);
-    writer_finish(&old, &err);
+    err_set(&err, ERR_BUSY, "the database did not take it within %u ms", max_ms);
+    finish(&old, &err);
+    lock_acquire(&w->lock);
 }
 
-void writer_become_fatal(struct writer *w, const struct error *err)
+/* Invariant 3. */
+static void become_fatal(struct writer *w, const struct error *err)
 {
     struct job_list rest;
     bool first;
@@ -128,13 +177,13 @@ void writer_become_fatal(struct writer *w, const struct error *err)
     w->fatal = true;
     job_queue_take_all(&w->queue, &rest);
     lock_release(&w->lock);
-    writer_finish(&rest, err);
+    finish(&rest, err);
     if (first)
         w->options.on_fatal(w->options.ctx, err);
 }
 
 /* No job is acknowledged before this. */
-void writer_finish_durable(struct writer *w, struct job_list *group, const struct sync_times *times)
+static void finish_durable(struct writer *w, struct job_list *group, const struct sync_times *times)
 {
     metric_add(METRIC_COMMITS, 1);
     metric_observe(HISTOGRAM_COMMIT, (uint64_t)(times->ended_us - times->group_us));
@@ -142,7 +191,7 @@ void writer_finish_durable(struct writer *w, struct job_list *group, const struc
     lock_acquire(&w->lock);
     job_queue_note_sync(&w->queue, times->ended_us - times->began_us);
     lock_release(&w->lock);
-    writer_finish(group, NULL);
+    finish(group, NULL);
 }
 
 static void on_synced(void *ctx, struct job_list *jobs, const struct sync_times *times,
@@ -151,32 +200,314 @@ static void on_synced(void *ctx, struct job_list *jobs, const struct sync_times 
     struct writer *w = ctx;
 
     if (err == NULL) {
-        writer_finish_durable(w, jobs, times);
+        finish_durable(w, jobs, times);
         return;
     }
-    writer_finish(jobs, err);
-    writer_become_fatal(w, err);
+    finish(jobs, err);
+    become_fatal(w, err);
 }
 
-void writer_await_told(struct writer *w, int64_t told_us, int64_t us)
-{
-    if (us > LINGER_MAX_US)
-        us = LINGER_MAX_US; /* the disk was slow once */
-    w->again = (struct linger){ .us = w->queue.turns.us + told_us - told_us / 8,
-                                .until_us = clock_raw_us() + us };
-}
-
-/* The jobs of a sync, which cost so much, are about to be told. */
+/* The jobs of a sync, which cost so much, are about to be told: those who sent them get a moment to
+ * send again before the next group is taken. */
 static void on_relaxed(void *ctx, int64_t told_us)
 {
     struct writer *w = ctx;
+    int64_t us;
 
     lock_acquire(&w->lock);
-    writer_await_told(w, told_us, w->queue.sync_us / LINGER_PART);
+    us = w->queue.sync_us / LINGER_PART;
+    w->again =
+        (struct linger){ .us = w->queue.turns.us + told_us - told_us / 8,
+                         .until_us = clock_raw_us() + (us < LINGER_MAX_US ? us : LINGER_MAX_US) };
     w->wanted_us = 0; /* is_ready() sets it */
     if (!job_queue_is_empty(&w->queue))
         cond_signal(&w->filled);
     lock_release(&w->lock);
+}
+
+/* What this thread waits for before it takes a group. */
+static struct linger linger_of(struct writer *w, const struct writer_thread *t) REQUIRES(w->lock)
+{
+    const int64_t until_us = job_queue_beside_until(&w->queue, (size_t)(t - w->threads));
+
+    return until_us == 0 ? w->again : (struct linger){ BESIDE_GROUP_US, until_us };
+}
+
+/* Is it time for a transaction? While the group before is synced, when what is queued takes about
+ * as long as the rest of the sync. After the sync, when those who were told have sent again or have
+ * had the time for it: else connections fall into two halves that pay for a sync each. Beside
+ * another writer, when what is queued is worth a transaction of its own. *ret_until_us: when to
+ * look again. */
+static bool is_ready(struct writer *w, const struct writer_thread *t, int64_t *ret_until_us)
+    REQUIRES(w->lock)
+{
+    const enum syncer_state state = w->syncer == NULL ? SYNCER_IDLE : syncer_state(w->syncer);
+    const struct linger linger = linger_of(w, t);
+    const int64_t now_us = clock_raw_us();
+
+    *ret_until_us = now_us + LOOK_US;
+    w->wanted_us = 0;
+    if (job_queue_is_empty(&w->queue) || now_us < w->paused_us)
+        return false;
+    if (state == SYNCER_FULL) {
+        w->wanted_us = INT64_MAX;
+    } else if (state == SYNCER_SYNCING) {
+        w->wanted_us = w->queue.sync_us / 2;
+    } else if (now_us < linger.until_us) {
+        w->wanted_us = linger.us;
+        *ret_until_us = linger.until_us;
+    }
+    return w->queue.turns.us >= w->wanted_us;
+}
+
+static void wait_for_work(struct writer *w, const struct writer_thread *t) REQUIRES(w->lock)
+{
+    int64_t until_us;
+
+    for (expire(w); !is_ready(w, t, &until_us) && !w->stopping; expire(w)) {
+        const struct timespec until = clock_deadline(CLOCK_MONOTONIC, until_us - clock_raw_us());
+
+        if (job_queue_is_empty(&w->queue))
+            cond_wait(&w->filled, &w->lock);
+        else
+            (void)cond_wait_until(&w->filled, &w->lock, &until);
+    }
+}
+
+/* Empty only when stopping. */
+static void take_group(struct writer_thread *t, struct job_list *ret_group)
+{
+    struct writer *w = t->writer;
+    const size_t number = (size_t)(t - w->threads);
+
+    lock_acquire(&w->lock);
+    job_queue_end_group(&w->queue, number);
+    for (;;) {
+        wait_for_work(w, t);
+        job_queue_take_group(&w->queue, number, clock_mono_us(), ret_group);
+        w->wanted_us = 0; /* the other writer is woken for any job, and looks by itself */
+        if (ret_group->first != NULL || w->stopping)
+            break;
+        cond_wait(&w->filled, &w->lock); /* what is queued has to wait for another writer */
+    }
+    if (!job_queue_is_empty(&w->queue))
+        cond_signal(&w->filled); /* for the next writer thread */
+    lock_release(&w->lock);
+    if (w->options.shared)
+        job_list_sort(ret_group);
+}
+
+/* What transactions before have found is forgotten with a connection: a standby that has become the
+ * primary may not have it. Rows of the statement that BEGIN goes with are in memory as a whole: who
+ * reads much has it answered first. */
+static int begin(struct writer_thread *t, const struct writer_job *first, struct error *err)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+    struct db *db = t->txn->db;
+
+    db_set_place(db, first->place);
+    if (db_begin(db, err) != 0)
+        return -1;
+    txn_set_state(t->txn, TXN_OPEN);
+    if (hooks != NULL && db_session(db) != t->session)
+        hooks->rolled_back(t->txn);
+    t->session = db_session(db);
+    return first->exclusive && !first->writes_first ? db_settle(db, err) : 0;
+}
+
+static int apply_all(struct writer_thread *t, const struct job_list *group, struct error *err)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    assert(on_writer_thread(t) && t->txn->state == TXN_OPEN);
+    for (struct writer_job *job = group->first; job != NULL; job = job->next)
+        if (job->announce != NULL)
+            job->announce(job, t->txn);
+    if (hooks != NULL && hooks->announced(t->txn, err) != 0)
+        return -1;
+    for (struct writer_job *job = group->first; job != NULL; job = job->next) {
+        assert(job->state == JOB_QUEUED);
+        job->txn = t->txn;
+        if (job->apply(job, t->txn, err) != 0)
+            return -1;
+    }
+    if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
+        return -1;
+    txn_set_state(t->txn, TXN_APPLIED);
+    return 0;
+}
+
+static int roll_back(struct writer_thread *t)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    db_rollback(t->txn->db);
+    txn_set_state(t->txn, TXN_ROLLED_BACK);
+    if (hooks != NULL)
+        hooks->rolled_back(t->txn);
+    return -1;
+}
+
+static void committed(struct writer_thread *t, bool changes)
+{
+    const struct writer_hooks *hooks = t->writer->options.hooks;
+
+    txn_set_state(t->txn, TXN_COMMITTED);
+    if (hooks == NULL)
+        return;
+    hooks->committed(t->txn);
+    if (changes)
+        hooks->changed(t->txn);
+}
+
+/* When the steps of a group's transaction ended, by the monotonic clock. */
+struct pace {
+    int64_t began_us, opened_us, applied_us, committed_us;
+};
+
+/* Applies and commits the jobs of `group`. */
+static int commit_group(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
+                        struct error *err)
+{
+    const bool changes = group->first->exclusive && !group->first->keeps_caches;
+
+    assert(on_writer_thread(t));
+    ret_pace->began_us = clock_mono_us();
+    if (begin(t, group->first, err) != 0)
+        return t->txn->state == TXN_OPEN ? roll_back(t) : -1;
+    ret_pace->opened_us = clock_mono_us(); /* it may have moved the log into the file */
+    if (apply_all(t, group, err) != 0)
+        return roll_back(t);
+    if (MUSTER_ACK_EARLY)
+        finish(group, NULL);
+    ret_pace->applied_us = clock_mono_us();
+    if (db_commit(t->txn->db, err) != 0)
+        return roll_back(t);
+    ret_pace->committed_us = clock_mono_us();
+    committed(t, changes);
+    return 0;
+}
+
+/* Two that met in a deadlock must not meet again. */
+static void pause_before(unsigned attempt)
+{
+    struct timespec pause = { 0 };
+    const uint64_t mixed = ((uint64_t)clock_raw_us() ^ (uint64_t)(uintptr_t)&pause) *
+                           0x9e3779b97f4a7c15U; /* it need not be hard to guess */
+
+    pause.tv_nsec = (long)((mixed >> 33) % ((uint64_t)attempt * RETRY_US)) * 1000;
+    (void)nanosleep(&pause, NULL);
+}
+
+/* The same, again after a deadlock. */
+static int commit_or_retry(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
+                           struct error *err)
+{
+    for (unsigned attempt = 1;; attempt++) {
+        if (commit_group(t, group, ret_pace, err) == 0)
+            return 0;
+        if (err->code != ERR_BUSY || attempt > RETRIES_MAX || !db_was_contended(t->txn->db))
+            return -1;
+        metric_add(METRIC_COMMITS_RETRIED, 1);
+        log_write(LOG_WARNING, "writer", "%s: attempt %u of a transaction of %zu events", err->text,
+                  attempt, group->events);
+        pause_before(attempt);
+    }
+}
+
+/* Teaches the kinds of jobs in a committed group what they cost. Jobs of a group share a sync,
+ * which the queue counts once per group; that of an exclusive job is its own. */
+static void learn(struct writer *w, const struct job_list *group, const struct pace *pace)
+{
+    bool exclusive = group->first->exclusive, large = group->events >= LARGE_EVENTS;
+    int64_t us =
+        (exclusive || w->syncer != NULL ? pace->committed_us : pace->applied_us) - pace->opened_us;
+    double ratio = us < 0 ? 1.0 : (double)us / (double)group->us; /* < 0: a test moved the clock */
+
+    if (!exclusive && !large && ratio > 1.0)
+        return;
+    for (const struct writer_job *job = group->first; job != NULL; job = job->next)
+        job_cost_learn(job->cost, (double)job->cost_us / (double)group->us, ratio, large);
+}
+
+/* The group is committed: tells its jobs, at once or when it is synced. */
+static void hand_over(struct writer_thread *t, struct job_list *group, const struct pace *pace)
+{
+    struct writer *w = t->writer;
+
+    ASSERT_ALWAYS(t->txn->state == TXN_COMMITTED); /* invariant 1 */
+    learn(w, group, pace);
+    for (struct writer_job *job = group->first; job != NULL; job = job->next)
+        if (job->committed != NULL)
+            job->committed(job);
+    atomic_store_explicit(&w->overdue_us, 0, memory_order_relaxed);
+    if (w->syncer != NULL) {
+        syncer_add(w->syncer, group, pace->began_us);
+        return;
+    }
+    finish_durable(w, group,
+                   &(struct sync_times){ .group_us = pace->began_us,
+                                         .began_us = pace->applied_us,
+                                         .ended_us = pace->committed_us });
+}
+
+static bool is_fatal(struct writer *w)
+{
+    bool fatal;
+
+    lock_acquire(&w->lock);
+    fatal = w->fatal;
+    lock_release(&w->lock);
+    return fatal;
+}
+
+/* Is it a failure of the database, and not of one job? */
+static bool is_general(enum err_code code)
+{
+    return code == ERR_IO || code == ERR_FULL || code == ERR_UNAVAILABLE;
+}
+
+static void run_group(struct writer_thread *t, struct job_list *group)
+{
+    struct error err = { 0 };
+    struct pace pace = { 0 };
+
+    if (commit_or_retry(t, group, &pace, &err) == 0) {
+        if (group->first != NULL) /* else a test told its jobs early */
+            hand_over(t, group, &pace);
+        return;
+    }
+    metric_add(METRIC_COMMITS_FAILED, 1);
+    if (group->first != NULL && group->first->next != NULL && !is_general(err.code)) {
+        /* retry one by one, so that only the bad job fails */
+        while (group->first != NULL && !is_fatal(t->writer)) {
+            struct job_list single;
+
+            job_list_init(&single);
+            job_list_add(&single, job_list_take(group));
+            run_group(t, &single);
+        }
+    }
+    finish(group, &err);
+    if (err.code == ERR_IO)
+        become_fatal(t->writer, &err);
+}
+
+static void *writer_main(void *arg)
+{
+    struct writer_thread *t = arg;
+    struct job_list group;
+
+    thread_begin("muster-writer", THREAD_PLAIN);
+    current = t;
+    for (;;) {
+        take_group(t, &group);
+        if (group.first == NULL)
+            return NULL;
+        atomic_store_explicit(&t->group_us, clock_raw_us(), memory_order_relaxed);
+        run_group(t, &group);
+        atomic_store_explicit(&t->group_us, 0, memory_order_relaxed);
+    }
 }
 
 /* Where a commit need not wait for its sync: SQLite, which has one writer. */
@@ -201,7 +532,6 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     job_queue_init(&w->queue, &options->limits, options->n_txns);
     lock_init(&w->lock);
     cond_init(&w->filled);
-    atomic_init(&w->n_lost, 0);
     if (start_syncer(w, err) != 0) {
         writer_free(w);
         return -1;
@@ -211,7 +541,7 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
         struct writer_thread *t = &w->threads[i];
 
         *t = (struct writer_thread){ .writer = w, .txn = &options->txns[i] };
-        if (pthread_create(&t->id, NULL, writer_thread_main, t) != 0) {
+        if (pthread_create(&t->id, NULL, writer_main, t) != 0) {
             writer_free(w);
             return err_set(err, ERR_INTERNAL, "cannot start a writer thread");
         }
@@ -221,158 +551,22 @@ int writer_new(const struct writer_options *options, struct writer **ret, struct
     return 0;
 }
 
-void writer_note_crowd(struct writer *w)
+int64_t writer_place_of(const struct writer *w, int64_t tenant_id)
 {
-    atomic_store_explicit(&w->crowded_us, clock_raw_us() + (int64_t)CROWD_MS * USEC_PER_MSEC,
-                          memory_order_relaxed);
+    return db_place_of(w->options.txns[0].db, tenant_id);
 }
 
-bool writer_is_crowded(const struct writer *w)
+void writer_pause(struct writer *w, int ms)
 {
-    return clock_raw_us() < atomic_load_explicit(&w->crowded_us, memory_order_relaxed);
-}
-
-bool writer_is_healthy(const struct writer *w)
-{
-    return atomic_load_explicit(&w->n_lost, memory_order_relaxed) == 0;
-}
-
-void writer_set_parts(struct writer *w, struct parts *parts)
-{
-    struct parts before;
-
     lock_acquire(&w->lock);
-    before = w->parts;
-    w->parts = *parts;
+    w->paused_us = clock_raw_us() + (int64_t)ms * USEC_PER_MSEC;
+    cond_broadcast(&w->filled);
     lock_release(&w->lock);
-    *parts = (struct parts){ 0 };
-    parts_done(&before);
-}
-
-int64_t writer_part_of(struct writer *w, int64_t tenant_id)
-{
-    int64_t part;
-
-    lock_acquire(&w->lock);
-    part = parts_of(&w->parts, tenant_id);
-    lock_release(&w->lock);
-    return part;
-}
-
-bool writer_part_is_away(struct writer *w)
-{
-    bool away;
-
-    lock_acquire(&w->lock);
-    away = job_queue_any_is_away(&w->queue, clock_raw_us());
-    lock_release(&w->lock);
-    return away;
-}
-
-bool writer_all_parts_are_away(struct writer *w)
-{
-    const int64_t now_us = clock_raw_us();
-    bool away;
-
-    lock_acquire(&w->lock);
-    away = w->parts.n > 0;
-    for (size_t i = 0; away && i < w->parts.n; i++)
-        away = job_queue_is_away(&w->queue, w->parts.ranges[i].part, now_us);
-    lock_release(&w->lock);
-    return away;
-}
-
-bool writer_tenant_is_away(struct writer *w, int64_t tenant_id)
-{
-    bool away;
-    int64_t part;
-
-    lock_acquire(&w->lock);
-    part = parts_of(&w->parts, tenant_id);
-    away = part != 0 && job_queue_is_away(&w->queue, part, clock_raw_us());
-    lock_release(&w->lock);
-    return away;
-}
-
-enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id, int64_t max_us)
-{
-    struct parts parts;
-    const enum part_state state = parts_probe(db, tenant_id, max_us, &parts);
-
-    if (state != PART_UNKNOWN)
-        writer_set_parts(w, &parts);
-    parts_done(&parts);
-    return state;
-}
-
-void writer_note_part(struct writer *w, int64_t part, enum part_state state)
-{
-    const int64_t now_us = clock_raw_us();
-
-    lock_acquire(&w->lock);
-    job_queue_note_part(&w->queue, part, state, now_us);
-    lock_release(&w->lock);
-    if (state == PART_HUNG)
-        atomic_store_explicit(&w->hung_us, now_us, memory_order_relaxed);
-}
-
-void writer_note_hung(struct writer *w)
-{
-    writer_note_part(w, 0, PART_HUNG);
-}
-
-bool writer_tenant_hangs(struct writer *w, int64_t tenant_id)
-{
-    int64_t part;
-    bool hangs;
-
-    if (atomic_load_explicit(&w->hung_us, memory_order_relaxed) == 0)
-        return false;
-    lock_acquire(&w->lock);
-    part = parts_of(&w->parts, tenant_id);
-    hangs = part != 0 && job_queue_part_hangs(&w->queue, part, clock_raw_us());
-    lock_release(&w->lock);
-    return hangs;
-}
-
-enum part_read writer_try_read(struct writer *w, int64_t tenant_id)
-{
-    enum part_read may = READ_MAY;
-    int64_t part;
-
-    if (atomic_load_explicit(&w->hung_us, memory_order_relaxed) == 0)
-        return READ_MAY;
-    lock_acquire(&w->lock);
-    part = parts_of(&w->parts, tenant_id);
-    if (part != 0)
-        may = job_queue_try_read(&w->queue, part, clock_raw_us());
-    lock_release(&w->lock);
-    return may;
-}
-
-void writer_note_read(struct writer *w, int64_t tenant_id, int64_t tried, enum part_state state)
-{
-    const int64_t part = writer_part_of(w, tenant_id);
-
-    if (tried != 0 && tried != part)
-        writer_note_part(w, tried, PART_UNKNOWN);
-    if (part != 0)
-        writer_note_part(w, part, state);
-}
-
-bool writer_hangs(struct writer *w)
-{
-    bool hangs;
-
-    lock_acquire(&w->lock);
-    hangs = job_queue_any_hangs(&w->queue, clock_raw_us());
-    lock_release(&w->lock);
-    return hangs;
 }
 
 bool writer_is_stalled(const struct writer *w)
 {
-    int64_t before_us = clock_raw_us() - (int64_t)WRITER_STALL_S * USEC_PER_SEC;
+    int64_t before_us = clock_raw_us() - (int64_t)STALL_S * USEC_PER_SEC;
 
     if (atomic_load_explicit(&w->overdue_us, memory_order_relaxed) > before_us)
         return true;
@@ -413,7 +607,6 @@ void writer_free(struct writer *w)
     syncer_free(w->syncer);
     lock_unshared(&w->lock);
     job_queue_done(&w->queue); /* asserts that it is empty: invariant 2 */
-    parts_done(&w->parts);
     cond_done(&w->filled);
     lock_done(&w->lock);
     free(w->threads);

@@ -5,6 +5,8 @@
  * SQLite has one writer thread, since only one connection may write; PostgreSQL
  * may have several, each with its own connection.
  *
+ * A job whose caller has waited for its turn for as long as it may ends with ERR_BUSY.
+ *
  * Invariants:
  *  1. done(NULL) is called only when the commit that contains the job is durable.
  *  2. Each accepted job's done() is called exactly once, whatever happens.
@@ -16,13 +18,14 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "engine/parts.h"
 
 struct budget;
 struct db;
 struct job_cost;
 struct txn;
 struct writer;
+
+enum { WRITERS_MAX = 4 };
 
 enum writer_job_state {
     JOB_NEW,    /* belongs to the submitter */
@@ -32,11 +35,11 @@ enum writer_job_state {
 
 /* Owned by the submitter, which embeds it; alive until done() is called. */
 struct writer_job {
-    struct writer_job *next;     /* internal, as are the state, the cost, the time and the part */
+    struct writer_job *next;     /* internal, as are the state, the cost, the time and the place */
     enum writer_job_state state; /* JOB_NEW, or JOB_DONE when it is submitted again */
     int64_t cost_us;
     int64_t since_us; /* raw clock: since when its caller waits; 0: it has none */
-    int64_t part;     /* of its tenant (parts.h) */
+    int64_t place;    /* of its tenant (db/servers.h) */
 
     /* Writer thread, before any job of the group is applied: says what apply() will ask for, so
      * that it can be read for all of them at once. May be NULL. */
@@ -71,7 +74,6 @@ struct writer_job {
     bool keeps_caches;   /* exclusive, and changes nothing that struct txn caches */
     bool writes_first;   /* exclusive, and does not begin by reading much */
     bool unbounded;      /* accepted even when the queue is full: few jobs, of the service itself */
-    bool dispensable;    /* refused with ERR_UNAVAILABLE while a server hangs that it may need */
     struct txn *txn;     /* set by the writer before apply() */
 };
 
@@ -87,9 +89,10 @@ struct writer_hooks {
 struct writer_limits {
     size_t events_max; /* in the queue; beyond this writer_submit() returns ERR_BUSY */
     size_t bytes_max;
-    size_t group_max;     /* events per transaction */
-    unsigned wait_max_ms; /* expected wait of a new job, by the cost of those that wait; and how
-                           * long a caller waits for an answer (wait.h). 0: no limit */
+    size_t group_max; /* events per transaction */
+    unsigned
+        wait_max_ms; /* how long a job whose caller waits may wait for its turn; it is at least
+                      * a second. One that is expected to wait longer is refused. 0: no limit */
 };
 
 struct writer_options {
@@ -113,63 +116,15 @@ int writer_new(const struct writer_options *options, struct writer **ret,
  * job, nor for its share. ERR_IO: see invariant 3. */
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err) MUST_CHECK;
 
-/* Another node writes to the same database, many transactions a second: for a second and a half,
- * groups are formed so that they cost the database little, unless it is distributed. Any thread. */
-void writer_note_crowd(struct writer *w);
+/* As db_place_of(), for those who put jobs together. Any thread. */
+int64_t writer_place_of(const struct writer *w, int64_t tenant_id);
 
-bool writer_is_crowded(const struct writer *w);
-
-/* No transaction begins for so long, or until writer_go_on(): jobs wait. Any thread. */
+/* No transaction begins for so long: jobs wait. 0: they go on. Any thread. */
 void writer_pause(struct writer *w, int ms);
-void writer_go_on(struct writer *w);
-
-/* False while the database does not answer. */
-bool writer_is_healthy(const struct writer *w);
-
-/* Takes over what is known of a distributed database, and leaves *parts empty. Any thread. */
-void writer_set_parts(struct writer *w, struct parts *parts);
-
-/* The tenant's part; 0: unknown. Any thread. */
-int64_t writer_part_of(struct writer *w, int64_t tenant_id);
-
-/* Has a job or a read failed in the last seconds because its tenant's server of a distributed
- * database is away, hangs or commits nothing, and none been stored there since? Any thread. */
-bool writer_part_is_away(struct writer *w);
-
-/* The same, for each server that has tenants. Any thread. */
-bool writer_all_parts_are_away(struct writer *w);
-
-/* The same, for the server of this tenant. Any thread. */
-bool writer_tenant_is_away(struct writer *w, int64_t tenant_id);
-
-/* A read found that a server of a distributed database hangs; it is not known which. Any thread. */
-void writer_note_hung(struct writer *w);
-
-/* Has the tenant's server hung lately, so that a read of its rows would wait for it? Costs a load
- * while none has. Any thread. */
-bool writer_tenant_hangs(struct writer *w, int64_t tenant_id);
-
-/* May a read of the tenant begin now? As job_queue_try_read(); costs as little. Any thread. */
-enum part_read writer_try_read(struct writer *w, int64_t tenant_id);
-
-/* As parts_probe(), whose connection is the caller's, and also replaces what the writer knows of
- * which server has whom. The caller notes the state that is returned. Any thread. */
-enum part_state writer_probe(struct writer *w, struct db *db, int64_t tenant_id, int64_t max_us);
-
-/* What a read of the tenant met. `tried` is the part that it tried, or 0: if the tenant has another
- * one by now, or after PART_UNKNOWN, the next read may try that. Any thread. */
-void writer_note_read(struct writer *w, int64_t tenant_id, int64_t tried, enum part_state state);
-
-/* Has a server hung lately, so that what needs all of them would wait for it? Any thread. */
-bool writer_hangs(struct writer *w);
 
 /* Has every thread worked on one group for more than 5 s, so that what is queued waits for it? Or
  * has a job failed within the last 5 s because it had waited too long? Any thread. */
 bool writer_is_stalled(const struct writer *w);
-
-/* Fails the jobs of tenants that have waited for longer than the limit, with ERR_BUSY: whatever the
- * database does, someone who waits is answered. Call it every now and then. Any thread. */
-void writer_expire(struct writer *w);
 
 /* The jobs in the queue. */
 struct writer_queue {

@@ -77,7 +77,6 @@ def test_a_pooler_that_keeps_sessions_apart_is_a_way_to_write(tmp_path, database
                 for _ in range(400):
                     assert client.post("/api/v1/telemetry", tenant.event()).status == 202
                     # the pooler makes up the number of the session by which a node knows its own words
-                    assert b"\nmuster_other_nodes_writing 0\n" in server.metrics(), "it hears itself"
 
             in_threads([report] * 4)
         finally:

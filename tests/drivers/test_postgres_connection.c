@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "db/number.h"
 #include "db/postgres/postgres.h"
+#include "db/servers.h"
 #include "suite.h"
 
 static const struct db_query insert = { .sql = "INSERT INTO item (id) VALUES ($1)" };
@@ -29,11 +31,12 @@ static void kill_backend(struct db *killer, int64_t pid)
     suite_exec(killer, &terminate, DB_ARGS(db_int(pid)));
 }
 
-TEST(a_lost_connection_fails_until_a_ping_makes_a_new_one)
+TEST(a_lost_connection_fails_its_transaction_and_the_next_has_another)
 {
     const char *url = suite_new_database();
     struct db *db = suite_open(url, DB_WRITER), *killer = suite_open(url, DB_WRITER);
     struct error err = { 0 };
+    int64_t session;
 
     suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
     CHECK(add(db, 1, NULL) == 0);
@@ -51,23 +54,26 @@ TEST(a_lost_connection_fails_until_a_ping_makes_a_new_one)
         CHECK(db_begin(db, NULL) != 0);
         CHECK(db_script(db, "SELECT 1", NULL) != 0);
     }
+    session = db_session(db);
     db_rollback(db);
-    CHECK(db_ping(db, NULL) == 0);
     CHECK(add(db, 3, NULL) == 0); /* prepared again */
+    CHECK(db_session(db) != session);
     CHECK_INT(suite_int(db, &count), 2);
     db_close(killer);
     db_close(db);
 }
 
-TEST(a_ping_alone_mends_a_connection_that_died_while_idle)
+TEST(a_connection_that_died_while_idle_fails_nothing)
 {
     const char *url = suite_new_database();
     struct db *db = suite_open(url, DB_READER), *killer = suite_open(url, DB_WRITER);
     int64_t before = suite_int(db, &backend);
 
     kill_backend(killer, before);
-    CHECK(db_ping(db, NULL) == 0);
     CHECK(suite_int(db, &backend) != before);
+    kill_backend(killer, suite_int(db, &backend));
+    CHECK(db_begin(db, NULL) == 0);
+    db_rollback(db);
     CHECK(db_script(db, "CREATE TABLE x (a BIGINT)", NULL) != 0); /* still a reader */
     db_close(killer);
     db_close(db);
@@ -87,69 +93,38 @@ TEST(a_commit_without_an_answer_is_unknown_and_says_so)
     CHECK_INT(err.code, ERR_UNAVAILABLE);
     CHECK(strstr(err.text, "unknown") != NULL);
     db_rollback(db);
-    CHECK(db_ping(db, NULL) == 0);
     CHECK_INT(suite_int(db, &count), 0);
     db_close(killer);
     db_close(db);
 }
 
-TEST(a_transaction_can_begin_with_its_first_statement)
+TEST(a_transaction_begins_with_its_first_statement)
 {
     struct db *db = suite_open(suite_new_database(), DB_WRITER);
     struct error err = { 0 };
 
     suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
-    CHECK(db_begin_later(db, NULL) == 0);
-    CHECK(db_is_beginning(db));
+    CHECK(db_begin(db, NULL) == 0);
     CHECK(db_begin(db, &err) != 0); /* one is open */
     CHECK_INT(err.code, ERR_INTERNAL);
     db_rollback(db);
-    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(db_begin(db, NULL) == 0);
     CHECK(add(db, 1, NULL) == 0);
-    CHECK(!db_is_beginning(db));
     db_rollback(db);
     CHECK_INT(suite_int(db, &count), 0);
-    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(db_begin(db, NULL) == 0);
     CHECK(add(db, 1, NULL) == 0 && add(db, 2, NULL) == 0);
     CHECK(db_commit(db, NULL) == 0);
     for (int settles = 0; settles < 2; settles++) {
-        CHECK(db_begin_later(db, NULL) == 0);
+        CHECK(db_begin(db, NULL) == 0);
         CHECK(db_run_later(db, &insert, DB_ARGS(db_int(1)), NULL) == 0); /* it is there */
         CHECK((settles != 0 ? db_settle(db, NULL) : db_commit(db, NULL)) != 0);
         db_rollback(db);
     }
     CHECK(db_settle(db, NULL) == 0); /* nothing is to be waited for */
-    CHECK(db_begin_later(db, NULL) == 0);
+    CHECK(db_begin(db, NULL) == 0);
     CHECK(db_commit(db, NULL) == 0);
     CHECK_INT(suite_int(db, &count), 2);
-    db_close(db);
-}
-
-/* Only if nothing was answered may all of it be said again; a COMMIT may have been done. */
-TEST(a_transaction_whose_beginning_was_lost_is_told_from_one_that_was_cut_off)
-{
-    const char *url = suite_new_database();
-    struct db *db = suite_open(url, DB_WRITER), *killer = suite_open(url, DB_WRITER);
-    struct error err = { 0 };
-
-    suite_script(db, "CREATE TABLE item (id BIGINT PRIMARY KEY)");
-    for (int way = 0; way < 4; way++) {
-        const int64_t pid = suite_int(db, &backend);
-
-        CHECK(db_begin_later(db, NULL) == 0);
-        if (way == 1)
-            CHECK(add(db, 1, NULL) == 0);
-        if (way == 2)
-            CHECK(db_run_later(db, &insert, DB_ARGS(db_int(1)), NULL) == 0);
-        kill_backend(killer, pid);
-        CHECK((way >= 2 ? db_commit(db, &err) : add(db, 2, &err)) != 0);
-        CHECK_INT(err.code, ERR_UNAVAILABLE);
-        CHECK_INT(db_is_beginning(db), way == 0 || way == 3); /* which has nothing to store */
-        db_rollback(db);
-        CHECK(db_ping(db, NULL) == 0);
-        CHECK_INT(suite_int(db, &count), 0);
-    }
-    db_close(killer);
     db_close(db);
 }
 
@@ -164,28 +139,69 @@ TEST(a_server_that_does_not_answer_in_time_is_lost)
     CHECK(db_exec(db, &hang, DB_NO_ARGS, NULL, NULL, &err) != 0);
     CHECK_INT(err.code, ERR_UNAVAILABLE);
     ((struct postgres *)db)->wait_ms = DB_POSTGRES_WAIT_MS;
-    CHECK(db_ping(db, NULL) == 0);
     CHECK(suite_int(db, &backend) > 0);
     db_close(db);
 }
 
-/* The server ends the statement of a reader that has little time, and its connection stays. */
-TEST(a_hurried_read_is_ended_by_the_server)
+static enum err_code code_of(struct db *db, const struct db_query *q)
 {
-    static const struct db_query slow = { .sql = "SELECT pg_sleep(60)" };
-    struct db *db = suite_open(suite_new_database(), DB_READER);
     struct error err = { 0 };
-    int64_t pid;
 
-    pid = suite_int(db, &backend);
-    db_set_patience(db, clock_raw_us() + 3000 * (int64_t)USEC_PER_MSEC);
-    CHECK(db_begin(db, &err) == 0);
-    CHECK(db_exec(db, &slow, DB_NO_ARGS, NULL, NULL, &err) != 0);
-    CHECK_INT(err.code, ERR_BUSY);
-    db_rollback(db);
-    db_set_patience(db, 0);
-    CHECK_INT(suite_int(db, &backend), pid);
+    return db_exec(db, q, DB_NO_ARGS, NULL, NULL, &err) == 0 ? ERR_NONE : err.code;
+}
+
+/* The others of its kind are not kept waiting by it, nor the writers by readers. */
+TEST(a_guarded_connection_is_refused_while_the_server_does_not_answer)
+{
+    static const struct db_query hang = { .sql = "SELECT pg_sleep(60)" };
+    const char *url = suite_new_database();
+    struct db *db = suite_open(url, DB_POOLED), *other = suite_open(url, DB_POOLED);
+    struct db *writer = suite_open(url, DB_WRITER), *free = suite_open(url, DB_READER);
+
+    CHECK(db_guard(writer, NULL) == 0);
+    ((struct postgres *)db)->wait_ms = 20;
+    CHECK_INT(code_of(db, &hang), ERR_UNAVAILABLE);
+    CHECK_INT(code_of(db, &backend), ERR_UNAVAILABLE);
+    CHECK_INT(code_of(other, &backend), ERR_UNAVAILABLE);
+    CHECK(((struct postgres *)other)->conn == NULL); /* it was not even connected */
+    CHECK(db_begin(other, NULL) != 0);
+    CHECK_INT(code_of(writer, &backend), ERR_NONE);
+    CHECK_INT(code_of(free, &backend), ERR_NONE);
+    atomic_fetch_add(&clock_raw_shift_us, 11 * USEC_PER_SEC);
+    ((struct postgres *)db)->wait_ms = DB_POSTGRES_SHORT_WAIT_MS;
+    CHECK_INT(code_of(db, &backend), ERR_NONE);
+    CHECK_INT(code_of(other, &backend), ERR_NONE);
+    db_close(free);
+    db_close(writer);
+    db_close(other);
     db_close(db);
+}
+
+/* As if another connection of this process had been to the server that took its place. */
+TEST(a_server_whose_place_was_taken_is_used_by_no_connection)
+{
+    static const enum db_mode modes[] = { DB_READER, DB_WRITER };
+    const char *url = suite_new_database();
+    struct error err = { 0 };
+    struct db *late = NULL;
+
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        struct db *db = suite_open(url, modes[i]);
+        const int64_t pid = suite_int(db, &backend);
+
+        CHECK_INT(((struct postgres *)db)->timeline, 1);
+        CHECK(db_begin(db, NULL) == 0);
+        ((struct postgres *)db)->timeline = 0; /* it does not tell */
+        CHECK_INT(suite_int(db, &backend), pid);
+        db_rollback(db);
+        CHECK_INT(suite_int(db, &backend), pid);
+        db_close(db);
+    }
+    CHECK(servers_check_timeline(servers_of(url), 0, 2));
+    CHECK(db_open(url, DB_WRITER, &late, &err) != 0);
+    CHECK_INT(err.code, ERR_UNAVAILABLE);
+    CHECK(strstr(err.text, "whose place a standby took") != NULL);
+    db_close(suite_open(url, DB_MAINTENANCE));
 }
 
 TEST(a_failed_transaction_cannot_be_committed_by_mistake)
@@ -244,13 +260,12 @@ TEST(a_transaction_that_did_not_begin_in_time_is_not_open)
     struct db *db = suite_open(suite_new_database(), DB_READER);
     int64_t pid;
 
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 3; i++) {
         fail_to_begin(db);
-        CHECK(db_ping(db, NULL) == 0); /* fails within a transaction */
         /* the limit of the statement that lifts it may come late, and end the one after it */
         while (db_set_read_max(db, 0, NULL) != 0 ||
                db_exec_int(db, &backend, DB_NO_ARGS, &pid, NULL) != 0)
-            CHECK(db_ping(db, NULL) == 0);
+            continue;
     }
     db_close(db);
 }
@@ -471,7 +486,6 @@ TEST(another_server_that_was_lost_in_a_transaction_is_away_and_other_errors_are_
                        rows[i].said);
         CHECK(db_script(db, sql, &err) != 0);
         CHECK_INT(err.code, rows[i].code);
-        CHECK_INT(db_part_is_away(db), rows[i].code == ERR_UNAVAILABLE);
         CHECK(strchr(err.text, '\n') == NULL);
         CHECK(db_script(db, "SELECT 1", NULL) == 0); /* its connection is well */
     }
@@ -488,10 +502,7 @@ TEST(a_server_that_says_that_it_ends_is_lost)
     db->distributed = true;
     CHECK(db_script(db, sql, &err) != 0);
     CHECK_INT(err.code, ERR_UNAVAILABLE);
-    CHECK(!db_part_is_away(db));
-    CHECK(db_script(db, "SELECT 1", &err) != 0);
-    db->distributed = false;
-    CHECK(db_ping(db, NULL) == 0); /* by another connection */
+    CHECK(((struct postgres *)db)->conn == NULL);
     db_close(db);
 }
 

@@ -257,7 +257,7 @@ static int64_t store_events(struct story *s, struct event_log *log, const char *
                                         .agent_id = s->agent_ids[0][0],
                                         .event = &events[n] };
     }
-    story_must(db_begin_later(s->db, &err), &err);
+    story_must(db_begin(s->db, &err), &err);
     story_must(log->methods->add(log, s->db, items, n, &s->arena, &err), &err);
     story_must(log->methods->prepare(log, s->db, &err), &err);
     story_must(db_commit(s->db, &err), &err);

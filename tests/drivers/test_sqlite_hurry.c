@@ -1,6 +1,7 @@
 /* test_sqlite_hurry.c - a reader in a hurry gives up in time, and says so. */
 #include <stdio.h>
 
+#include "db/embedded.h"
 #include "db/sqlite/sqlite.h"
 #include "hooks/clock_hook.h"
 #include "suite.h"

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "db/embedded.h"
 #include "db/size.h"
 #include "db/sqlite/sqlite.h"
 #include "hooks/clock_hook.h"

@@ -1,5 +1,6 @@
 /* fault.c - counts the fallible calls and fails one of them instead of making it. */
 #include "hooks/fault.h"
+#include "db/embedded.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -104,13 +105,6 @@ static int fault_script(struct db *db, const char *sql, struct error *err)
     return count(f, "script", err) != 0 ? -1 : db_script(f->real, sql, err);
 }
 
-static int fault_ping(struct db *db, struct error *err)
-{
-    struct fault *f = fault_of(db);
-
-    return count(f, "ping", err) != 0 ? -1 : db_ping(f->real, err);
-}
-
 static int fault_checkpoint(struct db *db, struct error *err)
 {
     struct fault *f = fault_of(db);
@@ -137,7 +131,6 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
         .exec = fault_exec,
         .changes = fault_changes,
         .script = fault_script,
-        .ping = fault_ping,
         .checkpoint = fault_checkpoint,
         .set_deadline = fault_set_deadline,
     };

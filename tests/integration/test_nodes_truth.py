@@ -202,20 +202,3 @@ def test_a_page_on_one_node_hears_within_a_second_of_what_another_took_in(nodes)
         rounds.append([seconds_until_heard(nodes[0], tenant, answer) for _ in range(CHANGES)])
         print(f"heard after {median(rounds[-1]):.2f} s, at most {max(rounds[-1]):.2f} s")
     stream.close()
-
-
-def is_beside_writers(node):
-    return b"\nmuster_other_nodes_writing 1\n" in node.metrics()
-
-
-def test_a_node_knows_whether_others_write_often(nodes):
-    tenant = nodes[0].add_tenant()
-    assert not any(map(is_beside_writers, nodes))
-    reporters = [Reporter(nodes[0], tenant) for _ in range(4)]
-    for one in reporters:
-        one.start()
-    until(lambda: all(map(is_beside_writers, nodes[1:])))
-    assert not is_beside_writers(nodes[0]), "it hears itself"
-    for one in reporters:
-        one.verdicts()
-    until(lambda: not any(map(is_beside_writers, nodes)))

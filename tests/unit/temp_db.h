@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "db/db.h"
+#include "db/embedded.h"
 #include "db/migrate.h"
 #include "test.h"
 

@@ -1,5 +1,15 @@
-/* connect.c - connecting, and refusing a server that could lose what it has confirmed. */
+/* connect.c - connecting, and refusing a server that could lose what it has confirmed.
+ *
+ * When a standby takes over, its timeline grows. Should the old primary come back and still take
+ * writes, because no one has fenced it, what it confirms will be lost, and a key that was revoked
+ * since would be good there. A process that has been connected to the new one knows, and uses the
+ * old one no longer, by any of its connections.
+ */
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
 
 #include "db/postgres/postgres.h"
 
@@ -53,7 +63,7 @@ static int set_up(struct postgres *pg, struct error *err)
     if (db_postgres_run(pg, common, NULL, NULL, err) != 0)
         return -1;
     if (pg->mode == DB_WRITER)
-        return 0;
+        return pg->guarded ? db_postgres_run(pg, DB_POSTGRES_SET_GUARDED, NULL, NULL, err) : 0;
     if (pg->mode == DB_MAINTENANCE)
         return db_postgres_run(pg, "SET default_transaction_read_only = on", NULL, NULL, err);
     return db_postgres_run(pg, DB_POSTGRES_SET_READER, NULL, NULL, err);
@@ -156,23 +166,135 @@ static int take_slot(struct postgres *pg, struct error *err)
     if (slot < 0)
         return err_set(err, ERR_UNAVAILABLE, "256 connections write to this database already");
     pg->base.number_slot = (pg->base.distributed ? pg->group % 16 * 256 : 0) + slot;
-    pg->base.session++;
     return 0;
+}
+
+/* Once a minute: the operator has to know, and each attempt to connect fails so. */
+static void log_refusal(const char *text)
+{
+    static _Atomic int64_t from_us;
+    const int64_t now_us = clock_raw_us();
+    int64_t from = atomic_load(&from_us);
+
+    if (now_us >= from &&
+        atomic_compare_exchange_strong(&from_us, &from, now_us + 60 * (int64_t)USEC_PER_SEC))
+        log_write(LOG_ERROR, "database", "%s", text);
+}
+
+int db_postgres_check_timeline(struct postgres *pg, struct error *err)
+{
+    static const char *const text =
+        "the database leads to a server whose place a standby took: stop that server; if it was "
+        "restored on purpose, restart this node";
+
+    if (pg->mode == DB_MAINTENANCE ||
+        servers_check_timeline(pg->base.servers, pg->group, pg->timeline))
+        return 0;
+    db_postgres_drop(pg);
+    log_refusal(text);
+    return err_set(err, ERR_UNAVAILABLE, "%s", text);
+}
+
+/* The timeline is in the name of the log that is written now; the control file learns of a new one
+ * with the next checkpoint only. A provider may have taken the right to ask for it away. */
+static int learn_timeline(struct postgres *pg, struct error *err)
+{
+    struct error why = { 0 };
+
+    pg->timeline = 0;
+    if (db_postgres_run(pg,
+                        "SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE CAST(CAST('x' ||"
+                        " left(pg_walfile_name(pg_current_wal_lsn()), 8) AS BIT(32)) AS BIGINT)"
+                        " END",
+                        db_read_int, &pg->timeline, &why) == 0)
+        return db_postgres_check_timeline(pg, err);
+    if (pg->conn == NULL || why.code != ERR_INTERNAL) /* such as one that is too busy */
+        return err_set(err, why.code, "%s", why.text);
+    log_write(LOG_WARNING, "database", "does not say which history it has: %s", why.text);
+    return 0;
+}
+
+/* libpq tries the hosts of the URL and the addresses of each one after the other, with a limit for
+ * each: short, so that one that is away costs little. */
+static int dial(struct postgres *pg, struct error *err)
+{
+    const char *const set = getenv("PGCONNECT_TIMEOUT");
+    const char *const connect_s = set != NULL && set[0] != '\0' ? NULL : "2";
+    /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
+     * still be good. Backups and checks take any. */
+    const char *const server = pg->mode == DB_MAINTENANCE ? "any" : "read-write";
+    /* What stands before dbname the URL may override; what stands after it, not. */
+    const char *const keys[] = { "fallback_application_name",
+                                 "connect_timeout",
+                                 "tcp_user_timeout",
+                                 "keepalives_idle",
+                                 "keepalives_interval",
+                                 "dbname",
+                                 "target_session_attrs",
+                                 "client_encoding",
+                                 "host",
+                                 "port",
+                                 NULL };
+    const char *const values[] = { "muster", connect_s, "20000",  "10",     "5", pg->url,
+                                   server,   "UTF8",    pg->host, pg->port, NULL };
+
+    pg->conn = PQconnectdbParams(keys, values, 1);
+    if (pg->conn == NULL)
+        return err_set(err, ERR_UNAVAILABLE, "out of memory for a connection");
+    return PQstatus(pg->conn) == CONNECTION_OK ? 0 : db_postgres_fail(pg, NULL, err);
 }
 
 int db_postgres_connect(struct postgres *pg, struct error *err)
 {
     db_postgres_drop(pg);
-    pg->session++;
-    if (db_postgres_dial(pg, err) != 0)
+    if (dial(pg, err) != 0)
         return -1;
     (void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
     (void)PQsetnonblocking(pg->conn, 1);
+    if (pg->session++ > 0)
+        servers_note_session(pg->base.servers);
     if (set_up(pg, err) == 0 && check_server(pg, err) == 0 && take_slot(pg, err) == 0 &&
-        db_postgres_learn_origin(pg, err) == 0) {
-        pg->base.silent = false;
+        learn_timeline(pg, err) == 0)
         return 0;
-    }
     db_postgres_drop(pg);
     return -1;
+}
+
+struct coordinator {
+    char host[256], port[8];
+};
+
+static bool read_coordinator(void *ctx, const struct db_row *row)
+{
+    const struct str host = db_get_text(row, 0), port = db_get_text(row, 1);
+    struct coordinator *c = ctx;
+
+    (void)snprintf(c->host, sizeof(c->host), "%.*s", STR_ARG(host));
+    (void)snprintf(c->port, sizeof(c->port), "%.*s", STR_ARG(port));
+    return false;
+}
+
+int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
+                                 struct error *err)
+{
+    struct postgres *pg = (struct postgres *)db;
+    struct coordinator c = { 0 };
+    struct db *opened;
+
+    if (db_postgres_run(pg,
+                        "SELECT nodename, CAST(nodeport AS TEXT) FROM pg_catalog.pg_dist_node"
+                        " WHERE groupid = 0 AND noderole = 'primary'",
+                        read_coordinator, &c, err) != 0)
+        return -1;
+    if (c.host[0] == '\0')
+        return err_set(err, ERR_UNAVAILABLE, "this worker does not know its coordinator");
+    if (db_postgres_open_at(&(struct address){ pg->url, c.host, c.port }, mode, &opened, err) != 0)
+        return -1;
+    /* The address is one between servers: from here, "localhost" would be another. */
+    if (opened->distributed && !opened->worker) {
+        *ret = opened;
+        return 0;
+    }
+    db_close(opened);
+    return err_set(err, ERR_UNAVAILABLE, "%s:%s is not the coordinator from here", c.host, c.port);
 }

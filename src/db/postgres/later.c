@@ -37,8 +37,6 @@ static int take_all(struct postgres *pg, db_row_fn *on_row, void *ctx, struct er
         if (PQresultStatus(result) == PGRES_PIPELINE_ABORTED ||
             db_postgres_take(pg, result, on_row, ctx, &more, why) != 0)
             failed = true;
-        else
-            pg->base.beginning = false;
         PQclear(result);
     }
     return failed || pg->conn == NULL ? -1 : 0;
@@ -136,8 +134,7 @@ int db_postgres_begin_later(struct postgres *pg, bool keeps_plans, struct error 
     if (PQenterPipelineMode(pg->conn) != 1 || !say(pg, BEGIN_WRITER) ||
         (keeps_plans && !say(pg, KEEP_PLANS)))
         return db_postgres_fail(pg, NULL, err);
-    pg->n_later = pg->n_begin = keeps_plans ? 2 : 1;
-    pg->base.beginning = true;
+    pg->n_later = keeps_plans ? 2 : 1;
     return 0;
 }
 

@@ -1,13 +1,12 @@
 /* postgres.c - the distributed store: a connection that may be lost and made again.
  *
  * A lost connection fails the call with ERR_UNAVAILABLE and every later one
- * too, until db_ping() has made another: no call reconnects by itself, since
- * its transaction would be lost. A commit whose answer never came may or may
- * not have happened, and its error says so.
+ * of its transaction too; the next transaction begins with another. A commit whose answer never
+ * came may or may not have happened, and its error says so.
  */
 #include "db/postgres/postgres.h"
 
-#include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,14 +31,50 @@ static void postgres_close(struct db *db)
     free(pg);
 }
 
-/* The server only warns about BEGIN inside a transaction, and COMMIT outside. */
-static int expect_state(struct postgres *pg, bool inside, struct error *err)
+void db_postgres_note(struct postgres *pg, enum met met)
 {
-    if (pg->conn == NULL)
-        return db_postgres_fail(pg, NULL, err);
-    if ((PQtransactionStatus(pg->conn) != PQTRANS_IDLE) == inside)
-        return 0;
-    return err_set(err, ERR_INTERNAL, inside ? "no transaction is open" : "a transaction is open");
+    if (pg->guarded)
+        servers_note(pg->base.servers, pg->base.place, pg->mode == DB_WRITER, met);
+    pg->noted = met != MET_ANSWER;
+}
+
+/* Was it closed while nothing was asked? What has come meanwhile is read. */
+static bool is_cut_off(const struct postgres *pg)
+{
+    struct pollfd fd = { .fd = PQsocket(pg->conn), .events = POLLIN };
+
+    while (poll(&fd, 1, 0) > 0)
+        if (PQconsumeInput(pg->conn) == 0)
+            return true;
+    return PQstatus(pg->conn) != CONNECTION_OK;
+}
+
+int db_postgres_ready(struct postgres *pg, struct error *err)
+{
+    if (pg->guarded && !servers_may_begin(pg->base.servers, pg->base.place, pg->mode == DB_WRITER))
+        return err_set(err, ERR_UNAVAILABLE, "PostgreSQL did not answer a moment ago");
+    pg->noted = false;
+    if (pg->conn != NULL && (is_cut_off(pg) || db_postgres_check_timeline(pg, NULL) != 0))
+        db_postgres_drop(pg);
+    if (pg->conn == NULL && db_postgres_connect(pg, err) != 0) {
+        db_postgres_note(pg, MET_REFUSAL);
+        return -1;
+    }
+    pg->base.session = servers_session(pg->base.servers);
+    return 0;
+}
+
+/* Around a statement that may be outside a transaction. */
+static int begin_statement(struct postgres *pg, struct error *err)
+{
+    return pg->inside ? 0 : db_postgres_ready(pg, err);
+}
+
+static int end_statement(struct postgres *pg, int r)
+{
+    if (!pg->inside && pg->conn != NULL && !pg->noted)
+        db_postgres_note(pg, MET_ANSWER);
+    return r;
 }
 
 /* Of a reader's statements. When it was set, half of the time is for the last statement of a
@@ -54,20 +89,6 @@ static int set_timeout(struct postgres *pg, struct error *err)
     return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
-/* With less time than a statement may take: the server has to give up first, or a statement would
- * go on there after its connection was dropped. The view is fixed by the first query, not by BEGIN.
- */
-static int begin_hurried(struct postgres *pg, int left_ms, struct error *err)
-{
-    char sql[160];
-
-    (void)snprintf(sql, sizeof(sql),
-                   "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-                   "SET LOCAL statement_timeout = %d; SELECT 1",
-                   left_ms - left_ms / 10 + 1);
-    return db_postgres_run(pg, sql, NULL, NULL, err);
-}
-
 static void postgres_rollback(struct db *db)
 {
     struct postgres *pg = postgres_of(db);
@@ -76,24 +97,15 @@ static void postgres_rollback(struct db *db)
     if (pg->conn != NULL && PQtransactionStatus(pg->conn) != PQTRANS_IDLE &&
         db_postgres_run(pg, "ROLLBACK", NULL, NULL, NULL) != 0)
         db_postgres_drop(pg);
-}
-
-static int begin_writer(struct postgres *pg, struct error *err)
-{
-    const char *sql = db_postgres_expect_kept_plans(pg) ? DB_POSTGRES_BEGIN_WRITER
-                          ";" DB_POSTGRES_KEEP_PLANS
-                                                        : DB_POSTGRES_BEGIN_WRITER;
-
-    return db_postgres_run(pg, sql, NULL, NULL, err);
+    if (pg->inside) {
+        pg->inside = false;
+        (void)end_statement(pg, 0);
+    }
 }
 
 static int begin_reader(struct postgres *pg, struct error *err)
 {
-    const int left_ms = db_postgres_wait_ms(pg);
-
     pg->transaction_us = clock_raw_us();
-    if (pg->until_us != 0 && left_ms <= DB_POSTGRES_READ_MAX_MS && pg->read_max_us == 0)
-        return begin_hurried(pg, left_ms, err);
     /* The view is fixed by the first query, not by BEGIN. */
     return db_postgres_run(pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1", NULL,
                            NULL, err);
@@ -105,36 +117,30 @@ static int postgres_begin(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
 
-    if (expect_state(pg, false, err) != 0 || db_postgres_check_origin(pg, err) != 0)
+    if (pg->inside)
+        return err_set(err, ERR_INTERNAL, "a transaction is open");
+    if (db_postgres_ready(pg, err) != 0)
         return -1;
-    if ((pg->mode == DB_WRITER ? begin_writer(pg, err) : begin_reader(pg, err)) == 0)
+    pg->inside = true;
+    if ((pg->mode == DB_WRITER ? db_postgres_begin_later(pg, db_postgres_expect_kept_plans(pg), err)
+                               : begin_reader(pg, err)) == 0)
         return 0;
     postgres_rollback(db);
     return -1;
-}
-
-static int postgres_begin_later(struct db *db, struct error *err)
-{
-    struct postgres *pg = postgres_of(db);
-
-    assert(pg->mode == DB_WRITER);
-    if (expect_state(pg, false, err) != 0 || db_postgres_check_origin(pg, err) != 0)
-        return -1;
-    return db_postgres_begin_later(pg, db_postgres_expect_kept_plans(pg), err);
 }
 
 static int postgres_commit(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
 
-    if (expect_state(pg, true, err) != 0)
-        return -1;
+    if (!pg->inside)
+        return err_set(err, ERR_INTERNAL, "no transaction is open");
+    if (pg->conn == NULL)
+        return db_postgres_fail(pg, NULL, err);
     /* COMMIT of a failed transaction rolls back and reports success. */
     if (PQtransactionStatus(pg->conn) == PQTRANS_INERROR)
         return err_set(err, ERR_INTERNAL, "the transaction has failed and cannot be committed");
     pg->warned = false;
-    /* From now on, what is not answered may have been done; nothing else is done again. */
-    pg->base.beginning = pg->base.beginning && pg->n_later == pg->n_begin;
     if ((pg->n_later > 0 ? db_postgres_settle_commit(pg, err)
                          : db_postgres_run(pg, "COMMIT", NULL, NULL, err)) != 0) {
         if (pg->conn == NULL)
@@ -142,6 +148,8 @@ static int postgres_commit(struct db *db, struct error *err)
         return -1;
     }
     ASSERT_ALWAYS(PQtransactionStatus(pg->conn) == PQTRANS_IDLE); /* it did commit */
+    pg->inside = false;
+    db_postgres_note(pg, MET_ANSWER);
     /* So says a server that gave up waiting for its synchronous standby. */
     if (pg->warned)
         return err_set(err, ERR_UNAVAILABLE,
@@ -154,10 +162,16 @@ static int postgres_exec(struct db *db, const struct db_query *q, struct db_args
 {
     struct postgres *pg = postgres_of(db);
 
-    if (pg->conn != NULL && PQtransactionStatus(pg->conn) == PQTRANS_IDLE &&
-        db_postgres_check_origin(pg, err) != 0)
-        return -1;
-    return db_postgres_exec(db, q, args, on_row, ctx, err);
+    return begin_statement(pg, err) != 0
+               ? -1
+               : end_statement(pg, db_postgres_exec(db, q, args, on_row, ctx, err));
+}
+
+static int postgres_script(struct db *db, const char *sql, struct error *err)
+{
+    struct postgres *pg = postgres_of(db);
+
+    return begin_statement(pg, err) != 0 ? -1 : end_statement(pg, db_postgres_script(db, sql, err));
 }
 
 static int postgres_settle(struct db *db, struct error *err)
@@ -170,25 +184,20 @@ static int64_t postgres_changes(const struct db *db)
     return ((const struct postgres *)db)->changes;
 }
 
-static int postgres_ping(struct db *db, struct error *err)
+static int own_wait_ms(const struct postgres *pg)
+{
+    return pg->mode == DB_READER || pg->guarded ? DB_POSTGRES_SHORT_WAIT_MS : DB_POSTGRES_WAIT_MS;
+}
+
+static int postgres_guard(struct db *db, struct error *err)
 {
     struct postgres *pg = postgres_of(db);
 
-    if (pg->conn != NULL && expect_state(pg, false, err) != 0)
-        return -1;
-    if (pg->conn != NULL && db_postgres_run(pg, "SELECT 1", NULL, NULL, NULL) == 0)
-        return 0;
-    return db_postgres_connect(pg, err);
-}
-
-static void postgres_set_patience(struct db *db, int64_t until_us)
-{
-    postgres_of(db)->until_us = until_us;
-}
-
-static int own_wait_ms(const struct postgres *pg)
-{
-    return pg->mode == DB_READER ? DB_POSTGRES_READER_WAIT_MS : DB_POSTGRES_WAIT_MS;
+    pg->guarded = true;
+    pg->wait_ms = own_wait_ms(pg);
+    return pg->mode != DB_WRITER || pg->conn == NULL
+               ? 0
+               : db_postgres_run(pg, DB_POSTGRES_SET_GUARDED, NULL, NULL, err);
 }
 
 static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
@@ -196,9 +205,7 @@ static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
     struct postgres *pg = postgres_of(db);
 
     pg->read_max_us = us / 2;
-    if (pg->conn == NULL) /* a new one has the usual limits */
-        return db_postgres_fail(pg, NULL, err);
-    return set_timeout(pg, err);
+    return begin_statement(pg, err) != 0 ? -1 : end_statement(pg, set_timeout(pg, err));
 }
 
 static int postgres_checkpoint(struct db *db, struct error *err)
@@ -212,21 +219,18 @@ static const struct db_driver driver = {
     .dialect = "postgres",
     .close = postgres_close,
     .begin = postgres_begin,
-    .begin_later = postgres_begin_later,
     .commit = postgres_commit,
     .rollback = postgres_rollback,
     .exec = postgres_exec,
     .exec_later = db_postgres_exec_later,
     .settle = postgres_settle,
     .changes = postgres_changes,
-    .script = db_postgres_script,
-    .ping = postgres_ping,
+    .script = postgres_script,
     .checkpoint = postgres_checkpoint,
     .open_coordinator = db_postgres_open_coordinator,
     .notify = db_postgres_notify,
-    .hear = db_postgres_hear,
-    .socket = db_postgres_socket,
-    .set_patience = postgres_set_patience,
+    .listen = db_postgres_listen,
+    .guard = postgres_guard,
     .set_read_max = postgres_set_read_max,
 };
 
@@ -236,7 +240,9 @@ int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db *
     struct postgres *pg = NEW(struct postgres);
 
     pg->base.driver = &driver;
-    pg->mode = mode == DB_SPARE ? DB_READER : mode;
+    pg->base.servers = servers_of(at->url);
+    pg->mode = mode == DB_POOLED ? DB_READER : mode;
+    pg->guarded = mode == DB_POOLED;
     pg->wait_ms = own_wait_ms(pg);
     pg->url = mem_strdup(at->url);
     if (at->host != NULL) {
@@ -244,7 +250,7 @@ int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db *
         pg->port = mem_strdup(at->port);
     }
     buf_init(&pg->text, DB_POSTGRES_BYTES_MAX);
-    if (mode != DB_SPARE && db_postgres_connect(pg, err) != 0) {
+    if (mode != DB_POOLED && db_postgres_connect(pg, err) != 0) {
         postgres_close(&pg->base);
         return -1;
     }

@@ -5,34 +5,36 @@
 #include "base/buf.h"
 #include "db/cache.h"
 #include "db/driver.h"
+#include "db/servers.h"
 
 struct postgres {
     struct db base;
-    PGconn *conn; /* NULL when lost; db_ping() makes a new one */
+    PGconn *conn; /* NULL when lost; the next transaction makes a new one */
     char *url;    /* may hold a password: never printed */
     char *host;   /* with port: instead of the URL's; NULL: as the URL says */
     char *port;
-    int64_t group; /* of the server, as Citus numbers them */
+    int64_t group;    /* of the server, as Citus numbers them */
+    int64_t timeline; /* of the server; 0: it does not tell */
     enum db_mode mode;
+    bool guarded;        /* see db_guard() */
+    bool inside;         /* a transaction was begun, and not ended since */
+    bool noted;          /* what it met was a failure, and is noted (servers.h) */
     unsigned session;    /* counts connections: statements of an earlier one are gone */
     unsigned n_names;    /* of prepared statements */
-    unsigned listens_in; /* the session that hears; 0: none */
+    unsigned listens_in; /* the session that listens; 0: none */
     unsigned says_in;    /* the session that knows the commands of later.c; 0: none */
     struct db_cache statements;
     struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t changes;
     int64_t transaction_us; /* when it began, by the raw clock */
-    int wait_ms;            /* for an answer; -1: no limit */
-    int64_t until_us;       /* see db_set_patience(); 0: not set */
+    int wait_ms;            /* for an answer */
     int64_t read_max_us;    /* half of what db_set_read_max() says; 0: not set */
     bool keeps_plans;   /* this transaction uses kept plans: all of its statements say keeps_plan */
-    unsigned n_begin;   /* of n_later: those of db_postgres_begin_later() */
     unsigned n_later;   /* statements that were sent and not yet answered */
     unsigned rows_at;   /* the place of the one among them that has rows */
     db_row_fn *rows_fn; /* which sees these; NULL: there is no such one */
     void *rows_ctx;
     unsigned n_keeping, n_other; /* its statements that do and do not */
-    _Atomic int64_t *latest;     /* timeline of its system, known to this process; or NULL */
     bool warned;                 /* the server sent a WARNING since this was last cleared */
 };
 
@@ -51,11 +53,12 @@ struct postgres {
 #define DB_POSTGRES_SET_READER                                                                     \
     "SET default_transaction_read_only = on; SET statement_timeout = '4500ms';"                    \
     "SET idle_in_transaction_session_timeout = '10s'"
+#define DB_POSTGRES_SET_GUARDED "SET statement_timeout = '4500ms'"
 enum {
     DB_POSTGRES_TRANSACTION_MAX_US = 10000000, /* of a reader */
     DB_POSTGRES_READ_MAX_MS = 4500,            /* of its statement, as above */
     DB_POSTGRES_WAIT_MS = 40000,               /* longer than the server's own */
-    DB_POSTGRES_READER_WAIT_MS = 4900,         /* as above, and its caller is told by 5 s */
+    DB_POSTGRES_SHORT_WAIT_MS = 4900,          /* of a reader, and of one that is guarded */
     DB_POSTGRES_BYTES_MAX = 64 << 20, /* of a blob, or all texts of a call; SQLite's limit too */
 };
 
@@ -67,13 +70,11 @@ int db_postgres_check_url(const char *url, struct error *err);
 /* Connects, sets the session up and refuses a server that is not safe. */
 int db_postgres_connect(struct postgres *pg, struct error *err);
 
-/* --- dial.c --- */
+/* ERR_UNAVAILABLE, and the connection is dropped, if another one has led to the server that took
+ * the place of this one's since. */
+int db_postgres_check_timeline(struct postgres *pg, struct error *err);
 
-/* Connects pg->conn, which is NULL, to a host of the URL, or to pg->host. */
-int db_postgres_dial(struct postgres *pg, struct error *err);
-
-/* --- coordinator.c: the driver's open_coordinator --- */
-
+/* The driver's open_coordinator. */
 int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
                                  struct error *err);
 
@@ -91,14 +92,12 @@ struct address {
 int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db **ret,
                         struct error *err);
 
-/* --- origin.c --- */
+/* Before a transaction or a statement outside one: asks the circuit breaker, and makes a connection
+ * if there is none that works. */
+int db_postgres_ready(struct postgres *pg, struct error *err);
 
-/* Asks what the connection leads to, if the server tells, and refuses a former primary. */
-int db_postgres_learn_origin(struct postgres *pg, struct error *err);
-
-/* ERR_UNAVAILABLE, and the connection is dropped, if another one has led to the server that took
- * the place of this one's since. */
-int db_postgres_check_origin(struct postgres *pg, struct error *err);
+/* What a transaction met, for the circuit breaker. */
+void db_postgres_note(struct postgres *pg, enum met met);
 
 /* --- wire.c --- */
 
@@ -108,9 +107,6 @@ void db_postgres_drop(struct postgres *pg);
 /* After a failed PQsend…(), or a result that is an error: says why and returns -1. `result` may be
  * NULL. Drops the connection when it cannot be used any longer. */
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err);
-
-/* How long to wait for the next answer; -1: without a limit. */
-int db_postgres_wait_ms(const struct postgres *pg);
 
 /* The connection leads to a pooler whose sessions cannot be used so: says that, returns -1 and
  * drops it. */
@@ -179,12 +175,10 @@ int db_postgres_script(struct db *db, const char *sql, struct error *err);
  * left. Knows quotes, comments and dollar quotes. */
 struct str db_postgres_next_statement(struct str *rest);
 
-/* --- notify.c: the driver's notify, hear and socket --- */
-
-int db_postgres_socket(const struct db *db);
+/* --- notify.c: the driver's notify and listen --- */
 
 int db_postgres_notify(struct db *db, struct str text, struct error *err);
-int db_postgres_hear(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
+int db_postgres_listen(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
 
 /* --- row.c --- */
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "base/clock.h"
 #include "db/postgres/postgres.h"
 
 void db_postgres_drop(struct postgres *pg)
@@ -97,7 +96,6 @@ static void say_lost(struct postgres *pg, const char *message, struct error *err
                 : "a standby takes no changes, give the URL of the primary, or of both: ",
             message);
     join_lines(err);
-    pg->base.part_away = false;
     db_postgres_drop(pg);
 }
 
@@ -184,10 +182,22 @@ static bool lacks_rights(const PGresult *result, const char *state)
     return strcmp(state, "42501") == 0 && text != NULL && strstr(text, " function ") == NULL;
 }
 
+/* Another server that failed is known only if the transaction concerns one. */
+static void note_failure(struct postgres *pg, const char *state, bool other)
+{
+    if (pg->base.place == 0)
+        return;
+    if (other)
+        db_postgres_note(pg, MET_REFUSAL);
+    else if (strcmp(state, "57014") == 0)
+        db_postgres_note(pg, MET_SLOW);
+}
+
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err)
 {
     const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
     enum err_code code;
+    bool other;
 
     if (pg->conn == NULL)
         return err_set(err, ERR_UNAVAILABLE, "PostgreSQL: the connection was lost earlier");
@@ -202,28 +212,17 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
     if (is_shared(result, state))
         return db_postgres_fail_shared(pg, err);
     pg->base.contended = str_starts(str_of(state), STR_LIT("40")) || is_number_taken(state, result);
-    pg->base.part_away = is_of_another(pg, result, state);
-    code = pg->base.contended   ? ERR_BUSY
-           : pg->base.part_away ? ERR_UNAVAILABLE
-                                : classify(state, !goes_on(pg, result), pg->mode);
+    other = is_of_another(pg, result, state);
+    code = pg->base.contended ? ERR_BUSY
+           : other            ? ERR_UNAVAILABLE
+                              : classify(state, !goes_on(pg, result), pg->mode);
+    note_failure(pg, state, other);
     err_set(err, code, "PostgreSQL: %s (%s)%s", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
             state, lacks_rights(result, state) ? LET_OWN : "");
     join_lines(err);
-    if ((code == ERR_UNAVAILABLE && !pg->base.part_away) || PQstatus(pg->conn) != CONNECTION_OK)
+    if ((code == ERR_UNAVAILABLE && !other) || PQstatus(pg->conn) != CONNECTION_OK)
         db_postgres_drop(pg);
     return -1;
-}
-
-int db_postgres_wait_ms(const struct postgres *pg)
-{
-    int64_t left_ms;
-
-    if (pg->until_us == 0)
-        return pg->wait_ms;
-    left_ms = (pg->until_us - clock_raw_us()) / USEC_PER_MSEC;
-    if (left_ms < 0)
-        left_ms = 0;
-    return pg->wait_ms < 0 || left_ms < pg->wait_ms ? (int)left_ms : pg->wait_ms;
 }
 
 /* Waits until the socket is ready and reads what has come. */
@@ -234,11 +233,11 @@ static int wait_for(struct postgres *pg, short events, struct error *err)
 
     assert(pg->conn != NULL);
     do
-        n = poll(&fd, 1, db_postgres_wait_ms(pg));
+        n = poll(&fd, 1, pg->wait_ms);
     while (n < 0 && errno == EINTR);
     if (n == 0) {
         say_lost(pg, "no answer in time", err);
-        pg->base.silent = true;
+        db_postgres_note(pg, MET_SILENCE);
         return -1;
     }
     if (n < 0 || ((fd.revents & ~POLLOUT) != 0 && PQconsumeInput(pg->conn) == 0))

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "db/embedded.h"
 #include "db/sqlite/mover.h"
 
 enum {
@@ -218,7 +219,6 @@ static const struct db_driver driver = {
     .exec = db_sqlite_exec,
     .changes = sqlite_changes,
     .script = sqlite_script,
-    .ping = sqlite_ping,
     .checkpoint = sqlite_checkpoint,
     .watch = sqlite_watch,
     .set_deadline = sqlite_set_deadline,
@@ -401,7 +401,7 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     (void)snprintf(file, size, "%s%s", path[0] == '/' ? "" : "./", path);
     s = NEW(struct sqlite);
     s->base.driver = &driver;
-    s->mode = mode == DB_SPARE ? DB_READER : mode;
+    s->mode = mode == DB_POOLED ? DB_READER : mode;
     s->log_fd = -1;
     assert(s->mode == DB_WRITER || s->mode == DB_READER || s->mode == DB_MAINTENANCE);
     if (mode == DB_WRITER && create_file(file, err) != 0)

@@ -353,8 +353,7 @@ static void exchange_submit(struct exchange *x)
                                   .events = 1,
                                   .exclusive = x->share->shared,
                                   .keeps_caches = x->share->shared,
-                                  .unbounded = true,
-                                  .dispensable = true };
+                                  .unbounded = true };
     if (writer_submit(x->share->writer, &x->job, NULL) != 0)
         exchange_done(&x->job, &(struct error){ .code = ERR_BUSY });
 }

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "db/servers.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry_state.h"
 #include "features/access/tenants.h"

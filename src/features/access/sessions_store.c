@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "db/db.h"
+#include "db/servers.h"
 #include "engine/engine.h"
 #include "features/access/sessions_state.h"
 #include "shape/rows.h"

@@ -48,10 +48,10 @@ struct agent_entry {
 
 struct save_item {
     struct agent_entry *entry;
-    int64_t part; /* of its tenant (engine/parts.h) */
+    int64_t place; /* of its tenant (db/servers.h) */
 };
 
-/* What one job stores: a slice of the batch, of one part of the database. */
+/* What one job stores: a slice of the batch, of one place. */
 struct save {
     struct writer_job job;
     struct agent_cache *owner;
@@ -398,13 +398,13 @@ static void save_done(struct writer_job *job, const struct error *err)
     end_save(c);
 }
 
-static int by_part_and_key(const void *a, const void *b)
+static int by_place_and_key(const void *a, const void *b)
 {
     const struct save_item *i = a, *j = b;
     const struct agent_key *x = &i->entry->key, *y = &j->entry->key;
 
-    if (i->part != j->part)
-        return i->part < j->part ? -1 : 1;
+    if (i->place != j->place)
+        return i->place < j->place ? -1 : 1;
     if (x->tenant_id != y->tenant_id)
         return x->tenant_id < y->tenant_id ? -1 : 1;
     return x->agent_id < y->agent_id ? -1 : 1;
@@ -431,21 +431,21 @@ static bool take_batch(struct agent_cache *c)
     return taken;
 }
 
-/* One job for each part: on another server, which may be away. */
+/* One job for each place: on another server, which may be away. */
 static size_t divide(struct agent_cache *c, struct writer *writer)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < c->n; i++)
-        c->batch[i].part = writer_part_of(writer, c->batch[i].entry->key.tenant_id);
-    qsort(c->batch, c->n, sizeof(*c->batch), by_part_and_key);
+        c->batch[i].place = writer_place_of(writer, c->batch[i].entry->key.tenant_id);
+    qsort(c->batch, c->n, sizeof(*c->batch), by_place_and_key);
     for (size_t i = 0; i < c->n; i++)
-        n += i == 0 || c->batch[i].part != c->batch[i - 1].part;
+        n += i == 0 || c->batch[i].place != c->batch[i - 1].place;
     free(c->saves);
     c->saves = mem_new(n * sizeof(*c->saves));
     n = 0;
     for (size_t i = 0; i < c->n; i++) {
-        if (i == 0 || c->batch[i].part != c->batch[i - 1].part)
+        if (i == 0 || c->batch[i].place != c->batch[i - 1].place)
             c->saves[n++] = (struct save){ .owner = c, .first = i };
         c->saves[n - 1].n++;
     }
@@ -469,7 +469,7 @@ void agent_cache_save(struct agent_cache *c, struct writer *writer)
         save->job =
             (struct writer_job){ .apply = save_apply,
                                  .done = save_done,
-                                 .tenant_id = first->part == 0 ? 0 : first->entry->key.tenant_id,
+                                 .tenant_id = first->place == 0 ? 0 : first->entry->key.tenant_id,
                                  .events = 1 + save->n / ROWS_PER_EVENT,
                                  .unbounded = true };
         if (writer_submit(writer, &save->job, NULL) == 0)

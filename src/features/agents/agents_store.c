@@ -3,6 +3,7 @@
 #include "features/agents/agents_store.h"
 
 #include "db/name_key.h"
+#include "db/number.h"
 #include "db/postgres/array.h"
 #include "features/access/tenants.h"
 #include "features/agents/agents.h"

@@ -1,5 +1,6 @@
 /* feature.c - the agents, their directives and handed out secrets in memory. */
 #include "engine/feature.h"
+#include "db/servers.h"
 
 #include <stdlib.h>
 
@@ -136,7 +137,7 @@ static int agents_open(struct engine *e, void **ret_state, struct error *err)
 static int agents_tick(struct engine *e, const struct tick *tick, struct error *err)
 {
     struct agents *agents = engine_state(e, &agents_feature);
-    const bool whole = tick->healthy && !writer_part_is_away(engine_writer(e));
+    const bool whole = tick->healthy && !db_any_is_away(engine_watch_db(e));
 
     (void)err;
     agent_cache_tick(agents->cache, tick->mono_us, whole);

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "db/servers.h"
 #include "engine/readers.h"
 #include "engine/txn.h"
 #include "engine/writer.h"

@@ -10,7 +10,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "db/followed.h"
 #include "features/cost/price_file.h"
 #include "features/cost/prices_store.h"
 #include "shape/problems.h"
@@ -18,7 +17,7 @@
 struct price_book {
     atomic_uint holders;
     int64_t number;
-    struct db_origin origin; /* of the number */
+    int64_t session; /* db_session() of the number */
     struct arena arena;
     struct list prices; /* of struct price_row, by model and start */
     struct map models;  /* name -> struct price_history */
@@ -79,7 +78,7 @@ int price_book_load(struct db *db, struct price_book **ret, struct error *err)
     map_init(&book->aliases);
     if (store_prices_number(db, &book->number, err) != 0)
         goto fail;
-    book->origin = db_origin(db);
+    book->session = db_session(db);
     if (store_prices(db, &book->arena, &book->prices, err) != 0)
         goto fail;
     index_rows(book);
@@ -102,13 +101,7 @@ void price_book_release(struct price_book *book)
 
 static bool is_current(const struct price_book *book, const struct db *db, int64_t number)
 {
-    const struct db_origin origin = db_origin(db);
-
-    /* Each server of Citus has one of its own, and a copy of the same prices. */
-    const bool same = (db_is_distributed(db) && book->origin.system != origin.system) ||
-                      !db_origins_differ(&book->origin, &origin);
-
-    return book->number == number && same;
+    return book->number == number && book->session == db_session(db);
 }
 
 struct price_history price_book_all(const struct price_book *book)

@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "db/number.h"
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "db/db.h"
+#include "db/embedded.h"
 #include "features/access/registry.h"
 #include "features/agents/agents.h"
 #include "features/events/event_cursor.h"

@@ -2,6 +2,7 @@
 #include "features/export/export_lines.h"
 
 #include "db/db.h"
+#include "db/row_sum.h"
 #include "features/access/registry.h"
 #include "features/cost/prices.h"
 #include "features/events/event_days.h"

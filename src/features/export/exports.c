@@ -19,7 +19,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
-#include "engine/wait.h"
+#include "db/row_sum.h"
 #include "features/access/registry.h"
 #include "features/export/export_lines.h"
 
@@ -45,23 +45,10 @@ struct exports *exports_new(const struct exports_options *options)
     e->events = options->events;
     e->prices = options->prices;
     e->max_us = options->max_us;
-    e->wait_max_us = options->wait_max_us;
     atomic_init(&e->stopping, false);
     lock_init(&e->lock);
     cond_init(&e->left);
     return e;
-}
-
-/* As long as the client waits, who has no answer yet. Each statement has a limit of its own. */
-static int connect_in_time(const struct export_job *job, struct db *db, struct error *err)
-{
-    const int64_t max_us = job->exports->wait_max_us;
-    int r;
-
-    db_set_patience(db, max_us == 0 ? 0 : wait_until(job->asked_us, max_us));
-    r = db_ping(db, err);
-    db_set_patience(db, 0);
-    return r;
 }
 
 static int run_export(struct export_job *job, struct error *err)
@@ -72,13 +59,11 @@ static int run_export(struct export_job *job, struct error *err)
     struct db *db;
     int r;
 
-    if (db_open(job->exports->database, DB_SPARE, &db, err) != 0)
+    if (db_open(job->exports->database, DB_READER, &db, err) != 0)
         return -1;
     if (job->skip_damaged)
         db_set_skip_damaged(db);
-    r = connect_in_time(job, db, err);
-    if (r == 0)
-        r = export_lines(job, &source, db, err);
+    r = export_lines(job, &source, db, err);
     db_close(db);
     return r;
 }

@@ -60,8 +60,7 @@ struct exports_options {
     const char *database; /* as for db_open(); copied */
     struct event_log *events;
     struct prices *prices;
-    int64_t max_us;      /* duration of one export */
-    int64_t wait_max_us; /* how long a client waits for a database that hangs; 0: no limit */
+    int64_t max_us; /* duration of one export */
 };
 
 struct exports *exports_new(const struct exports_options *options);

@@ -24,7 +24,6 @@ static int export_open(struct engine *e, void **ret_state, struct error *err)
         .events = events_log(e),
         .prices = cost_prices(e),
         .max_us = 3600 * (int64_t)USEC_PER_SEC, /* then it is cut off */
-        .wait_max_us = engine_serves(e) ? settings->queue_max_wait_ms * USEC_PER_MSEC : 0,
     };
     struct budgets *budgets = engine_budgets(e);
 

@@ -2,6 +2,7 @@
 #include "features/export/store.h"
 
 #include "db/db.h"
+#include "db/row_sum.h"
 #include "features/cost/report_sums.h"
 #include "features/export/shapes.h"
 #include "features/kpis/report_sums.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "db/number.h"
 #include "db/postgres/array.h"
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/report_sums.h"

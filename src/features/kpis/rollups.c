@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "db/number.h"
 #include "db/postgres/array.h"
 #include "features/access/retention.h"
 #include "features/kpis/report_sums.h"

@@ -107,7 +107,7 @@ struct feed *live_feed(const struct engine *e)
 static int live_open(struct engine *e, void **ret_state, struct error *err)
 {
     (void)err;
-    *ret_state = feed_new(engine_is_shared(e), engine_hears, e);
+    *ret_state = feed_new(engine_is_shared(e), engine_listens, e);
     return 0;
 }
 
@@ -137,7 +137,7 @@ const struct feature live_feature = {
     .routes = { live_routes },
     .open = live_open,
     .close = live_close,
-    .hear = live_hear,
-    .tell = live_tell,
+    .notified = live_hear,
+    .notify = live_tell,
     .txn = { .open = live_txn_open },
 };

@@ -16,6 +16,7 @@
 #include "cli/files.h"
 #include "cli/request.h"
 #include "db/db.h"
+#include "db/embedded.h"
 #include "db/migrate.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"

@@ -1,5 +1,6 @@
 /* feature.c - health, limits and the OpenAPI document. */
 #include "engine/feature.h"
+#include "db/servers.h"
 
 #include <stdlib.h>
 
@@ -46,12 +47,19 @@ static int by_slug(const void *a, const void *b)
     return str_cmp(x->text, y->text);
 }
 
-/* Those whose server does not answer. The registry's lock and the writer's are taken one after the
- * other. */
+static bool tenant_is_away(const struct db *db, int64_t tenant_id)
+{
+    const int64_t place = db_place_of(db, tenant_id);
+
+    return place != 0 && db_is_away(db, place);
+}
+
+/* Those whose server does not answer. The registry's lock and that of the servers are taken one
+ * after the other. */
 static struct list list_away(const struct api_call *call)
 {
     struct registry *registry = access_registry(call->api->engine);
-    struct writer *writer = engine_writer(call->api->engine);
+    const struct db *db = engine_watch_db(call->api->engine);
     struct slugs slugs = { 0 };
     struct str *away;
     size_t n = 0;
@@ -62,7 +70,7 @@ static struct list list_away(const struct api_call *call)
     away = ARENA_ARRAY(call->arena, struct str, slugs.max);
     qsort(slugs.items, slugs.n, sizeof(*slugs.items), by_slug);
     for (size_t i = 0; i < slugs.n; i++)
-        if (writer_tenant_is_away(writer, slugs.items[i].tenant_id))
+        if (tenant_is_away(db, slugs.items[i].tenant_id))
             away[n++] = slugs.items[i].text;
     return (struct list){ away, n };
 }
@@ -76,7 +84,7 @@ static int show_health(struct api_call *call, struct error *err)
     (void)err;
     answer->status = problem == NULL ? STR_LIT("ok") : STR_LIT("unavailable");
     answer->reason = str_of(problem);
-    if (problem == NULL && writer_part_is_away(engine_writer(call->api->engine))) {
+    if (problem == NULL && db_any_is_away(engine_watch_db(call->api->engine))) {
         answer->status = STR_LIT("degraded");
         answer->reason = STR_LIT(
             "A server of the database does not answer or commits nothing: the tenants on it "

@@ -113,8 +113,6 @@ static void print_engine(struct engine *e, struct buf *out)
         { "muster_healthy", "1 while reports can be stored", s.healthy },
         { "muster_nodes", "Processes that share the database and its limits",
           (double)rate_share_nodes(access_rates(e)) },
-        { "muster_other_nodes_writing", "1 while other nodes often write to the database",
-          s.crowded },
         { "muster_tenants_over_quota", "Tenants whose plan has no room for further reports",
           (double)registry_over_quota(access_registry(e)) },
         { "muster_queue_events", "Events waiting to be stored", (double)s.queue.events },

@@ -169,14 +169,11 @@ static void take_out(struct api_call *call, sync_job_fn *fn, const struct thrott
 }
 
 /* Has it waited for its turn, behind others that wait for a database that does not answer? It would
- * then wait for as long as they did, once more. All servers of a distributed one are needed. */
+ * then wait for as long as they did, once more. */
 static bool waits_in_vain(const struct api_call *call)
 {
-    struct writer *writer = engine_writer(call->api->engine);
-
     return clock_raw_us() - call->asked_us > USEC_PER_SEC &&
-           (!writer_is_healthy(writer) || writer_is_stalled(writer) || writer_hangs(writer) ||
-            writer_all_parts_are_away(writer));
+           engine_problem(call->api->engine) != NULL;
 }
 
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,

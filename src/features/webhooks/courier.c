@@ -522,7 +522,7 @@ static void poll_due(struct courier *c)
     c->polled_us = clock_mono_us();
     note_clocks(c);
     arena_init(&turn.arena);
-    failing = (c->failing && db_ping(c->options.db, &err) != 0) || take_turn(c, &turn, &err) != 0;
+    failing = take_turn(c, &turn, &err) != 0;
     arena_done(&turn.arena);
     if (failing && !c->failing)
         log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);

@@ -295,9 +295,9 @@ TEST(jobs_that_waited_too_long_leave_the_queue_and_the_service_s_own_stay)
         add_at(&w.keys[i], i == 1 ? 200 : 300);
     }
     add_at(NULL, 0);
-    job_queue_take_old(&w.queue, 100, &old);
+    job_queue_take_old(&w.queue, 100 + USEC_PER_SEC, &old);
     CHECK(old.first == NULL);
-    job_queue_take_old(&w.queue, 300, &old);
+    job_queue_take_old(&w.queue, 300 + USEC_PER_SEC, &old);
     CHECK_INT(old.events, 7);
     for (const struct writer_job *job = old.first; job != NULL; job = job->next)
         CHECK(job->budget != NULL && job->since_us < 300);
@@ -323,12 +323,12 @@ TEST(a_job_whose_time_is_over_leaves_the_queue_from_behind_others)
     add_at(NULL, 0);
     add_at(NULL, 1 * s);
     add_at(NULL, 0);
-    job_queue_take_old(&w.queue, 2 * s, &old);
+    job_queue_take_old(&w.queue, 3 * s, &old);
     CHECK_INT(old.events, 2);
     CHECK_INT(old.first->since_us, 1 * s);
     CHECK_INT(w.queue.turns.events, 4);
     CHECK_INT(budget_used(&w.budgets.service, BUDGET_EVENTS), 2);
-    job_queue_take_old(&w.queue, 5 * s, &old);
+    job_queue_take_old(&w.queue, 6 * s, &old);
     CHECK_INT(old.first->since_us, 3 * s); /* in the order that they had */
     CHECK_INT(old.first->next->since_us, 4 * s);
     CHECK_INT(w.queue.turns.n_lanes, 1);
@@ -336,108 +336,24 @@ TEST(a_job_whose_time_is_over_leaves_the_queue_from_behind_others)
     tear_down();
 }
 
-TEST(a_group_is_given_the_time_that_is_left_to_who_asked_first)
+/* What one server stores is committed by it alone; one that was passed over is next. */
+TEST(the_jobs_of_a_group_have_one_place)
 {
-    const struct writer_limits limits = { .wait_max_ms = 5000 };
-    const int64_t now_us = clock_raw_us();
     struct job_list group;
 
     set_up(&wide);
-    job_list_init(&group);
-    job_list_add(&group, make(NULL, 1, 10));
-    CHECK_INT(job_queue_patience(&limits, &group), 0); /* the service's own */
-    job_list_add(&group, make(&w.keys[0], 1, 10));
-    group.first->next->since_us = now_us;
-    CHECK_INT(job_queue_patience(&limits, &group), now_us + 4900 * (int64_t)USEC_PER_MSEC);
-    CHECK_INT(job_queue_patience(&wide, &group), 0); /* no limit */
-    job_list_add(&group, make(&w.keys[1], 1, 10));
-    group.first->next->next->since_us = now_us - INT64_C(3) * USEC_PER_SEC;
-    CHECK_INT(job_queue_patience(&limits, &group), now_us + 1900 * (int64_t)USEC_PER_MSEC);
-    tear_down();
-}
+    for (size_t i = 0; i < 9; i++) {
+        struct writer_job *job = make(&w.keys[i % TENANTS], 1, 100);
 
-/* How many jobs the next group has, and how long ago the first of their callers asked. */
-static size_t take_and_tell(int64_t *ret_seconds)
-{
-    const int64_t now_us = clock_raw_us();
-    struct job_list group;
-    int64_t since_us = now_us;
-    size_t n = 0;
-
-    job_queue_take_group(&w.queue, 0, 1, &group);
-    for (const struct writer_job *job = group.first; job != NULL; job = job->next, n++)
-        if (job->since_us != 0 && job->since_us < since_us)
-            since_us = job->since_us;
-    *ret_seconds = (now_us - since_us) / USEC_PER_SEC;
-    return n;
-}
-
-static const struct writer_limits five_seconds = {
-    .events_max = 100000, .bytes_max = MIB(64), .group_max = 4000, .wait_max_ms = 5000
-};
-
-/* Of five seconds, one who asked four seconds ago has less than one left. */
-TEST(a_job_that_is_late_leaves_the_time_of_the_others_to_them)
-{
-    const int64_t now_us = clock_raw_us(), late_us = now_us - INT64_C(4) * USEC_PER_SEC;
-    int64_t seconds;
-
-    set_up(&five_seconds);
-    add_at(&w.keys[0], now_us);
-    add_at(&w.keys[1], late_us);
-    add_at(&w.keys[2], now_us);
-    add_at(&w.keys[0], late_us); /* its caller has waited for other steps before */
-    add_at(&w.keys[0], now_us);
-    add_at(NULL, 0);
-    CHECK_INT(take_and_tell(&seconds), 3); /* all that are not behind a late one */
-    CHECK_INT(seconds, 0);
-    CHECK_INT(take_and_tell(&seconds), 2);
-    CHECK_INT(seconds, 4);
-    CHECK_INT(take_and_tell(&seconds), 1);
-    CHECK_INT(seconds, 0);
-    CHECK(job_queue_is_empty(&w.queue));
-    tear_down();
-}
-
-/* A group has more jobs here than a turn. */
-TEST(late_jobs_and_others_have_every_other_group)
-{
-    const int64_t now_us = clock_raw_us(), late_us = now_us - INT64_C(4) * USEC_PER_SEC;
-    struct writer_limits limits = five_seconds;
-    int64_t seconds;
-
-    limits.group_max = 5;
-    set_up(&limits);
-    for (size_t i = 0; i < 20; i++) {
-        struct writer_job *job = make(&w.keys[i % 2], 1, 250);
-
-        job->since_us = i % 2 == 0 ? now_us : late_us;
+        job->place = (int64_t)(i % TENANTS);
         CHECK(job_queue_add(&w.queue, job, NULL) == 0);
     }
-    for (size_t i = 0; i < 4; i++) {
-        CHECK_INT(take_and_tell(&seconds), 5);
-        CHECK_INT(seconds, i % 2 == 0 ? 0 : 4);
+    for (int64_t place = 0; place < TENANTS; place++) {
+        job_queue_take_group(&w.queue, 0, 1, &group);
+        CHECK_INT(group.events, 3);
+        for (const struct writer_job *job = group.first; job != NULL; job = job->next)
+            CHECK_INT(job->place, place);
     }
     CHECK(job_queue_is_empty(&w.queue));
-    tear_down();
-}
-
-TEST(where_commits_take_long_a_job_is_late_sooner_and_waits_less_for_its_turn)
-{
-    const int64_t now_us = clock_raw_us(), s = USEC_PER_SEC;
-    int64_t seconds;
-
-    set_up(&five_seconds);
-    CHECK_INT(job_queue_turn_max(&w.queue), 4 * s + s / 2);
-    job_queue_note_sync(&w.queue, s);
-    CHECK_INT(job_queue_turn_max(&w.queue), 3 * s + s / 2);
-    add_at(&w.keys[0], now_us);
-    add_at(&w.keys[1], now_us - 3 * s);
-    CHECK_INT(take_and_tell(&seconds), 1);
-    CHECK_INT(take_and_tell(&seconds), 1);
-    CHECK_INT(seconds, 3);
-    for (size_t i = 0; i < 100; i++)
-        job_queue_note_sync(&w.queue, 9 * s);
-    CHECK_INT(job_queue_turn_max(&w.queue), 2 * s + s / 2); /* half of the time at least */
     tear_down();
 }

@@ -121,7 +121,7 @@ static void open_dbs(size_t n, enum db_mode mode)
 
 static void start(void)
 {
-    CHECK_INT(readers_new(dbs, n_dbs, QUEUE, &readers, NULL), 0);
+    CHECK_INT(readers_new(dbs, n_dbs, QUEUE, 0, &readers, NULL), 0);
 }
 
 static void begin(size_t n)

@@ -209,11 +209,11 @@ TEST(every_job_is_told_once_whichever_call_fails)
         int fired, failed_runs; /* of the ten below */
     } rows[] = {
         /* gate: begin, commit; group: begin, three inserts, commit; a split group starts over */
-        { ERR_IO, 7, 7 },          /* fatal */
-        { ERR_FULL, 7, 7 },        /* general, as the one below */
-        { ERR_UNAVAILABLE, 7, 5 }, /* a connection found lost at begin is opened again */
-        { ERR_CONFLICT, 7, 2 },    /* fails again by itself only when it is alone: the gate */
-        { ERR_BUSY, 7, 0 },        /* a deadlock: tried again, and no job learns of it */
+        { ERR_IO, 7, 7 },   /* fatal */
+        { ERR_FULL, 7, 7 }, /* general, as the one below */
+        { ERR_UNAVAILABLE, 7, 7 },
+        { ERR_CONFLICT, 7, 2 }, /* fails again by itself only when it is alone: the gate */
+        { ERR_BUSY, 7, 0 },     /* a deadlock: tried again, and no job learns of it */
     };
 
     for (size_t row = 0; row < COUNT_OF(rows); row++) {
@@ -283,31 +283,11 @@ TEST(a_full_disk_fails_its_group_and_nothing_after_it)
     CHECK_INT(gate.result, ERR_FULL);
     for (size_t i = 0; i < GROUP; i++)
         CHECK_INT(jobs[i].result, ERR_NONE);
-    CHECK(writer_is_healthy(b.writer));
     writer_free(b.writer);
     b.writer = NULL;
     CHECK(db_fault_fired(b.fault));
     CHECK_INT(b.n_fatal, 0);
     CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), GROUP);
-    bench_done(&b);
-}
-
-TEST(a_lost_database_is_unhealthy_until_it_answers_again)
-{
-    struct job gate = { 0 }, job = { .id = 1 };
-    struct bench b;
-
-    bench_init(&b, 1, ERR_UNAVAILABLE, wide);
-    b.gate_open = true;
-    hold(&b, &gate);
-    wait_done(&b, 1);
-    CHECK_INT(gate.result, ERR_UNAVAILABLE);
-    CHECK(!writer_is_healthy(b.writer));
-    must_submit(&b, &job);
-    wait_done(&b, 2);
-    CHECK_INT(job.result, ERR_NONE);
-    CHECK(writer_is_healthy(b.writer));
-    CHECK_INT(b.n_fatal, 0);
     bench_done(&b);
 }
 
@@ -511,7 +491,7 @@ TEST(a_pause_keeps_jobs_waiting_until_it_ends)
     must_submit(&b, &jobs[0]);
     (void)nanosleep(&moment, NULL);
     CHECK_INT(n_done(&b), 0);
-    writer_go_on(b.writer);
+    writer_pause(b.writer, 0);
     wait_done(&b, 1);
     CHECK(jobs[0].seen);
     writer_pause(b.writer, 1); /* ends by itself */
@@ -537,10 +517,9 @@ TEST(the_time_of_a_job_may_end_during_a_pause)
     must_submit(&b, &late);
     must_submit(&b, &own);
     (void)nanosleep(&moment, NULL); /* it could have taken them */
-    writer_expire(b.writer);
-    CHECK_INT(n_done(&b), 1);
+    wait_done(&b, 1);
     CHECK_INT(late.result, ERR_BUSY);
-    writer_go_on(b.writer);
+    writer_pause(b.writer, 0);
     wait_done(&b, 2);
     CHECK_INT(own.result, ERR_NONE);
     bench_done(&b);

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "db/driver.h"
+#include "db/embedded.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "engine/writer.h"

@@ -84,7 +84,7 @@ static void await(struct job *job)
     CHECK(sem_destroy(&job->began) == 0 && sem_destroy(&job->ended) == 0);
 }
 
-static void set_up_on(const struct db *db)
+static void set_up(void)
 {
     const struct writer_options options = {
         .txns = world.txns,
@@ -94,17 +94,12 @@ static void set_up_on(const struct db *db)
     };
 
     for (size_t i = 0; i < WRITERS; i++) {
-        world.dbs[i] = *db;
+        world.dbs[i] = (struct db){ .driver = &driver };
         world.txns[i] = (struct txn){ .db = &world.dbs[i] };
     }
     world.cost = (struct job_cost)JOB_COST(50);
     CHECK(sem_init(&world.gate, 0, 0) == 0);
     CHECK(writer_new(&options, &world.w, NULL) == 0);
-}
-
-static void set_up(void)
-{
-    set_up_on(&(struct db){ .driver = &driver });
 }
 
 static void tear_down(void)
@@ -137,7 +132,7 @@ TEST(a_small_group_waits_a_moment_for_the_writer_that_is_at_work)
     occupy(&first);
     submit(world.w, &second, 1, NULL);
     await(&second);
-    CHECK(second.applied_us - began_us >= SPARE_WAIT_US);
+    CHECK(second.applied_us - began_us >= BESIDE_WAIT_US);
     release(&first);
     tear_down();
 }
@@ -174,80 +169,28 @@ TEST(only_a_writer_with_a_group_is_waited_for)
     struct job_list group;
 
     job_queue_init(&queue, &limits, WRITERS);
-    CHECK_INT(job_queue_spare_until(&queue, 1, false), 0);
+    CHECK_INT(job_queue_beside_until(&queue, 1), 0);
     for (size_t i = 0; i < WRITERS; i++) {
         const int64_t began_us = clock_raw_us();
 
         CHECK(job_queue_add(&queue, &jobs[i], NULL) == 0);
         job_queue_take_group(&queue, i, 1, &group);
         CHECK(group.first == &jobs[i]);
-        CHECK(job_queue_spare_until(&queue, 1 - i, false) >= began_us + SPARE_WAIT_US);
-        CHECK(job_queue_spare_until(&queue, 1 - i, true) >= began_us + CROWDED_WAIT_US);
-        CHECK_INT(job_queue_spare_until(&queue, i, true), 0);
+        CHECK(job_queue_beside_until(&queue, 1 - i) >= began_us + BESIDE_WAIT_US);
+        CHECK_INT(job_queue_beside_until(&queue, i), 0);
         job_queue_end_group(&queue, i);
-        CHECK_INT(job_queue_spare_until(&queue, 1 - i, true), 0);
+        CHECK_INT(job_queue_beside_until(&queue, 1 - i), 0);
     }
     job_queue_done(&queue);
 }
 
-/* What others send meanwhile is not held up by it. */
-TEST(a_writer_with_a_costly_job_is_not_waited_for_longer_beside_other_nodes)
-{
-    const struct writer_limits limits = { .events_max = 99, .bytes_max = 99, .group_max = 99 };
-    struct writer_job costly = { .events = 1, .cost_us = USEC_PER_SEC };
-    struct job_queue queue;
-    struct job_list group;
-
-    job_queue_init(&queue, &limits, WRITERS);
-    CHECK(job_queue_add(&queue, &costly, NULL) == 0);
-    job_queue_take_group(&queue, 0, 1, &group);
-    CHECK_INT(job_queue_spare_until(&queue, 1, true), job_queue_spare_until(&queue, 1, false));
-    job_queue_end_group(&queue, 0);
-    job_queue_done(&queue);
-}
-
-TEST(beside_other_nodes_a_small_group_waits_longer_for_the_writer_that_is_at_work)
-{
-    struct job first, second;
-    int64_t began_us;
-
-    set_up();
-    writer_note_crowd(world.w);
-    began_us = clock_raw_us();
-    occupy(&first);
-    submit(world.w, &second, 1, NULL);
-    await(&second);
-    CHECK(second.applied_us - began_us >= CROWDED_WAIT_US);
-    release(&first);
-    tear_down();
-}
-
-/* As long as their group took, at most 2 ms. */
-TEST(beside_other_nodes_those_who_were_told_get_the_time_to_send_again)
-{
-    enum { GROUP_US = 10000, LINGER_US = 2000 };
-    struct job first, second;
-    int64_t told_us;
-
-    set_up();
-    writer_note_crowd(world.w);
-    occupy(&first);
-    told_us = clock_raw_us() + GROUP_US;
-    while (clock_raw_us() < told_us)
-        continue;
-    release(&first);
-    submit(world.w, &second, 0, NULL); /* less than those have sent before */
-    await(&second);
-    CHECK(second.applied_us - told_us >= LINGER_US);
-    tear_down();
-}
-
-static void check_that_nothing_is_waited_for_after_a_group(void)
+TEST(nothing_is_waited_for_after_a_group)
 {
     const int64_t minute_us = INT64_C(60) * USEC_PER_SEC;
     struct job first, second;
     int64_t began_us;
 
+    set_up();
     submit(world.w, &first, 50, NULL);
     await(&first);
     atomic_fetch_sub(&clock_raw_shift_us, minute_us); /* a wait would now take a minute */
@@ -256,21 +199,5 @@ static void check_that_nothing_is_waited_for_after_a_group(void)
     await(&second);
     CHECK(second.applied_us - began_us < minute_us);
     atomic_fetch_add(&clock_raw_shift_us, minute_us);
-}
-
-TEST(alone_on_the_database_nothing_is_waited_for_after_a_group)
-{
-    set_up();
-    check_that_nothing_is_waited_for_after_a_group();
-    tear_down();
-}
-
-/* Each group is for one of its servers. */
-TEST(beside_other_nodes_on_a_distributed_database_groups_are_formed_as_if_alone)
-{
-    set_up_on(&(struct db){ .driver = &driver, .distributed = true });
-    writer_note_crowd(world.w);
-    CHECK(writer_is_crowded(world.w));
-    check_that_nothing_is_waited_for_after_a_group();
     tear_down();
 }

@@ -12,6 +12,7 @@
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
+#include "db/embedded.h"
 #include "features/events/ids/id_filter_files.h"
 #include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"

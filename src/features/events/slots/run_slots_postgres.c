@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "db/number.h"
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
 #include "features/events/run_rows.h"

@@ -1,6 +1,7 @@
 /* registry_world.h - a registry, its database, and what changes there. */
 #pragma once
 #include "db/driver.h"
+#include "db/embedded.h"
 #include "features/access/keys_store.h"
 #include "features/access/registry.h"
 #include "features/access/tenants.h"
@@ -132,7 +133,7 @@ static inline bool knows(struct world *w, const char *token)
 }
 
 /* A copy of the database, which has nothing of what changes from now on. */
-static inline struct db *copy_database(const struct world *w, struct db_origin origin)
+static inline struct db *copy_database(const struct world *w, int64_t session)
 {
     struct db *copy;
     const char *url;
@@ -141,6 +142,6 @@ static inline struct db *copy_database(const struct world *w, struct db_origin o
     url = temp_db_new();
     temp_db_copy(w->url + strlen("sqlite:"), url + strlen("sqlite:"));
     copy = temp_db_open(url, DB_WRITER);
-    copy->origin = origin;
+    copy->session = session;
     return copy;
 }

@@ -3,27 +3,24 @@
 #include "features/access/key_use.h"
 #include "unit/features/access/registry_world.h"
 
-/* What the databases of a test are, by default: one server. */
-static const struct db_origin server = { .system = 7, .timeline = 1, .started = 1, .database = 1 };
-static const struct db_origin promoted = {
-    .system = 7, .timeline = 2, .started = 1, .database = 1
-};
+/* The connections of a test: those of its start, and those that were made again. */
+enum { FIRST = 1, AGAIN = 2 };
 
 static void server_init(struct world *w)
 {
     world_init(w);
-    w->db->origin = server;
+    w->db->session = FIRST;
     add_key(w, w->tenant_id, "one", NULL, TIME_NULL);
     add_key(w, w->tenant_id, "two", NULL, TIME_NULL);
     refresh(w);
 }
 
 /* From now on the copy is the database. */
-static void take_over(struct world *w, struct db *copy, struct db_origin origin)
+static void take_over(struct world *w, struct db *copy, int64_t session)
 {
     db_close(w->db);
     w->db = copy;
-    w->db->origin = origin;
+    w->db->session = session;
 }
 
 static bool is_good(struct world *w, const char *token)
@@ -46,11 +43,11 @@ TEST(a_key_revoked_after_a_loss_is_refused_whatever_its_number_is)
         struct world w;
 
         server_init(&w);
-        standby = copy_database(&w, server);
+        standby = copy_database(&w, FIRST);
         for (int lost = 0; lost < 3; lost++)
             changed(&w);
         refresh(&w);
-        take_over(&w, standby, promoted);
+        take_over(&w, standby, AGAIN);
         end_key(&w, "one");
         for (int n = 0; n < others[i]; n++)
             changed(&w);
@@ -75,14 +72,14 @@ TEST(what_was_lost_is_as_if_it_had_not_been)
     server_init(&w);
     rotate(&w, "two", "three");
     refresh(&w);
-    standby = copy_database(&w, server);
+    standby = copy_database(&w, FIRST);
     end_key(&w, "three");
     add_key(&w, w.tenant_id, "new", NULL, TIME_NULL);
     rotate(&w, "one", "four");
     CHECK(store_tenant_set(w.db, &row, NULL) == 0);
     refresh(&w);
     CHECK(is_good(&w, "new") && !is_good(&w, "three"));
-    take_over(&w, standby, promoted);
+    take_over(&w, standby, AGAIN);
     refresh(&w);
     CHECK(!is_good(&w, "new") && !is_good(&w, "four"));
     CHECK(is_good(&w, "three") && is_good(&w, "two"));
@@ -104,13 +101,13 @@ TEST(a_first_use_that_was_lost_is_stored_again)
     rotate(&w, "one", "successor");
     refresh(&w);
     CHECK(!key_use_is_noted(find(&w, "successor", NOW)->use));
-    standby = copy_database(&w, server);
+    standby = copy_database(&w, FIRST);
     changed(&w);
     CHECK(store_key_first_used(w.db, w.tenant_id, STR_LIT("successor"), NOW, &good, NULL) == 0);
     CHECK(db_script(w.db, "UPDATE keys SET changed = " CHANGE_NUMBER, NULL) == 0);
     refresh(&w);
     CHECK(key_use_is_noted(find(&w, "successor", NOW)->use));
-    take_over(&w, standby, promoted);
+    take_over(&w, standby, AGAIN);
     refresh(&w);
     CHECK(!key_use_is_noted(find(&w, "successor", NOW)->use));
     world_done(&w);
@@ -123,12 +120,12 @@ TEST(a_tenant_that_was_lost_leaves_its_name_and_its_number_to_another)
     struct world w;
 
     server_init(&w);
-    standby = copy_database(&w, server);
+    standby = copy_database(&w, FIRST);
     lost = add_tenant(&w, "lost");
     add_key(&w, lost, "of the lost", NULL, TIME_NULL);
     refresh(&w);
     CHECK(is_good(&w, "of the lost"));
-    take_over(&w, standby, promoted);
+    take_over(&w, standby, AGAIN);
     other = add_tenant(&w, "other");
     CHECK_INT(other, lost);
     add_key(&w, other, "of the other", NULL, TIME_NULL);
@@ -148,13 +145,13 @@ TEST(the_keys_of_a_tenant_whose_deletion_was_lost_follow_its_plan)
     struct world w;
 
     server_init(&w);
-    standby = copy_database(&w, server);
+    standby = copy_database(&w, FIRST);
     changed(&w);
     CHECK(store_tenant_delete(w.db, w.tenant_id, NOW, NULL) == 0);
     CHECK(store_registry_reload(w.db, NULL) == 0);
     refresh(&w);
     CHECK(registry_tenant(w.registry, STR_LIT("acme")) == NULL && !is_good(&w, "one"));
-    take_over(&w, standby, promoted);
+    take_over(&w, standby, AGAIN);
     refresh(&w);
     changed(&w);
     CHECK(store_tenant_set(w.db, &row, NULL) == 0);
@@ -166,23 +163,17 @@ TEST(the_keys_of_a_tenant_whose_deletion_was_lost_follow_its_plan)
     world_done(&w);
 }
 
-/* One that was restarted on an older copy, one that was created again, and another server; and with
- * no sign but the number, as in SQLite. */
+/* By another connection, and with no sign but the number, as in SQLite. */
 TEST(a_backup_that_was_put_back_is_noticed)
 {
-    static const struct db_origin restored[] = {
-        { .system = 7, .timeline = 1, .started = 2, .database = 1 },
-        { .system = 7, .timeline = 1, .started = 1, .database = 2 },
-        { .system = 8, .timeline = 1, .started = 1, .database = 1 },
-        { .system = 7, .timeline = 1, .started = 1, .database = 1 },
-    };
+    static const int64_t restored[] = { AGAIN, FIRST };
 
     for (size_t i = 0; i < COUNT_OF(restored); i++) {
         struct db *backup;
         struct world w;
 
         server_init(&w);
-        backup = copy_database(&w, server);
+        backup = copy_database(&w, FIRST);
         end_key(&w, "one");
         changed(&w);
         refresh(&w);
@@ -205,7 +196,7 @@ TEST(without_a_sign_of_a_loss_only_what_changed_is_loaded)
         refresh(&w);
         CHECK(!is_good(&w, "silent")); /* its row does not say that it changed */
     }
-    w.db->origin = promoted;
+    w.db->session = AGAIN;
     refresh(&w);
     CHECK(is_good(&w, "silent"));
     world_done(&w);
@@ -219,12 +210,12 @@ TEST(versions_grow_though_numbers_do_not)
     struct world w;
 
     server_init(&w);
-    standby = copy_database(&w, server);
+    standby = copy_database(&w, FIRST);
     changed(&w);
     refresh(&w);
     number = registry_number(w.registry);
     version = registry_version(w.registry);
-    take_over(&w, standby, promoted);
+    take_over(&w, standby, AGAIN);
     changed(&w);
     refresh(&w);
     CHECK_INT(registry_number(w.registry), number);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/password.h"
 #include "db/driver.h"
+#include "db/embedded.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/sessions_state.h"
@@ -221,7 +222,6 @@ TEST(a_session_that_ends_after_changes_were_lost_is_over_whatever_its_number_is)
         struct db *copy;
 
         world_init(&w);
-        w.db->origin = (struct db_origin){ .system = 1, .timeline = 1 };
         add_user(&w, "ann", "x", PLATFORM_NONE);
         add_user(&w, "bob", "x", PLATFORM_NONE);
         ann = add_session(&w, "cookie of ann", "ann");
@@ -239,7 +239,7 @@ TEST(a_session_that_ends_after_changes_were_lost_is_over_whatever_its_number_is)
 
         db_close(w.db);
         w.db = copy;
-        w.db->origin = (struct db_origin){ .system = 1, .timeline = 2 };
+        w.db->session = 1;
         CHECK(store_session_end(w.db, &bob, NULL) == 0);
         for (int n = 0; n < others; n++)
             CHECK(store_users_changed(w.db, NULL) == 0);

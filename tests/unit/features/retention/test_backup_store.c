@@ -1,4 +1,5 @@
 /* test_backup_store.c - a copy is the whole database, and stops when it is cancelled. */
+#include "db/embedded.h"
 #include "features/retention/backup_store.h"
 
 #include "db/migrate.h"

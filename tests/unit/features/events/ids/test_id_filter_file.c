@@ -1,5 +1,6 @@
 /* test_id_filter_file.c - filters in files: the same answers, and never a wrong one. */
 #include "base/log.h"
+#include "db/embedded.h"
 #include "features/events/ids/id_filter_file.h"
 #include "unit/features/events/ids/id_world.h"
 

@@ -4,6 +4,7 @@
 #include <semaphore.h>
 
 #include "base/clock.h"
+#include "db/embedded.h"
 #include "unit/features/events/ids/id_world.h"
 
 static sem_t begun, let_go;
