@@ -111,7 +111,7 @@ def test_a_hard_budget_of_an_agent_or_a_model_stops_only_these(world, clock, own
 
 
 def test_rules_that_cannot_be_read_concern_their_tenant_alone(world, clock, own_server):
-    """As written by a newer version: what was loaded last holds, and other tenants' alerts open."""
+    """Its hard budget holds while its alert is open, and other tenants' alerts open."""
     other = own_server.add_tenant()
     register(other)
     report(other)
@@ -119,6 +119,7 @@ def test_rules_that_cannot_be_read_concern_their_tenant_alone(world, clock, own_
     until_model(world, 402)
     alter(own_server, "UPDATE alert_rules SET rules = replace(rules, '\"day\"', '\"week\"') "
           f"WHERE {of_tenant(world)}")  # fmt: skip
+    clock.advance(MINUTE)
     until(lambda: "are invalid" in own_server.log())
     clock.advance(ALLOWED + 10)
     assert until_open(other)["type"] == "agent.silent"

@@ -102,7 +102,6 @@ static int send_reminder(struct db *db, const struct alert_notice *notice, int64
     return first ? alerts_remind(db, notice, now_us, err) : 0;
 }
 
-/* Those whose mute has ended (notified is false), or those whose message is repeated. */
 static int send_all(struct db *db, const struct list *list, int64_t now_us, struct error *err)
 {
     ARENA_SCOPED(arena); /* of one alert */
@@ -121,12 +120,17 @@ static int send_all(struct db *db, const struct list *list, int64_t now_us, stru
     return r;
 }
 
-static int find_due(const struct due_messages *m, struct db *db, int64_t limit, struct arena *arena,
-                    struct list *ret_unmuted, struct list *ret_repeated, struct error *err)
+/* Alerts whose mute has ended, and alerts whose message is repeated. */
+struct due {
+    struct list unmuted, repeated;
+};
+
+static int find_due(struct db *db, int64_t now_us, int64_t limit, struct arena *arena,
+                    struct due *ret, struct error *err)
 {
-    if (alert_store_unnotified(db, m->now_us, limit, arena, ret_unmuted, err) != 0)
+    if (alert_store_unnotified(db, now_us, limit, arena, &ret->unmuted, err) != 0)
         return -1;
-    return alert_store_to_remind(db, m->now_us, limit, arena, ret_repeated, err);
+    return alert_store_to_remind(db, now_us, limit, arena, &ret->repeated, err);
 }
 
 /* Reads the alerts again: they may have changed since the tick. */
@@ -134,12 +138,12 @@ static int due_messages_apply(struct writer_job *job, struct txn *txn, struct er
 {
     struct due_messages *m = CONTAINER_OF(job, struct due_messages, job);
     ARENA_SCOPED(arena);
-    struct list unmuted, repeated;
+    struct due due;
 
-    if (find_due(m, txn->db, SENT_MAX, &arena, &unmuted, &repeated, err) != 0 ||
-        send_all(txn->db, &unmuted, m->now_us, err) != 0)
+    if (find_due(txn->db, m->now_us, SENT_MAX, &arena, &due, err) != 0 ||
+        send_all(txn->db, &due.unmuted, m->now_us, err) != 0)
         return -1;
-    return send_all(txn->db, &repeated, m->now_us, err);
+    return send_all(txn->db, &due.repeated, m->now_us, err);
 }
 
 /* After a failure the next tick finds what is due again. */
@@ -154,7 +158,7 @@ static int due_messages_tick(void *state, const struct tick *now, int64_t epoch_
 {
     struct due_messages *m = state;
     ARENA_SCOPED(arena);
-    struct list unmuted = { 0 }, repeated = { 0 };
+    struct due due;
     int r;
 
     (void)epoch_us;
@@ -162,8 +166,8 @@ static int due_messages_tick(void *state, const struct tick *now, int64_t epoch_
         return 0;
     m->checked_us = now->raw_us;
     m->now_us = now->wall_us;
-    r = find_due(m, m->db, 1, &arena, &unmuted, &repeated, err);
-    if (r == 0 && unmuted.n + repeated.n > 0) {
+    r = find_due(m->db, m->now_us, 1, &arena, &due, err);
+    if (r == 0 && due.unmuted.n + due.repeated.n > 0) {
         m->job = (struct writer_job){
             .apply = due_messages_apply, .done = due_messages_done, .events = 1, .unbounded = true
         };

@@ -164,15 +164,15 @@ static int compare_durations(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-int64_t finished_runs_percentile(const struct list *list, int64_t percentile, struct arena *arena)
+int64_t finished_runs_percentile(const struct list *runs, int64_t percentile, struct arena *arena)
 {
-    const struct finished_run *runs = list->items;
-    int64_t *sorted = ARENA_ARRAY(arena, int64_t, list->n);
-    const size_t rank = (list->n * (size_t)percentile + 99) / 100;
+    const struct finished_run *all = runs->items;
+    int64_t *sorted = ARENA_ARRAY(arena, int64_t, runs->n);
+    const size_t rank = (runs->n * (size_t)percentile + 99) / 100;
 
-    for (size_t i = 0; i < list->n; i++)
-        sorted[i] = runs[i].duration_ms;
-    qsort(sorted, list->n, sizeof(*sorted), compare_durations);
+    for (size_t i = 0; i < runs->n; i++)
+        sorted[i] = all[i].duration_ms;
+    qsort(sorted, runs->n, sizeof(*sorted), compare_durations);
     return sorted[rank - 1];
 }
 

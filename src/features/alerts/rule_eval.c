@@ -36,23 +36,14 @@ static struct str of_agent(struct str agent_name, struct arena *arena)
     return arena_printf(arena, " of agent '%.*s'", STR_ARG(name));
 }
 
-/* The rule as a JSON object with these members besides: `"name":value`, separated by commas. */
-static struct str detail_with(const struct shape *shape, const void *rule, struct str members,
-                              struct arena *arena)
-{
-    BUF_SCOPED(out, SIZE_MAX); /* bounded: rules have maximum lengths */
-
-    shape_write_json(shape, rule, &out);
-    return arena_printf(arena, "%.*s,%.*s}", (int)(out.len - 1), out.data,
-                        STR_ARG(members)); /* without the closing brace */
-}
-
-/* The same with one member, whose value is JSON. */
-static struct str detail_of(const struct shape *shape, const void *rule, const char *name,
+/* The rule as a JSON object with one more member, whose value is JSON. */
+static struct str detail_of(const struct shape *identity, const void *rule, const char *name,
                             struct str value, struct arena *arena)
 {
-    return detail_with(shape, rule, arena_printf(arena, "\"%s\":%.*s", name, STR_ARG(value)),
-                       arena);
+    const struct str json = alert_rules_json(identity, rule, arena);
+
+    return arena_printf(arena, "%.*s,\"%s\":%.*s}", (int)json.len - 1, json.data, name,
+                        STR_ARG(value)); /* without the closing brace */
 }
 
 /* A number as JSON, whole ones without a fraction. */
@@ -333,17 +324,13 @@ static struct str stop_text(const struct budget_rule *rule, int64_t until, struc
 }
 
 /* The rule and these amounts; the forecast may be null. */
-static struct str budget_detail(const struct budget_rule *rule, struct str cost,
-                                struct str forecast, struct arena *arena)
+static struct str budget_detail_of(const struct budget_rule *rule, struct str cost,
+                                   struct str forecast, struct arena *arena)
 {
-    struct str members = arena_printf(arena, "\"cost\":\"%.*s\"", STR_ARG(cost));
+    const struct budget_detail detail = { rule->amount, rule->per, rule->agent_name,    rule->model,
+                                          cost,         forecast,  { rule->hard, true } };
 
-    if (!str_is_null(forecast))
-        members =
-            arena_printf(arena, "%.*s,\"forecast\":\"%.*s\"", STR_ARG(members), STR_ARG(forecast));
-    if (rule->hard)
-        members = arena_printf(arena, "%.*s,\"hard\":true", STR_ARG(members));
-    return detail_with(&budget_rule_identity, rule, members, arena);
+    return alert_rules_json(&budget_detail_shape, &detail, arena);
 }
 
 int rule_eval_budget(const struct rule_eval_reader *r, const void *of, struct rule_eval *ret,
@@ -376,7 +363,7 @@ int rule_eval_budget(const struct rule_eval_reader *r, const void *of, struct ru
                                 STR_ARG(rule->amount), ret->crossed ? "" : " again", STR_ARG(stop));
     ret->ended = arena_printf(r->arena, "The %s is over in which %.*s was over %.*s USD",
                               budget_period_names[rule->per], STR_ARG(what), STR_ARG(rule->amount));
-    ret->detail = budget_detail(rule, cost, STR_NULL, r->arena);
+    ret->detail = budget_detail_of(rule, cost, STR_NULL, r->arena);
     return 0;
 }
 
@@ -434,7 +421,7 @@ int rule_eval_forecast(const struct rule_eval_reader *r, const void *of, struct 
                             .agent_id = agent_id,
                             .since_at = timerange_bucket_start(BUCKET_MONTH, r->now),
                             .until_at = timerange_bucket_next(BUCKET_MONTH, r->now),
-                            .detail = budget_detail(rule, cost, text, r->arena) };
+                            .detail = budget_detail_of(rule, cost, text, r->arena) };
     ret->summary = arena_printf(
         r->arena, "%.*s will be %.*s USD at the end of this month, %s %.*s USD%s", STR_ARG(what),
         STR_ARG(text), ret->crossed ? "over the budget of" : "within the budget of",

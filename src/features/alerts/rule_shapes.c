@@ -130,6 +130,11 @@ SHAPE_TABLE(, budget_rule_identity, struct budget_rule, "BudgetRuleIdentity", ()
      * budget that becomes hard keeps its alert. */
     STR(agent_name, .flags = F_OMIT | F_NULL), STR(model, .flags = F_OMIT | F_NULL));
 
+SHAPE_TABLE(, budget_detail_shape, struct budget_detail, "BudgetDetail", (),
+    STR(amount), ENUM(per, .choices = budget_period_names),
+    STR(agent_name, .flags = F_OMIT | F_NULL), STR(model, .flags = F_OMIT | F_NULL),
+    STR(cost), STR(forecast, .flags = F_OMIT | F_NULL), OPT_BOOL(hard, .flags = F_OMIT | F_NULL));
+
 SHAPE_TABLE(, failure_rate_rule_identity, struct failure_rate_rule, "FailureRateRuleIdentity", (),
     STR(agent_name), INT(runs), NUMBER(percent));
 

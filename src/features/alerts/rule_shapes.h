@@ -33,6 +33,16 @@ struct budget_rule {
     bool paused;
 };
 
+/* What an alert about a budget says: the rule, and what was spent. */
+struct budget_detail {
+    struct str amount;
+    int per;
+    struct str agent_name, model; /* null: left out */
+    struct str cost;              /* USD */
+    struct str forecast;          /* USD; null: left out */
+    struct opt_bool hard;         /* true, or left out */
+};
+
 /* Alerts when more than `percent` of the last `runs` runs failed. */
 struct failure_rate_rule {
     struct str agent_name; /* null: the runs of all agents together */
@@ -62,4 +72,4 @@ struct alert_rules {
 extern const struct shape kpi_rule_identity, budget_rule_identity, failure_rate_rule_identity,
     duration_rule_identity;
 
-extern const struct shape alert_rules_shape;
+extern const struct shape alert_rules_shape, budget_detail_shape;

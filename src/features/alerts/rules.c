@@ -15,7 +15,7 @@
 #include "shape/problems.h"
 #include "shape/rows.h"
 
-static struct str json_of(const struct shape *shape, const void *value, struct arena *arena)
+struct str alert_rules_json(const struct shape *shape, const void *value, struct arena *arena)
 {
     BUF_SCOPED(out, SIZE_MAX); /* bounded: the value was validated */
 
@@ -25,7 +25,7 @@ static struct str json_of(const struct shape *shape, const void *value, struct a
 
 struct str alert_rules_subject(const struct shape *identity, const void *rule, struct arena *arena)
 {
-    struct sha256 digest = digest_sha256(json_of(identity, rule, arena));
+    struct sha256 digest = digest_sha256(alert_rules_json(identity, rule, arena));
     char text[BASE64URL_LEN + 1];
 
     digest_base64url(digest.bytes, text);
@@ -159,6 +159,43 @@ static int close_others(struct db *db, const struct list *list, const struct lis
     return 0;
 }
 
+/* A budget that becomes hard, or soft, keeps its alert, whose detail budget_stops.c goes by. */
+static int update_hard(struct db *db, struct alert_row *alert, bool hard, struct alert_notes *notes,
+                       struct arena *arena, struct error *err)
+{
+    struct budget_detail detail;
+
+    if (shape_read_json(&budget_detail_shape, alert->detail, arena, &detail,
+                        problems_new(arena, "detail")) != 0)
+        return err_set(err, ERR_INTERNAL, "the detail of alert %.*s is damaged",
+                       STR_ARG(alert->alert_id));
+    if (detail.hard.has == hard)
+        return 0;
+    detail.hard = (struct opt_bool){ hard, true };
+    alert->detail = alert_rules_json(&budget_detail_shape, &detail, arena);
+    if (alert_store_detail(db, alert, err) != 0)
+        return -1;
+    alert_notes_add_change(notes, alert);
+    return 0;
+}
+
+static int update_budgets(struct db *db, const struct alert_rules *rules, const struct list *alerts,
+                          struct alert_notes *notes, struct arena *arena, struct error *err)
+{
+    const struct budget_rule *budgets = rules->budgets.items;
+    struct alert_row *rows = alerts->items;
+
+    for (size_t b = 0; b < rules->budgets.n; b++) {
+        const struct str subject = alert_rules_subject(&budget_rule_identity, &budgets[b], arena);
+
+        for (size_t i = 0; i < alerts->n; i++)
+            if (rows[i].open && str_eq(rows[i].subject, subject) &&
+                update_hard(db, &rows[i], budgets[b].hard, notes, arena, err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
 int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
                     struct alert_notes *notes, struct arena *arena, struct error *err)
 {
@@ -170,7 +207,8 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
                                          .hard_budgets = count_hard(rules),
                                          .remind_hours = rules->reminder_hours,
                                          .updated_at = clock_wall_us(),
-                                         .rules = json_of(&alert_rules_shape, rules, arena) };
+                                         .rules =
+                                             alert_rules_json(&alert_rules_shape, rules, arena) };
 
     const struct list none = { 0 };
     struct list failing, crossed;
@@ -183,7 +221,9 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
         return -1;
     if (alert_store_of_thresholds(db, tenant_id, arena, &crossed, err) != 0)
         return -1;
-    return close_others(db, &crossed, &active, notes, err);
+    if (close_others(db, &crossed, &active, notes, err) != 0)
+        return -1;
+    return update_budgets(db, rules, &crossed, notes, arena, err);
 }
 
 static int show_rules(struct api_call *call, struct db *db, struct error *err)

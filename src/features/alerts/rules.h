@@ -30,6 +30,8 @@ int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
  * is the shape of what makes it the same (rule_shapes.h). */
 struct str alert_rules_subject(const struct shape *identity, const void *rule, struct arena *arena);
 
+struct str alert_rules_json(const struct shape *shape, const void *value, struct arena *arena);
+
 /* A rule with a limit, whatever its kind. */
 struct limit_rule {
     const void *rule;

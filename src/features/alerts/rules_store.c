@@ -14,7 +14,7 @@ ROW_TABLE(alert_rules_row,
     INT(hard_budgets));
 
 ROW_TABLE(budget_alert_row,
-    INT(tenant_id), STR(subject), TIME(since_at));
+    INT(tenant_id), STR(detail), TIME(since_at));
 
 DB_QUERY(set_rules,
     "INSERT INTO alert_rules (" COLUMNS ") VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8)"
@@ -37,9 +37,9 @@ static const struct db_query hold_rules = {
 DB_ROWS_QUERY(select_limited, alert_rules_row,
     "SELECT tenant_id, version FROM alert_rules WHERE bounds > 0 ORDER BY tenant_id");
 /* From the tenants with hard budgets, of which there are few, to their alerts: SQLite keeps the order
- * of a CROSS JOIN. Without the rules, which are long and would be in each row. */
+ * of a CROSS JOIN. */
 DB_ROWS_QUERY(budget_alerts, budget_alert_row,
-    "SELECT r.tenant_id, l.subject, l.since_at FROM alert_rules r CROSS JOIN alerts l"
+    "SELECT r.tenant_id, l.detail, l.since_at FROM alert_rules r CROSS JOIN alerts l"
     " WHERE r.hard_budgets > 0 AND l.tenant_id = r.tenant_id AND l.open = 1"
     " AND l.type = 'budget.exceeded' ORDER BY r.tenant_id");
 /* Among the newest ones of the time, so that the cost does not grow with runs that failed. */

@@ -38,8 +38,8 @@ int rules_store_limited(struct db *db, struct arena *arena, struct list *ret,
 /* An open alert of an exceeded budget. */
 struct budget_alert_row {
     int64_t tenant_id;
-    struct str subject; /* which of its budgets */
-    int64_t since_at;   /* start of the budget's period */
+    struct str detail; /* JSON: budget_detail_shape */
+    int64_t since_at;  /* start of the budget's period */
 };
 
 /* Those of tenants with hard budgets, by tenant: a list of struct budget_alert_row. */
