@@ -1,13 +1,13 @@
 /* test_silence.c - who is silent, by clocks that step, pause and lose their database. */
 #include "features/alerts/watch.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"
@@ -59,13 +59,6 @@ struct world {
     void *silence;
     struct tick now;
     int64_t tenant_id, agent_id;
-};
-
-struct gate {
-    struct writer_job job;
-    pthread_mutex_t lock;
-    pthread_cond_t passed;
-    bool done;
 };
 
 static void on_fatal(void *ctx, const struct error *err)
@@ -123,42 +116,23 @@ static void world_done(struct world *w)
     db_close(w->db);
 }
 
-static int pass(struct writer_job *job, struct txn *txn, struct error *err)
+static int nothing(void *ctx, struct db *db, struct error *err)
 {
-    (void)job;
-    (void)txn->db;
+    (void)ctx;
+    (void)db;
     (void)err;
     return 0;
-}
-
-static void passed(struct writer_job *job, const struct error *err)
-{
-    struct gate *gate = CONTAINER_OF(job, struct gate, job);
-
-    (void)err;
-    pthread_mutex_lock(&gate->lock);
-    gate->done = true;
-    pthread_cond_signal(&gate->passed);
-    pthread_mutex_unlock(&gate->lock);
 }
 
 /* A tick with clocks that have moved so far, and what it asked of the writer done. */
 static void tick(struct world *w, int64_t wall_s, int64_t mono_s, int64_t raw_s, bool healthy)
 {
-    struct gate gate = { .job = { .apply = pass, .done = passed, .unbounded = true },
-                         .lock = PTHREAD_MUTEX_INITIALIZER,
-                         .passed = PTHREAD_COND_INITIALIZER };
-
     w->now.wall_us += S(wall_s);
     w->now.mono_us += S(mono_s);
     w->now.raw_us += S(raw_s);
     w->now.healthy = healthy;
     CHECK(silence_watch.tick(w->silence, &w->now, 0, NULL) == 0);
-    CHECK(writer_submit(w->writer, &gate.job, NULL) == 0);
-    pthread_mutex_lock(&gate.lock);
-    while (!gate.done)
-        pthread_cond_wait(&gate.passed, &gate.lock);
-    pthread_mutex_unlock(&gate.lock);
+    CHECK(writer_run_sync(w->writer, nothing, NULL, NULL) == 0); /* after what was submitted */
 }
 
 static void ticks(struct world *w, int n)

@@ -1,9 +1,8 @@
 /* test_stuck.c - which runs are stuck, by clocks that step, and among other tenants' runs. */
 #include "features/alerts/watch.h"
 
-#include <pthread.h>
-
 #include "base/clock.h"
+#include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"
@@ -33,13 +32,6 @@ struct world {
     void *stuck;
     int64_t wall_us, mono_us, epoch_us;
     int64_t tenants[2], agents[2];
-};
-
-struct gate {
-    struct writer_job job;
-    pthread_mutex_t lock;
-    pthread_cond_t passed;
-    bool done;
 };
 
 static void on_fatal(void *ctx, const struct error *err)
@@ -103,43 +95,24 @@ static void begin_runs(struct world *w, size_t i, int n, int64_t start_at)
     }
 }
 
-static int pass(struct writer_job *job, struct txn *txn, struct error *err)
+static int nothing(void *ctx, struct db *db, struct error *err)
 {
-    (void)job;
-    (void)txn->db;
+    (void)ctx;
+    (void)db;
     (void)err;
     return 0;
-}
-
-static void passed(struct writer_job *job, const struct error *err)
-{
-    struct gate *gate = CONTAINER_OF(job, struct gate, job);
-
-    (void)err;
-    pthread_mutex_lock(&gate->lock);
-    gate->done = true;
-    pthread_cond_signal(&gate->passed);
-    pthread_mutex_unlock(&gate->lock);
 }
 
 /* Ticks every `step_s` seconds, for so long; what each asked of the writer is done. */
 static void run_for(struct world *w, int64_t seconds, int64_t step_s)
 {
     for (int64_t t = 0; t < seconds; t += step_s) {
-        struct gate gate = { .job = { .apply = pass, .done = passed, .unbounded = true },
-                             .lock = PTHREAD_MUTEX_INITIALIZER,
-                             .passed = PTHREAD_COND_INITIALIZER };
-
         const struct tick now = { w->wall_us + S(step_s), w->mono_us + S(step_s), 0, true };
 
         w->wall_us = now.wall_us;
         w->mono_us = now.mono_us;
         CHECK(stuck_watch.tick(w->stuck, &now, w->epoch_us, NULL) == 0);
-        CHECK(writer_submit(w->writer, &gate.job, NULL) == 0);
-        pthread_mutex_lock(&gate.lock);
-        while (!gate.done)
-            pthread_cond_wait(&gate.passed, &gate.lock);
-        pthread_mutex_unlock(&gate.lock);
+        CHECK(writer_run_sync(w->writer, nothing, NULL, NULL) == 0); /* after what was submitted */
     }
 }
 
