@@ -23,7 +23,7 @@ SEVERAL = {
     "features/alerts/alert_runs_store.c:alert_runs_store_stuck_over_query": "the watch over all runs",
     "features/alerts/alert_runs_store.c:alert_runs_store_stuck_tenants_query": "as above",
     "features/audit/store.c:select_unsigned": "at the start",
-    "features/vault/data_keys_store.c:store_data_keys_after_query": "a rotation of data keys, of all tenants",
+    "features/vault/data_keys_store.c:data_keys_after_query": "a rotation of data keys, of all tenants",
     "features/vault/data_keys_store.c:select_all": "at the start",
     "features/webhooks/deliveries_store.c:delivery_store_messages_next_tenant_query": "what waits, of all tenants",
     "features/webhooks/deliveries_store.c:select_due": "as above",

@@ -92,15 +92,15 @@ static int forget(struct story *s, int tenant, const struct expiry_runs *which)
 }
 
 /* One transaction; some are rolled back and done again. */
-static int expire_window(struct story *s, struct expiry_runs *which, struct arena *arena,
-                         bool *ret_more)
+static int story_expire_window(struct story *s, struct expiry_runs *which, struct arena *arena,
+                               bool *ret_more)
 {
     bool fails = random_percent(&s->random, 30);
     struct expired_runs expired;
     struct error err = { 0 };
 
     story_must(db_begin(s->db, &err), &err);
-    story_must(store_expire_runs(s->db, which, arena, &expired, &err), &err);
+    story_must(expire_runs(s->db, which, arena, &expired, &err), &err);
     for (size_t i = 0; i < expired.runs.n; i++)
         s->log->methods->run_gone(s->log, which->tenant_id,
                                   ((const struct gone_run *)expired.runs.items)[i].run_id);
@@ -117,13 +117,13 @@ static int expire_window(struct story *s, struct expiry_runs *which, struct aren
     return (int)expired.runs.n;
 }
 
-static bool expire_events(struct story *s, int64_t tenant_id, int64_t max)
+static bool story_expire_events(struct story *s, int64_t tenant_id, int64_t max)
 {
     struct expired_reports expired;
     struct error err = { 0 };
 
     story_must(db_begin(s->db, &err), &err);
-    story_must(store_expire_events(s->db, tenant_id, max, &expired, &err), &err);
+    story_must(expire_events(s->db, tenant_id, max, &expired, &err), &err);
     story_must(db_commit(s->db, &err), &err);
     CHECK(expired.rows <= max);
     return expired.rows == max;
@@ -147,13 +147,13 @@ static int expire(struct story *s)
     which.open_before = which.before - (int64_t)random_below(r, 3) * pause;
     arena_init(&arena);
     while (more) {
-        n += expire_window(s, &which, &arena, &more);
+        n += story_expire_window(s, &which, &arena, &more);
         if (random_percent(r, 50))
-            (void)expire_events(s, which.tenant_id, portion);
+            (void)story_expire_events(s, which.tenant_id, portion);
         if (random_percent(r, 20))
             story_reopen(s);
     }
-    while (expire_events(s, which.tenant_id, portion))
+    while (story_expire_events(s, which.tenant_id, portion))
         continue;
     CHECK_INT(n, forget(s, tenant, &which));
     arena_done(&arena);
@@ -210,9 +210,9 @@ TEST(no_number_is_given_twice)
         CHECK(story_run_no(&s, 0, event.run) > before);
         before = story_run_no(&s, 0, event.run);
         do
-            (void)expire_window(&s, &which, &s.arena, &more);
+            (void)story_expire_window(&s, &which, &s.arena, &more);
         while (more);
-        CHECK(!expire_events(&s, which.tenant_id, 10));
+        CHECK(!story_expire_events(&s, which.tenant_id, 10));
         CHECK_INT(story_run_no(&s, 0, event.run), 0);
         s.n = s.n_committed = 0;
         story_reopen(&s);

@@ -118,7 +118,7 @@ TEST(business_runs_are_deleted_with_all_their_rows)
                      "INSERT INTO business_values SELECT 1, 301, 'm' || j, NULL, 1, 301, 301, 301,"
                      " NULL, NULL FROM generate_series(1, 2500) j");
     while (gone.rows > 0) {
-        if (db_begin(db, &err) != 0 || store_expire_business(db, &which, &gone, &err) != 0 ||
+        if (db_begin(db, &err) != 0 || expire_business(db, &which, &gone, &err) != 0 ||
             db_commit(db, &err) != 0)
             fail_msg("%s", err.text);
         CHECK(gone.rows <= 3 * which.max);

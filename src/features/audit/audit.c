@@ -85,7 +85,7 @@ static int check_signed_entry(struct db *db, int64_t tenant_id, const struct aud
     struct sha256 stored = head->hash;
 
     if (head->signed_seq != head->seq &&
-        store_audit_hash(db, tenant_id, head->signed_seq, &stored, err) != 0)
+        audit_stored_hash(db, tenant_id, head->signed_seq, &stored, err) != 0)
         return -1;
     *ret = head->signed_seq <= head->seq && digest_equal(&stored, &head->signed_hash);
     return 0;
@@ -117,14 +117,14 @@ int audit_sign_old(const struct signer *signer, struct db *db, size_t *ret_n, st
     bool found;
 
     *ret_n = 0;
-    while (store_audit_next_unsigned(db, &tenant_id, &found, err) == 0) {
+    while (audit_next_unsigned(db, &tenant_id, &found, err) == 0) {
         if (!found)
             return 0;
-        if (store_audit_lock(db, tenant_id, &head, err) != 0)
+        if (audit_lock(db, tenant_id, &head, err) != 0)
             return -1;
         head.unsigned_entries = head.seq;
         sign(signer, tenant_id, &head);
-        if (store_audit_set_head(db, tenant_id, &head, err) != 0)
+        if (audit_set_head(db, tenant_id, &head, err) != 0)
             return -1;
         ++*ret_n;
     }
@@ -187,14 +187,14 @@ int audit_add(const struct signer *signer, struct db *db, const struct audit_ent
 {
     struct audit_head before, head;
 
-    if (store_audit_lock(db, entry->tenant_id, &before, err) != 0)
+    if (audit_lock(db, entry->tenant_id, &before, err) != 0)
         return -1;
     head = before;
     head.seq++;
     head.hash = audit_hash(&before.hash, head.seq, entry);
     if (audit_sign(signer, db, entry->tenant_id, &before, &head, err) != 0)
         return -1;
-    return store_audit_append(db, entry, &head, err);
+    return audit_append(db, entry, &head, err);
 }
 
 int audit_note_reset(struct db *db, const struct vault_losses *lost, struct error *err)
@@ -213,12 +213,12 @@ int audit_note_reset(struct db *db, const struct vault_losses *lost, struct erro
                      (long long)lost->secrets, (long long)lost->webhook_secrets,
                      (long long)lost->second_factors);
     do {
-        if (store_audit_lock(db, entry.tenant_id, &head, err) != 0)
+        if (audit_lock(db, entry.tenant_id, &head, err) != 0)
             return -1;
         head = (struct audit_head){ .seq = head.seq + 1,
                                     .hash = audit_hash(&head.hash, head.seq + 1, &entry) };
-        if (store_audit_append(db, &entry, &head, err) != 0 ||
-            store_audit_next(db, entry.tenant_id, &entry.tenant_id, err) != 0)
+        if (audit_append(db, &entry, &head, err) != 0 ||
+            audit_next(db, entry.tenant_id, &entry.tenant_id, err) != 0)
             return -1;
     } while (entry.tenant_id != AUDIT_PLATFORM);
     return 0;

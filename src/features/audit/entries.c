@@ -86,7 +86,7 @@ static int check_signature(struct audit_walk *w, struct db *db, struct error *er
         set_problem(w, "the end of the log was not signed by this installation", w->end.seq);
         return 0;
     }
-    if (store_audit_hash(db, w->tenant_id, w->end.signed_seq, &stored, err) != 0)
+    if (audit_stored_hash(db, w->tenant_id, w->end.signed_seq, &stored, err) != 0)
         return -1;
     if (!digest_equal(&stored, &w->end.signed_hash))
         set_problem(w, "the log was rewritten: this entry is not the one that was signed",
@@ -112,7 +112,7 @@ static int check_kept(struct audit_walk *w, struct db *db, struct error *err)
         set_problem(w, "entries are missing at the end: the kept head has more", w->at.seq + 1);
         return 0;
     }
-    if (store_audit_hash(db, w->tenant_id, kept->seq, &stored, err) != 0)
+    if (audit_stored_hash(db, w->tenant_id, kept->seq, &stored, err) != 0)
         return -1;
     if (!digest_equal(&stored, &kept->hash))
         set_problem(w, "the log was rewritten: this entry is not the one of the kept head",
@@ -129,9 +129,9 @@ static int walk_step(struct db *db, struct audit_walk *w, struct error *err)
     if (db_begin(db, err) != 0)
         return -1;
     w->n = 0;
-    if (store_audit_walk(db, w->tenant_id, w->begun ? w->at.seq : INT64_MIN, check_entry, w, err) !=
+    if (audit_walk_rows(db, w->tenant_id, w->begun ? w->at.seq : INT64_MIN, check_entry, w, err) !=
             0 ||
-        store_audit_head(db, w->tenant_id, &w->end, err) != 0)
+        audit_stored_head(db, w->tenant_id, &w->end, err) != 0)
         goto out;
     if (w->problem == NULL && w->n < AUDIT_STEP)
         check_end(w, &w->end);
@@ -207,7 +207,7 @@ int audit_read_head(struct db *db, int64_t tenant_id, const struct signer *signe
 
     if (signer == NULL)
         return err_set(err, ERR_CONFLICT, "signing needs the master key, which is not here");
-    if (store_audit_head(db, tenant_id, &head, err) != 0)
+    if (audit_stored_head(db, tenant_id, &head, err) != 0)
         return -1;
     signer_public_key(signer, public_key);
     *ret = (struct audit_head_answer){

@@ -45,7 +45,7 @@ static int64_t chain_of(const struct api_call *call)
 
 static int list_audit(struct api_call *call, struct db *db, struct error *err)
 {
-    return store_audit_page(db, chain_of(call), call->query, call->arena, call->answer, err);
+    return audit_read_page(db, chain_of(call), call->query, call->arena, call->answer, err);
 }
 
 struct verify_call {

@@ -76,7 +76,7 @@ static bool read_head(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
+int audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
 {
     static const struct sha256 beginning;
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_blob(digest_str(&beginning)));
@@ -87,8 +87,8 @@ int store_audit_lock(struct db *db, int64_t tenant_id, struct audit_head *ret, s
     return db_exec(db, &lock_head, args, read_head, ret, err);
 }
 
-int store_audit_append(struct db *db, const struct audit_entry *entry,
-                       const struct audit_head *head, struct error *err)
+int audit_append(struct db *db, const struct audit_entry *entry, const struct audit_head *head,
+                 struct error *err)
 {
     const struct db_args row =
         DB_ARGS(db_int(entry->tenant_id), db_int(head->seq), db_int(entry->at),
@@ -97,11 +97,11 @@ int store_audit_append(struct db *db, const struct audit_entry *entry,
 
     if (db_run_later(db, &insert_entry, row, err) != 0)
         return -1;
-    return store_audit_set_head(db, entry->tenant_id, head, err);
+    return audit_set_head(db, entry->tenant_id, head, err);
 }
 
-int store_audit_set_head(struct db *db, int64_t tenant_id, const struct audit_head *head,
-                         struct error *err)
+int audit_set_head(struct db *db, int64_t tenant_id, const struct audit_head *head,
+                   struct error *err)
 {
     const struct db_value none = db_blob(STR_NULL);
 
@@ -120,16 +120,15 @@ static bool read_one_hash(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_audit_hash(struct db *db, int64_t tenant_id, int64_t seq, struct sha256 *ret,
-                     struct error *err)
+int audit_stored_hash(struct db *db, int64_t tenant_id, int64_t seq, struct sha256 *ret,
+                      struct error *err)
 {
     *ret = (struct sha256){ 0 };
     return db_exec(db, &select_hash, DB_ARGS(db_int(tenant_id), db_int(seq)), read_one_hash, ret,
                    err);
 }
 
-int store_audit_next_unsigned(struct db *db, int64_t *ret_tenant_id, bool *ret_found,
-                              struct error *err)
+int audit_next_unsigned(struct db *db, int64_t *ret_tenant_id, bool *ret_found, struct error *err)
 {
     *ret_tenant_id = -1;
     if (db_exec(db, &select_unsigned, DB_NO_ARGS, db_read_int, ret_tenant_id, err) != 0)
@@ -138,12 +137,12 @@ int store_audit_next_unsigned(struct db *db, int64_t *ret_tenant_id, bool *ret_f
     return 0;
 }
 
-int store_audit_next(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int audit_next(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_next, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
-int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
+int audit_stored_head(struct db *db, int64_t tenant_id, struct audit_head *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id));
 
@@ -152,8 +151,8 @@ int store_audit_head(struct db *db, int64_t tenant_id, struct audit_head *ret, s
 }
 
 /* Numbers have no gaps, so a range of numbers limits the entries scanned. */
-int store_audit_page(struct db *db, int64_t tenant_id, const struct audit_query *query,
-                     struct arena *arena, struct listing *ret, struct error *err)
+int audit_read_page(struct db *db, int64_t tenant_id, const struct audit_query *query,
+                    struct arena *arena, struct listing *ret, struct error *err)
 {
     struct rows_page page = { .bytes = PAGE_BYTES };
     int64_t newest = 0, before, floor, next;
@@ -203,8 +202,8 @@ static bool walk_row(void *ctx, const struct db_row *row)
     return w->visit(w->ctx, &found);
 }
 
-int store_audit_walk(struct db *db, int64_t tenant_id, int64_t after, audit_row_fn *visit,
-                     void *ctx, struct error *err)
+int audit_walk_rows(struct db *db, int64_t tenant_id, int64_t after, audit_row_fn *visit, void *ctx,
+                    struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(after), db_int(AUDIT_STEP));
     struct walking w = { visit, ctx };

@@ -84,8 +84,8 @@ static int ask_nodes(struct db *db, int patience_s, const struct list *nodes, st
     return db_script(db, "RESET citus.node_connection_timeout", err);
 }
 
-int store_cluster_read(struct db *db, int patience_s, struct arena *arena, struct cluster *ret,
-                       struct error *err)
+int cluster_read(struct db *db, int patience_s, struct arena *arena, struct cluster *ret,
+                 struct error *err)
 {
     struct str version;
 
@@ -103,24 +103,24 @@ int store_cluster_read(struct db *db, int patience_s, struct arena *arena, struc
     return distribution_count(db, &ret->distributed, err);
 }
 
-int store_cluster_moves(struct db *db, struct arena *arena, struct cluster_moves *ret,
-                        struct error *err)
+int cluster_read_moves(struct db *db, struct arena *arena, struct cluster_moves *ret,
+                       struct error *err)
 {
     *ret = (struct cluster_moves){ 0 };
     return rows_one(db, &select_moves, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_cluster_introduce(struct db *db, struct error *err)
+int cluster_introduce(struct db *db, struct error *err)
 {
     return db_script(db, "SET application_name = '" COMMAND "'", err);
 }
 
-int store_cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err)
+int cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err)
 {
     return rows_one_text(db, &select_broken, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_cluster_sessions(struct db *db, struct arena *arena, int64_t *ret, struct error *err)
+int cluster_count_sessions(struct db *db, struct arena *arena, int64_t *ret, struct error *err)
 {
     struct cluster_sessions found = { 0 };
 
@@ -132,7 +132,7 @@ int store_cluster_sessions(struct db *db, struct arena *arena, int64_t *ret, str
     return 0;
 }
 
-int store_cluster_lock(struct db *db, struct error *err)
+int cluster_lock(struct db *db, struct error *err)
 {
     int64_t locked = 0;
 

@@ -37,23 +37,23 @@ struct cluster_sessions {
 
 /* Reads what it says, and asks each server, which has `patience_s` seconds; without Citus only
  * `citus` is set. */
-int store_cluster_read(struct db *db, int patience_s, struct arena *arena, struct cluster *ret,
-                       struct error *err);
+int cluster_read(struct db *db, int patience_s, struct arena *arena, struct cluster *ret,
+                 struct error *err);
 
 /* Asks all active servers, which answer. */
-int store_cluster_moves(struct db *db, struct arena *arena, struct cluster_moves *ret,
-                        struct error *err);
+int cluster_read_moves(struct db *db, struct arena *arena, struct cluster_moves *ret,
+                       struct error *err);
 
-/* From now on the connection is not one of those that store_cluster_sessions() counts. */
-int store_cluster_introduce(struct db *db, struct error *err);
+/* From now on the connection is not one of those that cluster_count_sessions() counts. */
+int cluster_introduce(struct db *db, struct error *err);
 
 /* The connections between servers that do not work, as "from HOST:PORT to HOST:PORT"; none: null.
  */
-int store_cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err);
+int cluster_broken(struct db *db, struct arena *arena, struct str *ret, struct error *err);
 
 /* On the coordinator: connections of other processes of muster to any server, but for those of
- * store_cluster_introduce(). */
-int store_cluster_sessions(struct db *db, struct arena *arena, int64_t *ret, struct error *err);
+ * cluster_introduce(). */
+int cluster_count_sessions(struct db *db, struct arena *arena, int64_t *ret, struct error *err);
 
 /* Only one process at a time distributes tables: ERR_BUSY. Held until the connection ends. */
-int store_cluster_lock(struct db *db, struct error *err);
+int cluster_lock(struct db *db, struct error *err);

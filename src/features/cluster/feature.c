@@ -48,7 +48,7 @@ static int open_database(const struct invocation *in, struct db **ret, struct er
                        "a cluster is one of PostgreSQL: give --database postgresql://…");
     if (db_open(url, DB_WRITER, ret, err) != 0)
         return -1;
-    if (store_cluster_introduce(*ret, err) == 0)
+    if (cluster_introduce(*ret, err) == 0)
         return 0;
     db_close(*ret);
     return -1;
@@ -106,7 +106,7 @@ static int check_unused(struct invocation *in, struct db *db, const struct clust
 
     if (c->distributed == c->tables)
         return 0;
-    if (store_cluster_sessions(db, &in->arena, &sessions, err) != 0)
+    if (cluster_count_sessions(db, &in->arena, &sessions, err) != 0)
         return -1;
     return sessions == 0 ? 0
                          : err_set(err, ERR_BUSY,
@@ -120,16 +120,16 @@ static int enable(struct invocation *in, struct db *db, struct cluster *c, size_
 {
     struct str broken;
 
-    if (store_cluster_read(db, ENABLE_S, &in->arena, c, err) != 0 || check_cluster(c, err) != 0 ||
-        store_cluster_broken(db, &in->arena, &broken, err) != 0)
+    if (cluster_read(db, ENABLE_S, &in->arena, c, err) != 0 || check_cluster(c, err) != 0 ||
+        cluster_broken(db, &in->arena, &broken, err) != 0)
         return -1;
     if (!str_is_null(broken))
         return err_set(err, ERR_UNAVAILABLE, "servers cannot connect: %.*s", STR_ARG(broken));
-    if (store_cluster_lock(db, err) != 0 || check_unused(in, db, c, err) != 0 ||
+    if (cluster_lock(db, err) != 0 || check_unused(in, db, c, err) != 0 ||
         store_migrate(db, err) != 0 || agents_count_all(db, err) != 0 ||
         distribution_run(db, ret_moved, err) != 0 || distribution_clear(db, err) != 0)
         return -1;
-    return store_cluster_read(db, ENABLE_S, &in->arena, c, err);
+    return cluster_read(db, ENABLE_S, &in->arena, c, err);
 }
 
 static bool all_answer(const struct cluster *c)
@@ -149,7 +149,7 @@ static int read_moves(struct invocation *in, struct db *db, const struct cluster
     *ret = (struct cluster_moves){ 0 };
     if (str_is_null(c->citus) || c->distributed < c->tables || !all_answer(c))
         return 0;
-    return store_cluster_moves(db, &in->arena, ret, err);
+    return cluster_read_moves(db, &in->arena, ret, err);
 }
 
 static void say_unlogged(const struct cluster_moves *moves)
@@ -256,7 +256,7 @@ static int cluster_status_run(struct invocation *in)
 
     if (open_database(in, &db, &err) != 0)
         return command_fail(&err);
-    r = store_cluster_read(db, STATUS_S, &in->arena, &c, &err) != 0
+    r = cluster_read(db, STATUS_S, &in->arena, &c, &err) != 0
             ? -1
             : read_moves(in, db, &c, &moves, &err);
     db_close(db);

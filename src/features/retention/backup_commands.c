@@ -100,7 +100,7 @@ static int verify_file(struct invocation *in, const char *path, struct error *er
 
     if (db_open(url, DB_MAINTENANCE, &db, err) != 0)
         return -1;
-    r = store_check(db, &in->arena, &problems, err);
+    r = backup_check(db, &in->arena, &problems, err);
     db_close(db);
     if (r == 0 && problems.n > 0)
         r = err_set(err, ERR_IO, "%.*s", STR_ARG(*(const struct str *)problems.items));
@@ -115,7 +115,7 @@ static int back_up(struct invocation *in, struct maintenance *k, const char *pat
 
     if (store_schema_check(k->db, err) != 0 || file_draft(path, &in->arena, &draft, err) != 0)
         return -1;
-    if (store_copy(k->db, draft, err) != 0) {
+    if (backup_copy(k->db, draft, err) != 0) {
         if (datadir_holder(&k->datadir) != k->holder)
             err_set(err, ERR_BUSY, "the server restarted meanwhile; try again");
         goto out;
@@ -256,12 +256,12 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
 {
     struct list found, tenants;
 
-    if (store_check(db, &in->arena, &found, err) != 0)
+    if (backup_check(db, &in->arena, &found, err) != 0)
         return -1;
     add_lines(&found, problems);
     if (found.n > 0)
         return 0; /* rows and log of a damaged database prove nothing */
-    if (store_check_sums(db, &in->arena, &found, err) != 0)
+    if (backup_check_sums(db, &in->arena, &found, err) != 0)
         return -1;
     add_lines(&found, problems);
     if (store_tenants(db, all_changes, &in->arena, &tenants, err) != 0 ||
@@ -324,7 +324,7 @@ static int recount(struct invocation *in, struct db *db, struct bytes_correction
 
     if (store_tenant(db, str_of(command_value(in, "slug")), &in->arena, &tenant, err) != 0)
         return -1;
-    return store_recount(db, tenant.tenant_id, &ret->correction, err);
+    return recount_tenant(db, tenant.tenant_id, &ret->correction, err);
 }
 
 static int recount_bind(struct invocation *in, struct str *ret, struct error *err)

@@ -20,7 +20,7 @@ static const struct db_query vacuum_into = { .sqlite = "VACUUM INTO $1" };
 static const struct db_query integrity_check = { .sqlite = "PRAGMA integrity_check(1000000)" };
 static const struct db_query foreign_key_check = { .sqlite = "PRAGMA foreign_key_check" };
 
-int store_copy(struct db *db, const char *path, struct error *err)
+int backup_copy(struct db *db, const char *path, struct error *err)
 {
     /* With a directory, so that no name is special, such as ":memory:". */
     ARENA_SCOPED(arena);
@@ -93,7 +93,7 @@ static bool add_low_count(void *ctx, int64_t tenant_id, int64_t counted, int64_t
                                      (long long)tenant_id, (long long)there, (long long)counted));
 }
 
-int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int backup_check_sums(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
     static const struct row_sum *const sums[] = { &event_sum, &business_run_sum,
@@ -113,7 +113,7 @@ int store_check_sums(struct db *db, struct arena *arena, struct list *ret, struc
     return 0;
 }
 
-int store_check(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int backup_check(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
 
@@ -157,7 +157,7 @@ static int compare(struct db *db, int64_t tenant_id, int64_t *ret, struct error 
     return 0;
 }
 
-int store_recount(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int recount_tenant(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     if (db_begin(db, err) != 0)
         return -1;

@@ -67,12 +67,12 @@ static int erase_runs(struct erasure *e, struct db *db, struct position *at, int
     ARENA_SCOPED(arena);
     int r;
 
-    if (store_expire_events(db, at->tenant_id, max, &events, err) != 0)
+    if (expire_events(db, at->tenant_id, max, &events, err) != 0)
         return -1;
     *ret_rows = events.rows; /* its bytes are erased with it */
     if (*ret_rows == max)
         return 0;
-    r = store_expire_any_runs(db, at->tenant_id, max, &arena, &gone, err);
+    r = expire_any_runs(db, at->tenant_id, max, &arena, &gone, err);
     runs = gone.items;
     for (size_t i = 0; r == 0 && i < gone.n; i++)
         log->methods->run_gone(log, at->tenant_id, runs[i].run_id);
@@ -89,7 +89,7 @@ static int erase_last(struct erasure *e, struct db *db, struct position *at, str
     if (erase_runs(e, db, at, &found, err) != 0)
         return -1;
     for (size_t table = 0; table < erasure_tables_n; table++) {
-        if (store_erase_rows(db, at->tenant_id, table, expiry_portion(db), &rows, err) != 0)
+        if (erasure_rows(db, at->tenant_id, table, expiry_portion(db), &rows, err) != 0)
             return -1;
         found += rows;
     }
@@ -97,7 +97,7 @@ static int erase_last(struct erasure *e, struct db *db, struct position *at, str
     if (found > 0)
         return 0;
     at->tenant_id = 0;
-    return store_erase_tenant(db, e->now.tenant_id, err);
+    return erasure_tenant(db, e->now.tenant_id, err);
 }
 
 static int erase_portion(struct erasure *e, struct db *db, struct position *at, struct error *err)
@@ -111,7 +111,7 @@ static int erase_portion(struct erasure *e, struct db *db, struct position *at, 
     else if (at->table == erasure_tables_n)
         return erase_last(e, db, at, err);
     else {
-        r = store_erase_rows(db, at->tenant_id, at->table, max, &rows, err);
+        r = erasure_rows(db, at->tenant_id, at->table, max, &rows, err);
         if (rows < max)
             at->table++;
     }
@@ -125,21 +125,21 @@ static int take_turn(struct erasure *e, struct db *db, struct error *err)
 {
     const int64_t tenant_id = e->now.tenant_id;
 
-    if (store_erasure_take(db, tenant_id, &e->turn, err) != 0)
+    if (erasure_take(db, tenant_id, &e->turn, err) != 0)
         return -1;
     if (e->turn == ERASURE_LIVES)
         log_write(LOG_WARNING, "erasure", "tenant %lld is not deleted any longer",
                   (long long)tenant_id);
     if (e->turn == ERASURE_LIVES || e->turn == ERASURE_ENDED)
         e->next = (struct position){ 0 };
-    return e->turn == ERASURE_ENDED ? store_erase_limits(db, tenant_id, err) : 0;
+    return e->turn == ERASURE_ENDED ? erasure_limits(db, tenant_id, err) : 0;
 }
 
 /* Works on a copy of the position: a failed transaction leaves it unchanged. */
 static int erasure_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     struct erasure *e = CONTAINER_OF(job, struct erasure, job);
-    int r = store_erase_begin(txn->db, err);
+    int r = erasure_begin(txn->db, err);
 
     e->next = e->now;
     e->step_rows = 0;
@@ -148,7 +148,7 @@ static int erasure_apply(struct writer_job *job, struct txn *txn, struct error *
         r = take_turn(e, txn->db, err);
     while (r == 0 && e->turn == ERASURE_OURS && e->next.tenant_id != 0 && !step_is_full(e))
         r = erase_portion(e, txn->db, &e->next, err);
-    if (store_erase_end(txn->db, r == 0 ? err : NULL) != 0)
+    if (erasure_end(txn->db, r == 0 ? err : NULL) != 0)
         return -1;
     return r;
 }
@@ -179,7 +179,7 @@ static int begin(struct erasure *e, int64_t wall_us, struct error *err)
     const int64_t wait_us = e->options.shared ? (int64_t)SHARED_WAIT_S * USEC_PER_SEC : 0;
 
     e->now = (struct position){ 0 };
-    return store_erasure_next(e->options.db, wall_us - wait_us, &e->now.tenant_id, err);
+    return erasure_next(e->options.db, wall_us - wait_us, &e->now.tenant_id, err);
 }
 
 int erasure_tick(struct erasure *e, int64_t wall_us, struct error *err)

@@ -70,7 +70,7 @@ static const struct db_query tables[] = {
 };
 const size_t erasure_tables_n = COUNT_OF(tables);
 
-DB_INT_FN(store_erasure_next, (int64_t before), (db_int(before)),
+DB_INT_FN(erasure_next, (int64_t before), (db_int(before)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
 static const struct db_query keep_agent_id = {
     .sqlite = "UPDATE change_numbers SET number = MAX(number,"
@@ -96,7 +96,7 @@ static bool is_sqlite(const struct db *db)
     return strcmp(db_dialect(db), "sqlite") == 0;
 }
 
-int store_erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret, struct error *err)
+int erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id));
     struct retention_limits limits;
@@ -117,13 +117,13 @@ int store_erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret,
     return 0;
 }
 
-int store_erase_limits(struct db *db, int64_t tenant_id, struct error *err)
+int erasure_limits(struct db *db, int64_t tenant_id, struct error *err)
 {
     return db_run(db, &delete_limits, DB_ARGS(db_int(tenant_id)), err);
 }
 
-int store_erase_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max, int64_t *ret,
-                     struct error *err)
+int erasure_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max, int64_t *ret,
+                 struct error *err)
 {
     *ret = 0;
     if (is_sqlite(db) && tables[table].sqlite == NULL)
@@ -134,17 +134,17 @@ int store_erase_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max
     return 0;
 }
 
-int store_erase_tenant(struct db *db, int64_t tenant_id, struct error *err)
+int erasure_tenant(struct db *db, int64_t tenant_id, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id));
 
     if ((is_sqlite(db) && db_run(db, &keep_tenant_id, args, err) != 0) ||
-        store_erase_limits(db, tenant_id, err) != 0)
+        erasure_limits(db, tenant_id, err) != 0)
         return -1;
     return db_run(db, &delete_tenant, args, err);
 }
 
-int store_erase_begin(struct db *db, struct error *err)
+int erasure_begin(struct db *db, struct error *err)
 {
     if (!is_sqlite(db))
         return 0;
@@ -153,7 +153,7 @@ int store_erase_begin(struct db *db, struct error *err)
                : db_run(db, &keep_agent_id, DB_NO_ARGS, err);
 }
 
-int store_erase_end(struct db *db, struct error *err)
+int erasure_end(struct db *db, struct error *err)
 {
     return is_sqlite(db) ? db_script(db, "PRAGMA secure_delete = FAST", err) : 0;
 }

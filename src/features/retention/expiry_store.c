@@ -213,8 +213,8 @@ static int delete_marked(struct db *db, const struct expiry_runs *which, struct 
     return db_run(db, &forget_later, later, err);
 }
 
-int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
-                      struct expired_runs *ret, struct error *err)
+int expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
+                struct expired_runs *ret, struct error *err)
 {
     struct run_cursor end;
     struct list gone = { 0 };
@@ -241,8 +241,8 @@ int store_expire_runs(struct db *db, const struct expiry_runs *which, struct are
     return 0;
 }
 
-int store_expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct arena *arena,
-                          struct list *ret, struct error *err)
+int expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct arena *arena,
+                    struct list *ret, struct error *err)
 {
     const struct expiry_runs which = { .tenant_id = tenant_id, .now_us = INT64_MAX };
 
@@ -275,8 +275,8 @@ static bool note_gone_events(void *ctx, const struct db_row *row)
 }
 
 /* Runs whose events are all gone are forgotten at once: the next call would look for them again. */
-int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
-                        struct error *err)
+int expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
+                  struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(max));
     struct gone_events gone = { 0 };
@@ -383,8 +383,8 @@ static bool add_number(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_expire_business(struct db *db, const struct expiry_reports *which,
-                          struct expired_reports *ret, struct error *err)
+int expire_business(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
+                    struct error *err)
 {
     const int64_t runs_max = which->max < REPORT_ROWS ? which->max : which->max / REPORT_ROWS;
     const struct db_args args =
@@ -402,8 +402,8 @@ int store_expire_business(struct db *db, const struct expiry_reports *which,
     return r;
 }
 
-int store_expire_llm(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
-                     struct error *err)
+int expire_llm(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
+               struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->max));

@@ -22,7 +22,7 @@ struct db;
 /* How many rows a statement deletes at once: takes a few milliseconds. */
 int64_t expiry_portion(const struct db *db);
 
-/* How many runs a call of store_expire_runs() should scan. */
+/* How many runs a call of expire_runs() should scan. */
 int64_t expiry_window(const struct db *db);
 
 /* Which runs to delete. */
@@ -48,14 +48,14 @@ struct expired_runs {
     bool more;            /* there are others to scan */
 };
 
-/* Deletes runs and closes the alerts of those that were stuck. store_expire_events() deletes their
+/* Deletes runs and closes the alerts of those that were stuck. expire_events() deletes their
  * events. */
-int store_expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
-                      struct expired_runs *ret, struct error *err) MUST_CHECK;
+int expire_runs(struct db *db, const struct expiry_runs *which, struct arena *arena,
+                struct expired_runs *ret, struct error *err) MUST_CHECK;
 
 /* The same for up to `max` runs whatever their age; the runs (struct gone_run) are in the arena. */
-int store_expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct arena *arena,
-                          struct list *ret, struct error *err) MUST_CHECK;
+int expire_any_runs(struct db *db, int64_t tenant_id, int64_t max, struct arena *arena,
+                    struct list *ret, struct error *err) MUST_CHECK;
 
 /* Which reports to delete, and how many at once. */
 struct expiry_reports {
@@ -71,16 +71,16 @@ struct expired_reports {
 };
 
 /* Deletes up to `max` events of deleted runs. Fewer than that: none are left. */
-int store_expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
-                        struct error *err) MUST_CHECK;
+int expire_events(struct db *db, int64_t tenant_id, int64_t max, struct expired_reports *ret,
+                  struct error *err) MUST_CHECK;
 
 /* Deletes reports of business runs, oldest first: about `max` rows. No rows: none are left. */
-int store_expire_business(struct db *db, const struct expiry_reports *which,
-                          struct expired_reports *ret, struct error *err) MUST_CHECK;
+int expire_business(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
+                    struct error *err) MUST_CHECK;
 
 /* Deletes LLM reports, oldest first. Fewer than `max`: none are left. */
-int store_expire_llm(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
-                     struct error *err) MUST_CHECK;
+int expire_llm(struct db *db, const struct expiry_reports *which, struct expired_reports *ret,
+               struct error *err) MUST_CHECK;
 
 /* For tests, which check their query plans. */
 extern const struct db_query expiry_mark_runs, expiry_delete_runs, expiry_delete_events;

@@ -82,9 +82,8 @@ static void save_cursor(struct pass *p, const struct run_cursor *at)
     memcpy(p->run_id, at->run_id.data, p->run_id_len);
 }
 
-static int expire_runs(struct sweep *s, struct db *db, struct pass *p,
-                       const struct retention_limits *limits, struct portion *ret,
-                       struct error *err)
+static int sweep_runs(struct sweep *s, struct db *db, struct pass *p,
+                      const struct retention_limits *limits, struct portion *ret, struct error *err)
 {
     const int64_t before = p->now_us - limits->events_days.value * DAY_US;
     const int64_t open_before = p->now_us - OPEN_DAYS * DAY_US;
@@ -100,7 +99,7 @@ static int expire_runs(struct sweep *s, struct db *db, struct pass *p,
     ARENA_SCOPED(arena);
     int r;
 
-    r = store_expire_runs(db, &which, &arena, &expired, err);
+    r = expire_runs(db, &which, &arena, &expired, err);
     if (r == 0) {
         runs = expired.runs.items;
         for (size_t i = 0; i < expired.runs.n; i++)
@@ -121,7 +120,7 @@ static int sweep_events(struct sweep *s, struct db *db, struct pass *p,
     const int64_t max = expiry_portion(db);
     struct expired_reports expired;
 
-    if (store_expire_events(db, p->tenant_id, max, &expired, err) != 0)
+    if (expire_events(db, p->tenant_id, max, &expired, err) != 0)
         return -1;
     ret->rows = expired.rows;
     ret->bytes = expired.bytes;
@@ -130,7 +129,7 @@ static int sweep_events(struct sweep *s, struct db *db, struct pass *p,
     if (ret->more || p->runs_examined || !limits->events_days.has)
         return 0;
     ret->more = true;
-    return expire_runs(s, db, p, limits, ret, err);
+    return sweep_runs(s, db, p, limits, ret, err);
 }
 
 static int sweep_business(struct db *db, struct pass *p, const struct retention_limits *limits,
@@ -143,7 +142,7 @@ static int sweep_business(struct db *db, struct pass *p, const struct retention_
 
     if (!limits->business_days.has)
         return 0;
-    if (store_expire_business(db, &which, &expired, err) != 0)
+    if (expire_business(db, &which, &expired, err) != 0)
         return -1;
     p->business += expired.reports;
     *ret = (struct portion){ expired.rows, expired.bytes, expired.rows > 0 };
@@ -160,7 +159,7 @@ static int sweep_llm(struct db *db, struct pass *p, const struct retention_limit
 
     if (!limits->llm_days.has)
         return 0;
-    if (store_expire_llm(db, &which, &expired, err) != 0)
+    if (expire_llm(db, &which, &expired, err) != 0)
         return -1;
     p->llm += expired.reports;
     *ret = (struct portion){ expired.rows, expired.bytes, expired.rows == which.max };

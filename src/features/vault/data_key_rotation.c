@@ -104,7 +104,7 @@ static int add_keys(struct vault *v, struct db *db, int64_t after, struct data_k
     struct list found;
     int r;
 
-    r = store_data_keys_after(db, after, TENANTS_MAX, &arena, &found, err);
+    r = data_keys_after(db, after, TENANTS_MAX, &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n; i++)
         r = vault_add_key(v, db, &tenants[i], err);
@@ -125,14 +125,14 @@ static int seal_all_again(struct vault *v, struct db *db, struct data_keys_rotat
     int64_t n;
     int r;
 
-    r = store_data_keys_superseded(db, TENANTS_MAX, &arena, &found, err);
+    r = data_keys_superseded(db, TENANTS_MAX, &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n && ret->re_encrypted < ROWS_MAX; i++) {
         int64_t limit = ROWS_MAX - ret->re_encrypted;
 
         r = seal_tenant_again(v, db, &tenants[i], limit, &n, err);
         if (r == 0 && n < limit)
-            r = store_data_key_retire(db, &tenants[i], clock_wall_us(), err);
+            r = data_key_retire(db, &tenants[i], clock_wall_us(), err);
         ret->re_encrypted += n;
     }
     ret->next.has = found.n > 0;
@@ -149,15 +149,15 @@ static int destroy_older(struct vault *v, struct db *db, const struct data_key_r
     int64_t n = 0;
     int r;
 
-    r = store_data_key_lock_older(db, newest, err);
+    r = data_key_lock_older(db, newest, err);
     for (size_t t = 0; r == 0 && stale.n == 0 && t < v->n_sealed; t++) {
         const struct stale_search any = { v->sealed[t], newest, 1 };
 
         r = find_stale(db, &any, &arena, &stale, err);
     }
     if (r == 0)
-        r = stale.n > 0 ? store_data_key_retire(db, newest, TIME_NULL, err)
-                        : store_data_key_destroy(db, newest, &n, err);
+        r = stale.n > 0 ? data_key_retire(db, newest, TIME_NULL, err)
+                        : data_key_destroy(db, newest, &n, err);
     ret->destroyed += n;
     return r;
 }
@@ -174,12 +174,12 @@ static int destroy_retired(struct vault *v, struct db *db, struct data_keys_rota
     bool more = false;
     int r;
 
-    r = store_data_keys_retired(db, &span, &arena, &found, err);
+    r = data_keys_retired(db, &span, &arena, &found, err);
     tenants = found.items;
     for (size_t i = 0; r == 0 && i < found.n; i++)
         r = destroy_older(v, db, &tenants[i], ret, err);
     if (r == 0)
-        r = store_data_keys_any_retired(db, &more, err);
+        r = data_keys_any_retired(db, &more, err);
     ret->next.has = found.n > 0 || more;
     ret->wait_s = found.n == 0 && more ? RETIRED_S : 0;
     return r;

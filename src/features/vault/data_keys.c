@@ -161,7 +161,7 @@ static int make_key(struct vault *v, struct db *db, struct data_key_row *row, st
     uint8_t key[ENVELOPE_KEY];
     int index;
 
-    if (store_data_key_lock(db, arena, &platform, err) != 0)
+    if (data_key_lock(db, arena, &platform, err) != 0)
         return -1;
     rwlock_write(&v->lock);
     index = wrapping_key_index(v, &platform);
@@ -176,7 +176,7 @@ static int make_key(struct vault *v, struct db *db, struct data_key_row *row, st
         sodium_memzero(key, sizeof(key));
     }
     rwlock_release(&v->lock);
-    return index < 0 ? -1 : store_data_key_add(db, row, clock_wall_us(), err);
+    return index < 0 ? -1 : data_key_add(db, row, clock_wall_us(), err);
 }
 
 int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id, struct error *err)
@@ -185,7 +185,7 @@ int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id, struct e
     ARENA_SCOPED(arena);
     int r;
 
-    r = store_data_key(db, tenant_id, 0, &arena, &row, err);
+    r = data_key_get(db, tenant_id, 0, &arena, &row, err);
     if (r == 0 && row.version == 0) {
         row.tenant_id = tenant_id;
         row.version = FIRST_VERSION;
@@ -219,7 +219,7 @@ int vault_use_key(struct vault *v, struct db *db, int64_t tenant_id, struct vaul
     struct data_key_row row;
     ARENA_SCOPED(arena);
 
-    if (store_data_key_use(db, tenant_id, &arena, &row, err) != 0)
+    if (data_key_use(db, tenant_id, &arena, &row, err) != 0)
         return -1;
     return open_stored(v, &row, tenant_id, ret, err);
 }
@@ -230,7 +230,7 @@ int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t ver
     struct data_key_row row;
     ARENA_SCOPED(arena);
 
-    if (store_data_key(db, tenant_id, version, &arena, &row, err) != 0)
+    if (data_key_get(db, tenant_id, version, &arena, &row, err) != 0)
         return -1;
     return open_stored(v, &row, tenant_id, ret, err);
 }

@@ -29,18 +29,18 @@ DB_ROWS_QUERY(select_all, data_key_row, SELECT_KEYS " ORDER BY tenant_id, versio
 DB_QUERY(insert_key,
     "INSERT INTO data_keys (tenant_id, version, wrapped, created_at)"
     " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, version) DO NOTHING");
-DB_RUN_FN(store_data_key_set, (const struct data_key_row *row),
+DB_RUN_FN(data_key_set, (const struct data_key_row *row),
     (db_int(row->tenant_id), db_int(row->version), db_blob(row->wrapped)),
     "UPDATE data_keys SET wrapped = $3 WHERE tenant_id = $1 AND version = $2");
 #define SELECT_TENANTS "SELECT tenant_id, MAX(version) AS version FROM data_keys WHERE tenant_id > "
 #define BY_TENANT      " GROUP BY tenant_id"
-ROWS_LIST_FN(store_data_keys_after, data_key_row, (int64_t after, int64_t limit),
+ROWS_LIST_FN(data_keys_after, data_key_row, (int64_t after, int64_t limit),
     (db_int(after), db_int(limit)),
     SELECT_TENANTS "$1" BY_TENANT " ORDER BY tenant_id LIMIT $2");
 DB_ROWS_QUERY(select_superseded, data_key_row,
     SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at IS NULL THEN 1 ELSE 0 END) > 1"
     " ORDER BY tenant_id LIMIT $1");
-ROWS_LIST_FN(store_data_keys_retired, data_key_row, (const struct data_keys_span *span),
+ROWS_LIST_FN(data_keys_retired, data_key_row, (const struct data_keys_span *span),
     (db_int(span->until_us), db_int(span->now_us), db_int(span->limit)),
     SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at <= $1 OR retired_at > $2"
     " THEN 1 ELSE 0 END) > 0 ORDER BY tenant_id LIMIT $3");
@@ -87,27 +87,25 @@ static const struct db_query count_writers = {
 };
 /* clang-format on */
 
-int store_data_key(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
-                   struct data_key_row *ret, struct error *err)
+int data_key_get(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
+                 struct data_key_row *ret, struct error *err)
 {
     const struct db_query *q = version == 0 ? &select_newest : &select_version;
 
     return rows_one(db, q, DB_ARGS(db_int(tenant_id), db_int(version)), arena, ret, err);
 }
 
-int store_data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret,
-                        struct error *err)
+int data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret, struct error *err)
 {
     return rows_one(db, &lock_platform, DB_ARGS(db_int(DATA_KEY_PLATFORM)), arena, ret, err);
 }
 
-int store_data_keys(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int data_keys_all(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_data_key_add(struct db *db, const struct data_key_row *row, int64_t now_us,
-                       struct error *err)
+int data_key_add(struct db *db, const struct data_key_row *row, int64_t now_us, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_int(row->version),
                                         db_blob(row->wrapped), db_int(now_us));
@@ -115,25 +113,25 @@ int store_data_key_add(struct db *db, const struct data_key_row *row, int64_t no
     return db_run(db, &insert_key, args, err);
 }
 
-int store_data_key_use(struct db *db, int64_t tenant_id, struct arena *arena,
-                       struct data_key_row *ret, struct error *err)
+int data_key_use(struct db *db, int64_t tenant_id, struct arena *arena, struct data_key_row *ret,
+                 struct error *err)
 {
     return rows_one(db, &use_newest, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int store_data_keys_superseded(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
-                               struct error *err)
+int data_keys_superseded(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
+                         struct error *err)
 {
     return rows_list(db, &select_superseded, DB_ARGS(db_int(limit)), arena, ret, err);
 }
 
-int store_data_keys_any_retired(struct db *db, bool *ret, struct error *err)
+int data_keys_any_retired(struct db *db, bool *ret, struct error *err)
 {
     return db_exec_bool(db, &any_retired, DB_NO_ARGS, ret, err);
 }
 
-int store_data_key_retire(struct db *db, const struct data_key_row *newest, int64_t at_us,
-                          struct error *err)
+int data_key_retire(struct db *db, const struct data_key_row *newest, int64_t at_us,
+                    struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(newest->tenant_id), db_int(newest->version), rows_time_value(at_us));
@@ -141,14 +139,14 @@ int store_data_key_retire(struct db *db, const struct data_key_row *newest, int6
     return db_run(db, &retire_older, args, err);
 }
 
-int store_data_key_lock_older(struct db *db, const struct data_key_row *newest, struct error *err)
+int data_key_lock_older(struct db *db, const struct data_key_row *newest, struct error *err)
 {
     return db_run(db, &lock_older, DB_ARGS(db_int(newest->tenant_id), db_int(newest->version)),
                   err);
 }
 
-int store_data_key_destroy(struct db *db, const struct data_key_row *newest, int64_t *ret_n,
-                           struct error *err)
+int data_key_destroy(struct db *db, const struct data_key_row *newest, int64_t *ret_n,
+                     struct error *err)
 {
     if (db_run(db, &delete_older, DB_ARGS(db_int(newest->tenant_id), db_int(newest->version)),
                err) != 0)
@@ -157,14 +155,14 @@ int store_data_key_destroy(struct db *db, const struct data_key_row *newest, int
     return 0;
 }
 
-int store_sealed_count(struct db *db, struct vault_losses *ret, struct error *err)
+int sealed_count(struct db *db, struct vault_losses *ret, struct error *err)
 {
     ARENA_SCOPED(arena);
 
     return rows_one(db, &count_sealed, DB_NO_ARGS, &arena, ret, err);
 }
 
-int store_sealed_drop(struct db *db, struct error *err)
+int sealed_drop(struct db *db, struct error *err)
 {
     return db_run(db, &delete_secrets, DB_NO_ARGS, err) != 0 ||
                    db_run(db, &empty_webhooks, DB_ARGS(db_blob(STR_LIT(""))), err) != 0 ||
@@ -175,7 +173,7 @@ int store_sealed_drop(struct db *db, struct error *err)
                : 0;
 }
 
-int store_used_by_others(struct db *db, bool *ret, struct error *err)
+int vault_used_by_others(struct db *db, bool *ret, struct error *err)
 {
     return db_exec_bool(db, &count_writers, DB_NO_ARGS, ret, err);
 }

@@ -47,7 +47,7 @@ static int list_secrets(struct api_call *call, struct db *db, struct error *err)
 {
     struct listing *answer = call->answer;
 
-    return store_secrets(db, call->tenant_id, call->arena, &answer->list, err);
+    return secrets_list(db, call->tenant_id, call->arena, &answer->list, err);
 }
 
 static int set_secret(struct api_call *call, struct db *db, struct error *err)
@@ -69,7 +69,7 @@ static int remove_secret(struct api_call *call, struct db *db, struct error *err
 {
     const struct secret_path *path = call->params;
 
-    if (store_secret_remove(db, call->tenant_id, path->name, err) != 0)
+    if (secret_remove(db, call->tenant_id, path->name, err) != 0)
         return -1;
     call->audit_target = path->name;
     return list_secrets(call, db, err);

@@ -18,9 +18,9 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
     ARENA_SCOPED(arena);
     int r;
 
-    r = store_data_key_lock(db, &arena, &platform, err);
+    r = data_key_lock(db, &arena, &platform, err);
     if (r == 0)
-        r = store_data_keys(db, &arena, &keys, err);
+        r = data_keys_all(db, &arena, &keys, err);
     rows = keys.items;
     for (size_t i = 0; r == 0 && i < keys.n; i++) {
         r = vault_open_row(v, &rows[i], key, err);
@@ -29,7 +29,7 @@ static int wrap_all(struct vault *v, struct db *db, size_t *ret_n, struct error 
         rwlock_read(&v->lock);
         vault_wrap(v, 0, key, &rows[i], &arena);
         rwlock_release(&v->lock);
-        r = store_data_key_set(db, &rows[i], err);
+        r = data_key_set(db, &rows[i], err);
     }
     *ret_n = keys.n;
     sodium_memzero(key, sizeof(key));
@@ -129,7 +129,7 @@ static int opens_all(struct vault *v, struct db *db, bool *ret, struct error *er
     struct list keys;
     int r;
 
-    if (store_data_keys(db, &arena, &keys, err) != 0)
+    if (data_keys_all(db, &arena, &keys, err) != 0)
         return -1;
     rwlock_write(&v->lock);
     r = vault_reload(v, err);
@@ -147,14 +147,14 @@ int vault_may_reset(struct vault *v, struct db *db, bool confirmed, struct vault
     bool used, open;
     ARENA_SCOPED(arena);
 
-    if (store_used_by_others(db, &used, err) != 0 || opens_all(v, db, &open, err) != 0)
+    if (vault_used_by_others(db, &used, err) != 0 || opens_all(v, db, &open, err) != 0)
         return -1;
     if (used)
         return err_set(err, ERR_BUSY, "another muster is using this database: stop all nodes");
     if (open)
         return err_set(err, ERR_CONFLICT,
                        "nothing is lost: the master key opens all that is sealed in this database");
-    if (store_sealed_count(db, ret, err) != 0)
+    if (sealed_count(db, ret, err) != 0)
         return -1;
     if (confirmed)
         return 0;
@@ -166,7 +166,7 @@ int vault_may_reset(struct vault *v, struct db *db, bool confirmed, struct vault
 int vault_reset(struct db *db, const struct vault_losses *lost, vault_reset_fn *told,
                 struct error *err)
 {
-    if (store_sealed_drop(db, err) != 0)
+    if (sealed_drop(db, err) != 0)
         return -1;
     return told == NULL ? 0 : told(db, lost, err);
 }
@@ -177,7 +177,7 @@ static int refuse_start(struct db *db, const char *why, const char *way, struct 
     struct vault_losses lost;
     ARENA_SCOPED(arena);
 
-    if (store_sealed_count(db, &lost, err) != 0)
+    if (sealed_count(db, &lost, err) != 0)
         return -1;
     return err_set(err, ERR_NOT_FOUND, "%s %s: %s, or go on with `muster vault reset --confirm`",
                    why, vault_losses_text(&lost, &arena), way);
@@ -190,7 +190,7 @@ static int may_renew(struct db *db, bool *ret, struct error *err)
     struct vault_losses lost;
     bool used;
 
-    if (store_sealed_count(db, &lost, err) != 0 || store_used_by_others(db, &used, err) != 0)
+    if (sealed_count(db, &lost, err) != 0 || vault_used_by_others(db, &used, err) != 0)
         return -1;
     *ret = lost.secrets + lost.webhook_secrets + lost.second_factors == 0 && !used &&
            !db_is_distributed(db);
@@ -215,7 +215,7 @@ static int load_key_file(struct vault *v, struct db *db, vault_reset_fn *told, b
         *err = first;
         return -1;
     }
-    if (store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err) != 0 ||
+    if (data_key_get(db, DATA_KEY_PLATFORM, 0, &arena, &platform, err) != 0 ||
         may_renew(db, &may, err) != 0)
         return -1;
     if (platform.version != 0 && !may)
@@ -247,7 +247,7 @@ static int rewrap_all(struct vault *v, struct db *db, struct error *err)
 
     r = vault_ensure_key(v, db, DATA_KEY_PLATFORM, err);
     if (r == 0)
-        r = store_data_keys(db, &arena, &keys, err);
+        r = data_keys_all(db, &arena, &keys, err);
     for (size_t i = 0; r == 0 && i < keys.n; i++)
         if (vault_open_row(v, &((const struct data_key_row *)keys.items)[i], key, err) != 0)
             r = err->code != ERR_SCHEMA

@@ -28,9 +28,9 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
     BUF_SCOPED(sealed, SECRET_MAX_BYTES + VAULT_OVERHEAD);
     int r;
 
-    r = store_secret(db, s->tenant_id, name, &arena, &row, err);
+    r = secret_get(db, s->tenant_id, name, &arena, &row, err);
     if (r == 0 && row.version == 0)
-        r = store_secrets_check_room(db, s->tenant_id, err);
+        r = secrets_check_room(db, s->tenant_id, err);
     if (r == 0) {
         row.name = name;
         row.updated_at = clock_wall_us();
@@ -43,7 +43,7 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
     }
     if (r == 0) {
         row.sealed = buf_str(&sealed);
-        r = store_secret_put(db, s->tenant_id, &row, err);
+        r = secret_put(db, s->tenant_id, &row, err);
     }
     if (r == 0)
         *ret = answer(&row);

@@ -33,8 +33,8 @@ struct secret_row {
 };
 
 /* In the arena. */
-int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
-                 struct secret_row *ret, struct error *err) MUST_CHECK;
+int secret_get(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
+               struct secret_row *ret, struct error *err) MUST_CHECK;
 
 /* Names of secrets, and how many bytes of what is sealed are read. */
 struct secrets_wanted {
@@ -43,24 +43,23 @@ struct secrets_wanted {
 };
 
 /* Those that exist, by the bytes of their names: a list of struct secret_row; in the arena. */
-int store_secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
-                        struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
+                  struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* By name: a list of struct secret; in the arena. */
-int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                  struct error *err) MUST_CHECK;
+int secrets_list(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                 struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when there are SECRETS_MAX: lists and pulls of configuration read all of them. */
-int store_secrets_check_room(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
+int secrets_check_room(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
 
 /* Adds the secret, or replaces its previous version; ERR_CONFLICT when another process replaced it
  * first. */
-int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
-                     struct error *err) MUST_CHECK;
+int secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
+               struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. */
-int store_secret_remove(struct db *db, int64_t tenant_id, struct str name,
-                        struct error *err) MUST_CHECK;
+int secret_remove(struct db *db, int64_t tenant_id, struct str name, struct error *err) MUST_CHECK;
 
 int secrets_set(const struct secrets *s, struct db *db, struct str name,
                 const struct secret_set *set, struct secret *ret, struct error *err) MUST_CHECK;

@@ -47,14 +47,14 @@ const struct sealed_table secrets_sealed = {
 };
 /* clang-format on */
 
-int store_secret(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
-                 struct secret_row *ret, struct error *err)
+int secret_get(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
+               struct secret_row *ret, struct error *err)
 {
     return rows_one(db, &select_secret, DB_ARGS(db_int(tenant_id), db_text(name)), arena, ret, err);
 }
 
-int store_secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
-                        struct arena *arena, struct list *ret, struct error *err)
+int secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
+                  struct arena *arena, struct list *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text_list(db, wanted->names.items, wanted->names.n, arena),
@@ -63,20 +63,19 @@ int store_secrets_named(struct db *db, int64_t tenant_id, const struct secrets_w
     return rows_list(db, &select_named, args, arena, ret, err);
 }
 
-int store_secrets(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                  struct error *err)
+int secrets_list(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                 struct error *err)
 {
     return rows_list(db, &select_secrets, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int store_secrets_check_room(struct db *db, int64_t tenant_id, struct error *err)
+int secrets_check_room(struct db *db, int64_t tenant_id, struct error *err)
 {
     return db_check_room(db, &count_secrets, DB_ARGS(db_int(tenant_id)), SECRETS_MAX, "secrets",
                          err);
 }
 
-int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
-                     struct error *err)
+int secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text(row->name), db_int(row->shared), db_int(row->version),
@@ -87,7 +86,7 @@ int store_secret_put(struct db *db, int64_t tenant_id, const struct secret_row *
                      STR_ARG(row->name));
 }
 
-int store_secret_remove(struct db *db, int64_t tenant_id, struct str name, struct error *err)
+int secret_remove(struct db *db, int64_t tenant_id, struct str name, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(name));
 

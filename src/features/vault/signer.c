@@ -72,7 +72,7 @@ int vault_signer(struct vault *v, struct db *db, const struct signer **ret, stru
     *ret = made_signer(v);
     if (*ret != NULL)
         return 0;
-    r = store_data_key(db, DATA_KEY_PLATFORM, 0, &arena, &row, err);
+    r = data_key_get(db, DATA_KEY_PLATFORM, 0, &arena, &row, err);
     if (r == 0 && row.version != 0 && vault_open_row(v, &row, key, NULL) == 0)
         *ret = keep_signer(v, signer_new(key));
     sodium_memzero(key, sizeof(key));

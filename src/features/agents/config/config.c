@@ -66,7 +66,7 @@ static int load_secrets(struct db *db, const struct config *c, int64_t bytes, st
     ret->opener = (struct vault_opener){ .vault = c->secrets->vault, .db = db };
     if (wanted.names.n == 0)
         return 0;
-    return store_secrets_named(db, c->secrets->tenant_id, &wanted, ret->arena, &ret->rows, err);
+    return secrets_named(db, c->secrets->tenant_id, &wanted, ret->arena, &ret->rows, err);
 }
 
 static int refuse_reference(const struct config_part *part, struct str name, const char *why,

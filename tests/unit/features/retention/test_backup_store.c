@@ -58,11 +58,11 @@ TEST(a_copy_has_all_that_was_committed_and_is_sound)
 
     world_init(&w);
     arena_init(&arena);
-    CHECK(store_copy(w.keeper, path_of(w.copy), NULL) == 0);
+    CHECK(backup_copy(w.keeper, path_of(w.copy), NULL) == 0);
     CHECK(w.asked > 0);
     copy = temp_db_open(w.copy, DB_MAINTENANCE);
     CHECK_INT(temp_db_int(copy, &count, DB_NO_ARGS), 50000);
-    CHECK(store_check(copy, &arena, &problems, NULL) == 0);
+    CHECK(backup_check(copy, &arena, &problems, NULL) == 0);
     CHECK_INT(problems.n, 0);
     db_close(copy);
     arena_done(&arena);
@@ -76,7 +76,7 @@ TEST(a_copy_that_is_no_more_wanted_ends)
 
     world_init(&w);
     w.wanted = false;
-    CHECK(store_copy(w.keeper, path_of(w.copy), &err) != 0);
+    CHECK(backup_copy(w.keeper, path_of(w.copy), &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     world_done(&w);
 }
@@ -115,7 +115,7 @@ TEST(a_row_that_refers_to_nothing_is_named)
     world_init(&w);
     arena_init(&arena);
     CHECK(db_script(w.writer, orphan, NULL) == 0);
-    CHECK(store_check(w.keeper, &arena, &problems, NULL) == 0);
+    CHECK(backup_check(w.keeper, &arena, &problems, NULL) == 0);
     CHECK_INT(problems.n, 1);
     first = problems.items;
     CHECK_STR(first[0], "row 1 of agents refers to a row of tenants that does not exist");

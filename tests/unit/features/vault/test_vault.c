@@ -210,7 +210,7 @@ static void set_wrapped(struct bank *b, int64_t tenant_id, struct str wrapped)
     const struct data_key_row row = { tenant_id, 1, wrapped };
     struct error err = { 0 };
 
-    must(store_data_key_set(b->db, &row, &err), &err);
+    must(data_key_set(b->db, &row, &err), &err);
 }
 
 TEST(a_data_key_that_was_changed_or_moved_does_not_open)
@@ -225,8 +225,8 @@ TEST(a_data_key_that_was_changed_or_moved_does_not_open)
     bank_init(&b);
     sealed = seal(&b, &one, text);
     (void)seal(&b, &two, text);
-    must(store_data_key(b.db, 1, 0, &b.arena, &first, &err), &err);
-    must(store_data_key(b.db, 2, 0, &b.arena, &second, &err), &err);
+    must(data_key_get(b.db, 1, 0, &b.arena, &first, &err), &err);
+    must(data_key_get(b.db, 2, 0, &b.arena, &second, &err), &err);
     for (size_t bit = 0; bit < first.wrapped.len * 8; bit++) {
         set_wrapped(&b, 1, flipped(&b.arena, first.wrapped, bit));
         refused += !opens(&b, &one, sealed, text);
@@ -292,7 +292,7 @@ TEST(what_was_sealed_long_ago_still_opens)
     write_keys(master_line, 0600);
     b.vault = vault_new(key_path());
     row.wrapped = from_hex(&b.arena, wrapped);
-    must(store_data_key_add(b.db, &row, 1, &err), &err);
+    must(data_key_add(b.db, &row, 1, &err), &err);
     CHECK(opens(&b, &label, from_hex(&b.arena, sealed), STR_LIT("correct horse")));
     bank_done(&b);
 }
