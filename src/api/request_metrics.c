@@ -1,7 +1,10 @@
 /* request_metrics.c - requests counted by route and status, and how long they took. */
 #include "api/request_metrics.h"
 
+#include <stdio.h>
+
 #include "api/call.h"
+#include "api/exposition.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 
@@ -55,29 +58,34 @@ void request_metrics_count(const struct http_exchange *x, int status)
 }
 
 /* `route` NULL: requests that match no route. */
-static void print_requests_of(struct buf *out, const struct route *route, size_t index)
+static void print_requests_of(struct exposition *e, const struct route *route, size_t index)
 {
+    char status[16];
+    struct exposition_label labels[] = {
+        { "method", str_of(route == NULL ? "" : route_method_name(route->method)) },
+        { "route", str_of(route == NULL ? "" : route->path) },
+        { "status", STR_NULL },
+    };
+
     for (size_t i = 0; i < STATUSES; i++) {
         uint64_t n = metric_extra_sum(index * STATUSES + i);
 
         if (n == 0)
             continue;
-        buf_printf(out, "muster_requests_total{method=\"%s\",route=\"%s\",status=\"",
-                   route == NULL ? "" : route_method_name(route->method),
-                   route == NULL ? "" : route->path);
-        if (i < COUNT_OF(statuses))
-            buf_printf(out, "%d", statuses[i]);
-        else
-            buf_add_c(out, "other");
-        buf_printf(out, "\"} %llu\n", (unsigned long long)n);
+        (void)snprintf(status, sizeof(status), "%d", i < COUNT_OF(statuses) ? statuses[i] : 0);
+        labels[2].value = i < COUNT_OF(statuses) ? str_of(status) : STR_LIT("other");
+        exposition_add_int(e, "muster_requests_total", labels, COUNT_OF(labels), (int64_t)n);
     }
 }
 
 void request_metrics_write(const struct route_table *table, struct buf *out)
 {
-    metric_print_head(out, "muster_requests_total", "counter",
-                      "Answered requests by route and status");
+    struct exposition e;
+
+    exposition_begin(&e, out, SIZE_MAX);
+    exposition_head(&e, "muster_requests_total", "counter",
+                    "Answered requests by route and status");
     for (size_t i = 0; i < table->n; i++)
-        print_requests_of(out, table->entries[i].route, 1 + i);
-    print_requests_of(out, NULL, NO_ROUTE);
+        print_requests_of(&e, table->entries[i].route, 1 + i);
+    print_requests_of(&e, NULL, NO_ROUTE);
 }

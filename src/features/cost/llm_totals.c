@@ -150,9 +150,8 @@ static struct change *change_of(struct llm_totals *t, const struct llm_usage_key
     return change;
 }
 
-/* `sign` is 1 or -1. */
-static void add_counts(struct llm_totals *t, const struct llm_usage_key *place,
-                       const struct llm_counts *counts, int64_t sign)
+void llm_totals_add(struct llm_totals *t, const struct llm_usage_key *place,
+                    const struct llm_counts *counts, int64_t sign)
 {
     for (enum llm_width width = LLM_HOUR; width <= LLM_DAY; width++) {
         struct change *c = change_of(t, place, width);
@@ -171,18 +170,6 @@ static void add_counts(struct llm_totals *t, const struct llm_usage_key *place,
         c->counts.calls += sign * counts->calls;
         c->fresh += sign * (int64_t)llm_fresh(counts);
     }
-}
-
-void llm_totals_add(struct llm_totals *t, const struct llm_usage_key *place,
-                    const struct llm_counts *counts)
-{
-    add_counts(t, place, counts, 1);
-}
-
-void llm_totals_subtract(struct llm_totals *t, const struct llm_usage_key *place,
-                         const struct llm_counts *counts)
-{
-    add_counts(t, place, counts, -1);
 }
 
 static int by_number(int64_t a, int64_t b)

@@ -44,11 +44,9 @@ struct llm_totals *llm_totals_new(void);
 /* NULL is fine. */
 void llm_totals_free(struct llm_totals *t);
 
-/* For a new report, and for one that is replaced. Copies the model. */
+/* `sign` is 1 for a new report, -1 for one that is replaced. Copies the model. */
 void llm_totals_add(struct llm_totals *t, const struct llm_usage_key *place,
-                    const struct llm_counts *counts);
-void llm_totals_subtract(struct llm_totals *t, const struct llm_usage_key *place,
-                         const struct llm_counts *counts);
+                    const struct llm_counts *counts, int64_t sign);
 
 /* Inside the transaction, before its commit. */
 int llm_totals_save(struct llm_totals *t, struct db *db, struct error *err) MUST_CHECK;

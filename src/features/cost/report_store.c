@@ -169,12 +169,6 @@ static int exec_usage(const struct storing *s, const struct db_query *q, struct 
     return old == NULL ? db_run(s->db, q, args, err) : db_exec(s->db, q, args, read_old, old, err);
 }
 
-static struct llm_usage_key key_of(const struct storing *s)
-{
-    return (struct llm_usage_key){ s->place->tenant_id, s->place->agent_id, s->usage->timestamp,
-                                   s->usage->model };
-}
-
 /* Inserts it, or reads the counts of the one that is there. */
 static int insert_or_find(const struct storing *s, struct old_usage *ret_old, struct error *err)
 {
@@ -190,20 +184,6 @@ static int insert_or_find(const struct storing *s, struct old_usage *ret_old, st
     return 0;
 }
 
-/* Puts the counts in the place of the old ones. */
-static int replace(const struct storing *s, const struct llm_counts *old, bool *ret_changed,
-                   struct error *err)
-{
-    const struct llm_usage_key where = key_of(s);
-
-    if (exec_usage(s, &replace_usage, NULL, err) != 0)
-        return -1;
-    *ret_changed = db_changes(s->db) != 0;
-    if (*ret_changed)
-        llm_totals_subtract(s->totals, &where, old);
-    return 0;
-}
-
 /* It was stored, perhaps in the place of the old one. */
 static void count_bytes(const struct storing *s, const struct old_usage *old)
 {
@@ -211,25 +191,6 @@ static void count_bytes(const struct storing *s, const struct old_usage *old)
     const struct str texts[] = { u->run_id, u->model, u->agent_version, u->workflow_run_id };
 
     stored_bytes_add(s->place->bytes, s->place->tenant_id, usage_bytes(texts) - old->bytes);
-}
-
-int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
-                  struct llm_totals *totals, bool *ret_replaced, struct error *err)
-{
-    const struct storing s = { db, place, u, counts_of(u), totals };
-    const struct llm_usage_key where = key_of(&s);
-    struct old_usage old;
-
-    *ret_replaced = false;
-    if (insert_or_find(&s, &old, err) != 0)
-        return -1;
-    if (old.there && replace(&s, &old.counts, ret_replaced, err) != 0)
-        return -1;
-    if (!old.there || *ret_replaced) {
-        llm_totals_add(totals, &where, &s.counts);
-        count_bytes(&s, &old);
-    }
-    return 0;
 }
 
 /* Both are not negative as a rule; beyond 64 bits the larger one stays. */
@@ -240,33 +201,55 @@ static int64_t sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &result) ? (a > b ? a : b) : result;
 }
 
+static struct llm_counts sum_of(const struct llm_counts *a, const struct llm_counts *b)
+{
+    return (struct llm_counts){
+        sum(a->input, b->input),           sum(a->output, b->output),
+        sum(a->cache_read, b->cache_read), sum(a->cache_write, b->cache_write),
+        sum(a->calls, b->calls),           { true, money_to_int(llm_fresh(a) + llm_fresh(b)) }
+    };
+}
+
+/* `add`: to the counts of the same identity, instead of replacing them. */
+static int put(struct storing *s, bool add, bool *ret_replaced, struct error *err)
+{
+    const struct llm_usage_key where = { s->place->tenant_id, s->place->agent_id,
+                                         s->usage->timestamp, s->usage->model };
+    struct old_usage old;
+
+    *ret_replaced = false;
+    if (insert_or_find(s, &old, err) != 0)
+        return -1;
+    if (old.there) {
+        if (add)
+            s->counts = sum_of(&s->counts, &old.counts);
+        if (exec_usage(s, &replace_usage, NULL, err) != 0)
+            return -1;
+        *ret_replaced = db_changes(s->db) != 0;
+        if (!*ret_replaced)
+            return 0;
+        llm_totals_add(s->totals, &where, &old.counts, -1);
+    }
+    llm_totals_add(s->totals, &where, &s->counts, 1);
+    count_bytes(s, &old);
+    return 0;
+}
+
+int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
+                  struct llm_totals *totals, bool *ret_replaced, struct error *err)
+{
+    struct storing s = { db, place, u, counts_of(u), totals };
+
+    return put(&s, false, ret_replaced, err);
+}
+
 int llm_usage_add(struct db *db, const struct report_key *place, const struct llm_usage *u,
                   struct llm_totals *totals, struct error *err)
 {
     struct storing s = { db, place, u, counts_of(u), totals };
-    const struct llm_usage_key where = key_of(&s);
-    struct old_usage old;
-    bool changed = true;
+    bool replaced;
 
-    if (insert_or_find(&s, &old, err) != 0)
-        return -1;
-    if (old.there) {
-        const int64_t fresh = money_to_int(llm_fresh(&s.counts) + llm_fresh(&old.counts));
-
-        s.counts = (struct llm_counts){ sum(s.counts.input, old.counts.input),
-                                        sum(s.counts.output, old.counts.output),
-                                        sum(s.counts.cache_read, old.counts.cache_read),
-                                        sum(s.counts.cache_write, old.counts.cache_write),
-                                        sum(s.counts.calls, old.counts.calls),
-                                        { true, fresh } };
-        if (replace(&s, &old.counts, &changed, err) != 0)
-            return -1;
-    }
-    if (changed) {
-        llm_totals_add(totals, &where, &s.counts);
-        count_bytes(&s, &old);
-    }
-    return 0;
+    return put(&s, true, &replaced, err);
 }
 
 struct reading {
@@ -309,27 +292,15 @@ static bool read_usage(void *ctx, const struct db_row *row)
     return true;
 }
 
-static int read_rows(struct db *db, const struct db_query *q, const struct llm_filter *filter,
-                     llm_row_fn *on_row, void *ctx, struct error *err)
+int store_llm_usage(struct db *db, const struct llm_filter *filter, bool by_run, llm_row_fn *on_row,
+                    void *ctx, struct error *err)
 {
     struct reading reading = { on_row, ctx };
 
-    return db_exec(db, q,
+    return db_exec(db, by_run ? &select_usage_by_run : &select_usage,
                    DB_ARGS(db_int(filter->tenant_id), db_int(filter->since), db_int(filter->until),
                            db_int(filter->agent_id), db_text(filter->run_id)),
                    read_usage, &reading, err);
-}
-
-int store_llm_usage(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row, void *ctx,
-                    struct error *err)
-{
-    return read_rows(db, &select_usage, filter, on_row, ctx, err);
-}
-
-int store_llm_usage_by_run(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row,
-                           void *ctx, struct error *err)
-{
-    return read_rows(db, &select_usage_by_run, filter, on_row, ctx, err);
 }
 
 /* Of UUIDs, which need no escapes in either dialect. */

@@ -40,11 +40,9 @@ typedef void llm_row_fn(void *ctx, const struct llm_row *row);
 int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_width width,
                      llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
 
-/* Reports, in no order; or grouped by run. */
-int store_llm_usage(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row, void *ctx,
-                    struct error *err) MUST_CHECK;
-int store_llm_usage_by_run(struct db *db, const struct llm_filter *filter, llm_row_fn *on_row,
-                           void *ctx, struct error *err) MUST_CHECK;
+/* Reports, in no order or grouped by run. */
+int store_llm_usage(struct db *db, const struct llm_filter *filter, bool by_run, llm_row_fn *on_row,
+                    void *ctx, struct error *err) MUST_CHECK;
 
 extern const struct db_query llm_usage_of_runs; /* exported for tests */
 

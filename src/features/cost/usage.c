@@ -16,15 +16,14 @@
 #include "features/cost/report_store.h"
 #include "features/cost/usage_groups.h"
 #include "features/cost/usage_kpi.h"
+#include "shape/rows.h"
 
 enum { SPLITS_MAX = 100000 };
 
 /* Sums that cannot be used as a whole: they are read in smaller parts. */
 struct splits {
-    struct arena *arena;
-    struct map keys; /* a set of start, agent and model */
-    int64_t *starts; /* of the sums; unique after splits_sort() */
-    size_t n, capacity;
+    struct map keys;    /* a set of start, agent and model */
+    struct rows starts; /* int64_t, of the sums; unique after splits_sort() */
     bool too_many;
 };
 
@@ -62,24 +61,18 @@ static struct str split_key(struct buf *buf, int64_t start, const struct llm_row
 static void note_split(struct reading *r, const struct llm_row *row)
 {
     struct splits *s = r->splits;
+    const int64_t *starts;
     struct str key;
 
     if (s->keys.n == SPLITS_MAX) {
         s->too_many = true;
         return;
     }
-    key = arena_copy(s->arena, split_key(&r->groups.key, row->start, row));
+    key = arena_copy(r->arena, split_key(&r->groups.key, row->start, row));
     (void)map_put(&s->keys, key, r);
-    if (s->n > 0 && s->starts[s->n - 1] == row->start)
-        return;
-    if (s->n == s->capacity) {
-        size_t capacity = s->capacity == 0 ? 64 : s->capacity * 2;
-
-        s->starts = arena_resize(s->arena, s->starts, s->capacity * sizeof(*s->starts),
-                                 capacity * sizeof(*s->starts));
-        s->capacity = capacity;
-    }
-    s->starts[s->n++] = row->start;
+    starts = s->starts.items;
+    if (s->starts.n == 0 || starts[s->starts.n - 1] != row->start)
+        *(int64_t *)rows_add(&s->starts) = row->start;
 }
 
 static bool is_within(struct reading *r, const struct llm_row *row)
@@ -202,7 +195,7 @@ static void usage_on_sum(void *ctx, const struct llm_row *row)
 
 static void splits_init(struct splits *s, struct arena *arena)
 {
-    *s = (struct splits){ .arena = arena };
+    *s = (struct splits){ .starts = { .arena = arena, .size = sizeof(int64_t) } };
     map_init(&s->keys);
 }
 
@@ -216,59 +209,44 @@ static int by_value(const void *a, const void *b)
 /* Sorts the starts and removes repeats. */
 static void splits_sort(struct splits *s)
 {
+    int64_t *starts = s->starts.items;
     size_t n = 0;
 
-    if (s->n > 0)
-        qsort(s->starts, s->n, sizeof(*s->starts), by_value);
-    for (size_t i = 0; i < s->n; i++)
-        if (i == 0 || s->starts[i] != s->starts[i - 1])
-            s->starts[n++] = s->starts[i];
-    s->n = n;
+    if (s->starts.n > 0)
+        qsort(starts, s->starts.n, sizeof(*starts), by_value);
+    for (size_t i = 0; i < s->starts.n; i++)
+        if (i == 0 || starts[i] != starts[i - 1])
+            starts[n++] = starts[i];
+    s->starts.n = n;
 }
 
-static int64_t later(int64_t a, int64_t b)
+/* Reads the hours of split days, of which it collects those to split further; or the reports of
+ * split hours. */
+static int read_within(struct reading *r, struct db *db, struct splits *splits,
+                       enum llm_width width, struct splits *further, struct error *err)
 {
-    return a > b ? a : b;
-}
+    const struct time_range *range = &r->request->range;
+    const int64_t *starts = splits->starts.items;
+    int status = 0;
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Reads the hours of split days; collects those to split further. */
-static int read_hours(struct reading *r, struct db *db, struct splits *days, struct splits *hours,
-                      struct error *err)
-{
-    splits_sort(days);
-    r->within = days;
-    r->within_width = LLM_DAY;
-    r->splits = hours;
-    for (size_t i = 0; i < days->n; i++) {
+    splits_sort(splits);
+    r->within = splits;
+    r->within_width = width;
+    r->splits = further;
+    for (size_t i = 0; i < splits->starts.n && status == 0; i++) {
         struct llm_filter filter = r->filter;
 
-        filter.since = days->starts[i];
-        filter.until = days->starts[i] + LLM_DAY_US;
-        if (store_llm_totals(db, &filter, LLM_HOUR, usage_on_sum, r, err) != 0)
-            return -1;
+        filter.since = starts[i];
+        filter.until = starts[i] + (width == LLM_DAY ? LLM_DAY_US : LLM_HOUR_US);
+        if (width == LLM_DAY) {
+            status = store_llm_totals(db, &filter, LLM_HOUR, usage_on_sum, r, err);
+            continue;
+        }
+        filter.since = filter.since < range->since ? range->since : filter.since;
+        filter.until = filter.until > range->until ? range->until : filter.until;
+        status = store_llm_usage(db, &filter, false, usage_on_report, r, err);
     }
-    return 0;
-}
-
-static int read_reports(struct reading *r, struct db *db, struct splits *hours, struct error *err)
-{
-    splits_sort(hours);
-    r->within = hours;
-    r->within_width = LLM_HOUR;
-    for (size_t i = 0; i < hours->n; i++) {
-        struct llm_filter filter = r->filter;
-
-        filter.since = later(hours->starts[i], r->request->range.since);
-        filter.until = earlier(hours->starts[i] + LLM_HOUR_US, r->request->range.until);
-        if (store_llm_usage(db, &filter, usage_on_report, r, err) != 0)
-            return -1;
-    }
-    return 0;
+    return status;
 }
 
 static int read_sums(struct reading *r, struct db *db, struct error *err)
@@ -284,7 +262,8 @@ static int read_sums(struct reading *r, struct db *db, struct error *err)
         filter.since = llm_totals_start(LLM_DAY, range->since);
     r->splits = &days;
     if (store_llm_totals(db, &filter, LLM_DAY, usage_on_sum, r, err) == 0 &&
-        read_hours(r, db, &days, &hours, err) == 0 && read_reports(r, db, &hours, err) == 0)
+        read_within(r, db, &days, LLM_DAY, &hours, err) == 0 &&
+        read_within(r, db, &hours, LLM_HOUR, NULL, err) == 0)
         status = 0;
     r->groups.too_many |= days.too_many || hours.too_many;
     r->splits = NULL;
@@ -297,12 +276,12 @@ static int read_sums(struct reading *r, struct db *db, struct error *err)
 /* Runs and versions have no sums: reads the reports of one run, of all runs in turn, or of all. */
 static int read_groups(struct reading *r, struct db *db, struct error *err)
 {
-    if (!str_is_null(r->request->run_id))
-        return store_llm_usage(db, &r->filter, usage_on_report, r, err);
-    if ((r->request->groups & GROUP_RUN) != 0)
-        return store_llm_usage_by_run(db, &r->filter, usage_on_run_report, r, err);
-    if ((r->request->groups & GROUP_VERSION) != 0)
-        return store_llm_usage(db, &r->filter, usage_on_report, r, err);
+    const unsigned groups = r->request->groups;
+
+    if (str_is_null(r->request->run_id) && (groups & GROUP_RUN) != 0)
+        return store_llm_usage(db, &r->filter, true, usage_on_run_report, r, err);
+    if (!str_is_null(r->request->run_id) || (groups & GROUP_VERSION) != 0)
+        return store_llm_usage(db, &r->filter, false, usage_on_report, r, err);
     return read_sums(r, db, err);
 }
 

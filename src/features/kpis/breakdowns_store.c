@@ -76,52 +76,22 @@ int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, s
     return 0;
 }
 
-struct reading {
-    breakdown_run_fn *on_run;
-    breakdown_fn *on_breakdown;
-    void *ctx;
-};
-
-static bool read_breakdown_run(void *ctx, const struct db_row *row)
-{
-    const struct reading *r = ctx;
-
-    return r->on_run(r->ctx, db_get_int(row, 0), db_get_text(row, 1));
-}
-
 int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                         breakdown_run_fn *on_run, void *ctx, struct error *err)
+                         db_row_fn *on_run, void *ctx, struct error *err)
 {
-    struct reading r = { .on_run = on_run, .ctx = ctx };
     struct db_value values[6];
-    const struct db_args args = filter_args(filter, db_text(set_keys), values);
 
-    return db_exec(db, &breakdown_runs_query, args, read_breakdown_run, &r, err);
-}
-
-static bool read_breakdown(void *ctx, const struct db_row *row)
-{
-    const struct reading *r = ctx;
-    const struct kpi_stamp place = { db_get_int(row, BREAKDOWN_AT_TIMESTAMP),
-                                     db_get_int(row, BREAKDOWN_AT_RECEIVED),
-                                     db_get_int(row, BREAKDOWN_AT_RUN_NO) };
-
-    return r->on_breakdown(r->ctx, &place, db_get_text(row, BREAKDOWN_AT_DIMENSIONS), row);
-}
-
-struct str breakdown_cells(const struct db_row *row)
-{
-    return db_get_text(row, BREAKDOWN_AT_CELLS);
+    return db_exec(db, &breakdown_runs_query, filter_args(filter, db_text(set_keys), values),
+                   on_run, ctx, err);
 }
 
 int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                     breakdown_fn *on_breakdown, void *ctx, struct error *err)
+                     db_row_fn *on_breakdown, void *ctx, struct error *err)
 {
-    struct reading r = { .on_breakdown = on_breakdown, .ctx = ctx };
     struct db_value values[6];
-    const struct db_args args = filter_args(filter, db_text(set_keys), values);
 
-    return db_exec(db, &breakdowns_query, args, read_breakdown, &r, err);
+    return db_exec(db, &breakdowns_query, filter_args(filter, db_text(set_keys), values),
+                   on_breakdown, ctx, err);
 }
 
 bool cells_read_names(struct str text, struct arena *arena, struct list *ret)

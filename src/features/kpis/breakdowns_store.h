@@ -1,11 +1,10 @@
 /* breakdowns_store.h - reads the breakdowns of KPIs, and parses their cells. */
 #pragma once
 #include "base/err.h"
+#include "db/db.h"
 #include "features/kpis/kpi_state.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
-
-struct db;
 
 /* The breakdowns to read. */
 struct breakdown_filter {
@@ -32,25 +31,14 @@ struct breakdown_sets {
 int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, struct arena *arena,
                          struct breakdown_sets *ret, struct error *err) MUST_CHECK;
 
-/* A run that has a breakdown by this set. False stops reading. Must not use the db. */
-typedef bool breakdown_run_fn(void *ctx, int64_t run_no, struct str set_key);
-
-/* Passes each run as often as it has breakdowns by one of `set_keys`, a JSON object with these
- * keys. */
+/* The runs that have breakdowns by one of `set_keys`, a JSON object with these keys: rows of run_no
+ * and set. */
 int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                         breakdown_run_fn *on_run, void *ctx, struct error *err) MUST_CHECK;
+                         db_row_fn *on_run, void *ctx, struct error *err) MUST_CHECK;
 
-/* The row's cells are for breakdown_cells(), since most of a row is cells and many are skipped.
- * False stops reading. Must not use the db. */
-typedef bool breakdown_fn(void *ctx, const struct kpi_stamp *place, struct str set_key,
-                          const struct db_row *row);
-
-/* A JSON array of [value of each dimension…, number]. */
-struct str breakdown_cells(const struct db_row *row);
-
-/* The breakdowns by `set_keys`. */
+/* The breakdowns by `set_keys`: rows as BREAKDOWN_AT_… says (report_sums.h). */
 int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                     breakdown_fn *on_breakdown, void *ctx, struct error *err) MUST_CHECK;
+                     db_row_fn *on_breakdown, void *ctx, struct error *err) MUST_CHECK;
 
 /* For tests of the query plan. */
 extern const struct db_query breakdown_runs_query, breakdowns_query;

@@ -17,6 +17,7 @@
 #include "features/kpis/breakdowns_store.h"
 #include "features/kpis/kpi_totals.h"
 #include "features/kpis/report_shapes.h"
+#include "features/kpis/report_sums.h"
 #include "features/kpis/shapes.h"
 #include "shape/json_write.h"
 
@@ -243,10 +244,11 @@ static struct str run_key(const int64_t *run_no)
 }
 
 /* A run counts with the first of its sets. */
-static bool kpi_breakdown_choose(void *ctx, int64_t run_no, struct str set_key)
+static bool kpi_breakdown_choose(void *ctx, const struct db_row *row)
 {
     struct split *s = ctx;
-    const struct candidate *set = map_get(&s->by_key, set_key);
+    const int64_t run_no = db_get_int(row, 0);
+    const struct candidate *set = map_get(&s->by_key, db_get_text(row, 1));
     struct chosen *chosen = map_get(&s->runs, run_key(&run_no));
 
     assert(set != NULL);
@@ -263,17 +265,20 @@ static bool kpi_breakdown_choose(void *ctx, int64_t run_no, struct str set_key)
     return true;
 }
 
-static bool kpi_breakdown_add(void *ctx, const struct kpi_stamp *place, struct str set_key,
-                              const struct db_row *row)
+static bool kpi_breakdown_add(void *ctx, const struct db_row *row)
 {
     struct split *s = ctx;
-    const struct chosen *chosen = map_get(&s->runs, run_key(&place->run_no));
+    const struct kpi_stamp place = { db_get_int(row, BREAKDOWN_AT_TIMESTAMP),
+                                     db_get_int(row, BREAKDOWN_AT_RECEIVED),
+                                     db_get_int(row, BREAKDOWN_AT_RUN_NO) };
+    const struct chosen *chosen = map_get(&s->runs, run_key(&place.run_no));
 
-    s->set = map_get(&s->by_key, set_key);
+    s->set = map_get(&s->by_key, db_get_text(row, BREAKDOWN_AT_DIMENSIONS));
     if (s->n_candidates > 1 && (chosen == NULL || chosen->set != s->set))
         return true;
-    s->place = *place;
-    s->bad |= !cells_each(breakdown_cells(row), s->room, s->set->n, kpi_breakdown_add_cell, s);
+    s->place = place;
+    s->bad |= !cells_each(db_get_text(row, BREAKDOWN_AT_CELLS), s->room, s->set->n,
+                          kpi_breakdown_add_cell, s);
     return !s->bad && has_room(s);
 }
 
@@ -372,21 +377,15 @@ static struct list agents_of(const struct list *sets, struct arena *arena)
 
 /* How the reporting agents total the metric. */
 static int total_of(struct split *s, const struct list *sets, struct kpi_together *ret,
-                    bool *ret_cut, struct error *err)
+                    struct error *err)
 {
     const struct kpi_source source = { .tenant_id = s->reader->tenant_id,
                                        .key =
                                            store_name_key(s->filter.metric, s->reader->arena).key,
                                        .agent_id = s->filter.agent_id };
-    struct list agents = agents_of(sets, s->reader->arena);
-    struct kpi_rows declared;
+    const struct list agents = agents_of(sets, s->reader->arena);
 
-    if (kpi_reads_declared(s->reader->db, &source, KPI_ROWS_MAX, s->reader->arena, &declared,
-                           err) != 0)
-        return -1;
-    *ret_cut = declared.cut;
-    *ret = kpi_total_together(&agents, &declared.list, KPI_SUM);
-    return 0;
+    return kpi_together_of(s->reader, &source, &agents, KPI_SUM, ret, err);
 }
 
 /* Averages and last values cannot be combined: they are returned only as reported. */
@@ -403,13 +402,12 @@ static int read_split(struct split *s, const struct breakdown_query *query,
 {
     struct kpi_together together;
     struct breakdown_sets sets;
-    bool cut;
 
     if (kpi_find_agent(s->reader, query->agent_name, &s->filter.agent_id, err) != 0 ||
         store_breakdown_sets(s->reader->db, &s->filter, s->reader->arena, &sets, err) != 0 ||
-        total_of(s, &sets.list, &together, &cut, err) != 0)
+        total_of(s, &sets.list, &together, err) != 0)
         return -1;
-    if (cut)
+    if (together.cut)
         return kpi_refuse(s->reader, "agent_name", query->agent_name, kpi_too_many_agents, err);
     if (together.differs)
         return kpi_refuse(s->reader, "agent_name", query->agent_name,

@@ -110,7 +110,7 @@ static const struct db_query select_texts = {
 };
 /* clang-format on */
 
-enum { BYTES_MAX = 16 << 20 };
+enum { BYTES_MAX = 16 << 20, TEXTS_MAX = 64 << 20 /* as much as an answer may hold */ };
 
 /* The list of series or of declared KPIs. */
 struct list_of {
@@ -308,16 +308,16 @@ int kpi_reads_first(struct db *db, const struct kpi_source *source, int64_t *ret
 }
 
 struct texts_reader {
-    const struct kpi_texts_reading *to;
+    const struct rows *wanted;
     int64_t tenant_id;
     size_t at;
-    bool ended;
+    bool too_long;
 };
 
 static void fill_text(void *ctx, size_t i, struct db_value *ret)
 {
     const struct texts_reader *r = ctx;
-    const struct kpi_text *wanted = &((const struct kpi_text *)r->to->wanted.items)[i];
+    const struct kpi_text *wanted = &((const struct kpi_text *)r->wanted->items)[i];
 
     ret[0] = db_int(r->tenant_id);
     ret[1] = db_int(wanted->stamp.run_no);
@@ -328,21 +328,24 @@ static void fill_text(void *ctx, size_t i, struct db_value *ret)
 
 static bool read_text(void *ctx, const struct db_row *row)
 {
+    static const struct kpi_value value = { .kind = VALUE_STR };
     struct texts_reader *r = ctx;
+    const struct kpi_text *wanted = r->wanted->items;
     const size_t place = r->at + (size_t)db_get_int(row, VALUE_AT_NEXT);
 
-    if (!r->ended && !db_is_null(row, VALUE_AT_TEXT))
-        r->ended = !r->to->on_text(r->to->ctx, place, db_get_text(row, VALUE_AT_TEXT));
-    return !r->ended;
+    if (!r->too_long && !db_is_null(row, VALUE_AT_TEXT))
+        *wanted[place].ret =
+            kpi_value_text(&value, db_get_text(row, VALUE_AT_TEXT), r->wanted->arena);
+    r->too_long |= r->wanted->arena->total > TEXTS_MAX;
+    return !r->too_long;
 }
 
-int kpi_reads_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
-                    struct error *err)
+int kpi_reads_texts(struct db *db, int64_t tenant_id, const struct rows *wanted, struct error *err)
 {
-    struct texts_reader r = { .to = reading, .tenant_id = tenant_id };
+    struct texts_reader r = { .wanted = wanted, .tenant_id = tenant_id };
     const struct pg_rows rows = { .one = &select_text,
                                   .all = &select_texts,
-                                  .n = reading->wanted.n,
+                                  .n = wanted->n,
                                   .n_columns = 5,
                                   .fill = fill_text,
                                   .on_row = read_text,
@@ -350,7 +353,11 @@ int kpi_reads_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_rea
                                   .at = &r.at };
     ARENA_SCOPED(arena);
 
-    return pg_exec_rows(db, &rows, &arena, err);
+    if (pg_exec_rows(db, &rows, &arena, err) != 0)
+        return -1;
+    if (r.too_long)
+        return err_set(err, ERR_INTERNAL, "the texts of the KPIs are too long for one answer");
+    return 0;
 }
 
 /* clang-format off */

@@ -11,6 +11,7 @@
 
 struct db;
 struct kpi_reports;
+struct rows;
 
 /* The tenant's KPIs to read. */
 struct kpi_source {
@@ -68,17 +69,11 @@ int kpi_reads_first(struct db *db, const struct kpi_source *source, int64_t *ret
 struct kpi_text {
     struct str key; /* as stored */
     struct kpi_stamp stamp;
+    struct str *ret; /* where it goes, as JSON, unless it is deleted */
 };
 
-/* Calls on_text for those that are not deleted, in no order, until it returns false; `place` is
- * that in the list. The text is valid during the call, which must not use the db. */
-struct kpi_texts_reading {
-    struct list wanted; /* of struct kpi_text */
-    bool (*on_text)(void *ctx, size_t place, struct str text);
-    void *ctx;
-};
-
-int kpi_reads_texts(struct db *db, int64_t tenant_id, const struct kpi_texts_reading *reading,
+/* Reads `wanted`, of struct kpi_text, into its arena. */
+int kpi_reads_texts(struct db *db, int64_t tenant_id, const struct rows *wanted,
                     struct error *err) MUST_CHECK;
 
 /* At most RUN_KPIS_MAX, by agent and key: a list of struct run_kpi (shapes.h), in the arena. */

@@ -7,8 +7,6 @@
 #include "features/kpis/kpi_totals.h"
 #include "features/kpis/shapes.h"
 
-enum { AGENTS_MAX = KPI_ROWS_MAX };
-
 struct series_reader {
     const struct kpi_reader *reader;
     struct kpi_source source;
@@ -94,7 +92,7 @@ static int load_states(struct series_reader *t, struct error *err)
 static int fill_points(const struct series_reader *t, struct list *ret, struct error *err)
 {
     struct kpi_point *points = ARENA_ARRAY(t->reader->arena, struct kpi_point, t->n + 1);
-    struct kpi_texts texts = kpi_texts_of(t->reader);
+    struct rows texts = { .arena = t->reader->arena, .size = sizeof(struct kpi_text) };
 
     ret->items = points;
     ret->n = 0;
@@ -102,7 +100,7 @@ static int fill_points(const struct series_reader *t, struct list *ret, struct e
         points[i].t = t->starts[i];
         kpi_total_text(&texts, &t->states[i], t->total, t->source.key, &points[i].value);
     }
-    if (kpi_texts_read(&texts, err) != 0)
+    if (kpi_reads_texts(t->reader->db, t->reader->tenant_id, &texts, err) != 0)
         return -1;
     for (size_t i = 0; i < t->n; i++)
         if (!str_is_null(points[i].value))
@@ -113,18 +111,13 @@ static int fill_points(const struct series_reader *t, struct list *ret, struct e
 static int read_series(struct series_reader *t, const struct series_query *query,
                        struct kpi_series_answer *ret, struct error *err)
 {
-    struct kpi_rows series, declared;
     struct kpi_together together;
 
     if (kpi_find_agent(t->reader, query->agent_name, &t->source.agent_id, err) != 0 ||
-        kpi_reads_series(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &series, err) !=
-            0 ||
-        kpi_reads_declared(t->reader->db, &t->source, AGENTS_MAX, t->reader->arena, &declared,
-                           err) != 0)
+        kpi_together_of(t->reader, &t->source, NULL, KPI_LAST, &together, err) != 0)
         return -1;
-    if (series.cut || declared.cut)
+    if (together.cut)
         return kpi_refuse(t->reader, "agent_name", query->agent_name, kpi_too_many_agents, err);
-    together = kpi_total_together(&series.list, &declared.list, KPI_LAST);
     if (together.differs)
         return kpi_refuse(t->reader, "agent_name", query->agent_name,
                           "Agents total this key in different ways; choose one with agent_name",

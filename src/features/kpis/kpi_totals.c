@@ -8,8 +8,6 @@
 #include "features/agents/agents.h"
 #include "shape/json_write.h"
 
-enum { TEXTS_MAX = 64 << 20 }; /* as much as an answer may hold */
-
 const char kpi_too_many_agents[] =
     "Too many agents report or declare this key; choose one with agent_name";
 
@@ -26,15 +24,7 @@ struct str kpi_value_text(const struct kpi_value *value, struct str string, stru
     return buf_take(&out, arena);
 }
 
-struct kpi_texts kpi_texts_of(const struct kpi_reader *reader)
-{
-    return (
-        struct kpi_texts){ .reader = reader,
-                           .wanted = { .arena = reader->arena, .size = sizeof(struct kpi_text) },
-                           .places = { .arena = reader->arena, .size = sizeof(struct str *) } };
-}
-
-void kpi_total_text(struct kpi_texts *texts, const struct kpi_state *state, enum kpi_total total,
+void kpi_total_text(struct rows *texts, const struct kpi_state *state, enum kpi_total total,
                     struct str key, struct str *ret)
 {
     struct kpi_value value;
@@ -42,37 +32,10 @@ void kpi_total_text(struct kpi_texts *texts, const struct kpi_state *state, enum
     *ret = STR_NULL;
     if (!kpi_state_total(state, total, &value))
         return;
-    if (value.kind != VALUE_STR) {
-        *ret = kpi_value_text(&value, STR_NULL, texts->reader->arena);
-        return;
-    }
-    *(struct kpi_text *)rows_add(&texts->wanted) = (struct kpi_text){ key, state->last_at };
-    *(struct str **)rows_add(&texts->places) = ret;
-}
-
-static bool kpi_texts_add(void *ctx, size_t place, struct str text)
-{
-    static const struct kpi_value value = { .kind = VALUE_STR };
-    struct kpi_texts *texts = ctx;
-    struct arena *arena = texts->reader->arena;
-
-    *((struct str **)texts->places.items)[place] = kpi_value_text(&value, text, arena);
-    texts->too_long = arena->total > TEXTS_MAX;
-    return !texts->too_long;
-}
-
-int kpi_texts_read(struct kpi_texts *texts, struct error *err)
-{
-    const struct kpi_reader *reader = texts->reader;
-    const struct kpi_texts_reading reading = { { texts->wanted.items, texts->wanted.n },
-                                               kpi_texts_add,
-                                               texts };
-
-    if (kpi_reads_texts(reader->db, reader->tenant_id, &reading, err) != 0)
-        return -1;
-    if (texts->too_long)
-        return err_set(err, ERR_INTERNAL, "the texts of the KPIs are too long for one answer");
-    return 0;
+    if (value.kind == VALUE_STR)
+        *(struct kpi_text *)rows_add(texts) = (struct kpi_text){ key, state->last_at, ret };
+    else
+        *ret = kpi_value_text(&value, STR_NULL, texts->arena);
 }
 
 static const struct kpi_declared *declared_by(const struct list *declared, int64_t agent_id)
@@ -113,18 +76,30 @@ static void join(struct kpi_together *t, size_t n_before, const struct kpi_decla
         t->agg = str_of(words[total]);
 }
 
-struct kpi_together kpi_total_together(const struct list *series, const struct list *declared,
-                                       enum kpi_total undeclared)
+int kpi_together_of(const struct kpi_reader *reader, const struct kpi_source *source,
+                    const struct list *agents, enum kpi_total undeclared, struct kpi_together *ret,
+                    struct error *err)
 {
-    const struct kpi_series *reported = series->items;
-    const struct kpi_declared *kpis = declared->items;
-    struct kpi_together t = { .total = undeclared };
+    struct kpi_rows series = { 0 }, declared;
+    const struct kpi_series *reported;
+    const struct kpi_declared *kpis;
 
-    for (size_t i = 0; i < series->n; i++)
-        join(&t, i, declared_by(declared, reported[i].agent_id), undeclared);
-    for (size_t i = 0; series->n == 0 && i < declared->n; i++)
-        join(&t, i, &kpis[i], undeclared);
-    return t;
+    if (agents != NULL)
+        series.list = *agents;
+    else if (kpi_reads_series(reader->db, source, KPI_ROWS_MAX, reader->arena, &series, err) != 0)
+        return -1;
+    if (kpi_reads_declared(reader->db, source, KPI_ROWS_MAX, reader->arena, &declared, err) != 0)
+        return -1;
+    reported = series.list.items;
+    kpis = declared.list.items;
+    *ret = (struct kpi_together){ .total = undeclared };
+    for (size_t i = 0; i < series.list.n; i++)
+        join(ret, i, declared_by(&declared.list, reported[i].agent_id), undeclared);
+    for (size_t i = 0; series.list.n == 0 && i < declared.list.n; i++)
+        join(ret, i, &kpis[i], undeclared);
+    ret->cut = series.cut || declared.cut;
+    ret->n = series.list.n;
+    return 0;
 }
 
 struct kpi_reader kpi_reader_of(struct api_call *call, struct db *db)
@@ -157,7 +132,6 @@ static int read_value(const struct kpi_reader *reader, const struct kpi_question
 {
     struct kpi_source source = { .tenant_id = reader->tenant_id,
                                  .key = store_name_key(question->key, reader->arena).key };
-    struct kpi_rows series, declared;
     struct kpi_state state = { 0 };
     struct kpi_reading reading = { question->range, BUCKET_DAY, kpi_value_add_state, &state };
     struct kpi_together together;
@@ -168,14 +142,12 @@ static int read_value(const struct kpi_reader *reader, const struct kpi_question
     ret->agent_id = source.agent_id;
     if (source.agent_id < 0)
         return 0;
-    if (kpi_reads_series(reader->db, &source, KPI_ROWS_MAX, reader->arena, &series, err) != 0 ||
-        kpi_reads_declared(reader->db, &source, KPI_ROWS_MAX, reader->arena, &declared, err) != 0)
+    if (kpi_together_of(reader, &source, NULL, KPI_LAST, &together, err) != 0)
         return -1;
-    if (series.cut || declared.cut)
+    if (together.cut)
         return 0;
-    together = kpi_total_together(&series.list, &declared.list, KPI_LAST);
     ret->is_sum = !together.differs && together.total == KPI_SUM;
-    if (together.differs || series.list.n == 0)
+    if (together.differs || together.n == 0)
         return 0;
     if (kpi_reads_states(reader->db, &source, &reading, err) != 0)
         return -1;

@@ -9,33 +9,27 @@
 /* The refusal that asks for an agent_name: the list of agents with this key was cut. */
 extern const char kpi_too_many_agents[];
 
-/* Totals that are texts, which are read together: a statement for each would be a turn over the
- * network for each row of an answer. */
-struct kpi_texts {
-    const struct kpi_reader *reader;
-    struct rows wanted, places; /* of struct kpi_text, and of struct str *: where each goes */
-    bool too_long;
-};
-
-struct kpi_texts kpi_texts_of(const struct kpi_reader *reader);
-
-/* The total as JSON text, or STR_NULL. `key` is as stored. A text is there after kpi_texts_read():
- * *ret must not move before. */
-void kpi_total_text(struct kpi_texts *texts, const struct kpi_state *state, enum kpi_total total,
+/* The total as JSON text, or STR_NULL. `key` is as stored. A total that is a text is added to
+ * `texts`, of struct kpi_text, since a statement for each would be a turn over the network for each
+ * row of an answer: it is there after kpi_reads_texts(), and *ret must not move before. */
+void kpi_total_text(struct rows *texts, const struct kpi_state *state, enum kpi_total total,
                     struct str key, struct str *ret);
-int kpi_texts_read(struct kpi_texts *texts, struct error *err) MUST_CHECK;
 
 /* How a KPI that several agents report is totalled. */
 struct kpi_together {
     struct str unit, agg; /* null when not declared; unit also when they differ */
     enum kpi_total total;
     bool differs; /* the agents total it in different ways */
+    bool cut;     /* there are too many of them */
+    size_t n;     /* of `agents` */
 };
 
-/* Considers the agents of `series`, which reported it; without any, those that declared it.
- * `undeclared` is the total for an agent that did not declare it. */
-struct kpi_together kpi_total_together(const struct list *series, const struct list *declared,
-                                       enum kpi_total undeclared);
+/* Considers `agents` (of struct kpi_series), or with NULL those that reported the source's key;
+ * without any, those that declared it. `undeclared` is the total for an agent that did not declare
+ * it. */
+int kpi_together_of(const struct kpi_reader *reader, const struct kpi_source *source,
+                    const struct list *agents, enum kpi_total undeclared, struct kpi_together *ret,
+                    struct error *err) MUST_CHECK;
 
 /* The reader of a route. */
 struct kpi_reader kpi_reader_of(struct api_call *call, struct db *db);

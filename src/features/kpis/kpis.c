@@ -63,7 +63,7 @@ struct summary {
     bool cut;              /* the list of series is incomplete */
     struct kpi_rows declared;
     struct map by_owner; /* agent and key to struct totals */
-    struct kpi_texts texts;
+    struct rows texts;   /* of struct kpi_text */
 };
 
 static int compare_number(const void *key, const void *item)
@@ -201,7 +201,7 @@ static int fill_answer(struct summary *s, struct kpi_summary *ret, struct error 
 
     add_declared(s, rows, &n);
     add_undeclared(s, rows, &n);
-    if (kpi_texts_read(&s->texts, err) != 0)
+    if (kpi_reads_texts(s->reader->db, s->reader->tenant_id, &s->texts, err) != 0)
         return -1;
     qsort(rows, n, sizeof(*rows), compare_rows);
     ret->truncated = n > KPI_ROWS_MAX || s->cut || s->declared.cut;
@@ -224,7 +224,7 @@ int kpis_summary(const struct kpi_reader *reader, const struct summary_query *qu
 {
     struct summary s = { .reader = reader,
                          .source = { .tenant_id = reader->tenant_id },
-                         .texts = kpi_texts_of(reader) };
+                         .texts = { .arena = reader->arena, .size = sizeof(struct kpi_text) } };
     struct time_range range;
     const char *problem = timerange_parse(query->time_range, reader->now, &range);
     int r;

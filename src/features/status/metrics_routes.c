@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "api/call.h"
+#include "api/exposition.h"
 #include "api/request_metrics.h"
 #include "base/budget.h"
 #include "base/clock.h"
@@ -24,8 +25,6 @@
 #include "features/retention/retention.h"
 #include "http/exchange.h"
 
-#define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
 enum { TEXT_MAX = 4 << 20 };
 
 /* As on every reply of the API (S16); nothing of it may be kept. */
@@ -37,11 +36,14 @@ static const struct http_header headers[] = {
     { STR_INIT("Content-Security-Policy"), STR_INIT("default-src 'none'; frame-ancestors 'none'") },
 };
 
-static void print_number(struct buf *out, const char *name, const char *type, const char *help,
+static void print_number(struct exposition *e, const char *name, const char *type, const char *help,
                          double value)
 {
-    metric_print_head(out, name, type, help);
-    buf_printf(out, "%s %.17g\n", name, value);
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%.17g", value);
+    exposition_head(e, name, type, help);
+    exposition_add(e, name, NULL, 0, str_of(text));
 }
 
 static double resident_bytes(void)
@@ -80,41 +82,41 @@ static double seconds_of(struct timeval t)
     return (double)t.tv_sec + (double)t.tv_usec / (double)USEC_PER_SEC;
 }
 
-static void print_process(struct api *api, struct buf *out)
+static void print_process(struct api *api, struct exposition *e)
 {
     struct rusage usage;
     struct rlimit files;
 
     if (getrusage(RUSAGE_SELF, &usage) == 0)
-        print_number(out, "process_cpu_seconds_total", "counter", "CPU time of this process",
+        print_number(e, "process_cpu_seconds_total", "counter", "CPU time of this process",
                      seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
-    print_number(out, "process_resident_memory_bytes", "gauge", "Resident memory of this process",
+    print_number(e, "process_resident_memory_bytes", "gauge", "Resident memory of this process",
                  resident_bytes());
-    print_number(out, "process_open_fds", "gauge", "Open files and sockets", open_files());
+    print_number(e, "process_open_fds", "gauge", "Open files and sockets", open_files());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        print_number(out, "process_max_fds", "gauge", "Maximum number of open files and sockets",
+        print_number(e, "process_max_fds", "gauge", "Maximum number of open files and sockets",
                      (double)files.rlim_cur);
-    print_number(out, "process_start_time_seconds", "gauge",
+    print_number(e, "process_start_time_seconds", "gauge",
                  "Start time of this process in Unix time",
                  (double)api->started_at / (double)USEC_PER_SEC);
 }
 
-static void print_engine(struct engine *e, struct buf *out)
+static void print_engine(struct engine *engine, struct exposition *e)
 {
     struct engine_stats s;
     struct space_stats space;
 
-    engine_stats(e, &s);
-    engine_space(e, &space);
+    engine_stats(engine, &s);
+    engine_space(engine, &space);
     const struct {
         const char *name, *help;
         double value;
     } gauges[] = {
         { "muster_healthy", "1 while reports can be stored", s.healthy },
         { "muster_nodes", "Processes that share the database and its limits",
-          (double)rate_share_nodes(access_rates(e)) },
+          (double)rate_share_nodes(access_rates(engine)) },
         { "muster_tenants_over_quota", "Tenants whose plan has no room for further reports",
-          (double)registry_over_quota(access_registry(e)) },
+          (double)registry_over_quota(access_registry(engine)) },
         { "muster_queue_events", "Events waiting to be stored", (double)s.queue.events },
         { "muster_queue_bytes", "Bytes waiting to be stored", (double)s.queue.bytes },
         { "muster_queue_tenants", "Tenants with events waiting to be stored",
@@ -122,8 +124,8 @@ static void print_engine(struct engine *e, struct buf *out)
         { "muster_queue_tenant_events_max", "Most events of one tenant waiting to be stored",
           (double)s.queue.tenant_largest },
         { "muster_reads_waiting", "Reads waiting for a thread", (double)s.reads_waiting },
-        { "muster_exports_running", "Running exports", exports_running(export_exports(e)) },
-        { "muster_store_bytes", "Size of the database", (double)retention_store_bytes(e) },
+        { "muster_exports_running", "Running exports", exports_running(export_exports(engine)) },
+        { "muster_store_bytes", "Size of the database", (double)retention_store_bytes(engine) },
         { "muster_disk_free_bytes",
           "Free bytes of the embedded database's file system; 0 with PostgreSQL",
           (double)space.free_bytes },
@@ -132,42 +134,43 @@ static void print_engine(struct engine *e, struct buf *out)
           (double)space.floor_bytes },
         { "muster_disk_low", "1 while reports are refused for lack of disk space", space.low },
         { "muster_wal_bytes", "Size of SQLite's write-ahead log",
-          (double)db_log_bytes(engine_database(e)) },
-        { "muster_alerts_open", "Open alerts of all tenants", (double)alerts_count_open(e) },
+          (double)db_log_bytes(engine_database(engine)) },
+        { "muster_alerts_open", "Open alerts of all tenants", (double)alerts_count_open(engine) },
         { "muster_registry_number",
           "Change number of the tenants, keys and settings that this process has loaded",
-          (double)registry_number(access_registry(e)) },
+          (double)registry_number(access_registry(engine)) },
     };
 
     for (size_t i = 0; i < COUNT_OF(gauges); i++)
-        print_number(out, gauges[i].name, "gauge", gauges[i].help, gauges[i].value);
+        print_number(e, gauges[i].name, "gauge", gauges[i].help, gauges[i].value);
 }
 
-static void print_by_level(struct buf *out, const char *name, const struct budget_level *level,
+static void print_by_level(struct exposition *e, const char *name, const struct budget_level *level,
                            enum budget_kind kind, int64_t value)
 {
-    buf_printf(out, "%s{level=\"%s\",kind=\"%s\"} %lld\n", name, level->name,
-               budget_kind_name(kind), (long long)value);
+    const struct exposition_label labels[] = { { "level", str_of(level->name) },
+                                               { "kind", str_of(budget_kind_name(kind)) } };
+
+    exposition_add_int(e, name, labels, COUNT_OF(labels), value);
 }
 
 /* At the levels with one node, its use; of the tenants, the one that holds most. */
-static void print_used(struct api *api, struct budgets *b, struct buf *out)
+static void print_used(struct api *api, struct budgets *b, struct exposition *e)
 {
-    metric_print_head(out, "muster_budget_used", "gauge",
-                      "What callers hold now, by kind: all, those without a key (open), and the "
-                      "tenant that holds most");
+    exposition_head(e, "muster_budget_used", "gauge",
+                    "What callers hold now, by kind: all, those without a key (open), and the "
+                    "tenant that holds most");
     for (unsigned kind = 0; kind < BUDGET_KINDS; kind++) {
-        print_by_level(out, "muster_budget_used", &b->service_level, kind,
+        print_by_level(e, "muster_budget_used", &b->service_level, kind,
                        budget_used(&b->service, kind));
-        print_by_level(out, "muster_budget_used", &b->open_level, kind,
-                       budget_used(&b->open, kind));
-        print_by_level(out, "muster_budget_used", &b->tenant_level, kind,
+        print_by_level(e, "muster_budget_used", &b->open_level, kind, budget_used(&b->open, kind));
+        print_by_level(e, "muster_budget_used", &b->tenant_level, kind,
                        registry_largest_use(access_registry(api->engine), kind));
     }
 }
 
 /* Limits, and what was refused beyond them. */
-static void print_bounds(struct budgets *b, const char *name, bool refused, struct buf *out)
+static void print_bounds(struct budgets *b, const char *name, bool refused, struct exposition *e)
 {
     const struct budget_level *level;
 
@@ -181,33 +184,37 @@ static void print_bounds(struct budgets *b, const char *name, bool refused, stru
                 n = 0; /* nothing is allowed */
             if (refused)
                 n = (int64_t)atomic_load_explicit(&level->refused[kind], memory_order_relaxed);
-            print_by_level(out, name, level, kind, n);
+            print_by_level(e, name, level, kind, n);
         }
 }
 
 /* What callers hold, by level and kind. */
-static void print_budgets(struct api *api, struct buf *out)
+static void print_budgets(struct api *api, struct exposition *e)
 {
     struct budgets *b = engine_budgets(api->engine);
 
-    print_used(api, b, out);
-    metric_print_head(out, "muster_budget_max", "gauge",
-                      "What one caller of a level may hold, by kind; absent: no limit");
-    print_bounds(b, "muster_budget_max", false, out);
-    metric_print_head(out, "muster_budget_refused_total", "counter",
-                      "Requests for more than a caller of this level may hold, by kind");
-    print_bounds(b, "muster_budget_refused_total", true, out);
+    print_used(api, b, e);
+    exposition_head(e, "muster_budget_max", "gauge",
+                    "What one caller of a level may hold, by kind; absent: no limit");
+    print_bounds(b, "muster_budget_max", false, e);
+    exposition_head(e, "muster_budget_refused_total", "counter",
+                    "Requests for more than a caller of this level may hold, by kind");
+    print_bounds(b, "muster_budget_refused_total", true, e);
 }
 
-void metrics_write(struct api *api, struct buf *out)
+static void print_all(struct api *api, struct buf *out)
 {
-    metric_print_head(out, "muster_build_info", "gauge", "Version of this process");
-    buf_printf(out, "muster_build_info{version=\"%s\"} 1\n", api->version);
+    const struct exposition_label version = { "version", str_of(api->version) };
+    struct exposition e;
+
+    exposition_begin(&e, out, SIZE_MAX);
+    exposition_head(&e, "muster_build_info", "gauge", "Version of this process");
+    exposition_add_int(&e, "muster_build_info", &version, 1, 1);
     request_metrics_write(&api->routes, out);
     metric_print(out);
-    print_engine(api->engine, out);
-    print_budgets(api, out);
-    print_process(api, out);
+    print_engine(api->engine, &e);
+    print_budgets(api, &e);
+    print_process(api, &e);
 }
 
 static void reply(struct api *api, struct http_exchange *x)
@@ -215,9 +222,9 @@ static void reply(struct api *api, struct http_exchange *x)
     struct buf text;
 
     buf_init(&text, TEXT_MAX);
-    metrics_write(api, &text);
+    print_all(api, &text);
     http_reply(x, &(struct http_reply){ .status = 200,
-                                        .content_type = CONTENT_TYPE,
+                                        .content_type = EXPOSITION_TYPE,
                                         .body = buf_str(&text),
                                         .body_take = text.data,
                                         .headers = headers,

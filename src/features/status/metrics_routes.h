@@ -3,14 +3,10 @@
 #include <stdbool.h>
 
 #include "api/route.h"
-#include "base/buf.h"
 
 struct api;
 struct api_call;
 struct http_app;
-
-/* All metrics, in the Prometheus text format, version 0.0.4. */
-void metrics_write(struct api *api, struct buf *out);
 
 /* Is it the operator, or a request with the metrics token? */
 bool metrics_may_read(const struct api_call *call);

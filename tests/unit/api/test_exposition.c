@@ -1,5 +1,5 @@
 /* test_exposition.c - samples are escaped, and a full part is cut between two of them. */
-#include "features/scrape/scrape.h"
+#include "api/exposition.h"
 #include "test.h"
 
 TEST(labels_are_escaped_and_nothing_else_is)
@@ -11,7 +11,7 @@ TEST(labels_are_escaped_and_nothing_else_is)
 
     buf_init(&out, 1000);
     exposition_begin(&e, &out, 1000);
-    exposition_head(&e, "m", "Help");
+    exposition_head(&e, "m", "gauge", "Help");
     exposition_add_int(&e, "m", labels, COUNT_OF(labels), INT64_MIN);
     exposition_add(&e, "m", NULL, 0, STR_LIT("0.10"));
     CHECK_STR(buf_str(&out), "# HELP m Help.\n# TYPE m gauge\n"
