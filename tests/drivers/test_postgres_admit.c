@@ -22,7 +22,7 @@ struct world {
 static void commit(struct txn *txn)
 {
     CHECK(db_commit(txn->db, NULL) == 0);
-    admit_committed(txn->admit);
+    admit_committed(txn);
 }
 
 static struct admission admit(const struct world *w, struct txn *txn, const char *name)

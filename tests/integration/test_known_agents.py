@@ -187,8 +187,8 @@ def test_an_agent_that_another_node_deleted_comes_back_as_a_new_one(nodes):
         until(lambda n=node: report(n, tenant, ["a"]) == 1)
 
 
-def test_a_node_of_the_version_before_is_heard_too(nodes):
-    """It does not tell which agents its changes are about: all are looked up."""
+def test_after_a_change_that_names_no_agent_all_are_looked_up(nodes):
+    """As when more changes were made than are kept."""
     if not nodes[0].database:
         pytest.skip("one process has the embedded store")
     tenant = nodes[0].add_tenant("--max-agents", "1000")

@@ -243,23 +243,6 @@ def test_a_registration_full_of_declarations_is_taken(tenant):
     assert kpis(tenant) == []
 
 
-@pytest.mark.parametrize(
-    "place", [("business_kpis",), ("inputs",), ("outputs",), ("config_schema", "params")]
-)
-def test_one_declaration_too_many_is_refused(tenant, place):
-    body = [{"key": str(i)} for i in range(MOST + 1)]
-    for name in reversed(place):
-        body = {name: body}
-    answer = tenant.client.post(PATH, {"agent_name": "collector", **body})
-    assert answer.status == 422
-    (problem,) = answer.json()["detail"]
-    assert (problem["type"], problem["loc"]) == ("too_long", ["body", *place])
-    assert problem["ctx"] == {
-        "field_type": "List", "max_length": MOST, "actual_length": MOST + 1
-    }  # fmt: skip
-    assert agents(tenant) == []
-
-
 def test_the_catalog_of_a_tenant_ends_somewhere(tenant):
     for i in range(10):
         params = [{"key": f"{i}_{j}"} for j in range(MOST)]

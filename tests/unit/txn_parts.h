@@ -44,7 +44,7 @@ static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 static inline void txn_parts_committed(struct txn *txn)
 {
     event_batch_committed(txn);
-    admit_committed(txn->admit);
+    admit_committed(txn);
     stored_bytes_committed(txn->bytes);
     rollups_forget(txn->rollups);
     llm_totals_clear(txn->totals);
@@ -54,7 +54,7 @@ static inline void txn_parts_rolled_back(struct txn *txn)
 {
     event_batch_rolled_back(txn);
     stored_bytes_forget(txn->bytes);
-    admit_rolled_back(txn->admit);
+    admit_rolled_back(txn);
     rollups_forget(txn->rollups);
     llm_totals_clear(txn->totals);
 }

@@ -124,8 +124,10 @@ static void end_txn(struct admit *a)
     arena_reset(&a->arena);
 }
 
-void admit_committed(struct admit *a)
+void admit_committed(struct txn *txn)
 {
+    struct admit *a = txn->admit;
+
     for (size_t i = 0; i < a->n_recent; i++)
         a->recent[i]->recent = false;
     for (size_t i = 0; i < a->n_changed; i++)
@@ -135,8 +137,10 @@ void admit_committed(struct admit *a)
     end_txn(a);
 }
 
-void admit_rolled_back(struct admit *a)
+void admit_rolled_back(struct txn *txn)
 {
+    struct admit *a = txn->admit;
+
     for (size_t i = 0; i < a->n_recent; i++)
         forget(a, a->recent[i]);
     end_txn(a);

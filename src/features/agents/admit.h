@@ -86,5 +86,5 @@ void admit_interval_changed(struct admit *a);
 void admit_agent_changed(struct admit *a, int64_t tenant_id, int64_t agent_id);
 
 /* The transaction has ended. A rollback may have undone the adding of agents. */
-void admit_committed(struct admit *a);
-void admit_rolled_back(struct admit *a);
+void admit_committed(struct txn *txn);
+void admit_rolled_back(struct txn *txn);

@@ -173,16 +173,6 @@ static void agents_txn_close(struct txn *txn)
     admit_free(txn->admit);
 }
 
-static void agents_txn_committed(struct txn *txn)
-{
-    admit_committed(txn->admit);
-}
-
-static void agents_txn_rolled_back(struct txn *txn)
-{
-    admit_rolled_back(txn->admit);
-}
-
 const struct feature agents_feature = {
     .name = "agents",
     .about = "Registration and heartbeats of agents; their schedule, model, command policy, "
@@ -198,6 +188,6 @@ const struct feature agents_feature = {
     .txn = { .open = agents_txn_open,
              .close = agents_txn_close,
              .announced = admit_expected,
-             .committed = agents_txn_committed,
-             .rolled_back = agents_txn_rolled_back },
+             .committed = admit_committed,
+             .rolled_back = admit_rolled_back },
 };

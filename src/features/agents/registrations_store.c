@@ -1,8 +1,6 @@
 /* registrations_store.c - SQL of registrations. */
 #include "features/agents/registrations_store.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -37,18 +35,16 @@ static const struct db_query insert_kpis = {
              " FROM agents g, jsonb_array_elements(CAST($3 AS jsonb)) AS j"
              " WHERE g.tenant_id = $1 AND g.agent_id = $2",
 };
-/* SQLite: for one KPI each. Statements cost it next to nothing, and reading JSON much. */
-static const struct db_query select_kpis = {
-    .sqlite = "SELECT key, label, unit, agg FROM kpis WHERE tenant_id = $1 AND agent_id = $2"
-              " ORDER BY key",
-};
-static const struct db_query delete_kpi = {
-    .sqlite = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2 AND key = $3",
+/* SQLite: one statement for each KPI costs it less than reading JSON. */
+static const struct db_query delete_gone_kpis = {
+    .sqlite = "DELETE FROM kpis WHERE tenant_id = $1 AND agent_id = $2"
+              " AND key NOT IN (SELECT json_extract(j.value, '$[0]') FROM json_each($3) j)",
 };
 static const struct db_query put_kpi = {
     .sqlite = "INSERT INTO kpis (tenant_id, agent_id, key, full_key, label, unit, agg)"
               " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (tenant_id, agent_id, key)"
-              " DO UPDATE SET label = excluded.label, unit = excluded.unit, agg = excluded.agg",
+              " DO UPDATE SET label = excluded.label, unit = excluded.unit, agg = excluded.agg"
+              " WHERE (label, unit, agg) <> (excluded.label, excluded.unit, excluded.agg)",
 };
 /* Both in one, and only for what differs: most registrations declare what the one before did. NOT IN
  * is a lookup in a hash table, where NOT EXISTS would be planned as a loop over all pairs; none of
@@ -111,29 +107,6 @@ static struct str kpis_text(const struct list *list, struct arena *arena)
     return buf_take(&out, arena);
 }
 
-struct kpi_row {
-    struct name_key name;
-    const struct business_kpi_decl *kpi;
-    bool is_stored; /* as it is declared now */
-};
-
-static int by_key(const void *a, const void *b)
-{
-    return str_cmp(((const struct kpi_row *)a)->name.key, ((const struct kpi_row *)b)->name.key);
-}
-
-static struct kpi_row *kpi_rows(const struct list *list, struct arena *arena)
-{
-    const struct business_kpi_decl *kpis = list->items;
-    struct kpi_row *rows = ARENA_ARRAY(arena, struct kpi_row, list->n);
-
-    for (size_t i = 0; i < list->n; i++)
-        rows[i] = (struct kpi_row){ .name = store_name_key(kpis[i].key, arena), .kpi = &kpis[i] };
-    if (list->n > 0)
-        qsort(rows, list->n, sizeof(*rows), by_key);
-    return rows;
-}
-
 /* Nothing is stored for an empty list. */
 static struct str list_text(const struct agent_register *body, const struct list *list,
                             const char *name, struct arena *arena)
@@ -147,38 +120,10 @@ void store_registration_prepare(const struct agent_register *body, struct arena 
     *ret = (struct registration_rows){
         .body = body,
         .kpis = kpis_text(&body->business_kpis, arena),
-        .kpi_rows = kpi_rows(&body->business_kpis, arena),
         .inputs = list_text(body, &body->inputs, "inputs", arena),
         .outputs = list_text(body, &body->outputs, "outputs", arena),
         .config_schema = rows_json_of(&agent_register_shape, "config_schema", body, arena),
-        .arena = arena,
     };
-}
-
-/* A walk along what is declared now, and what is stored, both by key. */
-struct kpi_walk {
-    const struct registration_rows *rows;
-    size_t at, n;     /* in the declared ones */
-    struct rows gone; /* of struct str: keys that are not declared any more */
-};
-
-static bool compare_kpi(void *ctx, const struct db_row *row)
-{
-    struct kpi_walk *w = ctx;
-    const struct str key = db_get_text(row, 0);
-    struct kpi_row *declared = w->rows->kpi_rows;
-
-    assert(w->at <= w->n);
-    while (w->at < w->n && str_cmp(declared[w->at].name.key, key) < 0)
-        w->at++;
-    if (w->at == w->n || !str_eq(declared[w->at].name.key, key)) {
-        *(struct str *)rows_add(&w->gone) = arena_copy(w->rows->arena, key);
-        return true;
-    }
-    declared[w->at].is_stored = str_eq(db_get_text(row, 1), declared[w->at].kpi->label) &&
-                                str_eq(db_get_text(row, 2), declared[w->at].kpi->unit) &&
-                                str_eq(db_get_text(row, 3), declared[w->at].kpi->agg);
-    return true;
 }
 
 /* Writes only what differs: most registrations declare what the one before did. */
@@ -186,26 +131,19 @@ static int put_kpis_one_by_one(struct db *db, const struct report_key *key,
                                const struct registration_rows *rows, struct error *err)
 {
     const struct db_value tenant = db_int(key->tenant_id), agent = db_int(key->agent_id);
-    struct kpi_walk walk = { .rows = rows,
-                             .n = rows->body->business_kpis.n,
-                             .gone = { .arena = rows->arena, .size = sizeof(struct str) } };
+    const struct list *list = &rows->body->business_kpis;
+    const struct business_kpi_decl *kpis = list->items;
 
-    for (size_t i = 0; i < walk.n; i++)
-        rows->kpi_rows[i].is_stored = false; /* a job may be tried again */
-    if (db_exec(db, &select_kpis, DB_ARGS(tenant, agent), compare_kpi, &walk, err) != 0)
+    if (db_run(db, &delete_gone_kpis, DB_ARGS(tenant, agent, db_text(rows->kpis)), err) != 0)
         return -1;
-    for (size_t i = 0; i < walk.gone.n; i++)
-        if (db_run(db, &delete_kpi,
-                   DB_ARGS(tenant, agent, db_text(((const struct str *)walk.gone.items)[i])),
-                   err) != 0)
-            return -1;
-    for (size_t i = 0; i < walk.n; i++) {
-        const struct kpi_row *row = &rows->kpi_rows[i];
-        const struct db_args args =
-            DB_ARGS(tenant, agent, db_text(row->name.key), db_text(row->name.full),
-                    db_text(row->kpi->label), db_text(row->kpi->unit), db_text(row->kpi->agg));
+    for (size_t i = 0; i < list->n; i++) {
+        struct name_room room;
+        const struct name_key name = store_name_key_in(kpis[i].key, &room);
 
-        if (!row->is_stored && db_run(db, &put_kpi, args, err) != 0)
+        if (db_run(db, &put_kpi,
+                   DB_ARGS(tenant, agent, db_text(name.key), db_text(name.full),
+                           db_text(kpis[i].label), db_text(kpis[i].unit), db_text(kpis[i].agg)),
+                   err) != 0)
             return -1;
     }
     return 0;
@@ -247,23 +185,9 @@ int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
     return rows_one_text(db, &select_schema, args, arena, ret, err);
 }
 
-struct each_schema {
-    config_schema_fn *fn;
-    void *ctx;
-};
-
-static bool pass_schema(void *ctx, const struct db_row *row)
+int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
+                              void *ctx, struct error *err)
 {
-    const struct each_schema *each = ctx;
-
-    return each->fn(each->ctx, db_get_text(row, 0), db_get_text(row, 1));
-}
-
-int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
-                              config_schema_fn *fn, void *ctx, struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(word));
-    struct each_schema each = { fn, ctx };
-
-    return db_exec(db, &select_schemas, args, pass_schema, &each, err);
+    return db_exec(db, &select_schemas, DB_ARGS(db_int(tenant_id), db_text(word)), on_row, ctx,
+                   err);
 }

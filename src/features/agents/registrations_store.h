@@ -1,20 +1,16 @@
 /* registrations_store.h - what agents declare about themselves, as rows. */
 #pragma once
 #include "base/arena.h"
-#include "base/err.h"
+#include "db/db.h"
 #include "features/agents/admit.h"
 
 struct agent_register;
-struct db;
-struct kpi_row;
 
 /* A registration in the form in which it is stored. */
 struct registration_rows {
     const struct agent_register *body;
-    struct str kpis;                           /* JSON array of rows, for PostgreSQL */
-    struct kpi_row *kpi_rows;                  /* the same for SQLite, by key; n as in the body */
+    struct str kpis;                           /* JSON array of rows */
     struct str inputs, outputs, config_schema; /* JSON; STR_NULL: none */
-    struct arena *arena;
 };
 
 /* Does all the work that needs no database, outside the writer's transaction. Borrows the body; the
@@ -31,9 +27,7 @@ int store_registration_put(struct db *db, const struct report_key *key,
 int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
                         struct arena *arena, struct str *ret, struct error *err) MUST_CHECK;
 
-/* Called for each agent. Must not use the db. Return false to stop. */
-typedef bool config_schema_fn(void *ctx, struct str agent_name, struct str config_schema);
-
-/* At most 1,000 agents of a tenant whose configuration schema contains `word`. */
-int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word,
-                              config_schema_fn *fn, void *ctx, struct error *err) MUST_CHECK;
+/* Calls on_row with the name and the configuration schema of at most 1,000 agents of a tenant whose
+ * schema contains `word`. */
+int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
+                              void *ctx, struct error *err) MUST_CHECK;

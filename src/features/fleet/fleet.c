@@ -21,7 +21,7 @@
 #include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 #include "features/fleet/ranking.h"
-#include "features/fleet/routes.h"
+#include "features/fleet/reads.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
 #include "shape/rows.h"

@@ -1,5 +1,5 @@
 /* run_totals.c - runs and failures over time, and the most frequent errors. */
-#include "features/fleet/routes.h"
+#include "features/fleet/reads.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,6 @@
 
 #include "db/id_list.h"
 #include "db/name_key.h"
-#include "db/postgres/array.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
 #include "features/events/run_rows.h"
@@ -312,36 +311,27 @@ int store_workflows(struct db *db, const struct workflow_span *span, struct aren
     return 0;
 }
 
-static int agents_one_by_one(struct db *db, int64_t tenant_id, const struct list *workflows,
-                             struct arena *arena, struct list *ret, struct error *err)
-{
-    const struct workflow_found *found = workflows->items;
-
-    for (size_t i = 0; i < workflows->n; i++)
-        if (store_workflow_agents(db, tenant_id, found[i].workflow_run_id, arena, &ret[i], err) !=
-            0)
-            return -1;
-    return 0;
-}
-
 int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
                            struct arena *arena, struct list *ret, struct error *err)
 {
     const struct workflow_found *found = workflows->items;
-    struct db_value args[] = { db_int(tenant_id), db_null(), db_int(WORKFLOW_RUNS_MAX) };
-    PG_ARRAYS_SCOPED(ids, 1, arena);
+    struct str *ids = ARENA_ARRAY(arena, struct str, workflows->n);
     struct workflow_agent *agents;
     struct list all;
 
-    if (workflows->n == 0 || strcmp(db_dialect(db), "sqlite") == 0)
-        return agents_one_by_one(db, tenant_id, workflows, arena, ret, err);
-    for (size_t i = 0; i < workflows->n; i++) {
-        const struct db_value id = db_text(found[i].workflow_run_id);
-
-        pg_arrays_add(&ids, &id);
+    if (strcmp(db_dialect(db), "sqlite") == 0) { /* it has no lateral joins, nor round trips */
+        for (size_t i = 0; i < workflows->n; i++)
+            if (store_workflow_agents(db, tenant_id, found[i].workflow_run_id, arena, &ret[i],
+                                      err) != 0)
+                return -1;
+        return 0;
     }
-    pg_arrays_args(&ids, &args[1]);
-    if (rows_list(db, &agents_of_each, DB_ARGS_OF(args), arena, &all, err) != 0)
+    for (size_t i = 0; i < workflows->n; i++)
+        ids[i] = found[i].workflow_run_id;
+    if (rows_list(db, &agents_of_each,
+                  DB_ARGS(db_int(tenant_id), db_text_list(db, ids, workflows->n, arena),
+                          db_int(WORKFLOW_RUNS_MAX)),
+                  arena, &all, err) != 0)
         return -1;
     agents = all.items;
     for (size_t i = 0, at = 0; i < workflows->n; i++) {

@@ -6,7 +6,7 @@
 #include "features/access/registry.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
-#include "features/fleet/routes.h"
+#include "features/fleet/reads.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
 #include "shape/rows.h"

@@ -45,9 +45,8 @@ static int build_answer(struct config_call *c, struct db *db, struct error *err)
 }
 
 /* Reader thread; may run twice. */
-static int config_read(struct reader_job *job, struct db *db, struct error *err)
+static int config_read(struct api_call *call, struct db *db, struct error *err)
 {
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
     struct config_call *c = call->own;
 
     vault_wipe(&c->body);
@@ -155,9 +154,8 @@ static void find_fresh(struct config_call *c)
     }
 }
 
-static void config_read_done(struct reader_job *job, const struct error *err)
+static void config_read_done(struct api_call *call, const struct error *err)
 {
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
     struct config_call *c = call->own;
 
     if (err != NULL) {
@@ -186,12 +184,7 @@ static int pull_config(struct api_call *call, struct error *err)
     c->call = call;
     c->secrets = (struct secrets){ vault_of(call->api->engine), call->tenant_id };
     call->own = c;
-    call->read = (struct reader_job){ .asked_us = call->asked_us,
-                                      .budget = call->budget,
-                                      .tenant_id = call->tenant_id,
-                                      .run = config_read,
-                                      .done = config_read_done };
-    return engine_read(call->api->engine, &call->read, err);
+    return call_read(call, config_read, config_read_done, err);
 }
 
 /* clang-format off */

@@ -171,18 +171,18 @@ struct check {
     bool refused;
 };
 
-static bool check_agent(void *ctx, struct str agent_name, struct str config_schema)
+static bool check_agent(void *ctx, const struct db_row *row)
 {
     const struct config_param_decl *param;
     struct config_schema_decl decl;
     struct check *check = ctx;
     ARENA_SCOPED(arena);
 
-    decl = read_decl(config_schema, &arena);
+    decl = read_decl(db_get_text(row, 1), &arena);
     param = params_find(&decl, check->key);
     if (param != NULL && !params_fits(param, check->text, &arena)) {
         check->refused = true;
-        (void)params_refuse(param, agent_name, check->err);
+        (void)params_refuse(param, db_get_text(row, 0), check->err);
     }
     return !check->refused;
 }

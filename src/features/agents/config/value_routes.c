@@ -322,9 +322,8 @@ static int check_new_value(const struct values_view *view, struct str value, str
     return reference_is_in(value) ? 0 : check_type(view, value, err);
 }
 
-static int value_check_run(struct reader_job *job, struct db *db, struct error *err)
+static int check_set_value(struct api_call *call, struct db *db, struct error *err)
 {
-    struct api_call *call = CONTAINER_OF(job, struct api_call, read);
     const struct values_view view = view_of(call, db);
     const struct value_set *set = call->body;
 
@@ -333,20 +332,10 @@ static int value_check_run(struct reader_job *job, struct db *db, struct error *
     return check_new_value(&view, set->value, err) == 0 ? 0 : refuse_value(call, err);
 }
 
-static void value_check_done(struct reader_job *job, const struct error *err)
-{
-    call_proceed_or_reply(CONTAINER_OF(job, struct api_call, read), err);
-}
-
 /* Checking may take reading many schemas, which the writer must not do. */
 static int begin_set_value(struct api_call *call, struct error *err)
 {
-    call->read = (struct reader_job){ .asked_us = call->asked_us,
-                                      .budget = call->budget,
-                                      .tenant_id = call->tenant_id,
-                                      .run = value_check_run,
-                                      .done = value_check_done };
-    return engine_read(call->api->engine, &call->read, err);
+    return call_read(call, check_set_value, call_proceed_or_reply, err);
 }
 
 /* The audit target: the key, and the agent if there is one; never the value. */

@@ -66,7 +66,7 @@ static int report(struct world *w, size_t writer, size_t tenant, const char *nam
         CHECK_INT(admit(w, writer, tenant, (const char[]){ *names, '\0' }).verdict,
                   VERDICT_ACCEPTED);
     CHECK(db_commit(w->db, NULL) == 0);
-    admit_committed(w->txns[writer].admit);
+    admit_committed(&w->txns[writer]);
     return (int)(metric_sum(METRIC_AGENT_LOOKUPS) - before);
 }
 
@@ -74,7 +74,7 @@ static enum verdict verdict_on(struct world *w, size_t writer, const char *name)
 {
     const enum verdict verdict = admit(w, writer, 0, name).verdict;
 
-    admit_committed(w->txns[writer].admit);
+    admit_committed(&w->txns[writer]);
     return verdict;
 }
 
@@ -85,7 +85,7 @@ static void enable(struct world *w, size_t writer, const char *name, bool enable
 
     CHECK(agents_enable(w->db, w->tenants[0], str_of(name), enabled, &agent_id, NULL) == 0);
     admit_agent_changed(w->txns[writer].admit, w->tenants[0], agent_id);
-    admit_committed(w->txns[writer].admit);
+    admit_committed(&w->txns[writer]);
 }
 
 TEST(an_agent_is_looked_up_again_by_all_writers_when_it_changed_and_others_are_not)
@@ -135,7 +135,7 @@ TEST(a_change_that_is_rolled_back_changes_nothing)
     world_init(&w);
     CHECK_INT(report(&w, 0, 0, "a"), 1);
     admit_agent_changed(w.txns[0].admit, w.tenants[0], 1);
-    admit_rolled_back(w.txns[0].admit);
+    admit_rolled_back(&w.txns[0]);
     CHECK_INT(report(&w, 0, 0, "a"), 0);
     world_done(&w);
 }
@@ -150,7 +150,7 @@ TEST(a_rollback_forgets_the_agents_of_its_transaction_alone)
     CHECK_INT(admit(&w, 0, 0, "a").verdict, VERDICT_ACCEPTED);
     CHECK_INT(admit(&w, 0, 0, "new").verdict, VERDICT_ACCEPTED);
     db_rollback(w.db);
-    admit_rolled_back(w.txns[0].admit);
+    admit_rolled_back(&w.txns[0]);
     CHECK_INT(report(&w, 0, 0, "ab"), 0);
     CHECK_INT(verdict_on(&w, 0, "new"), VERDICT_ACCEPTED);
     CHECK_INT(temp_db_int(w.db, &(const struct db_query){ .sql = "SELECT COUNT(*) FROM agents" },

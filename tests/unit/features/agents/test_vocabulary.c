@@ -1,7 +1,6 @@
 /* test_vocabulary.c - what a registration is warned of. */
 #include "features/agents/vocabulary.h"
 
-#include "base/buf.h"
 #include "features/agents/shapes.h"
 #include "shape/problems.h"
 #include "test.h"
@@ -66,28 +65,5 @@ TEST(words_outside_the_vocabularies_and_defaults_that_do_not_fit_are_warned_of)
         if (rows[i].warning != NULL)
             CHECK_STR(*(struct str *)s.warnings.items, rows[i].warning);
         arena_done(&s.arena);
-    }
-}
-
-TEST(warnings_beyond_a_hundred_are_counted)
-{
-    for (int n = WARNINGS_MAX - 1; n <= WARNINGS_MAX + 2; n++) {
-        bool counted = n > WARNINGS_MAX;
-        const struct str *warnings;
-        struct buf body;
-        struct said s;
-
-        buf_init(&body, MIB(1));
-        buf_add_c(&body, "{\"agent_name\":\"a\",\"business_kpis\":[");
-        for (int i = 0; i < n; i++)
-            buf_printf(&body, "%s{\"key\":\"%d\",\"unit\":\"?\"}", i == 0 ? "" : ",", i);
-        buf_add_c(&body, "]}");
-        read(&s, buf_str(&body));
-        warnings = s.warnings.items;
-        CHECK_INT(s.warnings.n, counted ? WARNINGS_MAX + 1 : n);
-        if (counted)
-            CHECK_STR(warnings[WARNINGS_MAX], n == WARNINGS_MAX + 1 ? "and 1 more" : "and 2 more");
-        arena_done(&s.arena);
-        buf_done(&body);
     }
 }

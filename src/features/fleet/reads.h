@@ -1,9 +1,6 @@
-/* routes.h - the feature's routes and commands, and the reads that the routes name. */
+/* reads.h - the reads that the routes name. */
 #pragma once
 #include "api/route.h"
-#include "cli/command.h"
-
-extern const struct command fleet_commands[];
 
 /* A page of agents. By name, one page scans at most 10,000 agents and is limited in size, so it may
  * be short; only a null `next` is the end. In any other order, every page reads what the states of
