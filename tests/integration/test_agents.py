@@ -72,26 +72,6 @@ def test_a_tenant_without_agents_has_an_empty_page(tenant):
     assert page(tenant) == {"agents": [], "next": None}
 
 
-def test_an_agent_that_only_reported(tenant):
-    report(tenant, run_id=run_id(1), timestamp=at(0), agent_version="1.5")
-    (agent,) = page(tenant)["agents"]
-    assert list(agent) == LISTED
-    run = {
-        "run_id": run_id(1),
-        "status": "in_progress",
-        "started_at": at(0),
-        "ended_at": None,
-        "duration_ms": None,
-    }
-    seen = agent["last_seen_at"]
-    assert agent == {
-        "agent_name": "collector", "agent_version": "1.5", "description": "", "enabled": True,
-        "state": "unscheduled", "interval_seconds": None, "schedule": None, "first_seen_at": seen,
-        "last_seen_at": seen, "next_expected_at": None, "silent_at": None, "registered_at": None,
-        "maintenance_until": None, "muted_until": None, "open_runs": 1, "last_run": run,
-    }  # fmt: skip
-
-
 def test_states_go_by_the_clock(own_server, clock):
     tenant = own_server.add_tenant()
     register(tenant, "hourly", interval_seconds=3600)
@@ -399,8 +379,8 @@ def test_the_command_lists_agents(own_server, clock):
     tenant.client.close()
 
 
-def test_both_stores_answer_the_same(tenant):
-    """The bytes but for times and names of this server."""
+def test_what_is_listed_of_an_agent_that_reported_and_one_that_registered(tenant):
+    """The same bytes with both stores, but for times and names of this server."""
     register(tenant, "b", interval_seconds=5, description="ü")
     report(tenant, "a", run_id=str(uuid.UUID(int=7)), timestamp=at(1))
     text = ask(tenant).body.decode().replace(tenant.slug, "slug")

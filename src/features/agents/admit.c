@@ -403,7 +403,7 @@ static int note_seen(struct txn *txn, struct known_agent *known, const struct ap
     if (!known->is_seen)
         note_recent(a, known);
     if ((!known->is_seen || agent_entry_take_urgent(known->entry)) &&
-        (store_sightings_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
+        (sightings_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
          agent_cache_tell_sightings(a->cache, txn, &sighting, 1, err) != 0))
         return -1;
     known->is_seen = true;

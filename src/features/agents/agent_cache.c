@@ -361,7 +361,7 @@ static int save_apply(struct writer_job *job, struct txn *txn, struct error *err
                                      .agent_id = entry->key.agent_id,
                                      .at = atomic_load(&entry->seen_at) };
     }
-    if (store_sightings_put(txn->db, rows, save->n, clock_wall_us(), err) != 0)
+    if (sightings_put(txn->db, rows, save->n, clock_wall_us(), err) != 0)
         return -1;
     return agent_cache_tell_sightings(c, txn, rows, save->n, err);
 }

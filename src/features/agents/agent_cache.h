@@ -35,7 +35,7 @@ static inline bool sighting_is_later(int64_t at, int64_t than, int64_t now)
 struct sighting {
     int64_t tenant_id, agent_id;
     int64_t at;
-    bool stored; /* set by store_sightings_put(); false: another process was writing the same row */
+    bool stored; /* set by sightings_put(); false: another process was writing the same row */
 };
 
 /* Writer thread, in the transaction that stores the sightings. */

@@ -47,11 +47,11 @@ static int remove_agent(struct api_call *call, struct db *db, struct error *err)
     call->audit_target = path->agent_name;
     answer->agent_name = path->agent_name;
     if (agents_delete(db, key.tenant_id, path->agent_name, clock_wall_us(), &deletion, err) != 0 ||
-        store_model_unset(db, &key, err) != 0)
+        model_remove(db, &key, err) != 0)
         return -1;
     answer->keys_revoked = deletion.keys_revoked;
     note_changed(call, deletion.agent_id);
-    return store_policy_unset(db, &key, err);
+    return policy_remove(db, &key, err);
 }
 
 /* clang-format off */
@@ -81,7 +81,7 @@ static int heartbeat_apply(struct writer_job *job, struct txn *txn, struct error
                                      .agent_name = request->agent_name,
                                      .at = request->beat.received_at };
 
-    if (store_heartbeat_put(txn->db, &request->beat, err) != 0)
+    if (heartbeat_put(txn->db, &request->beat, err) != 0)
         return -1;
     if (str_is_null(request->agent_name)) /* a workspace key identifies no agent */
         return 0;

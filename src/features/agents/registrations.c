@@ -67,15 +67,15 @@ static int registration_apply(struct writer_job *job, struct txn *txn, struct er
         return 0;
     key.agent_id = agent.agent_id;
     request->is_other = !is_same(&agent.interval_seconds, &request->body->interval_seconds);
-    if (store_registration_put(txn->db, &key, &request->rows, err) != 0)
+    if (registration_rows_put(txn->db, &key, &request->rows, err) != 0)
         return -1;
     if (str_is_null(request->catalog))
         return 0;
-    if (store_catalog_is_full(txn->db, key.tenant_id, &request->catalog_full, err) != 0)
+    if (catalog_is_full(txn->db, key.tenant_id, &request->catalog_full, err) != 0)
         return -1;
     if (request->catalog_full)
         return 0;
-    return store_catalog_enter(txn->db, key.tenant_id, request->catalog, key.received_at, err);
+    return catalog_enter(txn->db, key.tenant_id, request->catalog, key.received_at, err);
 }
 
 static void registration_committed(struct writer_job *job)
@@ -93,7 +93,7 @@ static struct str catalog_of(const struct list *list, struct arena *arena)
 
     for (size_t i = 0; i < list->n; i++)
         entries[i] = catalog_first_entry(params[i].key);
-    return store_catalog_prepare(entries, list->n, arena);
+    return catalog_prepare(entries, list->n, arena);
 }
 
 void registrations_prepare(struct registration_request *request)
@@ -101,7 +101,7 @@ void registrations_prepare(struct registration_request *request)
     const struct agent_register *body = request->body;
     size_t params = body->config_schema == NULL ? 0 : body->config_schema->params.n;
 
-    store_registration_prepare(body, request->arena, &request->rows);
+    registration_rows_prepare(body, request->arena, &request->rows);
     request->catalog =
         params == 0 ? STR_NULL : catalog_of(&body->config_schema->params, request->arena);
     request->job = (struct writer_job){

@@ -114,8 +114,8 @@ static struct str list_text(const struct agent_register *body, const struct list
     return list->n == 0 ? STR_NULL : rows_json_of(&agent_register_shape, name, body, arena);
 }
 
-void store_registration_prepare(const struct agent_register *body, struct arena *arena,
-                                struct registration_rows *ret)
+void registration_rows_prepare(const struct agent_register *body, struct arena *arena,
+                               struct registration_rows *ret)
 {
     *ret = (struct registration_rows){
         .body = body,
@@ -149,8 +149,8 @@ static int put_kpis_one_by_one(struct db *db, const struct report_key *key,
     return 0;
 }
 
-int store_registration_put(struct db *db, const struct report_key *key,
-                           const struct registration_rows *rows, struct error *err)
+int registration_rows_put(struct db *db, const struct report_key *key,
+                          const struct registration_rows *rows, struct error *err)
 {
     const struct agent_register *body = rows->body;
     const struct db_args agent =
@@ -176,8 +176,8 @@ int store_registration_put(struct db *db, const struct report_key *key,
     return db_run(db, &insert_kpis, kpis, err);
 }
 
-int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
-                        struct arena *arena, struct str *ret, struct error *err)
+int config_schema_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
+                     struct str *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
@@ -185,8 +185,8 @@ int store_config_schema(struct db *db, int64_t tenant_id, struct str agent_name,
     return rows_one_text(db, &select_schema, args, arena, ret, err);
 }
 
-int store_config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
-                              void *ctx, struct error *err)
+int config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
+                        void *ctx, struct error *err)
 {
     return db_exec(db, &select_schemas, DB_ARGS(db_int(tenant_id), db_text(word)), on_row, ctx,
                    err);

@@ -113,8 +113,8 @@ static int put_sorted(struct db *db, struct sighting *sightings, size_t n, int64
                    mark_stored, &sorted, err);
 }
 
-int store_sightings_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
-                        struct error *err)
+int sightings_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+                  struct error *err)
 {
     if (n > 1)
         qsort(sightings, n, sizeof(*sightings), by_agent);
@@ -141,7 +141,7 @@ static int make_room(struct db *db, int64_t tenant_id, struct error *err)
     return db_run(db, &forget_oldest, DB_ARGS(db_int(tenant_id), db_int(FORGOTTEN)), err);
 }
 
-int store_heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err)
+int heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err)
 {
     const struct db_args process =
         DB_ARGS(db_int(beat->tenant_id), db_text(beat->client_id), db_int(beat->received_at));

@@ -8,8 +8,8 @@ struct sighting;
 
 /* Stores when the agents were seen. The latest time is kept, unless it is too far in the future.
  * Sorts the sightings. */
-int store_sightings_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
-                        struct error *err) MUST_CHECK;
+int sightings_put(struct db *db, struct sighting *sightings, size_t n, int64_t now,
+                  struct error *err) MUST_CHECK;
 
 struct heartbeat {
     int64_t tenant_id;
@@ -19,4 +19,4 @@ struct heartbeat {
 
 /* Stores the heartbeat. The latest time is kept, in whatever order heartbeats arrive. A tenant has
  * at most 10,000 processes: a further one makes the oldest forgotten. */
-int store_heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err) MUST_CHECK;
+int heartbeat_put(struct db *db, const struct heartbeat *beat, struct error *err) MUST_CHECK;

@@ -209,7 +209,7 @@ static int load_step(struct page *p, struct str *after, size_t *scanned, bool *r
     size_t at = 0;
     int r;
 
-    r = store_fleet_page(p->db, p->view->tenant->id, &span, &arena, &rows, err);
+    r = fleet_rows_page(p->db, p->view->tenant->id, &span, &arena, &rows, err);
     if (r == 0)
         r = add_matching(p, &rows.list, &at, err);
     if (r == 0 && at > 0)
@@ -245,9 +245,8 @@ static int load_ranked(struct page *p, struct agent_list *ret, struct error *err
         return -1;
     ret->counts = ARENA_NEW(p->arena, struct agent_counts);
     *ret->counts = ranking.counts;
-    if (store_fleet_agents_by_id(p->db, p->view->tenant->id,
-                                 &(struct list){ ranking.agent_ids, ranking.n }, p->arena, &list,
-                                 err) != 0)
+    if (fleet_rows_by_id(p->db, p->view->tenant->id, &(struct list){ ranking.agent_ids, ranking.n },
+                         p->arena, &list, err) != 0)
         return -1;
     rows = list.items;
     found = ARENA_ARRAY(p->arena, struct match, list.n);
@@ -312,7 +311,7 @@ static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error
     struct rows_page rows;
     int r;
 
-    r = store_fleet_page(db, w->view.tenant->id, &span, &arena, &rows, err);
+    r = fleet_rows_page(db, w->view.tenant->id, &span, &arena, &rows, err);
     agents = r == 0 ? rows.list.items : NULL;
     for (size_t i = 0; r == 0 && i < rows.list.n; i++) {
         set_liveness(&w->view, &agents[i], &arena, &agent);
@@ -450,12 +449,12 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
     struct fleet_agent row;
     struct list runs;
 
-    if (store_fleet_agent(db, view->tenant->id, agent_name, arena, &row, err) != 0)
+    if (fleet_row_of(db, view->tenant->id, agent_name, arena, &row, err) != 0)
         return -1;
     if (row.agent_id == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no agent '%.*s' in tenant '%.*s'",
                        STR_ARG(agent_name), STR_ARG(view->tenant->slug));
-    if (store_fleet_declared(db, view->tenant->id, row.agent_id, arena, &declared, err) != 0 ||
+    if (fleet_declared(db, view->tenant->id, row.agent_id, arena, &declared, err) != 0 ||
         store_recent_runs(db,
                           &(struct recent_runs){ view->tenant->id, row.agent_id, COUNTED_RUNS + 1 },
                           arena, &runs, err) != 0)

@@ -168,7 +168,7 @@ int fleet_rank(struct db *db, const struct fleet_view *view, const struct agents
                struct arena *arena, struct fleet_ranking *ret, struct error *err)
 {
     struct scan scan = { .view = view, .query = query };
-    int r = store_fleet_signs(db, view->tenant->id, add_agent, &scan, err);
+    int r = fleet_signs(db, view->tenant->id, add_agent, &scan, err);
 
     if (r == 0) {
         sort_first(&scan);

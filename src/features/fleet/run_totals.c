@@ -50,7 +50,7 @@ static int read_all(struct db *db, const struct run_totals_span *span, struct li
     const struct run_total *rows;
     struct list totals;
 
-    if (store_run_totals(db, span, arena, &totals, err) != 0)
+    if (run_totals_all(db, span, arena, &totals, err) != 0)
         return -1;
     rows = totals.items;
     for (size_t i = 0; i < totals.n; i++)
@@ -99,7 +99,7 @@ static int read_agent(struct db *db, const struct run_totals_span *span, struct 
     struct agent_run_total *runs;
     struct list list;
 
-    if (store_agent_runs(db, span, arena, &list, err) != 0)
+    if (run_totals_of_agent(db, span, arena, &list, err) != 0)
         return -1;
     runs = list.items;
     if (list.n > 0)
@@ -157,7 +157,7 @@ int run_totals_read(struct api_call *call, struct db *db, struct error *err)
     ret->periods = make_periods(range, bucket, &span, arena);
     if (bound_span(db, &span, &ret->truncated, err) != 0 ||
         (span.agent_id == 0 ? read_all : read_agent)(db, &span, &ret->periods, arena, err) != 0 ||
-        store_error_totals(db, &span, arena, &ret->errors, err) != 0)
+        run_totals_errors(db, &span, arena, &ret->errors, err) != 0)
         return -1;
     ret->counted_since = ret->truncated ? span.since : TIME_NULL;
     ret->bucket = str_of(bucket_names[bucket]);

@@ -99,7 +99,7 @@ static const struct db_query select_kpis = {
 ROW_TABLE(run_total,
     INT(period), INT(event), INT(runs));
 
-ROWS_LIST_FN(store_run_totals, run_total, (const struct run_totals_span *span),
+ROWS_LIST_FN(run_totals_all, run_total, (const struct run_totals_span *span),
     (db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(span->limit),
      db_int(span->width_us), db_int(span->first)),
     "SELECT period, event, COUNT(*) AS runs FROM (SELECT (start_at - $6) / $5 AS period,"
@@ -112,7 +112,7 @@ ROW_TABLE_OF(error_row, struct error_total,
 ROW_TABLE(agent_run_total,
     INT(period), INT(event), OPT_INT(duration_ms));
 
-ROWS_LIST_FN(store_agent_runs, agent_run_total, (const struct run_totals_span *span),
+ROWS_LIST_FN(run_totals_of_agent, agent_run_total, (const struct run_totals_span *span),
     (db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(span->limit),
      db_int(span->agent_id), db_int(span->width_us), db_int(span->first)),
     "SELECT (start_at - $7) / $6 AS period,"
@@ -172,7 +172,7 @@ ROW_TABLE(workflow_agent,
     " WHERE tenant_id = $1 AND workflow_run_id = " workflow " AND start_at IS NOT NULL"            \
     " ORDER BY start_at DESC LIMIT $3) newest GROUP BY agent_id) g"                                \
     " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = g.agent_id"
-ROWS_LIST_FN(store_workflow_agents, workflow_agent, (int64_t tenant_id, struct str workflow_run_id),
+ROWS_LIST_FN(workflow_agents_of, workflow_agent, (int64_t tenant_id, struct str workflow_run_id),
     (db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX)),
     AGENTS_OF("$2") " ORDER BY g.first_at, a.agent_name");
 /* The same of several workflows, one after the other. */
@@ -195,8 +195,8 @@ static const struct db_query select_starts = {
 };
 /* clang-format on */
 
-int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
-                     struct arena *arena, struct rows_page *ret, struct error *err)
+int fleet_rows_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
+                    struct arena *arena, struct rows_page *ret, struct error *err)
 {
     const struct db_query *q = str_is_null(span->after_key) ? &first_agents : &next_agents;
     const struct db_args args =
@@ -206,8 +206,8 @@ int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *
     return rows_page(db, q, args, arena, ret, err);
 }
 
-int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
-                      struct fleet_agent *ret, struct error *err)
+int fleet_row_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
+                 struct fleet_agent *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
@@ -241,17 +241,17 @@ static bool read_sign(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_fleet_signs(struct db *db, int64_t tenant_id,
-                      void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
-                      struct error *err)
+int fleet_signs(struct db *db, int64_t tenant_id,
+                void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
+                struct error *err)
 {
     struct sign_reader reader = { each, ctx };
 
     return db_exec(db, &select_signs, DB_ARGS(db_int(tenant_id)), read_sign, &reader, err);
 }
 
-int store_fleet_agents_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,
-                             struct arena *arena, struct list *ret, struct error *err)
+int fleet_rows_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                     struct arena *arena, struct list *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_id_list(db, agent_ids->items, agent_ids->n, arena));
@@ -259,8 +259,8 @@ int store_fleet_agents_by_id(struct db *db, int64_t tenant_id, const struct list
     return rows_list(db, &agents_by_id, args, arena, ret, err);
 }
 
-int store_fleet_contracts(struct db *db, int64_t tenant_id, const struct list *agent_ids,
-                          struct arena *arena, struct list *ret, struct error *err)
+int fleet_contracts(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                    struct arena *arena, struct list *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_id_list(db, agent_ids->items, agent_ids->n, arena));
@@ -268,8 +268,8 @@ int store_fleet_contracts(struct db *db, int64_t tenant_id, const struct list *a
     return rows_list(db, &select_contracts, args, arena, ret, err);
 }
 
-int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
-                         struct agent_register *ret, struct error *err)
+int fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                   struct agent_register *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(agent_id));
 
@@ -279,8 +279,8 @@ int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, str
     return rows_list(db, &select_kpis, args, arena, &ret->business_kpis, err);
 }
 
-int store_error_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
-                       struct list *ret, struct error *err)
+int run_totals_errors(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                      struct list *ret, struct error *err)
 {
     const struct db_args of_all =
         DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until),
@@ -293,8 +293,8 @@ int store_error_totals(struct db *db, const struct run_totals_span *span, struct
                                : rows_list(db, &count_agent_errors, of_agent, arena, ret, err);
 }
 
-int store_workflows(struct db *db, const struct workflow_span *span, struct arena *arena,
-                    struct workflows_found *ret, struct error *err)
+int workflows_find(struct db *db, const struct workflow_span *span, struct arena *arena,
+                   struct workflows_found *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(span->tenant_id), db_int(span->since), db_int(span->until), db_int(SCAN_MAX),
@@ -311,8 +311,8 @@ int store_workflows(struct db *db, const struct workflow_span *span, struct aren
     return 0;
 }
 
-int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
-                           struct arena *arena, struct list *ret, struct error *err)
+int workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
+                     struct arena *arena, struct list *ret, struct error *err)
 {
     const struct workflow_found *found = workflows->items;
     struct str *ids = ARENA_ARRAY(arena, struct str, workflows->n);
@@ -321,8 +321,8 @@ int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *
 
     if (strcmp(db_dialect(db), "sqlite") == 0) { /* it has no lateral joins, nor round trips */
         for (size_t i = 0; i < workflows->n; i++)
-            if (store_workflow_agents(db, tenant_id, found[i].workflow_run_id, arena, &ret[i],
-                                      err) != 0)
+            if (workflow_agents_of(db, tenant_id, found[i].workflow_run_id, arena, &ret[i], err) !=
+                0)
                 return -1;
         return 0;
     }
@@ -351,8 +351,8 @@ static bool read_start(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids,
-                           struct arena *arena, int64_t *ret, struct error *err)
+int workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids, struct arena *arena,
+                     int64_t *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text_list(db, ids->items, ids->n, arena));
@@ -385,8 +385,8 @@ static bool add_run(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_workflow_runs(struct db *db, int64_t tenant_id, struct str workflow_run_id,
-                        struct arena *arena, struct workflow_runs *ret, struct error *err)
+int workflow_runs_of(struct db *db, int64_t tenant_id, struct str workflow_run_id,
+                     struct arena *arena, struct workflow_runs *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text(workflow_run_id), db_int(WORKFLOW_RUNS_MAX + 1));

@@ -34,11 +34,11 @@ struct fleet_span {
 };
 
 /* Agents by the bytes of their keys: a list of struct fleet_agent. */
-int store_fleet_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
-                     struct arena *arena, struct rows_page *ret, struct error *err) MUST_CHECK;
+int fleet_rows_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
+                    struct arena *arena, struct rows_page *ret, struct error *err) MUST_CHECK;
 
-int store_fleet_agent(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
-                      struct fleet_agent *ret, struct error *err) MUST_CHECK;
+int fleet_row_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
+                 struct fleet_agent *ret, struct error *err) MUST_CHECK;
 
 /* What an agent's state is derived from. */
 struct fleet_sign {
@@ -51,14 +51,14 @@ struct fleet_sign {
 };
 
 /* All agents of a tenant, by the bytes of their keys. */
-int store_fleet_signs(struct db *db, int64_t tenant_id,
-                      void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
-                      struct error *err) MUST_CHECK;
+int fleet_signs(struct db *db, int64_t tenant_id,
+                void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
+                struct error *err) MUST_CHECK;
 
 /* The agents with these ids, a list of int64_t, that are still there, in its order: a list of
  * struct fleet_agent. */
-int store_fleet_agents_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,
-                             struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int fleet_rows_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* What an agent declared to read and to give. */
 struct fleet_contract {
@@ -68,12 +68,12 @@ struct fleet_contract {
 
 /* Of the agents with these ids, a list of int64_t, that are still there, in any order: a list of
  * struct fleet_contract. */
-int store_fleet_contracts(struct db *db, int64_t tenant_id, const struct list *agent_ids,
-                          struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int fleet_contracts(struct db *db, int64_t tenant_id, const struct list *agent_ids,
+                    struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* What the agent declared about itself; agent_name is left empty. */
-int store_fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
-                         struct agent_register *ret, struct error *err) MUST_CHECK;
+int fleet_declared(struct db *db, int64_t tenant_id, int64_t agent_id, struct arena *arena,
+                   struct agent_register *ret, struct error *err) MUST_CHECK;
 
 /* Runs that started from `since` on and before `until`, the newest `limit` of them. */
 struct run_totals_span {
@@ -90,8 +90,8 @@ struct run_total {
 };
 
 /* A list of struct run_total. */
-int store_run_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
-                     struct list *ret, struct error *err) MUST_CHECK;
+int run_totals_all(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                   struct list *ret, struct error *err) MUST_CHECK;
 
 /* A run of one agent. */
 struct agent_run_total {
@@ -101,12 +101,12 @@ struct agent_run_total {
 };
 
 /* A list of struct agent_run_total. */
-int store_agent_runs(struct db *db, const struct run_totals_span *span, struct arena *arena,
-                     struct list *ret, struct error *err) MUST_CHECK;
+int run_totals_of_agent(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                        struct list *ret, struct error *err) MUST_CHECK;
 
 /* The most frequent errors of these runs: a list of struct error_total (shapes.h). */
-int store_error_totals(struct db *db, const struct run_totals_span *span, struct arena *arena,
-                       struct list *ret, struct error *err) MUST_CHECK;
+int run_totals_errors(struct db *db, const struct run_totals_span *span, struct arena *arena,
+                      struct list *ret, struct error *err) MUST_CHECK;
 
 struct workflow_run {
     int64_t agent_id;
@@ -137,8 +137,8 @@ struct workflows_found {
     int64_t examined_since; /* TIME_NULL: all runs of the span were examined */
 };
 
-int store_workflows(struct db *db, const struct workflow_span *span, struct arena *arena,
-                    struct workflows_found *ret, struct error *err) MUST_CHECK;
+int workflows_find(struct db *db, const struct workflow_span *span, struct arena *arena,
+                   struct workflows_found *ret, struct error *err) MUST_CHECK;
 
 /* An agent's runs in a workflow. */
 struct workflow_agent {
@@ -149,20 +149,19 @@ struct workflow_agent {
 };
 
 /* A list of struct workflow_agent by first_at, of the workflow's newest WORKFLOW_RUNS_MAX runs. */
-int store_workflow_agents(struct db *db, int64_t tenant_id, struct str workflow_run_id,
-                          struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int workflow_agents_of(struct db *db, int64_t tenant_id, struct str workflow_run_id,
+                       struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* The same of each of these, a list of struct workflow_found: as many lists at ret. One statement
  * of PostgreSQL. */
-int store_workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
-                           struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
+                     struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* When the first run of each of these workflows started, a list of struct str; TIME_NULL of one
  * without runs. */
-int store_workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids,
-                           struct arena *arena, int64_t *ret, struct error *err) MUST_CHECK;
+int workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids, struct arena *arena,
+                     int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Its earliest runs: WORKFLOW_RUNS_MAX, or fewer when their texts are long. */
-int store_workflow_runs(struct db *db, int64_t tenant_id, struct str workflow_run_id,
-                        struct arena *arena, struct workflow_runs *ret,
-                        struct error *err) MUST_CHECK;
+int workflow_runs_of(struct db *db, int64_t tenant_id, struct str workflow_run_id,
+                     struct arena *arena, struct workflow_runs *ret, struct error *err) MUST_CHECK;

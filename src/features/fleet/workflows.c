@@ -78,8 +78,7 @@ static int load_contracts(struct making *m, struct error *err)
 
     while ((each = map_next(&m->agents, &at)) != NULL)
         ids[wanted.n++] = each->agent_id;
-    if (store_fleet_contracts(source->db, source->tenant_id, &wanted, source->arena, &found, err) !=
-        0)
+    if (fleet_contracts(source->db, source->tenant_id, &wanted, source->arena, &found, err) != 0)
         return -1;
     contracts = found.items;
     for (size_t i = 0; i < found.n; i++) {
@@ -367,8 +366,7 @@ static int load_starts(const struct workflow_source *source, struct workflow_lis
     for (size_t i = 0; i < n; i++)
         if (listed[i].truncated)
             ids[wanted.n++] = listed[i].workflow_run_id;
-    if (store_workflows_starts(source->db, source->tenant_id, &wanted, source->arena, starts,
-                               err) != 0)
+    if (workflows_starts(source->db, source->tenant_id, &wanted, source->arena, starts, err) != 0)
         return -1;
     for (size_t i = 0, at = 0; i < n; i++)
         if (listed[i].truncated && starts[at++] != TIME_NULL)
@@ -385,8 +383,8 @@ static int cover_newest(const struct workflow_source *source, struct workflow *r
     struct list agents;
     bool open;
 
-    if (store_workflow_agents(source->db, source->tenant_id, newest.workflow_run_id, source->arena,
-                              &agents, err) != 0)
+    if (workflow_agents_of(source->db, source->tenant_id, newest.workflow_run_id, source->arena,
+                           &agents, err) != 0)
         return -1;
     complete(&agents, source->arena, &newest);
     open = ret->ended_at == TIME_NULL || newest.ended_at == TIME_NULL;
@@ -408,8 +406,7 @@ static int load_workflow(struct api_call *call, struct db *db, struct error *err
     struct workflow *ret = call->answer;
     struct workflow_runs found;
 
-    if (store_workflow_runs(db, call->tenant_id, path->workflow_run_id, call->arena, &found, err) !=
-        0)
+    if (workflow_runs_of(db, call->tenant_id, path->workflow_run_id, call->arena, &found, err) != 0)
         return -1;
     if (found.runs.n == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no workflow '%.*s' in tenant '%.*s'",
@@ -440,11 +437,10 @@ static int load_list(struct api_call *call, struct db *db, struct error *err)
     struct workflow_listed *listed;
     struct list *agents;
 
-    if (store_workflows(db, &span, call->arena, &found, err) != 0)
+    if (workflows_find(db, &span, call->arena, &found, err) != 0)
         return -1;
     agents = ARENA_ARRAY(call->arena, struct list, found.workflows.n);
-    if (store_workflows_agents(db, call->tenant_id, &found.workflows, call->arena, agents, err) !=
-        0)
+    if (workflows_agents(db, call->tenant_id, &found.workflows, call->arena, agents, err) != 0)
         return -1;
     listed = to_listed(&found.workflows, call->arena);
     for (size_t i = 0; i < found.workflows.n; i++)

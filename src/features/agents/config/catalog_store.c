@@ -51,8 +51,7 @@ DB_QUERY(update_entry,
     " WHERE tenant_id = $1 AND key = $2");
 /* clang-format on */
 
-struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
-                                 struct arena *arena)
+struct str catalog_prepare(const struct catalog_parameter *entries, size_t n, struct arena *arena)
 {
     BUF_SCOPED(out, SIZE_MAX); /* bounded by the size of the body */
 
@@ -74,7 +73,7 @@ struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t
     return buf_take(&out, arena);
 }
 
-int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret, struct error *err)
+int catalog_is_full(struct db *db, int64_t tenant_id, bool *ret, struct error *err)
 {
     int64_t n = 0;
 
@@ -84,22 +83,22 @@ int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret, struct er
     return 0;
 }
 
-int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
-                        struct error *err)
+int catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
+                  struct error *err)
 {
     return db_run(db, &enter, DB_ARGS(db_int(tenant_id), db_text(prepared), db_int(now_us)), err);
 }
 
-int store_catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
-                        struct catalog_parameter *ret, struct error *err)
+int catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
+                  struct catalog_parameter *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(store_name_key(key, arena).key));
 
     return rows_one(db, &select_entry, args, arena, ret, err);
 }
 
-int store_catalog_entries(struct db *db, int64_t tenant_id, const struct list *keys,
-                          struct arena *arena, struct catalog_parameter *ret, struct error *err)
+int catalog_entries(struct db *db, int64_t tenant_id, const struct list *keys, struct arena *arena,
+                    struct catalog_parameter *ret, struct error *err)
 {
     struct str *stored = ARENA_ARRAY(arena, struct str, keys->n);
     const struct str *wanted = keys->items;
@@ -138,7 +137,7 @@ int config_hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_
 
     for (size_t i = 0; i < n; i++)
         keys[i] = params[i].key;
-    if (store_catalog_entries(db, tenant_id, &(struct list){ keys, n }, arena, entries, err) != 0)
+    if (catalog_entries(db, tenant_id, &(struct list){ keys, n }, arena, entries, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         if (str_is_null(entries[i].key) || !str_eq_c(entries[i].see, "member"))
@@ -146,8 +145,8 @@ int config_hide_defaults(struct db *db, int64_t tenant_id, struct config_schema_
     return 0;
 }
 
-int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,
-                  struct arena *arena, struct list *ret, struct error *err)
+int catalog_page(struct db *db, int64_t tenant_id, const struct catalog_query *query,
+                 struct arena *arena, struct list *ret, struct error *err)
 {
     struct str after = str_is_null(query->after) ? STR_LIT("") : query->after;
     const struct db_args args =
@@ -156,8 +155,8 @@ int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *
     return rows_list(db, &select_page, args, arena, ret, err);
 }
 
-int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_parameter *entry,
-                      struct error *err)
+int catalog_update(struct db *db, int64_t tenant_id, const struct catalog_parameter *entry,
+                   struct error *err)
 {
     struct name_room room;
 

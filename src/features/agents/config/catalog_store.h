@@ -10,37 +10,34 @@
 
 struct db;
 
-/* Encodes entries for store_catalog_enter(), outside the transaction; in the arena. */
-struct str store_catalog_prepare(const struct catalog_parameter *entries, size_t n,
-                                 struct arena *arena);
+/* Encodes entries for catalog_enter(), outside the transaction; in the arena. */
+struct str catalog_prepare(const struct catalog_parameter *entries, size_t n, struct arena *arena);
 
 /* Entries per tenant, exceeded at most by those of one registration: none are added beyond it. */
 enum { CATALOG_MAX = 10000 };
 
-int store_catalog_is_full(struct db *db, int64_t tenant_id, bool *ret,
-                          struct error *err) MUST_CHECK;
+int catalog_is_full(struct db *db, int64_t tenant_id, bool *ret, struct error *err) MUST_CHECK;
 
 /* Adds the entries whose key the tenant does not have yet. */
-int store_catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
-                        struct error *err) MUST_CHECK;
+int catalog_enter(struct db *db, int64_t tenant_id, struct str prepared, int64_t now_us,
+                  struct error *err) MUST_CHECK;
 
 /* The entry of a key, in the arena; its key is STR_NULL when there is no entry. */
-int store_catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
-                        struct catalog_parameter *ret, struct error *err) MUST_CHECK;
+int catalog_entry(struct db *db, int64_t tenant_id, struct str key, struct arena *arena,
+                  struct catalog_parameter *ret, struct error *err) MUST_CHECK;
 
 /* The same of several keys, a list of struct str: one for each, in their order. */
-int store_catalog_entries(struct db *db, int64_t tenant_id, const struct list *keys,
-                          struct arena *arena, struct catalog_parameter *ret,
-                          struct error *err) MUST_CHECK;
+int catalog_entries(struct db *db, int64_t tenant_id, const struct list *keys, struct arena *arena,
+                    struct catalog_parameter *ret, struct error *err) MUST_CHECK;
 
 /* By key, at most `limit` after the key `after` (STR_NULL: from the first): a list of struct
  * catalog_parameter; in the arena. */
-int store_catalog(struct db *db, int64_t tenant_id, const struct catalog_query *query,
-                  struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
+int catalog_page(struct db *db, int64_t tenant_id, const struct catalog_query *query,
+                 struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* Changes an existing entry. */
-int store_catalog_set(struct db *db, int64_t tenant_id, const struct catalog_parameter *entry,
-                      struct error *err) MUST_CHECK;
+int catalog_update(struct db *db, int64_t tenant_id, const struct catalog_parameter *entry,
+                   struct error *err) MUST_CHECK;
 
 /* The entry that a key gets first. A key that contains password, secret, token, API key or
  * credential in any spelling (apiKey, API-KEY) is secret: admins set it and no one sees it. Others:

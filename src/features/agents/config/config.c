@@ -254,7 +254,7 @@ int config_prepare(struct db *db, const struct secrets *secrets, struct str agen
 
     *ret = (struct config){ .secrets = secrets, .agent_name = agent_name };
     if (params_of_agent(db, secrets->tenant_id, agent_name, arena, &decl, err) != 0 ||
-        store_values(db, &target, arena, &values, err) != 0)
+        values_at(db, &target, arena, &values, err) != 0)
         return -1;
     map_init(&by_key);
     rows = values.items;

@@ -121,7 +121,7 @@ int params_of_agent(struct db *db, int64_t tenant_id, struct str agent_name, str
 {
     struct str text;
 
-    if (store_config_schema(db, tenant_id, agent_name, arena, &text, err) != 0)
+    if (config_schema_of(db, tenant_id, agent_name, arena, &text, err) != 0)
         return -1;
     *ret = read_decl(text, arena);
     return 0;
@@ -195,6 +195,6 @@ int params_check_workspace(struct db *db, int64_t tenant_id, struct str key, str
     int r;
 
     buf_add_json(&word, key);
-    r = store_config_schemas_with(db, tenant_id, buf_str(&word), check_agent, &check, err);
+    r = config_schemas_with(db, tenant_id, buf_str(&word), check_agent, &check, err);
     return check.refused ? -1 : r;
 }

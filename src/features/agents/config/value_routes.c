@@ -55,7 +55,7 @@ static struct values_view view_of(const struct api_call *call, struct db *db)
 static int entry_of(const struct values_view *view, struct str key, struct catalog_parameter *ret,
                     struct error *err)
 {
-    if (store_catalog_entry(view->db, view->target.tenant_id, key, view->arena, ret, err) != 0)
+    if (catalog_entry(view->db, view->target.tenant_id, key, view->arena, ret, err) != 0)
         return -1;
     if (str_is_null(ret->key))
         *ret = catalog_first_entry(key);
@@ -124,7 +124,7 @@ static int load_values(const struct values_view *view, struct value_scope *ret, 
 
     *ret = (struct value_scope){ 0 };
     map_init(&ret->by_key);
-    if (store_values(view->db, target, view->arena, &ret->values, err) != 0)
+    if (values_at(view->db, target, view->arena, &ret->values, err) != 0)
         return -1;
     rows = ret->values.items;
     for (size_t i = ret->values.n; i-- > 0;) /* the agent's value replaces the workspace's */
@@ -172,8 +172,8 @@ static int fill_list(const struct values_view *view, const struct value_scope *w
 
     for (size_t i = 0; i < n; i++)
         keys[i] = found[i].key;
-    if (store_catalog_entries(view->db, view->target.tenant_id, &(struct list){ keys, n },
-                              view->arena, entries, err) != 0)
+    if (catalog_entries(view->db, view->target.tenant_id, &(struct list){ keys, n }, view->arena,
+                        entries, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         if (str_is_null(entries[i].key))
@@ -209,7 +209,7 @@ static int show_value(const struct values_view *view, struct config_value *ret, 
     struct value_row row;
 
     if (entry_of(view, view->key, &entry, err) != 0 ||
-        store_value(view->db, target, view->key, view->arena, &row, err) != 0)
+        value_at(view->db, target, view->key, view->arena, &row, err) != 0)
         return -1;
     if (target->scope == SCOPE_AGENT &&
         params_of_agent(view->db, target->tenant_id, target->agent_name, view->arena, &decl, err) !=
@@ -228,7 +228,7 @@ static int check_room(const struct values_view *view, struct str value, struct e
 {
     struct values_size others;
 
-    if (store_values_size(view->db, &view->target, view->key, view->arena, &others, err) != 0)
+    if (values_measure(view->db, &view->target, view->key, view->arena, &others, err) != 0)
         return -1;
     if (others.n < VALUES_MAX && others.bytes + (int64_t)value.len <= VALUES_BYTES_MAX)
         return 0;
@@ -284,11 +284,10 @@ static int enter_in_catalog(const struct values_view *view, struct catalog_param
     int64_t tenant_id = view->target.tenant_id;
     bool full;
 
-    if (store_catalog_is_full(view->db, tenant_id, &full, err) != 0)
+    if (catalog_is_full(view->db, tenant_id, &full, err) != 0)
         return -1;
-    if (!full &&
-        store_catalog_enter(view->db, tenant_id, store_catalog_prepare(&first, 1, view->arena),
-                            clock_wall_us(), err) != 0)
+    if (!full && catalog_enter(view->db, tenant_id, catalog_prepare(&first, 1, view->arena),
+                               clock_wall_us(), err) != 0)
         return -1;
     return entry_of(view, view->key, ret, err);
 }
@@ -356,7 +355,7 @@ static int store_checked(const struct values_view *view, const struct catalog_pa
 
     if (check_value(view, entry, value, err) != 0)
         return -1;
-    return store_value_set(view->db, &view->target, &row, err);
+    return value_put(view->db, &view->target, &row, err);
 }
 
 /* Answers with the value then in effect. Without a body (DELETE) it unsets. */
@@ -372,7 +371,7 @@ static int set_value(struct api_call *call, struct db *db, struct error *err)
     if (r == 0)
         r = check_may_set(&view, &entry, err);
     if (r == 0)
-        r = set == NULL ? store_value_unset(db, &view.target, view.key, err)
+        r = set == NULL ? value_remove(db, &view.target, view.key, err)
                         : store_checked(&view, &entry, set->value, err);
     if (r == 0)
         r = show_value(&view, call->answer, err);
@@ -387,7 +386,7 @@ static int list_parameters(struct api_call *call, struct db *db, struct error *e
     size_t n;
 
     *ret = (struct listing){ .next = STR_NULL };
-    if (store_catalog(db, call->tenant_id, query, call->arena, &ret->list, err) != 0)
+    if (catalog_page(db, call->tenant_id, query, call->arena, &ret->list, err) != 0)
         return -1;
     entries = ret->list.items;
     n = ret->list.n;
@@ -402,8 +401,7 @@ static int check_no_plain_text(const struct values_view *view, struct error *err
     const struct value_row *rows;
     struct list found;
 
-    if (store_values_of_key(view->db, view->target.tenant_id, view->key, view->arena, &found,
-                            err) != 0)
+    if (values_of_key(view->db, view->target.tenant_id, view->key, view->arena, &found, err) != 0)
         return -1;
     rows = found.items;
     for (size_t i = 0; i < found.n; i++)
@@ -423,7 +421,7 @@ static int classify_parameter(struct api_call *call, struct db *db, struct error
     const struct catalog_patch *patch = call->body;
     struct catalog_parameter *ret = call->answer;
 
-    if (store_catalog_entry(db, call->tenant_id, view.key, call->arena, ret, err) != 0)
+    if (catalog_entry(db, call->tenant_id, view.key, call->arena, ret, err) != 0)
         return -1;
     if (str_is_null(ret->key))
         return err_set(err, ERR_NOT_FOUND,
@@ -443,7 +441,7 @@ static int classify_parameter(struct api_call *call, struct db *db, struct error
     call->audit_detail =
         arena_printf(call->arena, "{\"secret\":%s,\"edit\":\"%.*s\",\"see\":\"%.*s\"}",
                      ret->secret ? "true" : "false", STR_ARG(ret->edit), STR_ARG(ret->see));
-    return store_catalog_set(db, call->tenant_id, ret, err);
+    return catalog_update(db, call->tenant_id, ret, err);
 }
 
 /* clang-format off */

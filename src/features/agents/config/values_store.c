@@ -34,7 +34,7 @@ static const struct db_query measure_others = {
     .sqlite = "SELECT COUNT(*) AS n, COALESCE(SUM(LENGTH(CAST(value AS BLOB))), 0) AS bytes" OTHERS,
     .postgres = "SELECT COUNT(*) AS n, COALESCE(SUM(octet_length(value)), 0) AS bytes" OTHERS,
 };
-ROWS_LIST_FN(store_values_of_key, value_row, (int64_t tenant_id, struct str key),
+ROWS_LIST_FN(values_of_key, value_row, (int64_t tenant_id, struct str key),
     (db_int(tenant_id), db_text(store_name_key(key, arena).key)),
     SELECT_VALUES " AND config_values.key = $2 LIMIT 1000");
 DB_QUERY(set_value,
@@ -47,8 +47,8 @@ DB_QUERY(unset_value,
     " AND key = $4");
 /* clang-format on */
 
-int store_values(struct db *db, const struct directive_key *target, struct arena *arena,
-                 struct list *ret, struct error *err)
+int values_at(struct db *db, const struct directive_key *target, struct arena *arena,
+              struct list *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
                                         db_text(store_name_key(target->agent_name, arena).key));
@@ -56,8 +56,8 @@ int store_values(struct db *db, const struct directive_key *target, struct arena
     return rows_list(db, &select_values, args, arena, ret, err);
 }
 
-int store_value(struct db *db, const struct directive_key *target, struct str key,
-                struct arena *arena, struct value_row *ret, struct error *err)
+int value_at(struct db *db, const struct directive_key *target, struct str key, struct arena *arena,
+             struct value_row *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
                                         db_text(store_name_key(target->agent_name, arena).key),
@@ -66,8 +66,8 @@ int store_value(struct db *db, const struct directive_key *target, struct str ke
     return rows_one(db, &select_value, args, arena, ret, err);
 }
 
-int store_values_size(struct db *db, const struct directive_key *target, struct str but_key,
-                      struct arena *arena, struct values_size *ret, struct error *err)
+int values_measure(struct db *db, const struct directive_key *target, struct str but_key,
+                   struct arena *arena, struct values_size *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
                                         db_text(store_name_key(target->agent_name, arena).key),
@@ -76,8 +76,8 @@ int store_values_size(struct db *db, const struct directive_key *target, struct 
     return rows_one(db, &measure_others, args, arena, ret, err);
 }
 
-int store_value_set(struct db *db, const struct directive_key *target, const struct value_row *row,
-                    struct error *err)
+int value_put(struct db *db, const struct directive_key *target, const struct value_row *row,
+              struct error *err)
 {
     struct name_room room, key_room;
     const struct name_key name = store_name_key_in(target->agent_name, &room);
@@ -90,8 +90,8 @@ int store_value_set(struct db *db, const struct directive_key *target, const str
                   err);
 }
 
-int store_value_unset(struct db *db, const struct directive_key *target, struct str key,
-                      struct error *err)
+int value_remove(struct db *db, const struct directive_key *target, struct str key,
+                 struct error *err)
 {
     struct name_room room, key_room;
 

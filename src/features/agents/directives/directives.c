@@ -56,8 +56,8 @@ static int directives_load(struct db *db, int64_t tenant_id, struct directives *
     arena_init(&g->arena);
     map_init(&g->models);
     map_init(&g->policies);
-    if (store_models(db, tenant_id, &g->arena, &models, err) != 0 ||
-        store_policies(db, tenant_id, &g->arena, &policies, err) != 0) {
+    if (models_of(db, tenant_id, &g->arena, &models, err) != 0 ||
+        policies_of(db, tenant_id, &g->arena, &policies, err) != 0) {
         directives_free(g);
         return -1;
     }

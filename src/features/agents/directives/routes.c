@@ -77,7 +77,7 @@ static int check_size(struct api_call *call, struct db *db, bool of_policies, st
 
     if (call->tenant == NULL)
         return 0;
-    if (store_directives_size(db, call->tenant_id, of_policies, call->arena, &size, err) != 0)
+    if (directives_measure(db, call->tenant_id, of_policies, call->arena, &size, err) != 0)
         return -1;
     if (size.n <= DIRECTIVES_MAX && size.bytes <= DIRECTIVES_BYTES_MAX)
         return 0;
@@ -94,7 +94,7 @@ static int show_model(struct api_call *call, struct db *db, struct error *err)
     struct model_setting *ret = call->answer;
     struct model_row row;
 
-    if (store_model_at(db, &target, call->arena, &row, err) != 0)
+    if (model_in_effect(db, &target, call->arena, &row, err) != 0)
         return -1;
     *ret = (struct model_setting){
         .tenant = tenant_of(call),
@@ -116,9 +116,8 @@ static int set_model(struct api_call *call, struct db *db, struct error *err)
     if (store_registry_about_directives(db, target.tenant_id, err) != 0)
         return -1;
     if (set == NULL
-            ? store_model_unset(db, &target, err) != 0
-            : store_model_set(db, &(struct model_row){ target, set->model, clock_wall_us() },
-                              err) != 0 ||
+            ? model_remove(db, &target, err) != 0
+            : model_put(db, &(struct model_row){ target, set->model, clock_wall_us() }, err) != 0 ||
                   check_size(call, db, false, err) != 0)
         return -1;
     if (show_model(call, db, err) != 0)
@@ -134,7 +133,7 @@ static int show_policy(struct api_call *call, struct db *db, struct error *err)
     struct policy_setting *ret = call->answer;
     struct policy_row row;
 
-    if (store_policy_at(db, &target, call->arena, &row, err) != 0)
+    if (policy_in_effect(db, &target, call->arena, &row, err) != 0)
         return -1;
     *ret = (struct policy_setting){ .tenant = tenant_of(call),
                                     .agent_name = agent_of(&target),
@@ -155,8 +154,8 @@ static int set_policy(struct api_call *call, struct db *db, struct error *err)
 
     if (store_registry_about_directives(db, target.tenant_id, err) != 0)
         return -1;
-    if (set == NULL ? store_policy_unset(db, &target, err) != 0
-                    : store_policy_set(db, &target, set, clock_wall_us(), err) != 0 ||
+    if (set == NULL ? policy_remove(db, &target, err) != 0
+                    : policy_put(db, &target, set, clock_wall_us(), err) != 0 ||
                           check_size(call, db, true, err) != 0)
         return -1;
     if (show_policy(call, db, err) != 0)

@@ -80,7 +80,7 @@ static int exec_at(struct db *db, const struct db_query *q, const struct directi
                    on_row, ctx, err);
 }
 
-int store_model_set(struct db *db, const struct model_row *row, struct error *err)
+int model_put(struct db *db, const struct model_row *row, struct error *err)
 {
     struct name_room room;
     const struct name_key name = store_name_key_in(row->target.agent_name, &room);
@@ -92,13 +92,13 @@ int store_model_set(struct db *db, const struct model_row *row, struct error *er
                   err);
 }
 
-int store_model_unset(struct db *db, const struct directive_key *target, struct error *err)
+int model_remove(struct db *db, const struct directive_key *target, struct error *err)
 {
     return exec_at(db, &unset_model, target, NULL, NULL, err);
 }
 
-int store_model_at(struct db *db, const struct directive_key *target, struct arena *arena,
-                   struct model_row *ret, struct error *err)
+int model_in_effect(struct db *db, const struct directive_key *target, struct arena *arena,
+                    struct model_row *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(target->tenant_id), db_int(target->scope),
                                         db_text(store_name_key(target->agent_name, arena).key));
@@ -110,8 +110,8 @@ int store_model_at(struct db *db, const struct directive_key *target, struct are
     return 0;
 }
 
-int store_models(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                 struct error *err)
+int models_of(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+              struct error *err)
 {
     const bool all = tenant_id == DIRECTIVES_OF_ALL;
 
@@ -119,8 +119,8 @@ int store_models(struct db *db, int64_t tenant_id, struct arena *arena, struct l
                      err);
 }
 
-int store_policy_set(struct db *db, const struct directive_key *target,
-                     const struct policy_set *set, int64_t now_us, struct error *err)
+int policy_put(struct db *db, const struct directive_key *target, const struct policy_set *set,
+               int64_t now_us, struct error *err)
 {
     struct name_key name;
     ARENA_SCOPED(arena);
@@ -135,7 +135,7 @@ int store_policy_set(struct db *db, const struct directive_key *target,
                   err);
 }
 
-int store_policy_unset(struct db *db, const struct directive_key *target, struct error *err)
+int policy_remove(struct db *db, const struct directive_key *target, struct error *err)
 {
     return exec_at(db, &unset_policy, target, NULL, NULL, err);
 }
@@ -171,8 +171,8 @@ static bool add_policy(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_policy_at(struct db *db, const struct directive_key *target, struct arena *arena,
-                    struct policy_row *ret, struct error *err)
+int policy_in_effect(struct db *db, const struct directive_key *target, struct arena *arena,
+                     struct policy_row *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
 
@@ -184,8 +184,8 @@ int store_policy_at(struct db *db, const struct directive_key *target, struct ar
     return 0;
 }
 
-int store_policies(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                   struct error *err)
+int policies_of(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                struct error *err)
 {
     const bool all = tenant_id == DIRECTIVES_OF_ALL;
     struct rows rows = { .arena = arena, .size = sizeof(struct policy_row) };
@@ -197,8 +197,8 @@ int store_policies(struct db *db, int64_t tenant_id, struct arena *arena, struct
     return 0;
 }
 
-int store_directives_size(struct db *db, int64_t tenant_id, bool of_policies, struct arena *arena,
-                          struct directives_size *ret, struct error *err)
+int directives_measure(struct db *db, int64_t tenant_id, bool of_policies, struct arena *arena,
+                       struct directives_size *ret, struct error *err)
 {
     return rows_one(db, of_policies ? &policies_size : &models_size, DB_ARGS(db_int(tenant_id)),
                     arena, ret, err);

@@ -35,36 +35,34 @@ struct policy_row {
     int64_t updated_at;
 };
 
-int store_model_set(struct db *db, const struct model_row *row, struct error *err) MUST_CHECK;
+int model_put(struct db *db, const struct model_row *row, struct error *err) MUST_CHECK;
 
 /* Does nothing when it is not set; the same for policies. */
-int store_model_unset(struct db *db, const struct directive_key *target,
-                      struct error *err) MUST_CHECK;
+int model_remove(struct db *db, const struct directive_key *target, struct error *err) MUST_CHECK;
 
 /* The model in effect for this target, at whichever level it is set; in the arena. */
-int store_model_at(struct db *db, const struct directive_key *target, struct arena *arena,
-                   struct model_row *ret, struct error *err) MUST_CHECK;
+int model_in_effect(struct db *db, const struct directive_key *target, struct arena *arena,
+                    struct model_row *ret, struct error *err) MUST_CHECK;
 
 /* The models and the policies of one tenant (0: of the platform), or of all (DIRECTIVES_OF_ALL):
  * lists of struct model_row and struct policy_row; in the arena. */
 enum { DIRECTIVES_OF_ALL = -1 };
-int store_models(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                 struct error *err) MUST_CHECK;
-int store_policies(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                   struct error *err) MUST_CHECK;
+int models_of(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+              struct error *err) MUST_CHECK;
+int policies_of(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                struct error *err) MUST_CHECK;
 
 /* Increments the version. */
-int store_policy_set(struct db *db, const struct directive_key *target,
-                     const struct policy_set *set, int64_t now_us, struct error *err) MUST_CHECK;
-int store_policy_unset(struct db *db, const struct directive_key *target,
-                       struct error *err) MUST_CHECK;
-int store_policy_at(struct db *db, const struct directive_key *target, struct arena *arena,
-                    struct policy_row *ret, struct error *err) MUST_CHECK;
+int policy_put(struct db *db, const struct directive_key *target, const struct policy_set *set,
+               int64_t now_us, struct error *err) MUST_CHECK;
+int policy_remove(struct db *db, const struct directive_key *target, struct error *err) MUST_CHECK;
+int policy_in_effect(struct db *db, const struct directive_key *target, struct arena *arena,
+                     struct policy_row *ret, struct error *err) MUST_CHECK;
 
 struct directives_size {
     int64_t n, bytes;
 };
 
 /* Of the models, or the policies, that a workspace has set for itself and for its agents. */
-int store_directives_size(struct db *db, int64_t tenant_id, bool of_policies, struct arena *arena,
-                          struct directives_size *ret, struct error *err) MUST_CHECK;
+int directives_measure(struct db *db, int64_t tenant_id, bool of_policies, struct arena *arena,
+                       struct directives_size *ret, struct error *err) MUST_CHECK;

@@ -20,7 +20,7 @@ enum { DOCUMENT_BODY_MAX = 6 * DOCUMENT_MAX_BYTES + 4096 };
 static int find_document(struct db *db, const struct document_key *key, int64_t version,
                          struct arena *arena, struct document *ret, struct error *err)
 {
-    if (store_document(db, key, version, arena, ret, err) != 0)
+    if (document_read(db, key, version, arena, ret, err) != 0)
         return -1;
     if (ret->version != 0)
         return 0;
@@ -96,7 +96,7 @@ static int add_version(struct api_call *call, struct db *db, const struct docume
             return auth_refuse_quota(call, err);
         answer->version = newest->version + 1;
         answer->updated_at = clock_wall_us();
-        if (store_document_add(db, &key, answer, err) != 0)
+        if (document_add(db, &key, answer, err) != 0)
             return -1;
         stored_bytes_add(call->change.write.txn->bytes, key.tenant_id,
                          (int64_t)(STORED_ROW_BYTES + answer->document.len));
@@ -113,7 +113,7 @@ static int set_document(struct api_call *call, struct db *db, struct error *err)
     const struct document_set *set = call->body;
     struct document *answer = call->answer, newest;
 
-    if (store_document(db, &key, 0, call->arena, &newest, err) != 0)
+    if (document_read(db, &key, 0, call->arena, &newest, err) != 0)
         return -1;
     if (set->base_version.has && set->base_version.value != newest.version)
         return err_set(err, ERR_CONFLICT,
@@ -146,7 +146,7 @@ static int list_document_versions(struct api_call *call, struct db *db, struct e
     size_t n;
 
     *answer = (struct document_history){ .agent_name = key.agent_name };
-    if (store_document_versions(db, &key, call->query, call->arena, &answer->versions, err) != 0)
+    if (document_list_versions(db, &key, call->query, call->arena, &answer->versions, err) != 0)
         return -1;
     versions = answer->versions.items;
     n = answer->versions.n;

@@ -12,7 +12,7 @@ DB_ROWS_QUERY(select_newest, document_shape,
     "SELECT " COLUMNS ", document" OF_NAME " ORDER BY version DESC LIMIT 1");
 DB_ROWS_QUERY(select_version, document_shape,
     "SELECT " COLUMNS ", document" OF_NAME " AND version = $3");
-ROWS_LIST_FN(store_document_versions, document_version_shape,
+ROWS_LIST_FN(document_list_versions, document_version_shape,
     (const struct document_key *key, const struct history_query *query),
     (db_int(key->tenant_id), db_text(store_name_key(key->agent_name, arena).key),
      db_int(query->before.has ? query->before.value : INT64_MAX), db_int(query->limit)),
@@ -23,8 +23,8 @@ DB_QUERY(insert_version,
     " ON CONFLICT (tenant_id, agent_name, version) DO NOTHING");
 /* clang-format on */
 
-int store_document(struct db *db, const struct document_key *key, int64_t version,
-                   struct arena *arena, struct document *ret, struct error *err)
+int document_read(struct db *db, const struct document_key *key, int64_t version,
+                  struct arena *arena, struct document *ret, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(key->tenant_id), db_text(store_name_key(key->agent_name, arena).key),
@@ -45,8 +45,8 @@ static int64_t format_number(struct str name)
     return n;
 }
 
-int store_document_add(struct db *db, const struct document_key *key,
-                       const struct document *document, struct error *err)
+int document_add(struct db *db, const struct document_key *key, const struct document *document,
+                 struct error *err)
 {
     struct name_room room;
     const struct name_key name = store_name_key_in(key->agent_name, &room);

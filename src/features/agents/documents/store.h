@@ -16,15 +16,15 @@ struct document_key {
 
 /* The version, or the newest with 0; its version is 0 when there is no such document. In the
  * arena. */
-int store_document(struct db *db, const struct document_key *key, int64_t version,
-                   struct arena *arena, struct document *ret, struct error *err) MUST_CHECK;
+int document_read(struct db *db, const struct document_key *key, int64_t version,
+                  struct arena *arena, struct document *ret, struct error *err) MUST_CHECK;
 
 /* At most `limit` versions before `before`, newest first: a list of struct document_version; in the
  * arena. */
-int store_document_versions(struct db *db, const struct document_key *key,
-                            const struct history_query *query, struct arena *arena,
-                            struct list *ret, struct error *err) MUST_CHECK;
+int document_list_versions(struct db *db, const struct document_key *key,
+                           const struct history_query *query, struct arena *arena, struct list *ret,
+                           struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when the agent already has this version. */
-int store_document_add(struct db *db, const struct document_key *key,
-                       const struct document *document, struct error *err) MUST_CHECK;
+int document_add(struct db *db, const struct document_key *key, const struct document *document,
+                 struct error *err) MUST_CHECK;

@@ -50,7 +50,7 @@ static int set_schedule(struct api_call *call, struct db *db, struct error *err)
                        STR_ARG(path->agent_name));
     if (answer->schedule != NULL)
         call->audit_detail = rows_json_of(&schedule_state_shape, "schedule", answer, call->arena);
-    return store_schedule_set(db, call->tenant_id, agent.agent_id, &row, err);
+    return schedule_put(db, call->tenant_id, agent.agent_id, &row, err);
 }
 
 static struct list names_of(int64_t weekdays, struct arena *arena)
@@ -116,7 +116,7 @@ static int list_windows(struct api_call *call, struct db *db, struct error *err)
     struct list list;
     size_t n = 0;
 
-    if (store_windows(db, call->tenant_id, call->arena, &list, err) != 0)
+    if (windows_list(db, call->tenant_id, call->arena, &list, err) != 0)
         return -1;
     rows = list.items;
     windows = ARENA_ARRAY(call->arena, struct maintenance_window, list.n);
@@ -134,8 +134,8 @@ static int make_room(struct api_call *call, struct db *db, int64_t now_us, struc
     struct list list;
     size_t n = 0;
 
-    if (store_windows_prune(db, call->tenant_id, now_us - keep_us, err) != 0 ||
-        store_windows(db, call->tenant_id, call->arena, &list, err) != 0)
+    if (windows_prune(db, call->tenant_id, now_us - keep_us, err) != 0 ||
+        windows_list(db, call->tenant_id, call->arena, &list, err) != 0)
         return -1;
     rows = list.items;
     for (size_t i = 0; i < list.n; i++)
@@ -176,7 +176,7 @@ static int add_window(struct api_call *call, struct db *db, struct error *err)
     }
     *answer = answer_of(&row, now_us, call->arena);
     call->audit_target = row.window_id;
-    return store_window_add(db, &row, err);
+    return window_add(db, &row, err);
 }
 
 /* NULL when it is not listed. */
@@ -186,7 +186,7 @@ static int find_window(struct api_call *call, struct db *db, struct str window_i
     struct window_row *rows;
     struct list list;
 
-    if (store_windows(db, call->tenant_id, call->arena, &list, err) != 0)
+    if (windows_list(db, call->tenant_id, call->arena, &list, err) != 0)
         return -1;
     rows = list.items;
     *ret = NULL;
@@ -206,12 +206,12 @@ static int end_window(struct api_call *call, struct db *db, struct window_row *r
     int64_t from, until;
 
     if (!window_latest(&w, now_us, &from, &until) || until <= row->created_at)
-        return store_window_delete(db, call->tenant_id, row->window_id, err);
+        return window_delete(db, call->tenant_id, row->window_id, err);
     row->from_at = from;
     row->until_at = until < now_us ? until : now_us;
-    if (store_window_end(db, row, err) != 0)
+    if (window_close(db, row, err) != 0)
         return -1;
-    return store_windows_prune(db, call->tenant_id, now_us - keep_us, err);
+    return windows_prune(db, call->tenant_id, now_us - keep_us, err);
 }
 
 static int remove_window(struct api_call *call, struct db *db, struct error *err)

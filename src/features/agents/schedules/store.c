@@ -18,7 +18,7 @@ ROW_TABLE(window_row,
     TIME(from_at), TIME(until_at), INT(weekdays), INT(start_minute), INT(minutes),
     STR(time_zone), TIME(created_at), STR(created_by), BOOL(ended));
 
-DB_RUN_FN(store_schedule_set, (int64_t tenant_id, int64_t agent_id, const struct schedule_row *row),
+DB_RUN_FN(schedule_put, (int64_t tenant_id, int64_t agent_id, const struct schedule_row *row),
     (db_int(tenant_id), db_int(agent_id), rows_opt_int_value(row->every_seconds),
      db_text(row->cron), db_text(row->time_zone), rows_opt_int_value(row->grace_seconds),
      db_int(row->paused), db_int(row->scheduled_at)),
@@ -31,14 +31,14 @@ DB_RUN_FN(store_schedule_set, (int64_t tenant_id, int64_t agent_id, const struct
 #define WINDOW_COLUMNS                                                                             \
     "w.tenant_id, w.window_id, w.agent_id, w.note, w.from_at, w.until_at, w.weekdays,"             \
     " w.start_minute, w.minutes, w.time_zone, w.created_at, w.created_by, w.ended"
-ROWS_LIST_FN(store_windows, window_row, (int64_t tenant_id), (db_int(tenant_id)),
+ROWS_LIST_FN(windows_list, window_row, (int64_t tenant_id), (db_int(tenant_id)),
     "SELECT " WINDOW_COLUMNS ", COALESCE(a.full_name, a.agent_name) AS agent_name"
     " FROM maintenance_windows w LEFT JOIN agents a"
     " ON a.tenant_id = w.tenant_id AND a.agent_id = w.agent_id"
     " WHERE w.tenant_id = $1 ORDER BY w.window_id");
 DB_ROWS_QUERY(select_all_windows, window_row,
     "SELECT " WINDOW_COLUMNS " FROM maintenance_windows w ORDER BY w.tenant_id, w.window_id");
-DB_RUN_FN(store_window_add, (const struct window_row *row),
+DB_RUN_FN(window_add, (const struct window_row *row),
     (db_int(row->tenant_id), db_text(row->window_id), rows_opt_int_value(row->agent_id),
      db_text(row->note), rows_time_value(row->from_at), rows_time_value(row->until_at),
      db_int(row->weekdays), db_int(row->start_minute), db_int(row->minutes),
@@ -46,10 +46,10 @@ DB_RUN_FN(store_window_add, (const struct window_row *row),
     "INSERT INTO maintenance_windows (tenant_id, window_id, agent_id, note, from_at,"
     " until_at, weekdays, start_minute, minutes, time_zone, created_at, created_by, ended)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0)");
-DB_RUN_FN(store_window_delete, (int64_t tenant_id, struct str window_id),
+DB_RUN_FN(window_delete, (int64_t tenant_id, struct str window_id),
     (db_int(tenant_id), db_text(window_id)),
     "DELETE FROM maintenance_windows WHERE tenant_id = $1 AND window_id = $2");
-DB_RUN_FN(store_window_end, (const struct window_row *row),
+DB_RUN_FN(window_close, (const struct window_row *row),
     (db_int(row->tenant_id), db_text(row->window_id), db_int(row->from_at),
      db_int(row->until_at)),
     "UPDATE maintenance_windows SET from_at = $3, until_at = $4, weekdays = 0, ended = 1"
@@ -93,7 +93,7 @@ int schedules_windows(struct db *db, int64_t tenant_id, struct arena *arena, str
 
     if ((tenant_id == SCHEDULES_OF_ALL
              ? rows_list(db, &select_all_windows, DB_NO_ARGS, arena, &list, err)
-             : store_windows(db, tenant_id, arena, &list, err)) != 0)
+             : windows_list(db, tenant_id, arena, &list, err)) != 0)
         return -1;
     rows = list.items;
     items = ARENA_ARRAY(arena, struct window, list.n);
@@ -103,7 +103,7 @@ int schedules_windows(struct db *db, int64_t tenant_id, struct arena *arena, str
     return 0;
 }
 
-int store_windows_prune(struct db *db, int64_t tenant_id, int64_t before, struct error *err)
+int windows_prune(struct db *db, int64_t tenant_id, int64_t before, struct error *err)
 {
     if (db_run(db, &prune_past, DB_ARGS(db_int(tenant_id), db_int(before)), err) != 0)
         return -1;

@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "features/agents/schedules/schedules.h"
 
-int store_schedule_set(struct db *db, int64_t tenant_id, int64_t agent_id,
-                       const struct schedule_row *row, struct error *err) MUST_CHECK;
+int schedule_put(struct db *db, int64_t tenant_id, int64_t agent_id, const struct schedule_row *row,
+                 struct error *err) MUST_CHECK;
 
 struct window_row {
     int64_t tenant_id;
@@ -24,17 +24,16 @@ struct window_row {
 struct window window_of(const struct window_row *row);
 
 /* The windows of a tenant: a list of struct window_row by id; in the arena. */
-int store_windows(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+int windows_list(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                 struct error *err) MUST_CHECK;
+
+int window_add(struct db *db, const struct window_row *row, struct error *err) MUST_CHECK;
+int window_delete(struct db *db, int64_t tenant_id, struct str window_id,
                   struct error *err) MUST_CHECK;
 
-int store_window_add(struct db *db, const struct window_row *row, struct error *err) MUST_CHECK;
-int store_window_delete(struct db *db, int64_t tenant_id, struct str window_id,
-                        struct error *err) MUST_CHECK;
-
 /* Makes it a window that was once: from `from` until `until`, and not listed. */
-int store_window_end(struct db *db, const struct window_row *row, struct error *err) MUST_CHECK;
+int window_close(struct db *db, const struct window_row *row, struct error *err) MUST_CHECK;
 
 /* Takes those off the list that ended before a time, for agents whose interval is longer than that;
  * and deletes of those that are not listed all but the newest. */
-int store_windows_prune(struct db *db, int64_t tenant_id, int64_t before,
-                        struct error *err) MUST_CHECK;
+int windows_prune(struct db *db, int64_t tenant_id, int64_t before, struct error *err) MUST_CHECK;

@@ -21,7 +21,7 @@ static bool put_at(struct world *w, int64_t agent_id, int64_t at, int64_t now)
     struct sighting sighting = { .tenant_id = w->tenant_id, .agent_id = agent_id, .at = at };
     struct error err = { 0 };
 
-    must(store_sightings_put(w->db, &sighting, 1, now, &err), &err);
+    must(sightings_put(w->db, &sighting, 1, now, &err), &err);
     return sighting.stored;
 }
 
@@ -98,12 +98,12 @@ TEST(many_signs_are_stored_at_once_and_each_agents_own)
     (void)world_add_agent(&w, "c");
     for (size_t i = 0; i < COUNT_OF(sightings); i++)
         sightings[i].tenant_id = w.tenant_id;
-    must(store_sightings_put(w.db, sightings, COUNT_OF(sightings), 90, &err), &err);
+    must(sightings_put(w.db, sightings, COUNT_OF(sightings), 90, &err), &err);
     CHECK_STR(world_rows(&w, &all_signs, DB_NO_ARGS), "1 10\n2 never\n3 30");
     CHECK_INT(sightings[2].agent_id, 9); /* sorted */
     CHECK(sightings[0].stored && sightings[1].stored && !sightings[2].stored);
     sightings[0].tenant_id++; /* another tenant's numbers touch nothing */
-    must(store_sightings_put(w.db, sightings, 1, 90, &err), &err);
+    must(sightings_put(w.db, sightings, 1, 90, &err), &err);
     CHECK(!sightings[0].stored);
     world_done(&w);
 }
@@ -113,7 +113,7 @@ static void beat_at(struct world *w, const char *client, int64_t at)
     const struct heartbeat beat = { w->tenant_id, str_of(client), at };
     struct error err = { 0 };
 
-    must(store_heartbeat_put(w->db, &beat, &err), &err);
+    must(heartbeat_put(w->db, &beat, &err), &err);
 }
 
 TEST(the_latest_heartbeat_of_a_process_stands)

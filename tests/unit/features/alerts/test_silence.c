@@ -71,7 +71,7 @@ static void see(struct world *w, int64_t at)
 {
     struct sighting sighting = { .tenant_id = w->tenant_id, .agent_id = w->agent_id, .at = at };
 
-    CHECK(store_sightings_put(w->db, &sighting, 1, at, NULL) == 0);
+    CHECK(sightings_put(w->db, &sighting, 1, at, NULL) == 0);
     agent_cache_seen(w->cache, agent_cache_get(w->cache, w->tenant_id, w->agent_id), at);
 }
 
@@ -271,7 +271,7 @@ TEST(a_clock_that_is_ahead_elsewhere_makes_nobody_silent)
         sighting = (struct sighting){ .tenant_id = w.tenant_id,
                                       .agent_id = w.agent_id,
                                       .at = w.now.wall_us + S(120) };
-        CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+        CHECK(sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }
@@ -293,7 +293,7 @@ TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
     ticks(&w, 1);
     sighting.tenant_id = w.tenant_id;
     sighting.agent_id = agent.agent_id;
-    CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+    CHECK(sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
     agent_cache_seen(w.cache, agent_cache_get(w.cache, w.tenant_id, agent.agent_id), sighting.at);
     tick(&w, -86400, 1, 1, true);
     ticks(&w, INTERVAL + GRACE - 1);
@@ -348,7 +348,7 @@ TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
     CHECK(db_exec(w.db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     sighting.tenant_id = w.tenant_id;
     sighting.agent_id = agent.agent_id;
-    CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+    CHECK(sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
     CHECK(db_exec(w.db, &add_poison, DB_NO_ARGS, NULL, NULL, NULL) == 0);
     CHECK_INT(w.agent_id, 1);
     ticks(&w, INTERVAL + GRACE + 2);
@@ -382,7 +382,7 @@ TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
                                      .agent_id = w.agent_id,
                                      .at = w.now.wall_us };
 
-        CHECK(store_sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
+        CHECK(sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
         ticks(&w, 30);
         CHECK_INT(n_open(&w), 0);
     }

@@ -96,10 +96,9 @@ static struct str set_model(struct world *w, int64_t tenant, const char *agent, 
 
     will_change(w);
     CHECK(store_registry_about_directives(w->db, tenant, NULL) == 0);
-    CHECK((model == NULL ? store_model_unset(w->db, &place, NULL)
-                         : store_model_set(w->db, &set, NULL)) == 0);
+    CHECK((model == NULL ? model_remove(w->db, &place, NULL) : model_put(w->db, &set, NULL)) == 0);
     changed(w);
-    CHECK(store_model_at(w->db, &place, &w->arena, &row, NULL) == 0);
+    CHECK(model_in_effect(w->db, &place, &w->arena, &row, NULL) == 0);
     if (str_is_null(row.model))
         return STR_LIT("/");
     return arena_printf(&w->arena, "%.*s/%s", STR_ARG(row.model),
@@ -179,7 +178,7 @@ static void store_unseen(struct world *w, int64_t tenant, const char *model)
 {
     const struct model_row row = { place_of(tenant, NULL), str_of(model), 1 };
 
-    CHECK(store_model_set(w->db, &row, NULL) == 0);
+    CHECK(model_put(w->db, &row, NULL) == 0);
 }
 
 TEST(a_change_loads_the_directives_of_its_tenant_alone)
