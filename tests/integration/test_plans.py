@@ -48,7 +48,7 @@ ACROSS_TENANTS = {
     "features/oidc/store.c:select_groups": "as above",
     "features/vault/data_keys_store.c:any_retired": "a rotation of data keys, of all tenants",
     "features/vault/data_keys_store.c:data_keys_retired_query": "as above",
-    "features/vault/data_keys_store.c:select_superseded": "as above",
+    "features/vault/data_keys_store.c:data_keys_superseded_query": "as above",
     "features/vault/data_keys_store.c:data_keys_after_query": "as above, page by page",
     "features/vault/data_keys_store.c:select_all": "a rotation of the master key",
     "features/webhooks/deliveries_store.c:forget_deliveries_query": "a sweep; bounded by its LIMIT",

@@ -26,7 +26,8 @@ static const struct db_query lock_platform = {
     .postgres = SELECT_KEYS " WHERE tenant_id = $1 ORDER BY version DESC LIMIT 1 FOR UPDATE",
 };
 DB_ROWS_QUERY(select_all, data_key_row, SELECT_KEYS " ORDER BY tenant_id, version");
-DB_QUERY(insert_key,
+DB_RUN_FN(data_key_add, (const struct data_key_row *row, int64_t now_us),
+    (db_int(row->tenant_id), db_int(row->version), db_blob(row->wrapped), db_int(now_us)),
     "INSERT INTO data_keys (tenant_id, version, wrapped, created_at)"
     " VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, version) DO NOTHING");
 DB_RUN_FN(data_key_set, (const struct data_key_row *row),
@@ -37,7 +38,7 @@ DB_RUN_FN(data_key_set, (const struct data_key_row *row),
 ROWS_LIST_FN(data_keys_after, data_key_row, (int64_t after, int64_t limit),
     (db_int(after), db_int(limit)),
     SELECT_TENANTS "$1" BY_TENANT " ORDER BY tenant_id LIMIT $2");
-DB_ROWS_QUERY(select_superseded, data_key_row,
+ROWS_LIST_FN(data_keys_superseded, data_key_row, (int64_t limit), (db_int(limit)),
     SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at IS NULL THEN 1 ELSE 0 END) > 1"
     " ORDER BY tenant_id LIMIT $1");
 ROWS_LIST_FN(data_keys_retired, data_key_row, (const struct data_keys_span *span),
@@ -45,7 +46,8 @@ ROWS_LIST_FN(data_keys_retired, data_key_row, (const struct data_keys_span *span
     SELECT_TENANTS "0" BY_TENANT " HAVING SUM(CASE WHEN retired_at <= $1 OR retired_at > $2"
     " THEN 1 ELSE 0 END) > 0 ORDER BY tenant_id LIMIT $3");
 DB_QUERY(any_retired, "SELECT COUNT(*) FROM data_keys WHERE retired_at IS NOT NULL");
-DB_QUERY(retire_older,
+DB_RUN_FN(data_key_retire, (const struct data_key_row *newest, int64_t at_us),
+    (db_int(newest->tenant_id), db_int(newest->version), rows_time_value(at_us)),
     "UPDATE data_keys SET retired_at = $3 WHERE tenant_id = $1 AND version < $2");
 static const struct db_query lock_older = {
     .row = &data_key_row,
@@ -105,38 +107,15 @@ int data_keys_all(struct db *db, struct arena *arena, struct list *ret, struct e
     return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
 }
 
-int data_key_add(struct db *db, const struct data_key_row *row, int64_t now_us, struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(row->tenant_id), db_int(row->version),
-                                        db_blob(row->wrapped), db_int(now_us));
-
-    return db_run(db, &insert_key, args, err);
-}
-
 int data_key_use(struct db *db, int64_t tenant_id, struct arena *arena, struct data_key_row *ret,
                  struct error *err)
 {
     return rows_one(db, &use_newest, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int data_keys_superseded(struct db *db, int64_t limit, struct arena *arena, struct list *ret,
-                         struct error *err)
-{
-    return rows_list(db, &select_superseded, DB_ARGS(db_int(limit)), arena, ret, err);
-}
-
 int data_keys_any_retired(struct db *db, bool *ret, struct error *err)
 {
     return db_exec_bool(db, &any_retired, DB_NO_ARGS, ret, err);
-}
-
-int data_key_retire(struct db *db, const struct data_key_row *newest, int64_t at_us,
-                    struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(newest->tenant_id), db_int(newest->version), rows_time_value(at_us));
-
-    return db_run(db, &retire_older, args, err);
 }
 
 int data_key_lock_older(struct db *db, const struct data_key_row *newest, struct error *err)
