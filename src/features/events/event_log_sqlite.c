@@ -14,10 +14,8 @@
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
-#include "features/events/ids/id_sort.h"
 #include "features/events/ids/id_table.h"
 #include "features/events/ids/ids.h"
-#include "features/events/kinds/event_kinds.h"
 #include "features/events/run_cache.h"
 #include "features/events/run_rows.h"
 #include "features/events/shapes.h"
@@ -26,7 +24,6 @@ struct sqlite_log {
     struct event_log base;
     struct ids *ids;
     struct run_cache *runs;
-    struct event_kinds *kinds;
     int64_t next_event_no, next_run_no;           /* of the current transaction */
     int64_t committed_event_no, committed_run_no; /* after the last commit */
 };
@@ -64,7 +61,7 @@ DB_QUERY(select_next_run_no,
     "SELECT 1 + MAX(number, (SELECT COALESCE(MAX(run_no), 0) FROM runs))"
     " FROM change_numbers WHERE topic = 'run_no'");
 DB_QUERY(select_event_id,
-    "SELECT tenant_id, " EVENT_ID_SQLITE("") " FROM events WHERE event_no = $1");
+    "SELECT e.tenant_id, " EVENT_ID_SQLITE " FROM events e WHERE e.event_no = $1");
 DB_QUERY(select_run_id, "SELECT tenant_id, run_id FROM runs WHERE run_no = $1");
 DB_QUERY(select_state, "SELECT " RUN_STATE_COLUMNS " FROM runs WHERE run_no = $1");
 DB_QUERY(insert_run,
@@ -309,7 +306,7 @@ static int store_run(struct addition *a, struct run_slot *slot, struct error *er
         int64_t event_no = a->log->next_event_no++;
 
         assert(event_item_is_stored(item) && item->tenant_id == slot->tenant_id);
-        if (event_row_insert(a->db, a->log->kinds, event_no, slot->run_no, item, err) != 0)
+        if (event_row_insert(a->db, event_no, slot->run_no, item, err) != 0)
             return -1;
         if (item->event->event_id.len > 0)
             ids_add(a->log->ids, a->hashes[i], event_no);
@@ -378,7 +375,6 @@ static void sqlite_committed(struct event_log *log, const struct event_item *ite
     (void)n;
     assert(l->next_event_no >= l->committed_event_no && l->next_run_no >= l->committed_run_no);
     ids_committed(l->ids);
-    event_kinds_committed(l->kinds);
     l->committed_event_no = l->next_event_no;
     l->committed_run_no = l->next_run_no;
 }
@@ -388,7 +384,6 @@ static void sqlite_rolled_back(struct event_log *log)
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
     ids_rolled_back(l->ids);
-    event_kinds_rolled_back(l->kinds);
     run_cache_clear(l->runs);
     l->next_event_no = l->committed_event_no;
     l->next_run_no = l->committed_run_no;
@@ -424,7 +419,6 @@ static void sqlite_free(struct event_log *log)
 
     ids_free(l->ids);
     run_cache_free(l->runs);
-    event_kinds_free(l->kinds);
     free(l);
 }
 
@@ -439,19 +433,12 @@ static const struct event_log_methods sqlite_methods = {
     .find_run = sqlite_find_run,
 };
 
-struct event_kinds *event_log_kinds(struct event_log *log)
-{
-    return log->methods == &sqlite_methods ? CONTAINER_OF(log, struct sqlite_log, base)->kinds
-                                           : NULL;
-}
-
 int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err)
 {
     struct sqlite_log *l = NEW(struct sqlite_log);
 
     l->base.methods = &sqlite_methods;
     l->runs = run_cache_new();
-    l->kinds = event_kinds_new();
     if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
         db_exec(db, &select_next_event_no, DB_NO_ARGS, db_read_int, &l->next_event_no, err) != 0 ||
         db_exec(db, &select_next_run_no, DB_NO_ARGS, db_read_int, &l->next_run_no, err) != 0) {

@@ -23,6 +23,7 @@ struct id_segment {
     uint64_t *fences; /* first hash of each chunk */
     struct id_filter filter;
     size_t filter_size; /* also before it is loaded */
+    bool file_lost;     /* it was damaged, and is removed */
 };
 
 /* A growing array; it owns its segments. */
@@ -77,3 +78,33 @@ size_t id_segment_find(const struct id_segment *s, uint64_t hash);
 /* Deletes the chunks with index >= from, and for from == 0 also the segment's row. */
 int id_segment_delete(struct db *db, const struct id_segment *s, size_t from,
                       struct error *err) MUST_CHECK;
+
+enum { ID_MERGE_INPUTS = 8 };
+
+/* The read position in an input. */
+struct id_cursor {
+    const struct id_segment *segment; /* borrowed */
+    size_t chunk, at;                 /* the next entry */
+};
+
+/* A merge of several segments into one, in small steps per transaction. A plain value: restoring a
+ * copy made before a transaction undoes the steps in it. (Filter bits set by a transaction that was
+ * rolled back are set again by the next.) */
+struct id_merge {
+    struct id_segment *output; /* owned; NULL: no merge in progress */
+    size_t n, n_chunks;        /* of the output, so far */
+    struct id_cursor inputs[ID_MERGE_INPUTS];
+    size_t n_inputs;
+};
+
+/* Starts a merge of `inputs` into a new segment; saves its row. */
+int id_merge_begin(struct db *db, struct id_segment *const *inputs, size_t n, int64_t segment_no,
+                   struct id_merge *ret, struct error *err) MUST_CHECK;
+
+/* Writes up to `chunks` further chunks. After the last one the output's row is live, those of the
+ * inputs are garbage, and *ret_done is true. */
+int id_merge_step(struct db *db, struct id_merge *m, size_t chunks, bool *ret_done,
+                  struct error *err) MUST_CHECK;
+
+/* Restores `before`, an earlier copy. */
+void id_merge_undo(struct id_merge *m, const struct id_merge *before);

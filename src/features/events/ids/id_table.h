@@ -1,4 +1,4 @@
-/* id_table.h - an in-memory table of hashes and their numbers; private to this folder.
+/* id_table.h - hashes and their numbers in memory, as a table or sorted; private to this folder.
  *
  * Several numbers may have the same hash: compare the ids.
  *
@@ -31,3 +31,7 @@ int64_t id_table_next(const struct id_table *t, uint64_t hash, size_t *at);
 
 /* Copies all entries to `ret` (space for t->n), in no order. */
 void id_table_copy(const struct id_table *t, struct id_entry *ret);
+
+/* Writes the `n` entries in the order of their hashes, which are uniform, to `ret`, which does not
+ * overlap them. */
+void id_sort(const struct id_entry *entries, size_t n, struct id_entry *ret);

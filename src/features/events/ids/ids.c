@@ -2,22 +2,22 @@
 #include "features/events/ids/ids.h"
 
 #include <assert.h>
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
 #include "db/embedded.h"
-#include "features/events/ids/id_filter_files.h"
-#include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
-#include "features/events/ids/id_sort.h"
-#include "features/events/ids/id_table.h"
 
 enum {
     SEGMENT_IDS_MAX = 1 << 24, /* per segment: its filter then has 40 MB, in one row */
@@ -26,6 +26,8 @@ enum {
     MERGE_HASTE = 4,           /* … plus one more per this many live segments */
     ID_BYTES_MAX = 1024,       /* 256 code points */
     DEADLINE_US = 1000,        /* how long a read with a deadline waits for the lock */
+    PATH_BYTES = 4096,
+    NUMBER_BYTES = 24,
 };
 
 /* clang-format off */
@@ -34,6 +36,7 @@ DB_QUERY(insert_secret, "INSERT INTO id_secret (secret) VALUES ($1)");
 DB_QUERY(select_log, "SELECT entries FROM id_log ORDER BY group_no");
 DB_QUERY(insert_log, "INSERT INTO id_log (entries) VALUES ($1)");
 DB_QUERY(delete_log, "DELETE FROM id_log");
+DB_QUERY(select_file, "SELECT file FROM pragma_database_list WHERE name = 'main'");
 /* clang-format on */
 
 /* The changes of the current transaction, to be published or undone. */
@@ -60,7 +63,7 @@ struct ids {
     struct id_merge merge;
     struct id_segments garbage;
     struct ids_transaction now;
-    struct id_filter_files files;
+    char *filters; /* path of their files without the number; NULL: the database is no file */
 };
 
 uint64_t ids_hash(const struct ids *ids, enum id_kind kind, int64_t tenant_id, struct str id)
@@ -124,22 +127,129 @@ static void ids_load_segment(void *ctx, struct id_segment *s, enum id_segment_st
     id_segments_add(state == SEGMENT_LIVE ? &ids->live : &ids->garbage, s);
 }
 
-/* Garbage needs none. */
-static int load_filters(const struct id_filter_files *files, const struct id_segments *live,
-                        struct db *db, struct error *err)
+static bool read_file(void *ctx, const struct db_row *row)
 {
+    static const char suffix[] = "-filter-";
+    struct ids *ids = ctx;
+    const struct str path = db_is_null(row, 0) ? (struct str){ 0 } : db_get_text(row, 0);
+
+    if (path.len == 0 || path.len + sizeof(suffix) + NUMBER_BYTES > PATH_BYTES)
+        return false;
+    ids->filters = mem_new(path.len + sizeof(suffix));
+    memcpy(ids->filters, path.data, path.len);
+    memcpy(ids->filters + path.len, suffix, sizeof(suffix));
+    return false;
+}
+
+/* The path of the file of a segment's filter. False: it has none, as those that were not merged,
+ * which are small. */
+static bool filter_path(const struct ids *ids, const struct id_segment *s, char ret[PATH_BYTES])
+{
+    if (ids->filters == NULL || s->tier == 0)
+        return false;
+    (void)snprintf(ret, PATH_BYTES, "%s%lld", ids->filters, (long long)s->segment_no);
+    return true;
+}
+
+/* Numbers come again after a restored backup, contents do not: the first hash of each chunk tells
+ * them apart. */
+static uint32_t filter_tag(const struct ids *ids, const struct id_segment *s)
+{
+    const uint64_t all[] = { (uint64_t)s->segment_no, s->n,
+                             digest_sip_keyed(ids->secret,
+                                              str_from((const char *)s->fences,
+                                                       s->n_chunks * sizeof(*s->fences))) };
+
+    return (uint32_t)digest_sip_keyed(ids->secret, str_from((const char *)all, sizeof(all)));
+}
+
+/* For a segment that is complete and no other thread knows yet. */
+static void move_filter(const struct ids *ids, struct id_segment *s)
+{
+    char path[PATH_BYTES];
+
+    if (filter_path(ids, s, path))
+        (void)id_filter_move(&s->filter, path, filter_tag(ids, s));
+}
+
+/* A file that is missing or does not fit is made again from the segment's row. */
+static int load_filter(const struct ids *ids, struct db *db, struct id_segment *s,
+                       struct error *err)
+{
+    char path[PATH_BYTES];
+
+    if (filter_path(ids, s, path) &&
+        id_filter_map(&s->filter, path, s->filter_size, filter_tag(ids, s)))
+        return 0;
+    if (id_segment_read_filter(db, s, err) != 0)
+        return -1;
+    move_filter(ids, s);
+    return 0;
+}
+
+/* Those who have it open may go on. What is left behind is swept at the next start. */
+static void remove_filter(const struct ids *ids, const struct id_segment *s)
+{
+    char path[PATH_BYTES];
+
+    if (filter_path(ids, s, path))
+        (void)unlink(path);
+}
+
+/* Of a live segment? A number with an ending is a file that was being written. */
+static bool is_live_filter(const char *number, const struct id_segments *live)
+{
+    char *end;
+    const long long segment_no = strtoll(number, &end, 10);
+
+    for (size_t i = 0; *end == '\0' && i < live->n; i++)
+        if (live->items[i]->segment_no == segment_no)
+            return true;
+    return false;
+}
+
+/* Removes the files that an earlier process has left. */
+static void sweep_filters(const struct ids *ids, const struct id_segments *live)
+{
+    const char *slash = ids->filters == NULL ? NULL : strrchr(ids->filters, '/');
+    const struct dirent *entry;
+    char *folder;
+    DIR *dir;
+    int at;
+
+    if (slash == NULL)
+        return;
+    folder = mem_strdup(ids->filters);
+    folder[slash - ids->filters + 1] = '\0';
+    dir = opendir(folder);
+    free(folder);
+    if (dir == NULL)
+        return;
+    at = dirfd(dir);
+    while (at >= 0 && (entry = readdir(dir)) != NULL)
+        if (str_starts(str_of(entry->d_name), str_of(slash + 1)) &&
+            !is_live_filter(entry->d_name + strlen(slash + 1), live))
+            (void)unlinkat(at, entry->d_name, 0);
+    (void)closedir(dir);
+}
+
+/* Garbage needs none. */
+static int load_filters(struct ids *ids, const struct id_segments *live, struct db *db,
+                        struct error *err)
+{
+    if (db_exec(db, &select_file, DB_NO_ARGS, read_file, ids, err) != 0)
+        return -1;
     for (size_t i = 0; i < live->n; i++)
-        if (id_filter_files_load(files, db, live->items[i], err) != 0)
+        if (load_filter(ids, db, live->items[i], err) != 0)
             return -1;
-    id_filter_files_sweep(files, live->items, live->n);
+    sweep_filters(ids, live);
     return 0;
 }
 
 static int load(struct ids *ids, struct db *db, struct error *err)
 {
     if (load_secret(ids, db, err) != 0 || id_segments_load(db, ids_load_segment, ids, err) != 0 ||
-        id_filter_files_init(&ids->files, db, ids->secret, err) != 0 ||
-        load_filters(&ids->files, &ids->live, db, err) != 0 ||
+        load_filters(ids, &ids->live, db, err) != 0 ||
         db_exec(db, &select_log, DB_NO_ARGS, read_log, ids, err) != 0)
         return -1;
     /* A segment left unfinished by an earlier process does not know its size. */
@@ -175,7 +285,7 @@ void ids_free(struct ids *ids)
     id_table_done(&ids->recent);
     id_table_done(&ids->pending);
     rwlock_done(&ids->lock);
-    id_filter_files_done(&ids->files);
+    free(ids->filters);
     free(ids);
 }
 
@@ -423,15 +533,26 @@ static void settle_garbage(struct ids *ids)
 /* Of a merge that is complete: its inputs' files will not be opened again. */
 static void settle_filters(struct ids *ids)
 {
-    id_filter_files_move(&ids->files, ids->merge.output);
+    move_filter(ids, ids->merge.output);
     for (size_t i = 0; i < ids->merge.n_inputs; i++)
-        id_filter_files_remove(&ids->files, ids->merge.inputs[i].segment);
+        remove_filter(ids, ids->merge.inputs[i].segment);
 }
 
-static void check_filters(const struct id_filter_files *files, const struct id_segments *live)
+/* Gives up the files that were found damaged. */
+static void check_filters(const struct ids *ids, const struct id_segments *live)
 {
-    for (size_t i = 0; i < live->n; i++)
-        id_filter_files_check(files, live->items[i]);
+    for (size_t i = 0; i < live->n; i++) {
+        struct id_segment *s = live->items[i];
+
+        if (s->file_lost || !atomic_load_explicit(&s->filter.damaged, memory_order_relaxed))
+            continue;
+        s->file_lost = true;
+        remove_filter(ids, s);
+        log_write(LOG_WARNING, "ids",
+                  "%s%lld is damaged: some lookups are slower until the next start, which makes it"
+                  " again",
+                  ids->filters, (long long)s->segment_no);
+    }
 }
 
 static void publish(struct ids *ids) REQUIRES(ids->lock)
@@ -461,7 +582,7 @@ void ids_committed(struct ids *ids)
     settle_garbage(ids);
     if (ids->now.merged)
         settle_filters(ids);
-    check_filters(&ids->files, &ids->live);
+    check_filters(ids, &ids->live);
     rwlock_write(&ids->lock);
     publish(ids);
     rwlock_release(&ids->lock);

@@ -1,7 +1,6 @@
 /* test_id_segment.c - the parts of the index of ids: table, filter and segments. */
 #include "base/base.h"
 #include "base/mem.h"
-#include "features/events/ids/id_merge.h"
 #include "features/events/ids/id_segment.h"
 #include "unit/random.h"
 #include "unit/temp_db.h"

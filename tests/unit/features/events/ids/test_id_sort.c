@@ -1,5 +1,5 @@
 /* test_id_sort.c - the order of ids, whatever their number and their hashes. */
-#include "features/events/ids/id_sort.h"
+#include "features/events/ids/id_table.h"
 
 #include <stdlib.h>
 

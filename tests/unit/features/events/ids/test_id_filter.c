@@ -1,10 +1,10 @@
-/* test_id_filter_file.c - filters in files: the same answers, and never a wrong one. */
+/* test_id_filter.c - filters in files: the same answers, and never a wrong one. */
 #include "base/log.h"
 #include "db/embedded.h"
-#include "features/events/ids/id_filter_file.h"
+#include "features/events/ids/id_filter.h"
 #include "unit/features/events/ids/id_world.h"
 
-enum { TAG = 77, N = 100000, PAGE_BYTES = 4096 };
+enum { TAG = 77, N = 100000, BLOCK_BYTES = 64 };
 
 static const char *temp_path(void)
 {
@@ -21,7 +21,7 @@ static void fill(struct id_filter *f, size_t n)
 }
 
 /* How many of `n` random hashes a filter lets through; the first N of seed 1 are in it. */
-static int passes(const struct id_filter *f, uint64_t seed, int n)
+static int passes(struct id_filter *f, uint64_t seed, int n)
 {
     struct random random = { seed };
     int passed = 0;
@@ -31,9 +31,20 @@ static int passes(const struct id_filter *f, uint64_t seed, int n)
     return passed;
 }
 
+/* A file with the filter, which stays on the heap, and a map of it. */
+static void write_and_map(struct id_filter *f, const char *path, struct id_filter *ret)
+{
+    struct id_filter copy;
+
+    CHECK(id_filter_load(&copy, f->words, id_filter_size(f)));
+    CHECK(id_filter_move(&copy, path, TAG) && copy.mapped);
+    id_filter_done(&copy);
+    CHECK(id_filter_map(ret, path, id_filter_size(f), TAG));
+}
+
 TEST(a_filter_in_a_file_answers_as_the_one_in_memory)
 {
-    static const size_t sizes[] = { 1, 250, 2559, 2560, 10000, N }; /* 60 blocks fill a page */
+    static const size_t sizes[] = { 1, 250, 2559, 10000, 24576, N }; /* one has 1024 blocks */
 
     for (size_t s = 0; s < COUNT_OF(sizes); s++) {
         char path[TEMP_DB_URL_MAX];
@@ -41,8 +52,7 @@ TEST(a_filter_in_a_file_answers_as_the_one_in_memory)
 
         (void)snprintf(path, sizeof(path), "%s", temp_path());
         fill(&f, sizes[s]);
-        CHECK(id_filter_file_write(path, &f, TAG));
-        CHECK(id_filter_file_open(path, id_filter_size(&f), TAG, &mapped));
+        write_and_map(&f, path, &mapped);
         CHECK_INT(passes(&mapped, 1, (int)sizes[s]), sizes[s]);
         CHECK_INT(passes(&mapped, 2, 20000), passes(&f, 2, 20000));
         id_filter_done(&mapped);
@@ -71,33 +81,33 @@ TEST(a_file_that_is_not_the_filters_own_is_refused)
     (void)snprintf(path, sizeof(path), "%s", temp_path());
     fill(&f, N);
     size = id_filter_size(&f);
-    CHECK(!id_filter_file_open(path, size, TAG, &mapped)); /* not there */
-    CHECK(id_filter_file_write(path, &f, TAG));
-    CHECK(!id_filter_file_open(path, size, TAG + 1, &mapped));
-    CHECK(!id_filter_file_open(path, size + 64, TAG, &mapped));
-    CHECK(!id_filter_file_open(path, size - 64, TAG, &mapped));
-    for (off_t at = 0; at < 32; at++) { /* the head */
-        flip(path, at);
-        CHECK(!id_filter_file_open(path, size, TAG, &mapped));
-        flip(path, at);
-    }
-    CHECK(id_filter_file_open(path, size, TAG, &mapped));
+    CHECK(!id_filter_map(&mapped, path, size, TAG)); /* not there */
+    write_and_map(&f, path, &mapped);
     id_filter_done(&mapped);
-    CHECK(truncate(path, (off_t)size) == 0);
-    CHECK(!id_filter_file_open(path, size, TAG, &mapped));
-    CHECK(!id_filter_file_write("/nowhere/at/all", &f, TAG));
+    CHECK(!id_filter_map(&mapped, path, size, TAG + 1));
+    CHECK(!id_filter_map(&mapped, path, size + BLOCK_BYTES, TAG));
+    CHECK(!id_filter_map(&mapped, path, size - BLOCK_BYTES, TAG));
+    flip(path, 7);
+    CHECK(!id_filter_map(&mapped, path, size, TAG));
+    flip(path, 7);
+    CHECK(id_filter_map(&mapped, path, size, TAG));
+    id_filter_done(&mapped);
+    CHECK(truncate(path, (off_t)size / 2) == 0);
+    CHECK(!id_filter_map(&mapped, path, size, TAG));
+    CHECK(!id_filter_move(&f, "/nowhere/at/all", TAG) && !f.mapped);
+    CHECK_INT(passes(&f, 1, N), N);
     id_filter_done(&f);
 }
 
-/* The first hash of seed 2 that the filter rules out, and whose block is in this page. */
-static uint64_t ruled_out_in(const struct id_filter *f, size_t page)
+/* The first hash of seed 2 that the filter rules out, and whose block is this one. */
+static uint64_t ruled_out_in(struct id_filter *f, size_t block)
 {
     struct random random = { 2 };
 
     for (;;) {
         uint64_t hash = random_next(&random);
 
-        if ((hash >> 32) * f->n_blocks / 60 >> 32 == page && !id_filter_maybe(f, hash))
+        if ((hash >> 32) * f->n_blocks >> 32 == block && !id_filter_maybe(f, hash))
             return hash;
     }
 }
@@ -111,59 +121,40 @@ TEST(a_damaged_block_rules_nothing_out_whenever_it_is_damaged)
 
     (void)snprintf(path, sizeof(path), "%s", temp_path());
     fill(&f, N);
-    CHECK(id_filter_file_write(path, &f, TAG));
-    CHECK(id_filter_file_open(path, id_filter_size(&f), TAG, &mapped));
+    write_and_map(&f, path, &mapped);
     hash = ruled_out_in(&mapped, 2);
     other = ruled_out_in(&mapped, 3);
-    CHECK(!id_filter_maybe(&mapped, hash));
-    CHECK(!id_filter_file_tell_damage(mapped.file));
-    for (off_t at = 0; at < PAGE_BYTES; at += 32)
-        flip(path, 3 * PAGE_BYTES + at);
-    CHECK(id_filter_maybe(&mapped, hash));
+    for (off_t at = 0; at < BLOCK_BYTES; at += 7) {
+        atomic_store(&mapped.damaged, false);
+        flip(path, 2 * BLOCK_BYTES + at);
+        CHECK(id_filter_maybe(&mapped, hash) && mapped.damaged);
+        flip(path, 2 * BLOCK_BYTES + at);
+        CHECK(!id_filter_maybe(&mapped, hash));
+    }
+    flip(path, 2 * BLOCK_BYTES);
     CHECK(!id_filter_maybe(&mapped, other));
     CHECK_INT(passes(&mapped, 1, N), N);
-    CHECK(id_filter_file_tell_damage(mapped.file));
-    CHECK(!id_filter_file_tell_damage(mapped.file)); /* once */
     id_filter_done(&mapped);
     id_filter_done(&f);
 }
 
 TEST(blocks_that_changed_places_are_damaged)
 {
-    char path[TEMP_DB_URL_MAX], page[PAGE_BYTES];
+    char path[TEMP_DB_URL_MAX], block[BLOCK_BYTES];
     struct id_filter f, mapped;
     int fd;
 
     (void)snprintf(path, sizeof(path), "%s", temp_path());
     fill(&f, N);
-    CHECK(id_filter_file_write(path, &f, TAG));
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    CHECK(fd >= 0 && pread(fd, page, sizeof(page), 2 * PAGE_BYTES) == (ssize_t)sizeof(page));
-    CHECK(pwrite(fd, page, sizeof(page), 3 * PAGE_BYTES) == (ssize_t)sizeof(page));
-    (void)close(fd);
-    CHECK(id_filter_file_open(path, id_filter_size(&f), TAG, &mapped));
-    CHECK_INT(passes(&mapped, 1, N), N);
-    CHECK(id_filter_file_tell_damage(mapped.file));
+    write_and_map(&f, path, &mapped);
     id_filter_done(&mapped);
-    id_filter_done(&f);
-}
-
-/* As a disk that fails does, a file that was cut short raises SIGBUS. */
-TEST(a_page_that_cannot_be_read_rules_nothing_out)
-{
-    char path[TEMP_DB_URL_MAX];
-    struct id_filter f, mapped;
-    uint64_t hash;
-
-    (void)snprintf(path, sizeof(path), "%s", temp_path());
-    fill(&f, N);
-    CHECK(id_filter_file_write(path, &f, TAG));
-    CHECK(id_filter_file_open(path, id_filter_size(&f), TAG, &mapped));
-    hash = ruled_out_in(&mapped, 5);
-    CHECK(truncate(path, 4 * PAGE_BYTES) == 0);
-    CHECK(id_filter_maybe(&mapped, hash));
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    CHECK(fd >= 0 && pread(fd, block, sizeof(block), 2 * BLOCK_BYTES) == (ssize_t)sizeof(block));
+    CHECK(pwrite(fd, block, sizeof(block), 3 * BLOCK_BYTES) == (ssize_t)sizeof(block));
+    (void)close(fd);
+    CHECK(id_filter_map(&mapped, path, id_filter_size(&f), TAG));
     CHECK_INT(passes(&mapped, 1, N), N);
-    CHECK(id_filter_file_tell_damage(mapped.file));
+    CHECK(mapped.damaged);
     id_filter_done(&mapped);
     id_filter_done(&f);
 }
@@ -252,7 +243,7 @@ TEST(a_damaged_file_is_given_up_and_made_again_at_the_start)
     do
         (void)snprintf(path, sizeof(path), "%s-filter-%d", w.url + strlen("sqlite:"), no++);
     while (access(path, F_OK) != 0);
-    flip(path, PAGE_BYTES + 5);
+    flip(path, BLOCK_BYTES + 5);
     id_world_check_all(&w);
     log_set_level(LOG_OFF);
     id_world_grow(&w, 1);
