@@ -16,23 +16,23 @@
 
 /* clang-format off */
 enum column {
-    TENANT, RUN_NO, AGENT_ID, EVENT_ID, EVENT, TIMESTAMP, RECEIVED_AT, SEQ, AGENT_VERSION, DURATION_MS,
+    TENANT, RUN_NO, AGENT_ID, EVENT_UUID, EVENT, TIMESTAMP, RECEIVED_AT, SEQ, AGENT_VERSION, DURATION_MS,
     RECORDS, ERROR_TYPE, ERROR_MESSAGE, WORKFLOW, MESSAGE, LEVEL, CATEGORY, SOURCE, METADATA, METRICS,
-    LINKS, OUTPUT, COLUMNS
+    LINKS, OUTPUT, CHECKSUM, COLUMNS
 };
 
-#define NAMES "tenant_id, run_no, agent_id, event_id, event, timestamp, received_at, seq, agent_version,"  \
+#define NAMES "tenant_id, run_no, agent_id, event_uuid, event, timestamp, received_at, seq, agent_version,"  \
     " duration_ms, records_processed, error_type, error_message, workflow_run_id, message, level,"         \
-    " category, source, metadata, metrics, links, output"
+    " category, source, metadata, metrics, links, output, checksum"
 
 static const char insert_events[] = "INSERT INTO events (" NAMES ") SELECT * FROM unnest($1::bigint[],"
-    " $2::bigint[], $3::bigint[], $4::text[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bigint[],"
+    " $2::bigint[], $3::bigint[], $4::uuid[], $5::smallint[], $6::bigint[], $7::bigint[], $8::bigint[],"
     " $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[],"
-    " $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])"
-    " ON CONFLICT (tenant_id, event_id) WHERE event_id <> '' DO NOTHING";
+    " $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bigint[])"
+    " ON CONFLICT (tenant_id, event_uuid) WHERE event_uuid IS NOT NULL DO NOTHING";
 
 static const char insert_runs[] = "INSERT INTO runs (tenant_id, run_id, agent_id, start_at)"
-    " SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[])"
+    " SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[])"
     " ON CONFLICT (tenant_id, run_id) DO NOTHING RETURNING run_no";
 /* clang-format on */
 
@@ -189,7 +189,7 @@ static void add_event(struct bare *b, uint64_t number, struct array *to)
     add_int(&to[TENANT], 1);
     add_int(&to[RUN_NO], b->with_runs ? b->run_nos[f.run] : (int64_t)f.run);
     add_int(&to[AGENT_ID], (int64_t)(f.run % AGENTS) + 1);
-    add_text(&to[EVENT_ID], id, sizeof(id));
+    add_text(&to[EVENT_UUID], id, sizeof(id));
     add_int(&to[EVENT], f.kind);
     add_int(&to[TIMESTAMP], f.timestamp_us);
     add_int(&to[RECEIVED_AT], f.timestamp_us);
@@ -218,6 +218,7 @@ static void add_event(struct bare *b, uint64_t number, struct array *to)
     add_part(&to[METRICS], event, t, PART_METRICS);
     add_null(&to[LINKS]);
     add_null(&to[OUTPUT]);
+    add_int(&to[CHECKSUM], (int64_t)1 << 32);
 }
 
 static void insert_batch(struct bare *b, uint64_t from)
@@ -258,7 +259,7 @@ static void set_up(struct bare *b, const char *schema)
 int main(int argc, char **argv)
 {
     uint64_t count = 100000, seed = 1, open_runs = 100;
-    const char *database = "postgresql:///bench", *schema = "migrations/0001_core.postgres.sql";
+    const char *database = "postgresql:///bench", *schema = "migrations/0001_schema.postgres.sql";
     struct bare b = { .batch = 500, .with_runs = 1 };
     const struct option_row rows[] = {
         { "database", NULL, &database, "URL of an empty one" },

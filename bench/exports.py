@@ -10,15 +10,11 @@ from common import BATCH, Row, check_all_accepted, compared
 from servers import Muster, Watch
 
 EXPORTED = (
-    "SELECT a.agent_name, r.run_id, e.event_id || COALESCE(LOWER(HEX(e.packed_id)), '') AS event_id,"
-    " e.event, e.timestamp, e.timestamp + e.received_at AS received_at, e.seq,"
-    " e.agent_version || COALESCE(d.agent_version, '') AS agent_version, e.duration_ms,"
-    " e.records_processed, e.error_type, e.error_message, e.workflow_run_id, e.message,"
-    " e.level || COALESCE(d.level, '') AS level, e.category || COALESCE(d.category, '') AS category,"
-    " e.source || COALESCE(d.source, '') AS source, e.metadata, e.metrics, e.links, e.output"
-    " FROM events e JOIN runs r ON r.run_no = e.run_no"
-    " JOIN agents a ON a.agent_id = e.agent_id LEFT JOIN event_kinds d ON d.kind_no = e.kind_no"
-    " ORDER BY e.event_no"
+    "SELECT a.agent_name, r.run_id, COALESCE(e.event_id, LOWER(HEX(e.event_uuid)), '') AS event_id,"
+    " e.event, e.timestamp, e.received_at, e.seq, e.agent_version, e.duration_ms, e.records_processed,"
+    " e.error_type, e.error_message, e.workflow_run_id, e.message, e.level, e.category, e.source,"
+    " e.metadata, e.metrics, e.links, e.output FROM events e JOIN runs r ON r.run_no = e.run_no"
+    " JOIN agents a ON a.agent_id = e.agent_id ORDER BY e.event_no"
 )
 
 

@@ -474,22 +474,20 @@ CREATE INDEX runs_failed ON runs (tenant_id, agent_id, start_at, run_id) WHERE c
 -- Deleting an agent looks for rows that refer to it.
 CREATE INDEX runs_reference ON runs (agent_id);
 
--- received_at is the difference from timestamp. packed_id has the 16 bytes of an event_id that is a UUID,
--- and event_id is then ''. kind_no leads to the row with agent_version, level, category and source, which
--- are then ''; 0: they are in the event's own row.
 CREATE TABLE events (
     event_no          INTEGER PRIMARY KEY,
     tenant_id         INTEGER NOT NULL,
     run_no            INTEGER NOT NULL,
     agent_id          INTEGER NOT NULL,
-    event_id          TEXT    NOT NULL,
     event             INTEGER NOT NULL, -- enum run_event
     timestamp         INTEGER NOT NULL,
     received_at       INTEGER NOT NULL,
     seq               INTEGER NOT NULL,
-    agent_version     TEXT    NOT NULL,
     duration_ms       INTEGER,
     records_processed INTEGER,
+    event_uuid        BLOB,             -- the event's id, if it is a UUID
+    event_id          TEXT,             -- the same, if it is not
+    agent_version     TEXT    NOT NULL,
     error_type        TEXT,
     error_message     TEXT,
     workflow_run_id   TEXT,
@@ -501,20 +499,7 @@ CREATE TABLE events (
     metrics           TEXT,
     links             TEXT,
     output            TEXT,
-    checksum          INTEGER,
-    kind_no           INTEGER,
-    packed_id         BLOB
-) STRICT;
-
--- What many events of a tenant have in common.
-CREATE TABLE event_kinds (
-    kind_no       INTEGER PRIMARY KEY,
-    tenant_id     INTEGER NOT NULL,
-    bytes         INTEGER NOT NULL, -- of the four texts
-    agent_version TEXT    NOT NULL,
-    level         TEXT    NOT NULL,
-    category      TEXT    NOT NULL,
-    source        TEXT    NOT NULL
+    checksum          INTEGER NOT NULL  -- of the other columns (db/row_sum.h)
 ) STRICT;
 
 -- Which events a run has: n of them from first_event_no on.
@@ -854,7 +839,7 @@ CREATE TABLE alert_history (
 CREATE TABLE stuck_marks (
     tenant_id INTEGER PRIMARY KEY,
     start_at  INTEGER NOT NULL,
-    run_id    TEXT    NOT NULL DEFAULT ''
+    run_id    TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE stuck_later (
@@ -870,7 +855,5 @@ INSERT INTO change_numbers (topic, number) VALUES
     ('people', 1),
     ('tenant_id', 0), ('agent_id', 0), -- no greater number than these was deleted: none is given twice
     ('event_no', 0), ('run_no', 0),
-    ('event_no_without_sum', 0),
-    ('event_days', 1), -- the number of an event from which on all are covered; 0: it is not known
     ('prices', 1),
     ('built_in_prices', 0); -- 1: the list built into the program was added

@@ -28,7 +28,6 @@
     X(METRIC_RUN_CACHE_MISSES,  "muster_run_cache_total", "result=\"miss\"", "")                                                        \
     X(METRIC_ID_FILTER_STOPS,   "muster_id_filter_total", "result=\"absent\"", "Id index segments checked for an id (SQLite)")          \
     X(METRIC_ID_FILTER_PASSES,  "muster_id_filter_total", "result=\"read\"", "")                                                        \
-    X(METRIC_KINDS_REFUSED,     "muster_event_kinds_refused_total", "", "Events whose version, level, category and source found no room among those that events share; PostgreSQL: once a minute and tenant") \
     X(METRIC_BUSY_WRITER,       "muster_refused_total", "queue=\"writer\"", "Requests refused because a queue was full")                \
     X(METRIC_BUSY_READERS,      "muster_refused_total", "queue=\"readers\"", "")                                                        \
     X(METRIC_BUSY_EXPORTS,      "muster_refused_total", "queue=\"exports\"", "")                                                        \

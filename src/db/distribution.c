@@ -45,7 +45,7 @@ const struct table_place table_places[] = {
     OF_TENANT("alerts"), OF_TENANT("alert_history"), OF_TENANT("audit_heads"), OF_TENANT("audit_log"),
     OF_TENANT("business_breakdowns"), OF_TENANT("business_rollups"), OF_TENANT("business_runs"),
     OF_TENANT("business_series"), OF_TENANT("business_values"), OF_TENANT("config_values"),
-    OF_TENANT("data_keys"), OF_TENANT("deliveries"), OF_TENANT("event_kinds"), OF_TENANT("events"),
+    OF_TENANT("data_keys"), OF_TENANT("deliveries"), OF_TENANT("events"),
     OF_TENANT("event_days"), OF_TENANT("gone_runs"),
     OF_TENANT("heartbeats"), OF_TENANT("kpis"), OF_TENANT("llm_totals"), OF_TENANT("llm_usage"),
     OF_TENANT("messages"), OF_TENANT("retention"), OF_TENANT("runs"), OF_TENANT("secrets"),

@@ -12,7 +12,7 @@ from collections import Counter
 
 from stored import stored
 
-ID = "COALESCE(event_id, CAST(event_key AS TEXT))"  # SQL: packed rows have it as a UUID
+ID = "COALESCE(event_id, CAST(event_uuid AS TEXT))"  # SQL
 LONG_S = 1  # a batch that is not acknowledged within it waits
 
 

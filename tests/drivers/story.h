@@ -49,7 +49,6 @@ struct story {
     struct story_event *stored; /* the list: the first n_committed are committed */
     size_t n, n_committed;
     size_t duplicates;
-    bool packs; /* the next log of PostgreSQL packs rows */
 };
 
 static inline void story_must(int r, const struct error *err)
@@ -65,9 +64,6 @@ static inline void story_reopen(struct story *s)
     if (s->log != NULL)
         s->log->methods->free(s->log);
     story_must(event_log_new(s->db, &s->log, &err), &err);
-    if (strcmp(db_dialect(s->db), "postgres") == 0 && s->packs)
-        event_log_postgres_pack(s->log, EVENTS_PACKED_AFTER_PLAIN);
-    s->packs = !s->packs; /* rows that are packed and others, side by side */
     s->n = s->n_committed;
 }
 
@@ -79,7 +75,6 @@ static inline void story_init(struct story *s, struct db *db, uint64_t seed)
 
     *s = (struct story){ .db = db,
                          .random = { seed },
-                         .packs = seed % 2 == 0,
                          .stored = malloc(STORY_EVENTS_MAX * sizeof(struct story_event)) };
     arena_init(&s->arena);
     story_must(store_migrate(db, &err), &err);

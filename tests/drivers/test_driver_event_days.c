@@ -55,16 +55,6 @@ static void world_done(struct world *w)
     db_close(w->db);
 }
 
-static void begin_at(struct world *w, int64_t number)
-{
-    static const struct db_query set = {
-        .sqlite = "UPDATE change_numbers SET number = $1 WHERE topic = 'event_days'",
-        .postgres = "UPDATE change_numbers SET number = $1 WHERE topic = 'event_days'",
-    };
-
-    suite_exec(w->db, &set, DB_ARGS(db_int(number)));
-}
-
 /* Mostly of the day, or of days before; a few from anywhere. */
 static int64_t some_timestamp(struct world *w, int64_t now)
 {
@@ -187,7 +177,6 @@ TEST(whatever_the_times_are_no_event_is_left_out)
     for (uint64_t seed = 1; seed <= 3; seed++) {
         world_init(&w, seed);
         live(&w);
-        begin_at(&w, 1);
         CHECK(w.n > 1500);
         for (int i = 0; i < 300; i++) {
             int64_t since =
@@ -210,7 +199,6 @@ TEST(little_is_read_besides_the_days_that_are_asked_for)
 
     world_init(&w, 7);
     live(&w);
-    begin_at(&w, 1);
     for (int64_t day = 10; day < DAYS - 10; day++) {
         const struct time_range range = { BEGAN + day * DAY_US, BEGAN + (day + 1) * DAY_US };
         size_t n = count_read(&w, 2, &range);
@@ -219,25 +207,6 @@ TEST(little_is_read_besides_the_days_that_are_asked_for)
     }
     CHECK(most > 0 && most < count_of(&w, 2) / 2);
     CHECK_INT(count_read(&w, TENANTS + 1, &(struct time_range){ BEGAN, BEGAN + DAY_US }), 0);
-    world_done(&w);
-}
-
-TEST(all_events_from_before_rows_were_written_are_read)
-{
-    static struct world w;
-    const struct time_range never = { BEGAN + 20000 * DAY_US, BEGAN + 20001 * DAY_US };
-    int64_t middle;
-    size_t before = 0;
-
-    world_init(&w, 9);
-    live(&w);
-    begin_at(&w, 0); /* it is not known from when on */
-    CHECK_INT(count_read(&w, 1, &never), count_of(&w, 1));
-    middle = w.noted[w.n / 2].event_no;
-    begin_at(&w, middle);
-    for (size_t i = 0; i < w.n; i++)
-        before += w.noted[i].tenant_id == 1 && w.noted[i].event_no < middle;
-    CHECK_INT(count_read(&w, 1, &never), before);
     world_done(&w);
 }
 

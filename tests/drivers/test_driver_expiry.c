@@ -136,7 +136,7 @@ static int expire(struct story *s)
     struct expiry_runs which = { .tenant_id = s->tenant_ids[tenant],
                                  .before = epoch + (int64_t)(2 + random_below(r, 5)) * pause,
                                  .keep_failed = (int64_t)random_below(r, 3),
-                                 .at = { INT64_MIN, STR_LIT("") },
+                                 .at = { INT64_MIN, RUN_ID_FIRST },
                                  .window = 1 + (int64_t)random_below(r, 12),
                                  .now_us = epoch };
     int64_t portion = 1 + (int64_t)random_below(r, 30);
@@ -199,7 +199,7 @@ TEST(no_number_is_given_twice)
         struct expiry_runs which = { .tenant_id = s.tenant_ids[0],
                                      .before = INT64_MAX,
                                      .open_before = INT64_MAX,
-                                     .at = { INT64_MIN, STR_LIT("") },
+                                     .at = { INT64_MIN, RUN_ID_FIRST },
                                      .window = 10 };
         struct story_event event = story_event(&s);
         struct error err = { 0 };

@@ -8,6 +8,8 @@
 #include "story.h"
 #include "suite.h"
 
+#define RUN "3f2b8c1e-9a4d-4e6f-8b7a-000000000077"
+
 enum { WRITERS = 4, EVENTS = 120, EACH = 8 };
 
 struct writer {
@@ -80,7 +82,8 @@ static void *run_writer(void *arg)
 
 static const struct db_query count_events = { .postgres = "SELECT COUNT(*) FROM events" };
 static const struct db_query count_ids = {
-    .postgres = "SELECT COUNT(*) FROM (SELECT DISTINCT tenant_id, event_id FROM events) x",
+    .postgres =
+        "SELECT COUNT(*) FROM (SELECT DISTINCT tenant_id, event_id, event_uuid FROM events) x",
 };
 static const struct db_query wrong_counts = {
     .postgres = "SELECT COUNT(*) FROM runs r WHERE event_count <> (SELECT COUNT(*) FROM events e"
@@ -269,7 +272,7 @@ static int64_t store_events(struct story *s, struct event_log *log, const char *
 
 static int64_t store_event(struct story *s, struct event_log *log, int kind, const char *id)
 {
-    return store_events(s, log, "run", kind, (const char *const[]){ id, NULL });
+    return store_events(s, log, RUN, kind, (const char *const[]){ id, NULL });
 }
 
 /* Two nodes, each of which assumes what it has seen of the run. */
@@ -311,9 +314,10 @@ TEST(what_is_stored_again_takes_no_other_event_with_it)
     (void)store_event(&s, s.log, EVENT_STARTED, "1");
     (void)store_event(&s, log, EVENT_IN_PROGRESS, "2"); /* what s.log assumes is wrong now */
     s.db->number_at += (int64_t)3600 * USEC_PER_SEC;
-    (void)store_events(&s, log, "another", EVENT_STARTED, (const char *const[]){ "other", NULL });
+    (void)store_events(&s, log, "3f2b8c1e-9a4d-4e6f-8b7a-000000000078", EVENT_STARTED,
+                       (const char *const[]){ "other", NULL });
     s.db->number_at--; /* the next number is that of the other event */
-    (void)store_events(&s, s.log, "run", EVENT_IN_PROGRESS, (const char *const[]){ "3", "4" });
+    (void)store_events(&s, s.log, RUN, EVENT_IN_PROGRESS, (const char *const[]){ "3", "4" });
     CHECK_INT(suite_int(s.db, &others), 1);
     CHECK_INT(suite_int(s.db, &count_events), 5);
     CHECK_INT(suite_int(s.db, &wrong_counts), 0);

@@ -8,16 +8,18 @@
 #include "features/retention/expiry_store.h"
 #include "suite.h"
 
+#define ID "00000000-0000-0000-0000-000000000000"
+
 static const char fill[] =
     "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at) VALUES"
     " ('acme', '', 9, 9, 0);"
     "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at) VALUES (1, 'a', 1, 0);"
     "INSERT INTO runs (tenant_id, run_id, agent_id, event_count, start_at, first_at, last_at,"
     " closing_at, closing_event)"
-    " SELECT 1, md5(i::text), 1, 2, i, i, i, i, 1 + i % 2 FROM generate_series(1, 20000) i;"
+    " SELECT 1, md5(i::text)::uuid, 1, 2, i, i, i, i, 1 + i % 2 FROM generate_series(1, 20000) i;"
     "INSERT INTO events (tenant_id, run_no, agent_id, event_id, event, timestamp, received_at, seq,"
-    " agent_version, message, level, category, source)"
-    " SELECT 1, 1 + i % 20000, 1, i::text, 1, i, i, 0, '', '', '', '', ''"
+    " agent_version, message, level, category, source, checksum)"
+    " SELECT 1, 1 + i % 20000, 1, i::text, 1, i, i, 0, '', '', '', '', '', 0"
     " FROM generate_series(1, 40000) i;"
     "INSERT INTO business_runs (tenant_id, agent_id, run_id, timestamp, agent_version)"
     " SELECT 1, 1, md5(i::text), i, '' FROM generate_series(1, 20000) i;"
@@ -71,7 +73,7 @@ TEST(old_rows_are_found_by_an_index_before_and_after_analyze)
         fail_msg("%s", err.text);
     suite_script(db, fill);
     for (int round = 0; round < 4; round++) {
-        check_plan(db, &expiry_mark_runs, "1, 15000, 100, '', 200, '', 15000, 10");
+        check_plan(db, &expiry_mark_runs, "1, 15000, 100, '" ID "', 200, '" ID "', 15000, 10");
         check_plan(db, &expiry_delete_runs, "1");
         check_plan(db, &expiry_delete_events, "1, 50");
         check_plan(db, &expiry_select_business, "1, 15000, 50");

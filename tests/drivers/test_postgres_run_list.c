@@ -11,8 +11,11 @@ static const char fill[] =
     "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at) VALUES (1, 'a', 1, 1);"
     "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at) VALUES (1, 'b', 1, 1);"
     "INSERT INTO runs (tenant_id, run_id, agent_id, start_at, workflow_run_id)"
-    " SELECT 1, md5(i::text), 1 + i % 2, i, 'w' || i % 100 FROM generate_series(1, 20000) AS i;"
+    " SELECT 1, md5(i::text)::uuid, 1 + i % 2, i, 'w' || i % 100 FROM generate_series(1, 20000) AS "
+    "i;"
     "SET plan_cache_mode = force_generic_plan";
+
+#define ID "00000000-0000-0000-0000-000000000000"
 
 static bool add_line(void *ctx, const struct db_row *row)
 {
@@ -36,7 +39,8 @@ static void check_plan(struct db *db, const struct db_query *q, const char *valu
     suite_script(db, arena_printf(&arena, "DEALLOCATE ALL; PREPARE p AS %s", q->sql).data);
     assert_true(n < COUNT_OF(explain));
     explain[n] = (struct db_query){
-        .sql = arena_printf(&arena, "EXPLAIN EXECUTE p(1, 9, '', 1, '', 51%s)", value).data
+        .sql =
+            arena_printf(&arena, "EXPLAIN EXECUTE p(1, 9, '" ID "', 1, '" ID "', 51%s)", value).data
     };
     if (db_exec(db, &explain[n++], DB_NO_ARGS, add_line, &plan, &err) != 0)
         fail_msg("%s", err.text);

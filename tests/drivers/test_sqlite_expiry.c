@@ -43,9 +43,7 @@ TEST(every_statement_goes_by_an_index_and_within_bounds)
           "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)\n" SUBQUERY
           "SEARCH g USING PRIMARY KEY (tenant_id=?)\n"
           "SEARCH x USING PRIMARY KEY (run_no=?)\n"
-          "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n"
-          "CORRELATED SCALAR SUBQUERY 2\n"
-          "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)\n",
+          "SEARCH e USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)\n",
           NULL },
         { &expiry_select_business,
           "SEARCH business_runs USING INDEX business_runs_time"

@@ -21,33 +21,14 @@ def stored(server, sql):
         connection.close()
 
 
-OF_FORM = ("metadata", "metrics")
-OF_KIND = ("agent_version", "level", "category", "source")
-OWN = ("tenant_id", "error_type", "error_message", "workflow_run_id", "message", "metadata", "metrics",
-       "links", "output")  # fmt: skip
-
-
-def _texts_of_postgres():
-    texts = ", ".join(f"COALESCE(e.{c}, d.{c}) AS {c}" for c in OF_KIND)
-    json_texts = ", ".join(
-        f"CASE WHEN d.{c} IS NULL THEN e.{c} ELSE format(d.{c}, VARIADIC string_to_array(COALESCE(e.{c}, '')"
-        f" || repeat(chr(31), 16), chr(31))) END AS {c}"
-        for c in OF_FORM
-    )
-    own = ", ".join("e." + c for c in OWN if c not in OF_FORM)
-    return (f"(SELECT {own}, {texts}, {json_texts},"
-            " COALESCE(e.event_id, CAST(e.event_key AS TEXT), '') AS event_id FROM events e LEFT JOIN"
-            " event_kinds d ON d.tenant_id = e.tenant_id AND d.kind_no = e.kind_no)")  # fmt: skip
+TEXTS = ("tenant_id", "agent_version", "error_type", "error_message", "workflow_run_id", "message", "level",
+         "category", "source", "metadata", "metrics", "links", "output")  # fmt: skip
 
 
 def texts_of_events(server):
-    """A table with the texts of events, for FROM: some of them are packed (migrations/0049 and 0051)."""
-    if server.database:
-        return _texts_of_postgres()
-    texts = ", ".join(f"e.{c} || COALESCE(d.{c}, '') AS {c}" for c in OF_KIND)
-    return (f"(SELECT {', '.join('e.' + c for c in OWN)}, {texts},"
-            " e.event_id || COALESCE(uuid_text(e.packed_id), '') AS event_id"
-            " FROM events e LEFT JOIN event_kinds d ON d.kind_no = e.kind_no)")  # fmt: skip
+    """A table with the texts of events, for FROM: their ids as they were sent."""
+    uuid_text = "CAST(event_uuid AS TEXT)" if server.database else "uuid_text(event_uuid)"
+    return f"(SELECT {', '.join(TEXTS)}, COALESCE(event_id, {uuid_text}, '') AS event_id FROM events)"
 
 
 def change(server, sql):

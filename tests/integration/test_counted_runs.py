@@ -14,7 +14,7 @@ OF_AGENT, OF_AGENT_TOTALS, OF_VALUES, OF_ALL = 1_000, 20_000, 10_000, 100_000  #
 RUNS = """INSERT INTO runs (tenant_id, run_id, agent_id, event_count, start_at, first_at, last_at,
         closing_at, closing_seq, closing_event, error_type, closing_message, step_seq, step_message,
         version_seq, agent_version)
-    {numbers} SELECT a.tenant_id, '3f2b8c1e-9a4d-4e6f-8b7a-' || SUBSTR(CAST(100000000000 + i AS TEXT), 1, 12),
+    {numbers} SELECT a.tenant_id, {run_id},
         a.agent_id, 1, {start}, {start}, {start}, CASE WHEN i % 7 = 0 THEN NULL ELSE {start} END,
         0, CASE WHEN i % 3 = 0 THEN 2 ELSE 1 END, CASE WHEN i % 9 = 0 THEN 'Timeout' END, '', 0, '',
         0, 'v' || (i % 2) FROM {n}, agents a WHERE a.{tenant} AND a.agent_name = '{agent}'"""
@@ -31,10 +31,11 @@ def is_failed(i):
 
 def numbers(server, first, last):
     """As i: what stands before SELECT, and what after FROM. Citus has no recursion."""
+    run_id = "'3f2b8c1e-9a4d-4e6f-8b7a-' || SUBSTR(CAST(100000000000 + i AS TEXT), 1, 12)"
     if server.database:
-        return {"numbers": "", "n": f"generate_series({first}, {last}) n (i)"}
+        return {"numbers": "", "n": f"generate_series({first}, {last}) n (i)", "run_id": f"CAST({run_id} AS UUID)"}
     recursion = f"SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {last}"
-    return {"numbers": f"WITH RECURSIVE n (i) AS ({recursion})", "n": "n"}
+    return {"numbers": f"WITH RECURSIVE n (i) AS ({recursion})", "n": "n", "run_id": run_id}
 
 
 def fill(server):

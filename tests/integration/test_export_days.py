@@ -87,7 +87,3 @@ def test_days_that_have_none_of_the_range_are_not_read(world, clock):
     start_again(world, meanwhile="UPDATE event_days SET lags = -1")  # as docs/OPERATIONS.md says
     assert lines(world, "events", time_range=recent) == of_range(whole, *recent.split("/"))
     assert world.server.run("check").returncode == 0
-    start_again(world, meanwhile="UPDATE event_days SET lags = 0")
-    # as after an upgrade: from before it there may be events without rows
-    start_again(world, meanwhile="UPDATE change_numbers SET number = 0 WHERE topic = 'event_days'")
-    assert lines(world, "events", time_range=recent) == of_range(whole, *recent.split("/"))

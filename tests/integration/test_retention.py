@@ -213,41 +213,6 @@ def test_open_runs_and_the_newest_failed_ones_stay_longer(world, clock):
     assert runs(world) == set()
 
 
-def kinds(tenant, table):
-    """The numbers of kinds that are there, or that events have."""
-    found = stored(tenant.server, f"SELECT DISTINCT kind_no FROM {table} WHERE kind_no > 0 AND {of_tenant(tenant)}")
-    return {row["kind_no"] for row in found}
-
-
-def tell_kinds(tenant, clock, run, name, n):
-    """Events of as many kinds, each twice: the first time a kind is only remembered."""
-    for first in range(0, n, 500):
-        events = [tenant.event(run_id=run, event="completed", timestamp=at(clock, 5 * DAY), source=f"{name} {i}")
-                  for i in range(first, min(n, first + 500)) for _ in range(2)]  # fmt: skip
-        assert tenant.client.post(BATCH, {"events": events}).json()["rejected"] == 0
-
-
-def test_texts_that_only_deleted_events_shared_go_once_there_are_many(world, clock, store):
-    if store != "sqlite":
-        pytest.skip("PostgreSQL stores texts with each event")
-    half, days, run = 2048, 20, str(uuid.uuid4())
-    keep(world, events_days=days)
-    tell_kinds(world, clock, run, "source", half)
-    assert len(kinds(world, "event_kinds")) >= half
-    kept = tell(world, clock, "started", "in_progress", "in_progress", source="source 7")
-    clock.advance((days - 4) * DAY)
-    until(lambda: narrative(world, run).status == 404)
-    until(lambda: len(kinds(world, "events")) < 10)
-    # A look may have begun before all were gone. The next comes a day later, if there are many again.
-    clock.advance(DAY + 60)
-    tell_kinds(world, clock, str(uuid.uuid4()), "other", half)
-    until(lambda: kinds(world, "event_kinds") == kinds(world, "events"))
-    told = narrative(world, kept).json()["events"]
-    assert [event["source"] for event in told] == ["source 7"] * 3
-    again = tell(world, clock, "started", "in_progress", "completed", source="source 8")
-    assert {event["source"] for event in narrative(world, again).json()["events"]} == {"source 8"}
-
-
 def test_a_limit_that_is_lifted_deletes_no_more(world, clock):
     run = tell(world, clock, "completed")
     keep(world, events_days=5, business_days=5, llm_days=5)

@@ -58,7 +58,7 @@ static const struct db_query hold_agent = {
 #define WITH_AGENT " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
 #define ALERT_OF_RUN                                                                               \
     " l.tenant_id = r.tenant_id AND l.type = 'run.stuck' AND l.agent_id = r.agent_id"              \
-    " AND l.subject = r.run_id AND l.open = 1"
+    " AND l.subject = CAST(r.run_id AS TEXT) AND l.open = 1"
 
 ROW_TABLE(stuck_tenant,
     INT(tenant_id),

@@ -61,9 +61,6 @@ struct stuck_cursor {
     struct str run_id;
 };
 
-/* Sorts after every run id. */
-#define STUCK_LAST_ID STR_LIT("z")
-
 struct stuck_tenant {
     int64_t tenant_id;
     struct stuck_cursor mark; /* start_at TIME_NULL: no mark yet */

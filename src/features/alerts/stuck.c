@@ -22,6 +22,7 @@
 #include "features/alerts/alerts.h"
 #include "features/alerts/failing.h"
 #include "features/alerts/watch.h"
+#include "features/events/run_cursor.h"
 
 enum {
     PERIOD_S = 60,            /* between the starts of two rounds */
@@ -130,13 +131,13 @@ static int scan_tenant(struct stuck *s, const struct stuck_tenant *tenant, struc
 {
     int64_t until = s->now_us - (int64_t)LIMIT_MIN_S * USEC_PER_SEC;
     struct stuck_span span = { tenant->mark, until, TENANT_RUNS };
-    struct stuck_tenant mark = { tenant->tenant_id, { until, STUCK_LAST_ID } };
+    struct stuck_tenant mark = { tenant->tenant_id, { until, RUN_ID_LAST } };
     const struct stuck_run *runs;
     struct list list;
 
     if (tenant->mark.start_at == TIME_NULL)
         span.after =
-            (struct stuck_cursor){ until - (int64_t)FIRST_SCAN_S * USEC_PER_SEC, STR_LIT("") };
+            (struct stuck_cursor){ until - (int64_t)FIRST_SCAN_S * USEC_PER_SEC, RUN_ID_FIRST };
     if (until <= span.after.start_at)
         return 0;
     if (alert_runs_store_stuck_runs(s->db, tenant->tenant_id, &span, &s->arena, &list, err) != 0 ||

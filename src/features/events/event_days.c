@@ -53,17 +53,6 @@ static const struct db_query add_lags = {
 };
 DB_QUERY(select_rows,
     "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1 ORDER BY first_no");
-DB_QUERY(select_begun, "SELECT number FROM change_numbers WHERE topic = 'event_days'");
-DB_QUERY(set_begun,
-    "UPDATE change_numbers SET number = $1 WHERE topic = 'event_days' AND number = 0");
-DB_QUERY(begin_later,
-    "UPDATE change_numbers SET number = $1 WHERE topic = 'event_days' AND number < $1");
-static const struct db_query select_next_no = {
-    .sqlite = "SELECT 1 + COALESCE(MAX(event_no), 0) FROM events",
-};
-DB_QUERY(refuse_older,
-    "UPDATE schema_version SET oldest = $1 WHERE number = $1 AND oldest <> $1"
-    " AND (SELECT number FROM change_numbers WHERE topic = 'event_days') <> 0");
 /* clang-format on */
 
 static int64_t day_of(int64_t us)
@@ -273,45 +262,11 @@ int event_days_note(struct event_days *days, struct db *db, const struct event_i
     return write_changes(&noting, err);
 }
 
-/* PostgreSQL: an older program may have had a clock that was ahead. */
-static int64_t number_of_tomorrow(void)
-{
-    return db_number_at(clock_wall_us() + DAY_US);
-}
-
-int event_days_postpone(struct db *db, struct error *err)
-{
-    return db_run(db, &begin_later, DB_ARGS(db_int(number_of_tomorrow())), err);
-}
-
-int event_days_since(struct db *db, int64_t *ret, struct error *err)
-{
-    return db_exec_int(db, &select_begun, DB_NO_ARGS, ret, err);
-}
-
-int event_days_refuse_older(struct db *db, struct error *err)
-{
-    return db_run(db, &refuse_older, DB_ARGS(db_int(EVENT_DAYS_MIGRATION)), err);
-}
-
-int event_days_begin(struct db *db, struct error *err)
-{
-    int64_t next = number_of_tomorrow();
-
-    if (strcmp(db_dialect(db), "postgres") != 0 &&
-        db_exec_int(db, &select_next_no, DB_NO_ARGS, &next, err) != 0)
-        return -1;
-    if (db_run(db, &set_begun, DB_ARGS(db_int(next)), err) != 0)
-        return -1;
-    return event_days_refuse_older(db, err);
-}
-
 /* Rows as they are read, and the ranges of those that have a day of the time range. */
 struct reading {
     struct rows ranges; /* struct number_range */
     int64_t first_day, last_day;
-    int64_t begun; /* the first number that rows cover: all before it are in the first range */
-    bool open;     /* the last range goes on */
+    bool open; /* the last range goes on */
 };
 
 static void open_range(struct reading *r, int64_t after)
@@ -333,16 +288,14 @@ static bool take_row(void *ctx, const struct db_row *db_row)
 {
     struct reading *r = ctx;
     struct days_row row;
-    int64_t before;
     bool wanted;
 
     (void)read_row(&row, db_row);
     wanted = (row.lags & bits_of(row.day, r->first_day, r->last_day)) != 0;
-    before = (row.first_no > r->begun ? row.first_no : r->begun) - 1;
     if (wanted && !r->open)
-        open_range(r, before);
+        open_range(r, row.first_no - 1);
     if (!wanted && r->open)
-        close_range(r, before);
+        close_range(r, row.first_no - 1);
     return true;
 }
 
@@ -353,15 +306,115 @@ int event_days_ranges(struct db *db, const struct days_question *q, struct arena
                          .first_day = day_of(q->range.since),
                          .last_day = day_of(q->range.until - 1) };
 
-    if (event_days_since(db, &r.begun, err) != 0)
-        return -1;
     open_range(&r, 0);
-    if (r.begun != 0 &&
-        db_exec(db, &select_rows, DB_ARGS(db_int(q->tenant_id)), take_row, &r, err) != 0)
+    if (db_exec(db, &select_rows, DB_ARGS(db_int(q->tenant_id)), take_row, &r, err) != 0)
         return -1;
     *ret = (struct number_ranges){ r.ranges.items, r.ranges.n };
     for (size_t i = 0; i < ret->n; i++)
         if (ret->items[i].until > q->last)
             ret->items[i].until = q->last;
     return 0;
+}
+
+/* --- check --- */
+
+enum { SUSPECTS_MAX = 10000 };
+
+struct suspect {
+    int64_t tenant_id, event_no, timestamp;
+};
+
+struct checking {
+    struct rows rows;     /* struct days_row of all tenants, in order */
+    struct rows suspects; /* struct suspect */
+};
+
+/* clang-format off */
+DB_QUERY(select_all_rows,
+    "SELECT tenant_id, first_no, day, lags FROM event_days ORDER BY tenant_id, first_no");
+DB_QUERY(select_all_events, "SELECT tenant_id, event_no, timestamp FROM events");
+DB_QUERY(select_row,
+    "SELECT tenant_id, first_no, day, lags FROM event_days WHERE tenant_id = $1 AND first_no <= $2"
+    " ORDER BY first_no DESC LIMIT 1");
+/* clang-format on */
+
+static void read_days_row(const struct db_row *row, struct days_row *ret)
+{
+    *ret = (struct days_row){ db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2),
+                              (uint64_t)db_get_int(row, 3) };
+}
+
+static bool keep_row(void *ctx, const struct db_row *row)
+{
+    read_days_row(row, rows_add(ctx));
+    return true;
+}
+
+/* The last row of the tenant that begins with the number or before; or NULL. */
+static const struct days_row *covering(const struct checking *c, int64_t tenant_id,
+                                       int64_t event_no)
+{
+    const struct days_row *rows = c->rows.items;
+    size_t low = 0, high = c->rows.n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct days_row *row = &rows[middle];
+
+        if (row->tenant_id < tenant_id ||
+            (row->tenant_id == tenant_id && row->first_no <= event_no))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 || rows[low - 1].tenant_id != tenant_id ? NULL : &rows[low - 1];
+}
+
+/* Before a tenant's first row an export reads all. */
+static bool look_at_event(void *ctx, const struct db_row *row)
+{
+    struct checking *c = ctx;
+    const struct suspect one = { db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) };
+    const struct days_row *found = covering(c, one.tenant_id, one.event_no);
+
+    if (found == NULL || days_row_has(found, one.timestamp))
+        return true;
+    *(struct suspect *)rows_add(&c->suspects) = one;
+    return c->suspects.n < SUSPECTS_MAX;
+}
+
+static bool read_one(void *ctx, const struct db_row *row)
+{
+    read_days_row(row, ctx);
+    return true;
+}
+
+/* The event is committed, and its row with it; the row as it was read before may be older. */
+static int look_again(const struct checking *c, struct db *db, days_lost_fn *on_lost, void *ctx,
+                      struct error *err)
+{
+    for (size_t i = 0; i < c->suspects.n; i++) {
+        const struct suspect *one = &((const struct suspect *)c->suspects.items)[i];
+        struct days_row row = { 0 };
+
+        if (db_exec(db, &select_row, DB_ARGS(db_int(one->tenant_id), db_int(one->event_no)),
+                    read_one, &row, err) != 0)
+            return -1;
+        if (row.tenant_id != 0 && !days_row_has(&row, one->timestamp) &&
+            !on_lost(ctx, one->tenant_id, one->event_no))
+            return 0;
+    }
+    return 0;
+}
+
+int event_days_check(struct db *db, days_lost_fn *on_lost, void *ctx, struct error *err)
+{
+    ARENA_SCOPED(arena);
+    struct checking c = { .rows = { .arena = &arena, .size = sizeof(struct days_row) },
+                          .suspects = { .arena = &arena, .size = sizeof(struct suspect) } };
+
+    if (db_exec(db, &select_all_rows, DB_NO_ARGS, keep_row, &c.rows, err) != 0 ||
+        db_exec(db, &select_all_events, DB_NO_ARGS, look_at_event, &c, err) != 0)
+        return -1;
+    return look_again(&c, db, on_lost, ctx, err);
 }

@@ -8,10 +8,7 @@
  * and hardly any transaction has one to add.
  *
  * 1. A row has the bits of all events that it covers: their transaction adds them.
- * 2. Programs from before EVENT_DAYS_MIGRATION add none. The change number "event_days" is that of
- *    an event from which on there are rows, and is set when no such program can write any more; 0:
- *    not yet. All events before it are read.
- * 3. On PostgreSQL a number has the time in it (db_number()), and a row covers those of a day: all
+ * 2. On PostgreSQL a number has the time in it (db_number()), and a row covers those of a day: all
  *    writers write the same row. On SQLite numbers follow each other, and its writer begins a row
  *    with the first event of a day.
  */
@@ -25,8 +22,6 @@
 struct db;
 struct event_days;
 struct event_item;
-
-enum { EVENT_DAYS_MIGRATION = 1 };
 
 /* As stored. */
 struct days_row {
@@ -50,19 +45,6 @@ int event_days_note(struct event_days *days, struct db *db, const struct event_i
 
 /* After a rollback. */
 void event_days_forget(struct event_days *days);
-
-/* The change number: see 2. */
-int event_days_since(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
-
-/* All events from now on have rows: sets the number if it is 0, and refuses programs from before.
- */
-int event_days_begin(struct db *db, struct error *err) MUST_CHECK;
-
-/* If it is not 0: programs from before cannot use the database. */
-int event_days_refuse_older(struct db *db, struct error *err) MUST_CHECK;
-
-/* PostgreSQL: a program from before was there all the same, as on a machine that stood still. */
-int event_days_postpone(struct db *db, struct error *err) MUST_CHECK;
 
 /* Numbers of events: exclusive, inclusive. */
 struct number_range {

@@ -9,7 +9,6 @@
 
 struct db;
 struct engine;
-struct event_kinds;
 struct event_log;
 struct telemetry_event;
 
@@ -68,15 +67,6 @@ int event_log_new(struct db *db, struct event_log **ret, struct error *err) MUST
 
 int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err) MUST_CHECK;
 int event_log_postgres_new(struct event_log **ret);
-
-/* Are rows of events packed (kinds/packing.h), and are there others, whose ids are text? */
-enum event_packing { EVENTS_PLAIN, EVENTS_PACKED, EVENTS_PACKED_AFTER_PLAIN };
-
-/* From now on. Any thread. */
-void event_log_postgres_pack(struct event_log *log, enum event_packing packing);
-
-/* Of SQLite; NULL otherwise. */
-struct event_kinds *event_log_kinds(struct event_log *log);
 
 /* The engine's. Any thread. */
 struct event_log *events_log(const struct engine *e);

@@ -18,8 +18,6 @@
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
-#include "features/events/kinds/kinds_memory.h"
-#include "features/events/kinds/kinds_postgres.h"
 #include "features/events/shapes.h"
 #include "features/events/slots/items_by_tenant.h"
 #include "features/events/slots/run_slots_postgres.h"
@@ -30,8 +28,6 @@ struct postgres_log {
     struct event_log base;
     struct runs_known known;
     atomic_uint doubts; /* additions that lock runs before they store events */
-    struct kinds_memory *kinds;
-    _Atomic(enum event_packing) packing;
 };
 
 /* Where events are added. */
@@ -53,10 +49,8 @@ struct addition {
     struct arena *arena;
     struct event_item *items;
     size_t n;
-    bool one_tenant; /* all items are one tenant's, as the statements for Citus need */
-    enum event_packing packing;
+    bool one_tenant;           /* all items are one tenant's, as the statements for Citus need */
     struct run_slot **slot_of; /* one per item, as the next */
-    struct kind_found *kinds;
     struct numbered_item *numbered; /* those to insert, in the order of their numbers */
     size_t n_numbered;
     struct run_slots runs;
@@ -69,40 +63,18 @@ struct addition {
     "$2::bigint[], $3::bigint[], $4::text[], $5::smallint[], $6::bigint[], $7::bigint[],"          \
     " $8::bigint[], $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::text[],"           \
     " $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],"  \
-    " $21::text[], $22::text[], $23::bigint[], $24::integer[], $25::integer[], $26::uuid[],"       \
-    " $27::bigint[]"
-#define PACKED_COLUMNS "kind_no, received_after, event_key"
-/* An id that a program from before has stored as text has no key. A subquery, not EXISTS: that might
- * be planned as a look at all events. */
-#define UNLESS_KNOWN(tenant)                                                                       \
-    " WHERE x.event_key IS NULL OR x.event_id IS NOT NULL OR (SELECT o.event_no FROM events o"     \
-    " WHERE o.tenant_id = " tenant " AND o.event_id = CAST(x.event_key AS TEXT)"                   \
-    " AND o.event_id <> '' LIMIT 1) IS NULL"
-/* The order of those who store ids as text. */
+    " $21::text[], $22::text[], $23::bigint[], $24::uuid[], $25::bigint[]"
 #define IN_ORDER_OF_IDS                                                                            \
-    "COALESCE(x.event_id, CAST(x.event_key AS TEXT)) COLLATE \"C\"" UNLESS_THERE
-#define UNLESS_THERE " ON CONFLICT DO NOTHING RETURNING event_no"
-#define INSERT_EVENTS                                                                              \
-    "INSERT INTO events (" EVENT_COLUMNS ", " PACKED_COLUMNS ", event_no) OVERRIDING SYSTEM VALUE"
-#define ROWS_POSTGRES                                                                              \
-    INSERT_EVENTS " SELECT x.* FROM unnest($1::bigint[], " EVENT_ARRAYS ") AS x(" EVENT_COLUMNS    \
-    ", " PACKED_COLUMNS ", event_no)"
-#define ROWS_CITUS                                                                                 \
-    INSERT_EVENTS " SELECT t, x.* FROM (SELECT tenant_id AS t FROM agents WHERE tenant_id = $1"    \
-    " AND agent_id = ($3::bigint[])[1]) g, unnest(" EVENT_ARRAYS ") AS x(" EVENT_COLUMNS_OF_TENANT \
-    ", " PACKED_COLUMNS ", event_no)"
+    "x.event_uuid, x.event_id COLLATE \"C\" ON CONFLICT DO NOTHING RETURNING event_no"
 /* Numbered as they came, and inserted in the order of their ids: two writers that have the same ids
  * wait for each other, but not in a circle. What is returned was stored. */
 static const struct db_query insert_events = {
     .keeps_plan = true,
-    .postgres = ROWS_POSTGRES " ORDER BY x.tenant_id, " IN_ORDER_OF_IDS,
-    .citus = ROWS_CITUS " ORDER BY " IN_ORDER_OF_IDS,
-};
-/* The same where ids may be stored as text alone. */
-static const struct db_query insert_events_after_plain = {
-    .keeps_plan = true,
-    .postgres = ROWS_POSTGRES UNLESS_KNOWN("x.tenant_id") " ORDER BY x.tenant_id, " IN_ORDER_OF_IDS,
-    .citus = ROWS_CITUS UNLESS_KNOWN("$1") " ORDER BY " IN_ORDER_OF_IDS,
+    .postgres = "INSERT INTO events (" EVENT_COLUMNS ") SELECT x.* FROM unnest($1::bigint[], "
+                EVENT_ARRAYS ") AS x(" EVENT_COLUMNS ") ORDER BY x.tenant_id, " IN_ORDER_OF_IDS,
+    .citus = "INSERT INTO events (" EVENT_COLUMNS ") SELECT t, x.* FROM (SELECT tenant_id AS t"
+             " FROM agents WHERE tenant_id = $1 AND agent_id = ($3::bigint[])[1]) g,"
+             " unnest(" EVENT_ARRAYS ") AS x(" EVENT_COLUMNS_OF_TENANT ") ORDER BY " IN_ORDER_OF_IDS,
 };
 static const struct db_query delete_events = {
     .keeps_plan = true,
@@ -113,14 +85,14 @@ static const struct db_query delete_events = {
 static const struct db_query select_known = {
     .postgres = "SELECT tenant_id, event_id FROM events WHERE (tenant_id, event_id) IN"
                 " (SELECT t, e FROM unnest($1::bigint[], $2::text[]) AS x(t, e))"
-                " AND event_id <> '' UNION ALL"
-                " SELECT tenant_id, CAST(event_key AS TEXT) FROM events WHERE (tenant_id, event_key)"
-                " IN (SELECT t, k FROM unnest($1::bigint[], $3::uuid[]) AS x(t, k))"
-                " AND event_key IS NOT NULL",
+                " AND event_id IS NOT NULL UNION ALL"
+                " SELECT tenant_id, CAST(event_uuid AS TEXT) FROM events WHERE (tenant_id, event_uuid)"
+                " IN (SELECT t, u FROM unnest($1::bigint[], $3::uuid[]) AS x(t, u))"
+                " AND event_uuid IS NOT NULL",
     .citus = "SELECT tenant_id, event_id FROM events"
-             " WHERE tenant_id = $1 AND event_id = ANY ($2::text[]) AND event_id <> '' UNION ALL"
-             " SELECT tenant_id, CAST(event_key AS TEXT) FROM events"
-             " WHERE tenant_id = $1 AND event_key = ANY ($3::uuid[]) AND event_key IS NOT NULL",
+             " WHERE tenant_id = $1 AND event_id = ANY ($2::text[]) AND event_id IS NOT NULL UNION ALL"
+             " SELECT tenant_id, CAST(event_uuid AS TEXT) FROM events"
+             " WHERE tenant_id = $1 AND event_uuid = ANY ($3::uuid[]) AND event_uuid IS NOT NULL",
 };
 static const struct db_query select_run_no = {
     .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_id = $2 AND event_count > 0",
@@ -197,21 +169,9 @@ static bool is_uuid(struct str id)
     return uuid_pack(id, bytes);
 }
 
-/* Finds the kinds of the items that are to be stored, if their rows may be packed. */
-static int find_kinds(struct addition *a, struct error *err)
-{
-    const struct kinds_question question = { a->items, a->kinds, a->n, a->one_tenant };
-
-    if (a->packing == EVENTS_PLAIN)
-        return 0;
-    for (size_t i = 0; i < a->n; i++)
-        a->kinds[i].wanted = a->slot_of[i] != NULL;
-    return kinds_postgres_find(a->log->kinds, a->db, &question, a->arena, err);
-}
-
 static int insert_all(struct addition *a, struct error *err)
 {
-    struct db_value values[EVENT_ROW_N];
+    struct db_value values[EVENT_COLUMNS_N];
     PG_ARRAYS_SCOPED(arrays, COUNT_OF(values), a->arena);
 
     for (size_t i = 0; i < a->n; i++) {
@@ -223,18 +183,13 @@ static int insert_all(struct addition *a, struct error *err)
         event_no = db_number(a->db);
         assert(slot->tenant_id == a->items[i].tenant_id);
         assert(a->n_numbered == 0 || a->numbered[a->n_numbered - 1].event_no < event_no);
-        event_row_values(slot->assumed_no != 0 ? slot->assumed_no : slot->run_no, &a->items[i],
-                         values);
-        event_row_pack(&a->items[i], a->packing != EVENTS_PLAIN, &a->kinds[i], values);
-        values[EVENT_ROW_N - 1] = db_int(event_no);
+        event_row_values(slot->assumed_no != 0 ? slot->assumed_no : slot->run_no, event_no,
+                         &a->items[i], values);
         pg_arrays_add(&arrays, values);
         a->numbered[a->n_numbered++] = (struct numbered_item){ event_no, &a->items[i] };
     }
     take_args(a, &arrays, values);
-    return db_exec(a->db,
-                   a->packing == EVENTS_PACKED_AFTER_PLAIN ? &insert_events_after_plain
-                                                           : &insert_events,
-                   DB_ARGS_OF(values), event_log_mark_stored, a, err);
+    return db_exec(a->db, &insert_events, DB_ARGS_OF(values), event_log_mark_stored, a, err);
 }
 
 static bool event_log_note_known(void *ctx, const struct db_row *row)
@@ -261,7 +216,8 @@ static int select_stored(struct addition *a, struct error *err)
     for (size_t i = 0; i < a->n; i++) {
         const struct event_item *item = &a->items[i];
         const struct str id = item->event->event_id;
-        const struct db_value row[] = { db_int(item->tenant_id), db_text(id),
+        const struct db_value row[] = { db_int(item->tenant_id),
+                                        is_uuid(id) ? db_null() : db_text(id),
                                         is_uuid(id) ? db_text(id) : db_null() };
 
         if (is_asked_for(a, i) && id.len > 0)
@@ -342,7 +298,7 @@ static int add_new(struct addition *a, struct error *err)
 {
     if (a->runs.n == 0)
         return 0;
-    if (find_kinds(a, err) != 0 || lock_and_insert(a, err) != 0)
+    if (lock_and_insert(a, err) != 0)
         return -1;
     for (size_t i = 0; i < a->n; i++) {
         struct event_item *item = &a->items[i];
@@ -357,8 +313,6 @@ static int add_new(struct addition *a, struct error *err)
         item->run_no = slot->run_no;
         item->run_events = slot->state.event_count;
         slot->stored++;
-        if (!str_is_null(a->kinds[i].key))
-            kinds_memory_saw(a->log->kinds, a->kinds[i].key);
     }
     return run_slots_save(&a->runs, err);
 }
@@ -377,9 +331,7 @@ static int add_items(const struct scene *c, struct event_item *items, size_t n, 
                           .items = items,
                           .n = n,
                           .one_tenant = db_is_distributed(c->db),
-                          .packing = atomic_load(&c->log->packing),
                           .slot_of = ARENA_ARRAY(c->arena, struct run_slot *, n),
-                          .kinds = ARENA_ARRAY(c->arena, struct kind_found, n),
                           .numbered = ARENA_ARRAY(c->arena, struct numbered_item, n),
                           .runs = { .db = c->db,
                                     .arena = c->arena,
@@ -441,7 +393,7 @@ static void postgres_committed(struct event_log *log, const struct event_item *i
 
 static void postgres_rolled_back(struct event_log *log)
 {
-    kinds_memory_forget(CONTAINER_OF(log, struct postgres_log, base)->kinds);
+    (void)log;
 }
 
 static void postgres_forget(struct event_log *log)
@@ -458,10 +410,7 @@ static void postgres_run_gone(struct event_log *log, int64_t tenant_id, struct s
 
 static void postgres_free(struct event_log *log)
 {
-    struct postgres_log *own = CONTAINER_OF(log, struct postgres_log, base);
-
-    kinds_memory_free(own->kinds);
-    free(own);
+    free(CONTAINER_OF(log, struct postgres_log, base));
 }
 
 static const struct event_log_methods postgres_methods = {
@@ -480,13 +429,6 @@ int event_log_postgres_new(struct event_log **ret)
     struct postgres_log *log = NEW(struct postgres_log);
 
     log->base.methods = &postgres_methods;
-    log->kinds = kinds_memory_new();
     *ret = &log->base;
     return 0;
-}
-
-void event_log_postgres_pack(struct event_log *log, enum event_packing packing)
-{
-    assert(log->methods == &postgres_methods);
-    atomic_store(&CONTAINER_OF(log, struct postgres_log, base)->packing, packing);
 }

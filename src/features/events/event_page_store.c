@@ -20,38 +20,38 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
  * up their sizes first (without reading the texts). */
 #define OF_EXTENTS                                                                                 \
     " FROM run_extents x CROSS JOIN events k ON k.event_no >= x.first_event_no"                    \
-    " AND k.event_no < x.first_event_no + x.n" EVENT_KIND_OF_SQLITE("k")                                  \
+    " AND k.event_no < x.first_event_no + x.n"                                                      \
     " WHERE x.run_no = $2 AND k.tenant_id = $1"
 #define OF_EVENTS OF_EVENTS_OF("$2")
 #define OF_EVENTS_OF(run)                                                                          \
-    " FROM events k" EVENT_KIND_OF_POSTGRES("k") " WHERE k.tenant_id = $1 AND k.run_no = " run
+    " FROM events k WHERE k.tenant_id = $1 AND k.run_no = " run
 #define BEYOND(than) " AND (k.seq, k.timestamp, k.event_no) " than " ($3, $4, $5)"
 #define SORTED(of, way) " ORDER BY " of "seq" way ", " of "timestamp" way ", " of "event_no" way
 
 /* Which events a page has: $7 is steps_only. */
-#define STEPS(event) " AND (CAST($7 AS BIGINT) = 0 OR " event("k") " = 3)"
+#define STEPS " AND (CAST($7 AS BIGINT) = 0 OR k.event = 3)"
 /* The same for events up to a place, $9 to $11: $12 is a pattern, $13 a level (null: any), $14 a
  * category. Only the beginning of a text is searched, as in the list of runs. */
 #define HAS_PART(text) "LOWER(SUBSTR(" text ", 1, 1000)) LIKE LOWER(CAST($12 AS TEXT)) ESCAPE '!'"
-#define MATCHING(until, event, text)                                                                    \
-    STEPS(event) " AND (k.seq, k.timestamp, k.event_no) " until " ($9, $10, $11)"                         \
-    " AND (CAST($14 AS TEXT) IS NULL OR (" text("k", "category") ") = $14)"                        \
-    " AND (CAST($13 AS BIGINT) IS NULL OR " EVENT_IS_ERROR(event, text)                                   \
-    " OR (CAST($13 AS BIGINT) = 0 AND " EVENT_IS_WARNING(event, text) "))"                                \
+#define MATCHING(until)                                                                            \
+    STEPS " AND (k.seq, k.timestamp, k.event_no) " until " ($9, $10, $11)"                         \
+    " AND (CAST($14 AS TEXT) IS NULL OR k.category = $14)"                                         \
+    " AND (CAST($13 AS BIGINT) IS NULL OR " EVENT_IS_ERROR                                         \
+    " OR (CAST($13 AS BIGINT) = 0 AND " EVENT_IS_WARNING "))"                                      \
     " AND (CAST($12 AS TEXT) IS NULL OR " HAS_PART("k.message") " OR " HAS_PART("k.error_type")    \
-    " OR " HAS_PART("k.error_message") " OR " HAS_PART(text("k", "category"))                      \
-    " OR " HAS_PART(text("k", "source")) ")"
+    " OR " HAS_PART("k.error_message") " OR " HAS_PART("k.category") " OR " HAS_PART("k.source") ")"
 
 #define SIZE_OF(text) "COALESCE(octet_length(k." text "), 0)"
 #define KEY_POSTGRES                                                                               \
     "k.event_no, k.seq, k.timestamp, 450 + octet_length(k.message) + " SIZE_OF("error_message")    \
     " + " SIZE_OF("metadata") " + " SIZE_OF("metrics") " + " SIZE_OF("links") " + "                \
-    SIZE_OF("output") " + COALESCE(d.bytes, 0) AS bytes"
+    SIZE_OF("output") " + octet_length(k.agent_version) + octet_length(k.level)"                   \
+    " + octet_length(k.category) + octet_length(k.source) AS bytes"
 #define PAGE_SQLITE(than, which, way)                                                              \
     "SELECT " EVENT_READ_SQLITE ", e.event_no FROM (SELECT k.event_no AS no"                       \
     OF_EXTENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6) s"                                 \
     " CROSS JOIN events e ON e.event_no = s.no"                                                    \
-    " CROSS JOIN agents a ON a.agent_id = e.agent_id" EVENT_KIND_OF_SQLITE("e")                           \
+    " CROSS JOIN agents a ON a.agent_id = e.agent_id"                                                      \
     " WHERE CAST($8 AS BIGINT) > 0"
 #define PAGE_POSTGRES(than, which, way)                                                            \
     "WITH page AS (SELECT " KEY_POSTGRES                                                           \
@@ -60,33 +60,32 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
     " SELECT " EVENT_READ_POSTGRES ", e.event_no FROM sized s"                                     \
     " JOIN events e ON e.tenant_id = $1 AND e.event_no = s.event_no"                               \
     " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                      \
-    EVENT_KIND_OF_POSTGRES("e")                                                                    \
     " WHERE s.before <= $8" SORTED("s.", way)
 
 static const struct db_query select_page = {
-    .sqlite = PAGE_SQLITE(">", STEPS(EVENT_EVENT_SQLITE), ""),
-    .postgres = PAGE_POSTGRES(">", STEPS(EVENT_EVENT_POSTGRES), ""),
+    .sqlite = PAGE_SQLITE(">", STEPS, ""),
+    .postgres = PAGE_POSTGRES(">", STEPS, ""),
 };
 static const struct db_query select_page_from_end = {
-    .sqlite = PAGE_SQLITE("<", STEPS(EVENT_EVENT_SQLITE), " DESC"),
-    .postgres = PAGE_POSTGRES("<", STEPS(EVENT_EVENT_POSTGRES), " DESC"),
+    .sqlite = PAGE_SQLITE("<", STEPS, " DESC"),
+    .postgres = PAGE_POSTGRES("<", STEPS, " DESC"),
 };
 static const struct db_query select_matching = {
-    .sqlite = PAGE_SQLITE(">", MATCHING("<=", EVENT_EVENT_SQLITE, EVENT_TEXT_SQLITE), ""),
-    .postgres = PAGE_POSTGRES(">", MATCHING("<=", EVENT_EVENT_POSTGRES, EVENT_TEXT_POSTGRES), ""),
+    .sqlite = PAGE_SQLITE(">", MATCHING("<="), ""),
+    .postgres = PAGE_POSTGRES(">", MATCHING("<="), ""),
 };
 static const struct db_query select_matching_from_end = {
-    .sqlite = PAGE_SQLITE("<", MATCHING(">=", EVENT_EVENT_SQLITE, EVENT_TEXT_SQLITE), " DESC"),
-    .postgres = PAGE_POSTGRES("<", MATCHING(">=", EVENT_EVENT_POSTGRES, EVENT_TEXT_POSTGRES), " DESC"),
+    .sqlite = PAGE_SQLITE("<", MATCHING(">="), " DESC"),
+    .postgres = PAGE_POSTGRES("<", MATCHING(">="), " DESC"),
 };
 /* In order of arrival, for a short run: without the detour by the keys. */
 static const struct db_query select_short = {
     .sqlite = "SELECT " EVENT_READ_SQLITE ", e.event_no FROM run_extents x"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n"
-              " JOIN agents a ON a.agent_id = e.agent_id" EVENT_KIND_OF_SQLITE("e")
+              " JOIN agents a ON a.agent_id = e.agent_id"
               " WHERE x.run_no = $2 AND e.tenant_id = $1 ORDER BY x.first_event_no, e.event_no",
-    .postgres = PAGE_POSTGRES(">", STEPS(EVENT_EVENT_POSTGRES), ""),
+    .postgres = PAGE_POSTGRES(">", STEPS, ""),
 };
 /* Steps of several runs, $2 (db_id_list()), as PAGE_POSTGRES() has those of one: $3 is the most of a run,
  * $4 the bytes of all. LATERAL looks up one run, and one event, after the other, whatever is known about
@@ -94,13 +93,12 @@ static const struct db_query select_short = {
 static const struct db_query select_steps = {
     .postgres = "WITH page AS (SELECT k.*, x.place FROM unnest($2::bigint[]) WITH ORDINALITY AS x(no, place)"
                 " CROSS JOIN LATERAL (SELECT " KEY_POSTGRES OF_EVENTS_OF("x.no")
-                " AND " EVENT_EVENT_POSTGRES("k") " = 3" SORTED("k.", "") " LIMIT $3) k),"
+                " AND k.event = 3" SORTED("k.", "") " LIMIT $3) k),"
                 " sized AS (SELECT event_no, seq, timestamp, place, SUM(bytes) OVER"
                 " (ORDER BY place, seq, timestamp, event_no) - bytes AS before FROM page)"
                 " SELECT v.*, s.place - 1 FROM sized s CROSS JOIN LATERAL (SELECT "
                 EVENT_READ_POSTGRES ", e.event_no FROM events e"
                 " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"
-                EVENT_KIND_OF_POSTGRES("e")
                 " WHERE e.tenant_id = $1 AND e.event_no = s.event_no OFFSET 0) v"
                 " WHERE s.before <= $4 ORDER BY s.place, s.seq, s.timestamp, s.event_no",
 };

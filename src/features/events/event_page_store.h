@@ -18,12 +18,9 @@ struct event_place {
 /* As in event_level_names. */
 enum event_level { LEVEL_WARNING, LEVEL_ERROR };
 
-/* Which levels count as which, in SQL, of the events `k`: `event` and `text` are EVENT_EVENT_… and
- * EVENT_TEXT_… (event_rows.h). */
-#define EVENT_IS_ERROR(event, text)                                                                \
-    "(" event("k") " = 2 OR LOWER(" text("k", "level") ") IN ('error', 'critical'))"
-#define EVENT_IS_WARNING(event, text)                                                              \
-    "(" event("k") " <> 2 AND LOWER(" text("k", "level") ") IN ('warning', 'warn'))"
+/* Which events k count as which, in SQL. */
+#define EVENT_IS_ERROR   "(k.event = 2 OR LOWER(k.level) IN ('error', 'critical'))"
+#define EVENT_IS_WARNING "(k.event <> 2 AND LOWER(k.level) IN ('warning', 'warn'))"
 
 /* A page of a run's narrative to read. */
 struct event_page {

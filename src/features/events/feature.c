@@ -7,8 +7,6 @@
 #include "engine/engine.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
-#include "features/events/kinds/kinds_sweep.h"
-#include "features/events/kinds/packing.h"
 #include "features/events/routes.h"
 #include "features/events/run_spending.h"
 #include "features/features.h"
@@ -16,8 +14,6 @@
 struct events {
     struct event_log *log;
     run_spending_fn *spending; /* or NULL */
-    struct kinds_sweep sweep;
-    struct packing packing;
 };
 
 struct event_log *events_log(const struct engine *e)
@@ -48,21 +44,7 @@ static int events_open(struct engine *e, void **ret_state, struct error *err)
 
     *events = (struct events){ 0 };
     *ret_state = events;
-    if (event_log_new(engine_open_db(e), &events->log, err) != 0)
-        return -1;
-    return packing_open(&events->packing, events->log, engine_open_db(e), err);
-}
-
-static int events_tick(struct engine *e, const struct tick *tick, struct error *err)
-{
-    struct events *events = engine_state(e, &events_feature);
-    struct event_kinds *kinds = event_log_kinds(events->log);
-
-    if (!tick->healthy)
-        return 0;
-    if (kinds == NULL)
-        return packing_step(&events->packing, tick, engine_watch_db(e), engine_writer(e), err);
-    return kinds_sweep_step(&events->sweep, kinds, engine_watch_db(e), engine_writer(e), err);
+    return event_log_new(engine_open_db(e), &events->log, err);
 }
 
 static void events_close(void *state)
@@ -73,7 +55,6 @@ static void events_close(void *state)
         return;
     if (events->log != NULL)
         events->log->methods->free(events->log);
-    kinds_sweep_done(&events->sweep);
     free(events);
 }
 
@@ -93,7 +74,6 @@ const struct feature events_feature = {
     .routes = { telemetry_routes, run_routes },
     .commands = { event_commands },
     .open = events_open,
-    .tick = events_tick,
     .close = events_close,
     .txn = { .open = events_txn_open,
              .close = events_txn_close,

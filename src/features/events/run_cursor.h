@@ -9,11 +9,15 @@
  * depends on the database or on the order of arrival. */
 struct run_cursor {
     int64_t start_at;
-    struct str run_id; /* borrowed; empty: after every run with that start */
+    struct str run_id; /* borrowed */
 };
 
+/* Before and after every other id. */
+#define RUN_ID_FIRST STR_LIT("00000000-0000-0000-0000-000000000000")
+#define RUN_ID_LAST  STR_LIT("ffffffff-ffff-ffff-ffff-ffffffffffff")
+
 /* Before every run. */
-#define RUN_CURSOR_TOP ((struct run_cursor){ INT64_MAX, STR_INIT("") })
+#define RUN_CURSOR_TOP ((struct run_cursor){ INT64_MAX, RUN_ID_FIRST })
 
 /* Eleven base62 digits of the start, the id, six base62 digits of CRC-32 over both. */
 enum { RUN_CURSOR_LEN = 11 + 36 + 6 };

@@ -133,7 +133,7 @@ struct span {
 
 static struct span span_of(const struct run_filter *f, struct arena *arena)
 {
-    const struct run_cursor until = { f->until, STR_LIT("") }, since = { f->since, STR_LIT("") };
+    const struct run_cursor until = { f->until, RUN_ID_FIRST }, since = { f->since, RUN_ID_FIRST };
 
     return (struct span){ .from = f->after.start_at < f->until ? f->after : until,
                           .to = since,

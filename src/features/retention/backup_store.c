@@ -131,7 +131,7 @@ int backup_check(struct db *db, struct arena *arena, struct list *ret, struct er
 #define SUMS(table, bytes) { .sqlite = SUM_OF(table, bytes(STORED_TEXT_SQLITE)), .postgres = SUM_OF(table, bytes(STORED_TEXT_POSTGRES)) }
 
 static const struct db_query sums[] = {
-    { .sqlite = SUM_OF("events", EVENT_STORED_BYTES_SQLITE), .postgres = SUM_OF("events", EVENT_STORED_BYTES_POSTGRES) },
+    SUMS("events", EVENT_STORED_BYTES),
     SUMS("business_values", BUSINESS_VALUE_BYTES),
     SUMS("business_breakdowns", BUSINESS_BREAKDOWN_BYTES),
     SUMS("llm_usage", USAGE_BYTES),

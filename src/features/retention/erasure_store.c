@@ -35,7 +35,6 @@ static const struct db_query tables[] = {
     BY_TENANT("llm_usage", "timestamp, agent_id, run_id, model"),
     BY_TENANT("llm_totals", "width, start, agent_id, model"),
     BY_TENANT("gone_runs", "run_no"),
-    BY_NUMBER("event_kinds", "kind_no"),
     BY_TENANT("event_days", "first_no"),
     BY_TENANT("deliveries", "delivery_id"),
     BY_TENANT("messages", "message_id"),

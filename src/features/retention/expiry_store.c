@@ -88,18 +88,15 @@ const struct db_query expiry_delete_events = {
               " CROSS JOIN run_extents x ON x.run_no = g.run_no"
               " CROSS JOIN events e ON e.event_no >= x.first_event_no"
               " AND e.event_no < x.first_event_no + x.n WHERE g.tenant_id = $1 LIMIT $2)"
-              " AND +tenant_id = $1 RETURNING 1, " EVENT_STORED_BYTES_SQLITE ", 0",
+              " AND +tenant_id = $1 RETURNING 1, " EVENT_STORED_BYTES(STORED_TEXT_SQLITE) ", 0",
     .postgres = "WITH gone AS (DELETE FROM events WHERE tenant_id = $1 AND ctid = ANY (ARRAY("
                 "SELECT n.ctid FROM (SELECT run_no FROM gone_runs WHERE tenant_id = $1"
                 " ORDER BY run_no) g CROSS JOIN LATERAL (SELECT e.ctid"
                 " FROM events e WHERE e.tenant_id = $1 AND e.run_no = g.run_no OFFSET 0) n"
-                " ORDER BY g.run_no LIMIT $2)) RETURNING run_no, kind_no, "
-                EVENT_OWN_BYTES_POSTGRES " AS bytes)"
-                " SELECT CAST(COALESCE(SUM(k.n), 0) AS BIGINT), CAST(COALESCE(SUM(k.bytes + k.n *"
-                " COALESCE((SELECT d.bytes FROM event_kinds d WHERE d.tenant_id = $1"
-                " AND d.kind_no = k.kind_no), 0)), 0) AS BIGINT), COALESCE(MAX(k.last_run), 0)"
-                " FROM (SELECT kind_no, COUNT(*) AS n, SUM(bytes) AS bytes,"
-                " MAX(run_no) AS last_run FROM gone GROUP BY kind_no) k",
+                " ORDER BY g.run_no LIMIT $2)) RETURNING run_no, "
+                EVENT_STORED_BYTES(STORED_TEXT_POSTGRES) " AS bytes)"
+                " SELECT COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT),"
+                " COALESCE(MAX(run_no), 0) FROM gone",
 };
 static const struct db_query delete_extents = {
     .sqlite = "DELETE FROM run_extents"
@@ -228,7 +225,7 @@ int expire_runs(struct db *db, const struct expiry_runs *which, struct arena *ar
         return -1;
     more = !str_is_null(end.run_id);
     if (!more)
-        end = (struct run_cursor){ which->before, STR_LIT("") };
+        end = (struct run_cursor){ which->before, RUN_ID_FIRST };
     if (db_run(db, &expiry_mark_runs,
                DB_ARGS(db_int(which->tenant_id), db_int(which->before), db_int(which->at.start_at),
                        db_text(which->at.run_id), db_int(end.start_at), db_text(end.run_id),

@@ -185,8 +185,7 @@ static int next_tenant(struct db *db, struct pass *p, struct error *err)
     p->under_way = p->begun = p->tenant_id != 0;
     p->kind = KIND_EVENTS;
     p->runs_examined = false;
-    p->start_at = INT64_MIN;
-    p->run_id_len = 0;
+    save_cursor(p, &(struct run_cursor){ INT64_MIN, RUN_ID_FIRST });
     return 0;
 }
 

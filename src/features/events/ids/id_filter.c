@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc32c.h"
+#include "base/digest.h"
 #include "base/mem.h"
 
 enum {

@@ -15,19 +15,17 @@ enum { RUN_KEYS_N = 4 }; /* tenant_id, run_id, agent_id, run_no */
 
 /* clang-format off */
 #define NEW_ARRAYS                                                                                 \
-    "$2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],"            \
+    "$2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],"            \
     " $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::smallint[],"     \
     " $14::bigint[], $15::bigint[], $16::text[], $17::text[], $18::text[], $19::bigint[],"         \
     " $20::bigint[], $21::text[], $22::bigint[], $23::bigint[], $24::text[]"
 static const struct db_query insert_runs = {
     .keeps_plan = true,
     .postgres = "INSERT INTO runs (tenant_id, run_id, agent_id, run_no, " RUN_STATE_COLUMNS ")"
-                " OVERRIDING SYSTEM VALUE"
                 " SELECT t, r, a, no, " RUN_STATE_COLUMNS " FROM unnest($1::bigint[], " NEW_ARRAYS ")"
                 " AS x(t, r, a, no, " RUN_STATE_COLUMNS ") ORDER BY t, r"
                 " ON CONFLICT (tenant_id, run_id) DO NOTHING",
     .citus = "INSERT INTO runs (tenant_id, run_id, agent_id, run_no, " RUN_STATE_COLUMNS ")"
-             " OVERRIDING SYSTEM VALUE"
              " SELECT g.t, r, a, no, " RUN_STATE_COLUMNS " FROM (SELECT tenant_id AS t FROM agents"
              " WHERE tenant_id = $1 AND agent_id = ($3::bigint[])[1]) g, unnest(" NEW_ARRAYS ")"
              " AS x(r, a, no, " RUN_STATE_COLUMNS ") ORDER BY r"
@@ -37,10 +35,10 @@ static const struct db_query select_runs = {
     .keeps_plan = true,
     .postgres = "SELECT tenant_id, run_id, run_no, agent_id, " RUN_STATE_COLUMNS " FROM runs"
                 " WHERE (tenant_id, run_id) IN (SELECT t, r"
-                " FROM unnest($1::bigint[], $2::text[]) AS x(t, r))"
+                " FROM unnest($1::bigint[], $2::uuid[]) AS x(t, r))"
                 " ORDER BY tenant_id, run_id FOR UPDATE",
     .citus = "SELECT tenant_id, run_id, run_no, agent_id, " RUN_STATE_COLUMNS " FROM runs"
-             " WHERE tenant_id = $1 AND run_id = ANY ($2::text[]) ORDER BY run_id FOR UPDATE",
+             " WHERE tenant_id = $1 AND run_id = ANY ($2::uuid[]) ORDER BY run_id FOR UPDATE",
 };
 #define SET_STATE                                                                                  \
     "UPDATE runs SET (" RUN_STATE_COLUMNS ") = (x.event_count, x.start_at, x.first_at,"            \

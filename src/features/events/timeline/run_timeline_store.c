@@ -8,11 +8,10 @@
 /* clang-format off */
 /* $3 is where the first bin begins, $4 how long a bin is, $5 how many events are counted, $6 how many
  * categories have rows of their own: the first ones. */
-#define COUNTED(event, text, source, sorted, bytewise)                                              \
-    "WITH counted AS (SELECT " text("k", "category") " AS category, k.timestamp,"                  \
-    " (k.timestamp - $3) / $4 AS bin,"                                                             \
-    " CASE WHEN " EVENT_IS_ERROR(event, text) " THEN 1 ELSE 0 END AS error,"                              \
-    " CASE WHEN " EVENT_IS_WARNING(event, text) " THEN 1 ELSE 0 END AS warning"                           \
+#define COUNTED(source, sorted, bytewise)                                                          \
+    "WITH counted AS (SELECT k.category, k.timestamp, (k.timestamp - $3) / $4 AS bin,"             \
+    " CASE WHEN " EVENT_IS_ERROR " THEN 1 ELSE 0 END AS error,"                                    \
+    " CASE WHEN " EVENT_IS_WARNING " THEN 1 ELSE 0 END AS warning"                                 \
     " FROM " source sorted " LIMIT $5),"                                                           \
     " lanes AS (SELECT category, MIN(timestamp) AS first_at FROM counted GROUP BY category"        \
     " ORDER BY MIN(timestamp), category" bytewise " LIMIT $6)"                                     \
@@ -21,13 +20,11 @@
     " GROUP BY l.first_at, l.category, c.bin"                                                      \
     " ORDER BY l.first_at NULLS LAST, l.category" bytewise ", c.bin"
 static const struct db_query select_bins = {
-    .sqlite = COUNTED(EVENT_EVENT_SQLITE, EVENT_TEXT_SQLITE,
-                      "run_extents x CROSS JOIN events k ON k.event_no >= x.first_event_no"
-                      " AND k.event_no < x.first_event_no + x.n" EVENT_KIND_OF_SQLITE("k")
+    .sqlite = COUNTED("run_extents x CROSS JOIN events k ON k.event_no >= x.first_event_no"
+                      " AND k.event_no < x.first_event_no + x.n"
                       " WHERE x.run_no = $2 AND k.tenant_id = $1",
                       " ORDER BY x.first_event_no, k.event_no", ""),
-    .postgres = COUNTED(EVENT_EVENT_POSTGRES, EVENT_TEXT_POSTGRES,
-                        "events k" EVENT_KIND_OF_POSTGRES("k") " WHERE k.tenant_id = $1 AND k.run_no = $2",
+    .postgres = COUNTED("events k WHERE k.tenant_id = $1 AND k.run_no = $2",
                         " ORDER BY k.event_no", " COLLATE \"C\""),
 };
 /* clang-format on */

@@ -24,8 +24,8 @@ static const struct db_query of_other_tenants = {
 /* Each event with an id, and each run. */
 static const struct db_query indexed = {
     .sql = "SELECT (SELECT COALESCE(SUM(LENGTH(entries)), 0) / 16 FROM id_log)"
-           " - (SELECT COUNT(*) FROM events WHERE event_id <> ''"
-           " OR packed_id IS NOT NULL) - (SELECT COUNT(*) FROM runs)",
+           " - (SELECT COUNT(*) FROM events WHERE event_id IS NOT NULL"
+           " OR event_uuid IS NOT NULL) - (SELECT COUNT(*) FROM runs)",
 };
 
 static void check_rows(const struct story *s)
@@ -82,44 +82,10 @@ TEST(a_batch_makes_one_extent_for_each_of_its_runs)
     story_done(&s);
 }
 
-/* As a row was before migration 0049. */
-#define UNPACKED(column)                                                                           \
-    column " = COALESCE((SELECT d." column                                                         \
-           " FROM event_kinds d WHERE d.kind_no = events.kind_no), " column "), "
-static const char unpack_half[] =
-    "UPDATE events SET received_at = received_at + timestamp,"
-    " event_id = " EVENT_ID_SQLITE("") ", " UNPACKED("agent_version") UNPACKED("level")
-        UNPACKED("category") UNPACKED("source") "packed_id = NULL, kind_no = NULL"
-                                                " WHERE kind_no IS NOT NULL AND event_no % 2 = 0";
-
-TEST(rows_from_before_are_read_beside_packed_ones)
-{
-    static const struct db_query packed = {
-        .sql = "SELECT COUNT(*) FROM events WHERE kind_no > 0 AND packed_id IS NOT NULL",
-    };
-    static const struct db_query from_before = {
-        .sql = "SELECT COUNT(*) FROM events WHERE kind_no IS NULL",
-    };
-    struct error err = { 0 };
-    struct story s;
-
-    story_init(&s, temp_db_open(temp_db_new(), DB_WRITER), 17);
-    for (int i = 0; i < 30; i++) {
-        story_live(&s);
-        story_must(i % 3 == 0 ? db_script(s.db, unpack_half, &err) : 0, &err);
-        story_check(&s);
-        check_rows(&s);
-    }
-    CHECK(temp_db_int(s.db, &packed, DB_NO_ARGS) > 20);
-    CHECK(temp_db_int(s.db, &from_before, DB_NO_ARGS) > 20);
-    CHECK(s.duplicates > 0);
-    story_done(&s);
-}
-
-TEST(a_packed_row_counts_as_many_bytes_as_its_event)
+TEST(a_row_counts_as_many_bytes_as_its_event)
 {
     static const struct db_query counted = {
-        .sql = "SELECT SUM(" EVENT_STORED_BYTES_SQLITE ") FROM events",
+        .sql = "SELECT SUM(" EVENT_STORED_BYTES(STORED_TEXT_SQLITE) ") FROM events",
     };
     int64_t expected = 0;
     struct story s;
