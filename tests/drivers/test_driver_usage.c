@@ -131,7 +131,7 @@ TEST(reports_of_other_runs_are_not_read)
     ids[1] = id_of(&arena, 3);
     ids[2] = id_of(&arena, RUNS);
     suite_exec(db, &add_report, DB_ARGS(db_int(99), db_text(ids[0])));
-    if (store_llm_usage_of_runs(db, 1, &(struct list){ ids, 3 }, see, &seen, &err) != 0)
+    if (llm_usage_read_of_runs(db, 1, &(struct list){ ids, 3 }, see, &seen, &err) != 0)
         fail_msg("%s", err.text);
     assert_string_equal(seen.text, "3f2b8c1e-9a4d-4e6f-8b7a-000000000003: 7\n"
                                    "3f2b8c1e-9a4d-4e6f-8b7a-000000000007: 7\n"

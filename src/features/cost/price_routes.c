@@ -141,7 +141,7 @@ static int put_price(struct edit *edit, const struct price_create *entry, int64_
                                .aliases = entry->aliases,
                                .updated_at = edit->now,
                                .built_in_as_of = TIME_NULL };
-    return store_price_put(edit->db, ret, err);
+    return prices_put(edit->db, ret, err);
 }
 
 static bool is_at(const struct price_row *row, int64_t valid_from)
@@ -186,7 +186,7 @@ static int remove_price(struct api_call *call, struct db *db, struct error *err)
     const struct price_path *path = call->params;
     struct price_row row;
 
-    if (store_price_delete(db, path->price_id, call->arena, &row, err) != 0)
+    if (prices_delete(db, path->price_id, call->arena, &row, err) != 0)
         return -1;
     fill_price(&row, call->arena, call->answer);
     note(call, row.model);

@@ -76,10 +76,10 @@ int price_book_load(struct db *db, struct price_book **ret, struct error *err)
     arena_init(&book->arena);
     map_init(&book->models);
     map_init(&book->aliases);
-    if (store_prices_number(db, &book->number, err) != 0)
+    if (prices_number(db, &book->number, err) != 0)
         goto fail;
     book->session = db_session(db);
-    if (store_prices(db, &book->arena, &book->prices, err) != 0)
+    if (prices_list(db, &book->arena, &book->prices, err) != 0)
         goto fail;
     index_rows(book);
     *ret = book;
@@ -268,7 +268,7 @@ int prices_book(struct prices *p, struct db *db, struct price_book **ret, struct
 {
     int64_t number;
 
-    if (store_prices_number(db, &number, err) != 0)
+    if (prices_number(db, &number, err) != 0)
         return -1;
     *ret = hold_current(p, db, number);
     if (*ret != NULL)
@@ -304,7 +304,7 @@ static int add_built_in(struct db *db, struct arena *arena, struct error *err)
                                  .updated_at = now,
                                  .built_in_as_of = as_of };
 
-        if (store_price_put(db, &row, err) != 0)
+        if (prices_put(db, &row, err) != 0)
             return -1;
     }
     return 0;
@@ -318,7 +318,7 @@ int built_in_prices_add(struct db *db, struct error *err)
 
     if (db_begin(db, err) != 0)
         return -1;
-    if (store_prices_claim_built_in(db, &claimed, err) == 0 &&
+    if (prices_claim_built_in(db, &claimed, err) == 0 &&
         (!claimed || add_built_in(db, &arena, err) == 0))
         r = db_commit(db, err);
     if (r != 0)

@@ -36,22 +36,22 @@ DB_QUERY(put,
 DB_ROWS_QUERY(delete_one, price_row, "DELETE FROM prices WHERE price_id = $1 RETURNING " COLUMNS);
 /* clang-format on */
 
-int store_prices_number(struct db *db, int64_t *ret, struct error *err)
+int prices_number(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec_int(db, &select_number, DB_NO_ARGS, ret, err);
 }
 
-int store_prices(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int prices_list(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_prices_claim_built_in(struct db *db, bool *ret, struct error *err)
+int prices_claim_built_in(struct db *db, bool *ret, struct error *err)
 {
     return db_run_changed(db, &claim_built_in, DB_NO_ARGS, ret, err);
 }
 
-int store_price_put(struct db *db, struct price_row *row, struct error *err)
+int prices_put(struct db *db, struct price_row *row, struct error *err)
 {
     ARENA_SCOPED(arena);
     int r;
@@ -67,8 +67,8 @@ int store_price_put(struct db *db, struct price_row *row, struct error *err)
     return r != 0 ? -1 : db_run(db, &add_to_number, DB_NO_ARGS, err);
 }
 
-int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
-                       struct error *err)
+int prices_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
+                  struct error *err)
 {
     if (rows_one(db, &delete_one, DB_ARGS(db_int(price_id)), arena, ret, err) != 0)
         return -1;

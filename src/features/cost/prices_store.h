@@ -3,19 +3,18 @@
 #include "features/cost/prices.h"
 
 /* The change number of the price list: each change increments it. */
-int store_prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+int prices_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* All prices, unordered: a list of struct price_row; in the arena. */
-int store_prices(struct db *db, struct arena *arena, struct list *ret,
-                 struct error *err) MUST_CHECK;
+int prices_list(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* True for one caller of all processes, and only on a database that was new when the built-in list
  * came; inside its transaction. */
-int store_prices_claim_built_in(struct db *db, bool *ret, struct error *err) MUST_CHECK;
+int prices_claim_built_in(struct db *db, bool *ret, struct error *err) MUST_CHECK;
 
 /* Adds the price, or replaces that of the same model and start; sets its price_id. */
-int store_price_put(struct db *db, struct price_row *row, struct error *err) MUST_CHECK;
+int prices_put(struct db *db, struct price_row *row, struct error *err) MUST_CHECK;
 
 /* Deletes the price and returns it. ERR_NOT_FOUND. */
-int store_price_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
-                       struct error *err) MUST_CHECK;
+int prices_delete(struct db *db, int64_t price_id, struct arena *arena, struct price_row *ret,
+                  struct error *err) MUST_CHECK;

@@ -235,7 +235,7 @@ static int put(struct storing *s, bool add, bool *ret_replaced, struct error *er
     return 0;
 }
 
-int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
+int llm_usage_put(struct db *db, const struct report_key *place, const struct llm_usage *u,
                   struct llm_totals *totals, bool *ret_replaced, struct error *err)
 {
     struct storing s = { db, place, u, counts_of(u), totals };
@@ -292,8 +292,8 @@ static bool read_usage(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_llm_usage(struct db *db, const struct llm_filter *filter, bool by_run, llm_row_fn *on_row,
-                    void *ctx, struct error *err)
+int llm_usage_read(struct db *db, const struct llm_filter *filter, bool by_run, llm_row_fn *on_row,
+                   void *ctx, struct error *err)
 {
     struct reading reading = { on_row, ctx };
 
@@ -315,8 +315,8 @@ static void add_array(struct buf *out, bool postgres, const struct list *texts)
     buf_add_c(out, postgres ? "}" : "]");
 }
 
-int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
-                            llm_row_fn *on_row, void *ctx, struct error *err)
+int llm_usage_read_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
+                           llm_row_fn *on_row, void *ctx, struct error *err)
 {
     struct reading reading = { on_row, ctx };
     BUF_SCOPED(ids, SIZE_MAX); /* bounded: ids of stored runs */
@@ -327,8 +327,8 @@ int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list 
                    read_usage, &reading, err);
 }
 
-int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_width width,
-                     llm_row_fn *on_row, void *ctx, struct error *err)
+int llm_usage_sums(struct db *db, const struct llm_filter *filter, enum llm_width width,
+                   llm_row_fn *on_row, void *ctx, struct error *err)
 {
     struct reading reading = { on_row, ctx };
 

@@ -11,7 +11,7 @@ struct llm_usage;
 /* Stores the usage, or replaces the one with the same (tenant, agent, run, model, timestamp).
  * Storing the same numbers again changes nothing. Changes of the sums are collected in `totals`.
  * `*ret_replaced`: another report was. */
-int store_llm_put(struct db *db, const struct report_key *place, const struct llm_usage *usage,
+int llm_usage_put(struct db *db, const struct report_key *place, const struct llm_usage *usage,
                   struct llm_totals *totals, bool *ret_replaced, struct error *err) MUST_CHECK;
 
 /* The usage to read: since <= timestamp < until. */
@@ -37,15 +37,15 @@ struct llm_row {
 typedef void llm_row_fn(void *ctx, const struct llm_row *row);
 
 /* Sums of hours or days, in no order. */
-int store_llm_totals(struct db *db, const struct llm_filter *filter, enum llm_width width,
-                     llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
+int llm_usage_sums(struct db *db, const struct llm_filter *filter, enum llm_width width,
+                   llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
 
 /* Reports, in no order or grouped by run. */
-int store_llm_usage(struct db *db, const struct llm_filter *filter, bool by_run, llm_row_fn *on_row,
-                    void *ctx, struct error *err) MUST_CHECK;
+int llm_usage_read(struct db *db, const struct llm_filter *filter, bool by_run, llm_row_fn *on_row,
+                   void *ctx, struct error *err) MUST_CHECK;
 
 extern const struct db_query llm_usage_of_runs; /* exported for tests */
 
 /* The reports of these runs (struct str), grouped by run; reads no others. */
-int store_llm_usage_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
-                            llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
+int llm_usage_read_of_runs(struct db *db, int64_t tenant_id, const struct list *run_ids,
+                           llm_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;

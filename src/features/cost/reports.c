@@ -18,7 +18,7 @@ static int llm_report_apply(struct writer_job *job, struct txn *txn, struct erro
         return -1;
     if (llm->report.verdict != VERDICT_ACCEPTED)
         return 0;
-    return store_llm_put(txn->db, &key, llm->body, txn->totals, &llm->replaced, err);
+    return llm_usage_put(txn->db, &key, llm->body, txn->totals, &llm->replaced, err);
 }
 
 static void llm_report_committed(struct writer_job *job)

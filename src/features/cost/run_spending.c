@@ -83,7 +83,7 @@ int cost_of_runs(const struct engine *e, struct db *db, struct run_spending *of,
     map_init(&s.runs);
     buf_init(&s.run_id, KIB(1));
     ids = ids_of(&s);
-    status = store_llm_usage_of_runs(db, of->tenant->id, &ids, on_report, &s, err);
+    status = llm_usage_read_of_runs(db, of->tenant->id, &ids, on_report, &s, err);
     if (status == 0)
         settle(&s);
     buf_done(&s.run_id);

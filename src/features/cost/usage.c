@@ -239,12 +239,12 @@ static int read_within(struct reading *r, struct db *db, struct splits *splits,
         filter.since = starts[i];
         filter.until = starts[i] + (width == LLM_DAY ? LLM_DAY_US : LLM_HOUR_US);
         if (width == LLM_DAY) {
-            status = store_llm_totals(db, &filter, LLM_HOUR, usage_on_sum, r, err);
+            status = llm_usage_sums(db, &filter, LLM_HOUR, usage_on_sum, r, err);
             continue;
         }
         filter.since = filter.since < range->since ? range->since : filter.since;
         filter.until = filter.until > range->until ? range->until : filter.until;
-        status = store_llm_usage(db, &filter, false, usage_on_report, r, err);
+        status = llm_usage_read(db, &filter, false, usage_on_report, r, err);
     }
     return status;
 }
@@ -261,7 +261,7 @@ static int read_sums(struct reading *r, struct db *db, struct error *err)
     if (range->since != TIME_NULL)
         filter.since = llm_totals_start(LLM_DAY, range->since);
     r->splits = &days;
-    if (store_llm_totals(db, &filter, LLM_DAY, usage_on_sum, r, err) == 0 &&
+    if (llm_usage_sums(db, &filter, LLM_DAY, usage_on_sum, r, err) == 0 &&
         read_within(r, db, &days, LLM_DAY, &hours, err) == 0 &&
         read_within(r, db, &hours, LLM_HOUR, NULL, err) == 0)
         status = 0;
@@ -279,9 +279,9 @@ static int read_groups(struct reading *r, struct db *db, struct error *err)
     const unsigned groups = r->request->groups;
 
     if (str_is_null(r->request->run_id) && (groups & GROUP_RUN) != 0)
-        return store_llm_usage(db, &r->filter, true, usage_on_run_report, r, err);
+        return llm_usage_read(db, &r->filter, true, usage_on_run_report, r, err);
     if (!str_is_null(r->request->run_id) || (groups & GROUP_VERSION) != 0)
-        return store_llm_usage(db, &r->filter, false, usage_on_report, r, err);
+        return llm_usage_read(db, &r->filter, false, usage_on_report, r, err);
     return read_sums(r, db, err);
 }
 

@@ -60,8 +60,8 @@ static struct db_args filter_args(const struct breakdown_filter *filter, struct 
     return (struct db_args){ ret, 6 };
 }
 
-int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, struct arena *arena,
-                         struct breakdown_sets *ret, struct error *err)
+int breakdowns_sets(struct db *db, const struct breakdown_filter *filter, struct arena *arena,
+                    struct breakdown_sets *ret, struct error *err)
 {
     struct sets_reader r = { .rows = { .arena = arena, .size = sizeof(struct breakdown_set) },
                              .bytes_before = arena->total,
@@ -76,8 +76,8 @@ int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, s
     return 0;
 }
 
-int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                         db_row_fn *on_run, void *ctx, struct error *err)
+int breakdowns_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                    db_row_fn *on_run, void *ctx, struct error *err)
 {
     struct db_value values[6];
 
@@ -85,8 +85,8 @@ int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, s
                    on_run, ctx, err);
 }
 
-int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                     db_row_fn *on_breakdown, void *ctx, struct error *err)
+int breakdowns_read(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                    db_row_fn *on_breakdown, void *ctx, struct error *err)
 {
     struct db_value values[6];
 

@@ -28,17 +28,17 @@ struct breakdown_sets {
     bool cut;         /* there are more than a query may have */
 };
 
-int store_breakdown_sets(struct db *db, const struct breakdown_filter *filter, struct arena *arena,
-                         struct breakdown_sets *ret, struct error *err) MUST_CHECK;
+int breakdowns_sets(struct db *db, const struct breakdown_filter *filter, struct arena *arena,
+                    struct breakdown_sets *ret, struct error *err) MUST_CHECK;
 
 /* The runs that have breakdowns by one of `set_keys`, a JSON object with these keys: rows of run_no
  * and set. */
-int store_breakdown_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                         db_row_fn *on_run, void *ctx, struct error *err) MUST_CHECK;
+int breakdowns_runs(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                    db_row_fn *on_run, void *ctx, struct error *err) MUST_CHECK;
 
 /* The breakdowns by `set_keys`: rows as BREAKDOWN_AT_… says (report_sums.h). */
-int store_breakdowns(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
-                     db_row_fn *on_breakdown, void *ctx, struct error *err) MUST_CHECK;
+int breakdowns_read(struct db *db, const struct breakdown_filter *filter, struct str set_keys,
+                    db_row_fn *on_breakdown, void *ctx, struct error *err) MUST_CHECK;
 
 /* For tests of the query plan. */
 extern const struct db_query breakdown_runs_query, breakdowns_query;

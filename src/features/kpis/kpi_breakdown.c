@@ -309,10 +309,10 @@ static int read_groups(struct split *s, struct error *err)
         return 0;
     index_candidates(s);
     if (s->n_candidates > 1 &&
-        store_breakdown_runs(db, &s->filter, buf_str(&s->keys), kpi_breakdown_choose, s, err) != 0)
+        breakdowns_runs(db, &s->filter, buf_str(&s->keys), kpi_breakdown_choose, s, err) != 0)
         return -1;
     if (!s->too_many &&
-        store_breakdowns(db, &s->filter, buf_str(&s->keys), kpi_breakdown_add, s, err) != 0)
+        breakdowns_read(db, &s->filter, buf_str(&s->keys), kpi_breakdown_add, s, err) != 0)
         return -1;
     return s->bad ? err_set(err, ERR_SCHEMA, "stored breakdown is not valid JSON of cells") : 0;
 }
@@ -404,7 +404,7 @@ static int read_split(struct split *s, const struct breakdown_query *query,
     struct breakdown_sets sets;
 
     if (kpi_find_agent(s->reader, query->agent_name, &s->filter.agent_id, err) != 0 ||
-        store_breakdown_sets(s->reader->db, &s->filter, s->reader->arena, &sets, err) != 0 ||
+        breakdowns_sets(s->reader->db, &s->filter, s->reader->arena, &sets, err) != 0 ||
         total_of(s, &sets.list, &together, err) != 0)
         return -1;
     if (together.cut)

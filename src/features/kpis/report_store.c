@@ -218,8 +218,8 @@ static void add_keys(struct buf *out, const struct business_rows *rows)
     buf_add_char(out, ']');
 }
 
-void store_business_prepare(const struct business_telemetry *report, struct arena *arena,
-                            struct business_rows *ret)
+void business_prepare(const struct business_telemetry *report, struct arena *arena,
+                      struct business_rows *ret)
 {
     const struct named_value *values = report->metrics.items;
     const struct business_breakdown *breakdowns = report->breakdowns.items;
@@ -422,9 +422,8 @@ static int put_breakdowns(struct db *db, struct putting *p, struct error *err)
     return 0;
 }
 
-int store_business_put(struct db *db, const struct report_key *place,
-                       const struct business_rows *rows, struct rollups *rollups,
-                       int64_t *ret_replaced, struct error *err)
+int business_put(struct db *db, const struct report_key *place, const struct business_rows *rows,
+                 struct rollups *rollups, int64_t *ret_replaced, struct error *err)
 {
     const struct business_telemetry *report = rows->report;
     struct db_value args[] = { db_int(place->tenant_id),
@@ -479,9 +478,9 @@ static bool add_undeclared(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_kpis_undeclared(struct db *db, const struct report_key *place,
-                          const struct business_rows *rows, struct arena *arena, struct list *ret,
-                          struct error *err)
+int business_undeclared(struct db *db, const struct report_key *place,
+                        const struct business_rows *rows, struct arena *arena, struct list *ret,
+                        struct error *err)
 {
     struct undeclared u = { .rows = rows };
     int r;

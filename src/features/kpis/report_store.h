@@ -41,19 +41,18 @@ struct business_rows {
 
 /* Does all work that needs no database, before the writer's transaction. Borrows the report; the
  * rest is in the arena. */
-void store_business_prepare(const struct business_telemetry *report, struct arena *arena,
-                            struct business_rows *ret);
+void business_prepare(const struct business_telemetry *report, struct arena *arena,
+                      struct business_rows *ret);
 
 /* Merges the report into the stored values of its run. In PostgreSQL it locks the run until the
  * transaction ends, so that concurrent reports are applied one after the other. Changes of values
  * are collected in `rollups`, to be settled before the commit. `*ret_replaced`: how many stored
  * values and breakdowns were replaced. */
-int store_business_put(struct db *db, const struct report_key *place,
-                       const struct business_rows *rows, struct rollups *rollups,
-                       int64_t *ret_replaced, struct error *err) MUST_CHECK;
+int business_put(struct db *db, const struct report_key *place, const struct business_rows *rows,
+                 struct rollups *rollups, int64_t *ret_replaced, struct error *err) MUST_CHECK;
 
 /* The report's keys that its agent did not declare, in the order of the report: a list of struct
  * str, in the arena. */
-int store_kpis_undeclared(struct db *db, const struct report_key *place,
-                          const struct business_rows *rows, struct arena *arena, struct list *ret,
-                          struct error *err) MUST_CHECK;
+int business_undeclared(struct db *db, const struct report_key *place,
+                        const struct business_rows *rows, struct arena *arena, struct list *ret,
+                        struct error *err) MUST_CHECK;

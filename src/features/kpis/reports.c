@@ -17,11 +17,10 @@ static int business_report_apply(struct writer_job *job, struct txn *txn, struct
         return -1;
     if (business->report.verdict != VERDICT_ACCEPTED)
         return 0;
-    if (store_business_put(txn->db, &key, &business->rows, txn->rollups, &business->replaced,
-                           err) != 0)
+    if (business_put(txn->db, &key, &business->rows, txn->rollups, &business->replaced, err) != 0)
         return -1;
-    return store_kpis_undeclared(txn->db, &key, &business->rows, business->report.arena,
-                                 &business->undeclared, err);
+    return business_undeclared(txn->db, &key, &business->rows, business->report.arena,
+                               &business->undeclared, err);
 }
 
 static void business_report_committed(struct writer_job *job)
@@ -31,7 +30,7 @@ static void business_report_committed(struct writer_job *job)
 
 void business_report_prepare(struct business_report *business)
 {
-    store_business_prepare(business->body, business->report.arena, &business->rows);
+    business_prepare(business->body, business->report.arena, &business->rows);
     business->undeclared = (struct list){ 0 };
     business->report.job = (struct writer_job){
         .announce = report_announce,

@@ -61,7 +61,7 @@ static void add_report(int run)
     struct error err = { 0 };
     int64_t replaced;
 
-    store_business_prepare(
+    business_prepare(
         world_read(
             &w, &business_telemetry_shape,
             body_of(run, 1,
@@ -70,7 +70,7 @@ static void add_report(int run)
                     "\"q\":2}},"
                     "{\"metric\":\"cpu\",\"by\":\"y\",\"slices\":{\"p\":1,\"q\":2,\"r\":3}}]")),
         &w.arena, rows);
-    must(store_business_put(w.db, &place, rows, rollups, &replaced, &err), &err);
+    must(business_put(w.db, &place, rows, rollups, &replaced, &err), &err);
     must(rollups_settle(rollups, w.db, &err), &err);
     rollups_free(rollups);
 }
@@ -82,7 +82,7 @@ static void add_usage(int run, int second)
     struct error err = { 0 };
     bool replaced;
 
-    must(store_llm_put(
+    must(llm_usage_put(
              w.db, &place,
              world_read(&w, &llm_usage_shape, body_of(run, second, "\"model\":\"m\",\"calls\":1")),
              totals, &replaced, &err),

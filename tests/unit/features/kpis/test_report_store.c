@@ -37,7 +37,7 @@ static const struct business_rows *prepare(struct world *w, struct str body)
 {
     struct business_rows *rows = ARENA_NEW(&w->arena, struct business_rows);
 
-    store_business_prepare(world_read(w, &business_telemetry_shape, body), &w->arena, rows);
+    business_prepare(world_read(w, &business_telemetry_shape, body), &w->arena, rows);
     return rows;
 }
 
@@ -49,7 +49,7 @@ static void put_rows(struct world *w, const struct business_rows *rows, int64_t 
     struct error err = { 0 };
     int64_t replaced;
 
-    must(store_business_put(w->db, &place, rows, rollups, &replaced, &err), &err);
+    must(business_put(w->db, &place, rows, rollups, &replaced, &err), &err);
     must(rollups_settle(rollups, w->db, &err), &err);
     rollups_free(rollups);
 }
@@ -211,8 +211,8 @@ TEST(undeclared_keys_are_told_in_the_order_of_the_report)
         struct list undeclared;
         const struct str *names;
 
-        must(store_kpis_undeclared(w.db, &place, prepare(&w, body_at(&w, 1, members.data)),
-                                   &w.arena, &undeclared, &err),
+        must(business_undeclared(w.db, &place, prepare(&w, body_at(&w, 1, members.data)), &w.arena,
+                                 &undeclared, &err),
              &err);
         buf_clear(&w.text);
         names = undeclared.items;
@@ -246,8 +246,8 @@ TEST(a_declaration_holds_for_its_agent_alone)
         struct str members = arena_printf(&w.arena, "\"metrics\":{\"%s\":1}", name.data);
         struct list undeclared;
 
-        must(store_kpis_undeclared(w.db, &place, prepare(&w, body_at(&w, 1, members.data)),
-                                   &w.arena, &undeclared, &err),
+        must(business_undeclared(w.db, &place, prepare(&w, body_at(&w, 1, members.data)), &w.arena,
+                                 &undeclared, &err),
              &err);
         CHECK_INT(undeclared.n, i == 0 ? 0 : 1);
     }
