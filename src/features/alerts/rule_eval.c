@@ -1,7 +1,5 @@
 /* rule_eval.c - evaluates rules with a limit: what is compared, in words and as an alert's detail.
  */
-#include "features/alerts/rule_eval.h"
-
 #include <math.h>
 
 #include "base/clock.h"

@@ -62,7 +62,8 @@ struct silence {
     int64_t tick_us;   /* raw clock, at the last tick */
 
     /* While transitions are pending these belong to the writer. */
-    struct tick now; /* when they were submitted */
+    struct tick now;      /* when they were submitted, … */
+    int64_t now_epoch_us; /* … and the epoch at that time */
     struct silence_transition *transitions;
     size_t n_transitions;
     atomic_size_t pending; /* transitions submitted and not done */
@@ -144,7 +145,7 @@ struct quiet {
 
 static struct quiet quiet_from(const struct silence *s, int64_t seen_at, int64_t from_us)
 {
-    int64_t epoch_us = s->epoch_us;
+    int64_t epoch_us = s->now_epoch_us;
 
     return (struct quiet){ seen_at, s->now.mono_us - (from_us > epoch_us ? from_us : epoch_us) };
 }
@@ -329,6 +330,7 @@ static int silence_tick(void *state, const struct tick *now, int64_t epoch_us, s
     if (!now->healthy || atomic_load(&s->pending) > 0)
         return 0;
     s->now = *now;
+    s->now_epoch_us = s->epoch_us;
     if (agent_cache_take_schedules_changed(s->env.agents))
         s->stale = true;
     r = read_agents(s, now, err);
