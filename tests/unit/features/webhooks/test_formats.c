@@ -168,3 +168,30 @@ TEST(a_mail_has_no_line_that_an_agent_wrote)
                                    "Date: Fri, 02 Jan 2026 03:04:05 +0000\r\n")));
     arena_done(&arena);
 }
+
+/* Whatever the end of a matter is called, receivers that keep incidents resolve it. */
+TEST(a_message_says_whether_its_matter_lasts_or_is_over)
+{
+    static const struct {
+        const char *type;
+        bool lasts, recovered;
+    } rows[] = {
+        { "agent.silent", true, false },    { "agent.recovered", false, true },
+        { "run.failed", false, false },     { "agent.failing", true, false },
+        { "agent.healthy", false, true },   { "budget.forecast", true, false },
+        { "budget.on_track", false, true }, { "duration.recovered", false, true },
+        { "test", false, false },
+    };
+    struct arena arena;
+
+    arena_init(&arena);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct message_row row = { .type = str_of(rows[i].type), .data = STR_LIT("{}") };
+        const struct notice_place place = { .workspace = STR_LIT("acme") };
+        const struct notice notice = notice_of(&row, &place, &arena);
+
+        CHECK_INT(notice.lasts, rows[i].lasts);
+        CHECK_INT(notice.recovered, rows[i].recovered);
+    }
+    arena_done(&arena);
+}
