@@ -2,7 +2,7 @@
  *
  * Off unless the setting cors_origins names origins. Such a script sends a key or a personal access
  * token; cookies count for nothing: the service never allows credentials, and refuses a change with
- * a session's cookie that another site made (features/access/cookies.h).
+ * a session's cookie that another site made (features/access/auth.h).
  *
  * Thread-safe: the list does not change.
  */

@@ -18,7 +18,6 @@
 #include "cli/command.h"
 #include "cli/datadir.h"
 #include "engine/engine.h"
-#include "features/access/access.h"
 #include "features/access/sessions.h"
 #include "features/status/metrics_routes.h"
 #include "features/vault/keyring.h"

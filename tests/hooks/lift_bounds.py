@@ -88,7 +88,7 @@ LIFTS = {
     "A10": [  # a revoked key leaves its exports and its successors
         ("features/access/auth.c", "return key_is_good(",
          'return bound_is_lifted("A10") || key_is_good('),
-        ("features/access/keys_store.c", "if (revocation->descent ?",
+        ("features/access/keys.c", "if (revocation->descent ?",
          'if (revocation->descent && !bound_is_lifted("A10") ?'),
     ],
     "A11": [  # an address is taken as it is spelled, and a client's own line is believed

@@ -1,5 +1,5 @@
 /* cookies.c - session cookies, and checks against requests from other sites. */
-#include "features/access/cookies.h"
+#include "features/access/auth.h"
 
 #include <assert.h>
 

@@ -7,15 +7,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "features/access/access.h"
-#include "features/access/key_use.h"
-#include "features/access/rate_share.h"
+#include "features/access/auth.h"
+#include "features/access/keys.h"
+#include "features/access/rate.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
 #include "features/access/sessions.h"
 #include "features/access/stored_bytes.h"
 #include "features/access/tenants.h"
-#include "features/access/token_guess_limiter.h"
 #include "features/features.h"
 
 enum { KEY_USES_PERIOD_S = 60, SESSIONS_PERIOD_S = 60, STORED_PERIOD_S = 60 };

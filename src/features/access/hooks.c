@@ -6,15 +6,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine.h"
-#include "features/access/access.h"
 #include "features/access/auth.h"
-#include "features/access/cookies.h"
-#include "features/access/key_use.h"
+#include "features/access/keys.h"
 #include "features/access/rate.h"
-#include "features/access/rate_share.h"
 #include "features/access/registry.h"
 #include "features/access/sessions.h"
-#include "features/access/token_guess_limiter.h"
 
 enum { TENANT_CHANGES_MAX = 600 }; /* per rate window */
 

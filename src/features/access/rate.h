@@ -17,9 +17,18 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "base/err.h"
 #include "base/str.h"
 
+struct budgets;
+struct db;
+struct engine;
+struct rate_share;
 struct rate_window;
+struct writer;
+
+/* Any thread. */
+struct rate_share *access_rates(const struct engine *e);
 
 enum {
     RATE_WINDOW_S = 60,
@@ -77,3 +86,26 @@ int64_t rate_first_second(int64_t wall_us);
 /* Replaces what was known of other nodes. */
 void rate_set_others(struct rate_window *w, struct rate_moment now,
                      const struct rate_others *others);
+
+struct rate_share *rate_share_new(struct budgets *budgets, bool shared);
+
+/* NULL is fine. */
+void rate_share_free(struct rate_share *s);
+
+/* Reads what was let through in the last minute before this process. Before threads start. */
+int rate_share_load(struct rate_share *s, struct db *db, struct error *err) MUST_CHECK;
+
+/* Enters this node, and counts the nodes; from then on counts are stored. */
+int rate_share_start(struct rate_share *s, struct writer *writer, struct error *err) MUST_CHECK;
+
+/* As rate_take(), with the monotonic clock. */
+struct rate_verdict rate_share_take(struct rate_share *s, struct rate_window *w, int64_t limit);
+
+/* Once a second. */
+void rate_share_tick(struct rate_share *s, int64_t mono_us);
+
+/* Stores what is left, while the writer still accepts jobs. */
+void rate_share_stop(struct rate_share *s);
+
+/* How many nodes share the windows. */
+int64_t rate_share_nodes(const struct rate_share *s);

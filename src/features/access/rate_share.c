@@ -1,6 +1,6 @@
 /* rate_share.c - the job that stores counts each second and reads those of other nodes, and its
  * SQL. */
-#include "features/access/rate_share.h"
+#include "features/access/rate.h"
 
 #include <assert.h>
 #include <stdatomic.h>

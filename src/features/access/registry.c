@@ -1,4 +1,4 @@
-/* registry.c - puts tenants and keys into the maps, and removes keys that are over. */
+/* registry.c - finds tenants and keys, puts them into the maps, and removes keys that are over. */
 #include "features/access/registry.h"
 
 #include <assert.h>
@@ -12,9 +12,323 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "features/access/keys_store.h"
+#include "features/access/keys.h"
+#include "features/access/rate.h"
 #include "features/access/registry_state.h"
 #include "features/access/tenants.h"
+
+static struct key_line *new_line(struct str id)
+{
+    struct key_line *line = mem_new(sizeof(*line) + id.len);
+
+    atomic_init(&line->rate, NULL);
+    line->n_keys = 0;
+    line->id = str_from(line->text, id.len);
+    memcpy(line->text, id.data, id.len);
+    return line;
+}
+
+static struct key_line *registry_line(struct registry *r, struct str id)
+{
+    struct key_line *line = map_get(&r->lines, id);
+
+    if (line == NULL) {
+        line = new_line(id);
+        map_put(&r->lines, line->id, line);
+    }
+    line->n_keys++;
+    return line;
+}
+
+static struct key_entry *find_key(struct registry *r, const struct sha256 *digest)
+    REQUIRES_SHARED(r->lock)
+{
+    struct key_entry *key = map_get(&r->keys, digest_str(digest));
+
+    return key != NULL && digest_equal(&key->digest, digest) ? key : NULL;
+}
+
+/* Before it is first held. */
+static void prepare_use(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
+{
+    struct key_use *use = NEW(struct key_use);
+
+    budget_init(&use->budget, &r->budgets->key_level, &key->tenant->budget);
+    atomic_init(&use->noted, key->noted);
+    if (key->line == NULL)
+        key->line = registry_line(r, key->key_id);
+    key->use = use;
+}
+
+static void hold(const struct key_entry *key)
+{
+    (void)atomic_fetch_add_explicit(&key->use->holds, 1, memory_order_relaxed);
+}
+
+/* A key that was good a moment ago. It may have been removed meanwhile. */
+static const struct key_entry *hold_first(struct registry *r, const struct sha256 *digest)
+{
+    struct key_entry *key;
+
+    rwlock_write(&r->lock);
+    key = find_key(r, digest);
+    if (key != NULL && key->use == NULL)
+        prepare_use(r, key);
+    if (key != NULL)
+        hold(key);
+    rwlock_release(&r->lock);
+    return key;
+}
+
+const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
+                                     int64_t now_us)
+{
+    const struct key_entry *key;
+    bool first;
+
+    /* Keys are removed under the lock for writing: not before they are held. */
+    rwlock_read(&r->lock);
+    key = find_key(r, digest);
+    if (key != NULL && !key_is_good(key, now_us))
+        key = NULL;
+    first = key != NULL && key->use == NULL;
+    if (key != NULL && !first)
+        hold(key);
+    rwlock_release(&r->lock);
+    return first ? hold_first(r, digest) : key;
+}
+
+bool registry_knew_key(struct registry *r, const struct sha256 *digest)
+{
+    bool known;
+
+    rwlock_read(&r->lock);
+    known = find_key(r, digest) != NULL;
+    rwlock_release(&r->lock);
+    return known;
+}
+
+int64_t registry_last_use(struct registry *r, struct str key_id)
+{
+    const struct key_entry *key;
+    int64_t last_at = 0;
+
+    rwlock_read(&r->lock);
+    key = map_get(&r->keys_by_id, key_id);
+    if (key != NULL && key->use != NULL)
+        last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
+    rwlock_release(&r->lock);
+    return last_at;
+}
+
+/* Those whose slots are before `end`, from where the last walk stopped. */
+static size_t take_used_before(struct registry *r, size_t end, const struct key_entry **ret,
+                               size_t max) REQUIRES_SHARED(r->lock)
+{
+    struct key_entry *key;
+    size_t n = 0;
+
+    while (n < max && r->used_at < end && (key = map_next(&r->keys, &r->used_at)) != NULL) {
+        int64_t last_at;
+
+        if (key->use == NULL)
+            continue;
+        last_at = atomic_load_explicit(&key->use->last_at, memory_order_relaxed);
+        if (last_at == key->use->stored_at)
+            continue;
+        key->use->stored_at = last_at;
+        hold(key);
+        ret[n++] = key;
+    }
+    return n;
+}
+
+/* Goes on where it stopped: of more keys than are taken at a time, each has its turn. */
+size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
+{
+    const size_t began_at = r->used_at;
+    size_t n;
+
+    rwlock_read(&r->lock);
+    n = take_used_before(r, SIZE_MAX, ret, max);
+    if (n < max) {
+        r->used_at = 0;
+        n += take_used_before(r, began_at, ret + n, max - n);
+    }
+    rwlock_release(&r->lock);
+    assert(n <= max);
+    return n;
+}
+
+struct tenant_entry *registry_tenant(struct registry *r, struct str slug)
+{
+    struct tenant_entry *tenant;
+
+    rwlock_read(&r->lock);
+    tenant = map_get(&r->tenants, slug);
+    rwlock_release(&r->lock);
+    return tenant;
+}
+
+struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id)
+{
+    struct tenant_entry *tenant;
+
+    rwlock_read(&r->lock);
+    tenant = map_get(&r->tenants_by_id, registry_id(&tenant_id));
+    rwlock_release(&r->lock);
+    return tenant;
+}
+
+void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx)
+{
+    const struct tenant_entry *tenant;
+    size_t at = 0;
+
+    rwlock_read(&r->lock);
+    while ((tenant = map_next(&r->tenants, &at)) != NULL)
+        fn(ctx, tenant);
+    rwlock_release(&r->lock);
+}
+
+bool key_is_good(const struct key_entry *key, int64_t now_us)
+{
+    int64_t grace_until;
+
+    if (atomic_load(&key->revoked) || atomic_load(&key->expires_at) <= now_us)
+        return false;
+    grace_until = atomic_load(&key->grace_until);
+    return grace_until == INT64_MAX || clock_mono_us() < grace_until;
+}
+
+void key_unhold(void *use)
+{
+    int64_t before =
+        atomic_fetch_sub_explicit(&((struct key_use *)use)->holds, 1, memory_order_release);
+
+    assert(before > 0);
+    (void)before;
+}
+
+static void tenant_load(struct tenant_entry *tenant, const struct tenant_row *row)
+{
+    atomic_store(&tenant->max_agents, row->max_agents);
+    atomic_store(&tenant->rate_limit, row->rate_limit);
+    atomic_store(&tenant->max_bytes, row->max_bytes);
+    atomic_store(&tenant->stored_bytes, row->stored_bytes);
+    atomic_store(&tenant->run_failed, row->run_failed);
+}
+
+bool tenant_is_over_quota(const struct tenant_entry *tenant)
+{
+    const int64_t max = atomic_load(&tenant->max_bytes);
+
+    return max > 0 && atomic_load(&tenant->stored_bytes) >= max;
+}
+
+/* Entries are const to those who find them; what is counted there is not. */
+static struct budget *to_count(const struct budget *b)
+{
+    const union {
+        const struct budget *found;
+        struct budget *counted;
+    } node = { .found = b };
+
+    return node.counted;
+}
+
+struct budget *key_budget(const struct key_entry *key)
+{
+    assert(key->use != NULL); /* it is held */
+    return to_count(&key->use->budget);
+}
+
+struct budget *tenant_budget(const struct tenant_entry *tenant)
+{
+    return to_count(&tenant->budget);
+}
+
+struct largest {
+    enum budget_kind kind;
+    int64_t used;
+};
+
+static void note_use(void *ctx, const struct tenant_entry *tenant)
+{
+    struct largest *largest = ctx;
+    const int64_t used = budget_used(&tenant->budget, largest->kind);
+
+    if (used > largest->used)
+        largest->used = used;
+}
+
+int64_t registry_largest_use(struct registry *r, enum budget_kind kind)
+{
+    struct largest largest = { kind, 0 };
+
+    registry_each_tenant(r, note_use, &largest);
+    return largest.used;
+}
+
+void registry_add_stored(struct registry *r, int64_t tenant_id, int64_t bytes)
+{
+    struct tenant_entry *tenant = registry_tenant_by_id(r, tenant_id);
+
+    if (tenant != NULL)
+        atomic_fetch_add(&tenant->stored_bytes, bytes);
+}
+
+void registry_set_stored(struct registry *r, int64_t tenant_id, int64_t bytes)
+{
+    struct tenant_entry *tenant = registry_tenant_by_id(r, tenant_id);
+
+    if (tenant != NULL)
+        atomic_store(&tenant->stored_bytes, bytes);
+}
+
+static void count_over_quota(void *ctx, const struct tenant_entry *tenant)
+{
+    *(int64_t *)ctx += tenant_is_over_quota(tenant);
+}
+
+int64_t registry_over_quota(struct registry *r)
+{
+    int64_t n = 0;
+
+    registry_each_tenant(r, count_over_quota, &n);
+    return n;
+}
+
+static struct rate_window *line_rate(struct key_line *line)
+{
+    struct rate_window *rate = atomic_load_explicit(&line->rate, memory_order_acquire);
+    struct rate_window *made;
+
+    if (rate != NULL)
+        return rate;
+    made = rate_window_new(line->id);
+    if (atomic_compare_exchange_strong(&line->rate, &rate, made))
+        return made;
+    rate_window_free(made); /* another thread was first */
+    return rate;
+}
+
+struct rate_window *key_rate(const struct key_entry *key)
+{
+    return line_rate(key->line);
+}
+
+static bool key_is_idle(const struct key_entry *key)
+{
+    bool idle;
+
+    if (key->use == NULL)
+        return true;
+    idle = atomic_load_explicit(&key->use->holds, memory_order_acquire) == 0;
+    for (int kind = 0; kind < BUDGET_KINDS; kind++)
+        idle &= budget_used(&key->use->budget, (enum budget_kind)kind) == 0;
+    return idle;
+}
 
 struct registry *registry_new(struct budgets *budgets)
 {

@@ -27,14 +27,18 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/access/auth.h"
 #include "features/access/rate.h"
-#include "features/access/token.h"
 
 struct change_span;
 struct db;
+struct engine;
 struct key_line;
 struct registry;
 struct tenant_row;
+
+/* Any thread, as all of these; from open() on. */
+struct registry *access_registry(const struct engine *e);
 
 struct tenant_entry {
     int64_t id;
@@ -129,9 +133,6 @@ int64_t registry_version(const struct registry *r);
 /* Not revoked, not expired at `now_us` (wall clock), and not past its grace period. */
 bool key_is_good(const struct key_entry *key, int64_t now_us);
 
-/* No one holds it, and nothing is counted in its budget. */
-bool key_is_idle(const struct key_entry *key);
-
 /* The key with this digest if it is valid at `now_us`, held; else NULL. */
 const struct key_entry *registry_key(struct registry *r, const struct sha256 *digest,
                                      int64_t now_us);
@@ -170,9 +171,6 @@ void registry_set_stored(struct registry *r, int64_t tenant_id, int64_t bytes);
 
 /* How many tenants have reached the quota of their plan. */
 int64_t registry_over_quota(struct registry *r);
-
-/* What may change of a tenant, from its row. */
-void tenant_load(struct tenant_entry *tenant, const struct tenant_row *row);
 
 /* Has the tenant reached it? */
 bool tenant_is_over_quota(const struct tenant_entry *tenant);

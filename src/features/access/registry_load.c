@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "db/servers.h"
-#include "features/access/keys_store.h"
+#include "features/access/keys.h"
 #include "features/access/registry_state.h"
 #include "features/access/tenants.h"
 

@@ -50,9 +50,6 @@ static inline struct str registry_id(const int64_t *id)
     return str_from((const char *)id, sizeof(*id));
 }
 
-/* The line of this id, new if it has no key in memory yet, with one key more. */
-struct key_line *registry_line(struct registry *r, struct str id) REQUIRES(r->lock);
-
 /* A row of this load, which has this version. `lost`: the database may have lost changes. */
 void registry_put_tenant(struct registry *r, const struct tenant_row *row, int64_t version)
     REQUIRES(r->lock);

@@ -24,8 +24,12 @@
 #include "shape/shape.h"
 
 struct db;
+struct engine;
 struct sessions;
 struct writer;
+
+/* Any thread. */
+struct sessions *access_sessions(const struct engine *e);
 
 enum { USER_RATE_LIMIT = 600 }; /* requests per session and rate window */
 
@@ -88,9 +92,6 @@ struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *diges
 
 /* The role in a tenant; ROLE_NONE. */
 enum tenant_role user_role(const struct session_user *user, int64_t tenant_id);
-
-/* Takes away what a token with this role does not allow. */
-void user_limit_roles(struct session_user *user, enum token_role most);
 
 /* When a session with these times ends if it is not used again. */
 int64_t sessions_end(int64_t began_at, int64_t last_used_at);

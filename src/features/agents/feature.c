@@ -9,7 +9,6 @@
 #include "db/db.h"
 #include "engine/engine.h"
 #include "engine/writer.h"
-#include "features/access/access.h"
 #include "features/access/registry.h"
 #include "features/access/tenants.h"
 #include "features/agents/admit.h"

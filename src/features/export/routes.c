@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "engine/engine.h"
-#include "features/access/access.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/shapes.h"

@@ -1,8 +1,7 @@
 /* shapes.c - the shapes of sign-in by an identity provider. */
-#include "features/oidc/shapes.h"
+#include "features/oidc/oidc.h"
 
-#include "features/oidc/id_token.h"
-#include "features/users/identities/identities_store.h"
+#include "features/users/identities.h"
 #include "shape/rule.h"
 #include "shape/table.h"
 

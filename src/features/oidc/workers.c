@@ -1,5 +1,5 @@
 /* workers.c - threads with one bounded queue. */
-#include "features/oidc/workers.h"
+#include "features/oidc/oidc.h"
 
 #include <assert.h>
 #include <pthread.h>

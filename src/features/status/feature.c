@@ -9,7 +9,6 @@
 #include "api/call.h"
 #include "engine/engine.h"
 #include "engine/writer.h"
-#include "features/access/access.h"
 #include "features/access/rate.h"
 #include "features/access/registry.h"
 #include "features/features.h"

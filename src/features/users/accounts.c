@@ -9,29 +9,78 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "db/db.h"
 #include "engine/engine.h"
 #include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/access/access.h"
 #include "features/access/auth.h"
-#include "features/access/cookies.h"
 #include "features/access/registry.h"
 #include "features/access/sessions.h"
-#include "features/users/password_rules.h"
 #include "features/users/second_factor/factor.h"
-#include "features/users/second_factor/store.h"
 #include "features/users/shapes.h"
 #include "features/users/sign_in.h"
 #include "features/users/throttle.h"
-#include "features/users/throttle_store.h"
 #include "features/users/users.h"
-#include "features/users/users_store.h"
 #include "http/exchange.h"
 
 enum { ATTEMPT_CHARS = 16 };
 
 static const int64_t throttle_window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
+
+/* One attempt, and what it is counted for: who tries, and from where. It is stored as a failure
+ * before the password is checked, so that attempts at several nodes at once cannot exceed the
+ * limit, and taken out again if it does not fail. */
+struct stored_attempt {
+    struct sha256 who, where;
+    struct str attempt;
+    int64_t at; /* wall clock */
+};
+
+/* clang-format off */
+DB_QUERY(delete_old, "DELETE FROM sign_in_failures WHERE failed_at <= $1");
+static const struct db_query insert_failure = {
+    .sql = "INSERT INTO sign_in_failures (about, attempt, failed_at) VALUES ($1, $2, $3)"
+           " ON CONFLICT (about, attempt) DO NOTHING", /* after a lost answer it is there */
+};
+DB_QUERY(select_rank,
+    "SELECT COUNT(*), MIN(failed_at) FROM sign_in_failures WHERE about = $1"
+    " AND failed_at > $2 AND (failed_at < $3 OR (failed_at = $3 AND attempt <= $4))");
+DB_QUERY(delete_failure, "DELETE FROM sign_in_failures WHERE about = $1 AND attempt = $2");
+DB_QUERY(delete_about, "DELETE FROM sign_in_failures WHERE about = $1");
+/* clang-format on */
+
+static int add_failure(void *ctx, struct db *db, struct error *err)
+{
+    const struct stored_attempt *row = ctx;
+    const struct db_value attempt = db_text(row->attempt), at = db_int(row->at);
+
+    if (db_run(db, &delete_old, DB_ARGS(db_int(row->at - throttle_window_us)), err) != 0 ||
+        db_run(db, &insert_failure, DB_ARGS(db_blob(digest_str(&row->who)), attempt, at), err) != 0)
+        return -1;
+    return db_run(db, &insert_failure, DB_ARGS(db_blob(digest_str(&row->where)), attempt, at), err);
+}
+
+/* The attempt did not fail. */
+static int remove_failure(void *ctx, struct db *db, struct error *err)
+{
+    const struct stored_attempt *row = ctx;
+    const struct db_value attempt = db_text(row->attempt);
+
+    if (db_run(db, &delete_failure, DB_ARGS(db_blob(digest_str(&row->who)), attempt), err) != 0)
+        return -1;
+    return db_run(db, &delete_failure, DB_ARGS(db_blob(digest_str(&row->where)), attempt), err);
+}
+
+/* The account's owner signed in: nothing counts for it any more. */
+static int clear_failures(void *ctx, struct db *db, struct error *err)
+{
+    const struct stored_attempt *row = ctx;
+
+    if (db_run(db, &delete_about, DB_ARGS(db_blob(digest_str(&row->who))), err) != 0)
+        return -1;
+    return remove_failure(ctx, db, err);
+}
 
 int accounts_check_password(struct api_call *call, const char *name, struct str password,
                             struct str email, struct error *err)
@@ -60,7 +109,9 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
     return refuse_attempt(call, err);
 }
 
-struct throttle_attempt accounts_own_attempt(const struct api_call *call)
+/* The attempt of a user who is signed in: counted per user, from any address, and apart from what
+ * strangers fail at sign-in. */
+static struct throttle_attempt accounts_own_attempt(const struct api_call *call)
 {
     assert(call->user != NULL);
     /* no e-mail address, which has an '@' */
@@ -68,49 +119,41 @@ struct throttle_attempt accounts_own_attempt(const struct api_call *call)
                                                               STR_ARG(call->user->user_id)) };
 }
 
-static int add_failure(void *ctx, struct db *db, struct error *err)
-{
-    const struct throttle_row *row = ctx;
-
-    return store_failure_add(db, row, row->at - throttle_window_us, err);
-}
-
-static int remove_failure(void *ctx, struct db *db, struct error *err)
-{
-    return store_failure_remove(db, ctx, err);
-}
-
-static int clear_failures(void *ctx, struct db *db, struct error *err)
-{
-    return store_failures_clear(db, ctx, err);
-}
-
 /* In the database, where all processes count. */
-static int store_attempt(struct api_call *call, sync_job_fn *fn, struct throttle_row *row,
+static int store_attempt(struct api_call *call, sync_job_fn *fn, struct stored_attempt *row,
                          struct error *err)
 {
     return writer_run_sync_for(engine_writer(call->api->engine), call->exchange->charge.budget,
                                call->asked_us, fn, row, err);
 }
 
-/* Refuses the attempt if too many failed before it, at any process. */
-static int check_rank(struct api_call *call, struct db *db, const struct throttle_row *row,
-                      struct error *err)
+/* How many attempts there are up to this one, and when the oldest was. */
+struct rank {
+    int64_t n, oldest_at;
+};
+
+static bool read_rank(void *ctx, const struct db_row *row)
 {
-    const struct sha256 *const abouts[] = { &row->who, &row->where };
+    *(struct rank *)ctx = (struct rank){ db_get_int(row, 0), db_get_int(row, 1) };
+    return true;
+}
 
-    for (size_t i = 0; i < COUNT_OF(abouts); i++) {
-        struct throttle_rank rank = { 0 };
+/* Refuses the attempt if too many failed before it, at any node. */
+static int check_rank(struct api_call *call, struct db *db, const struct stored_attempt *row,
+                      const struct sha256 *about, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_blob(digest_str(about)), db_int(row->at - throttle_window_us), db_int(row->at),
+                db_text(row->attempt));
+    struct rank rank = { 0 };
 
-        if (store_failure_rank(db, abouts[i], row, row->at - throttle_window_us, &rank, err) != 0)
-            return -1;
-        if (rank.n <= THROTTLE_FAILURES)
-            continue;
-        call->rate.reset_s =
-            (rank.oldest_at + throttle_window_us - row->at + USEC_PER_SEC - 1) / USEC_PER_SEC;
-        return refuse_attempt(call, err);
-    }
-    return 0;
+    if (db_exec(db, &select_rank, args, read_rank, &rank, err) != 0)
+        return -1;
+    if (rank.n <= THROTTLE_FAILURES)
+        return 0;
+    call->rate.reset_s =
+        (rank.oldest_at + throttle_window_us - row->at + USEC_PER_SEC - 1) / USEC_PER_SEC;
+    return refuse_attempt(call, err);
 }
 
 /* The password, and the code of a second factor: at sign-in, and of those who are signed in, who
@@ -129,7 +172,7 @@ static int judge(struct api_call *call, struct db *db, const struct sign_in *cla
 struct late_attempt {
     struct writer_job job;
     sync_job_fn *fn;
-    struct throttle_row row;
+    struct stored_attempt row;
     char id[ATTEMPT_CHARS + 1];
 };
 
@@ -148,10 +191,10 @@ static void late_attempt_done(struct writer_job *job, const struct error *err)
 
 /* What cannot be taken out again counts as a failure for 15 minutes: so it is tried twice, however
  * long the caller has waited by then. */
-static void take_out(struct api_call *call, sync_job_fn *fn, const struct throttle_row *row)
+static void take_out(struct api_call *call, sync_job_fn *fn, const struct stored_attempt *row)
 {
     struct writer *writer = engine_writer(call->api->engine);
-    struct throttle_row own = *row;
+    struct stored_attempt own = *row;
     struct late_attempt *late;
 
     if (store_attempt(call, fn, &own, NULL) == 0)
@@ -180,9 +223,9 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
                    const struct sign_in *claim, struct sign_in_check *ret, struct error *err)
 {
     char id[ATTEMPT_CHARS + 1] = "";
-    struct throttle_row row = { .who = throttle_who(attempt),
-                                .where = throttle_where(attempt),
-                                .at = clock_wall_us() };
+    struct stored_attempt row = { .who = throttle_who(attempt),
+                                  .where = throttle_where(attempt),
+                                  .at = clock_wall_us() };
     int r;
 
     assert(!str_is_null(attempt->account)); /* accounts_begin_attempt() counted it */
@@ -192,7 +235,9 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
     row.attempt = str_of(id);
     if (store_attempt(call, add_failure, &row, err) != 0)
         return -1;
-    r = check_rank(call, db, &row, err);
+    r = check_rank(call, db, &row, &row.who, err);
+    if (r == 0)
+        r = check_rank(call, db, &row, &row.where, err);
     if (r == 0)
         r = judge(call, db, claim, ret, err);
     if (r != 0 || (ret->good && ret->factor.verdict == FACTOR_NEEDED))
@@ -249,7 +294,9 @@ void accounts_note_origin(struct api_call *call, struct sign_in_session *session
         printable(http_header_get(&call->exchange->request, "user-agent"), call->arena);
 }
 
-int accounts_begin_hash(struct api_call *call, struct error *err)
+/* One password of each user is hashed at a time, so that no sign-in waits behind many of one user:
+ * else 429. accounts_end_hash() must follow. */
+static int accounts_begin_hash(struct api_call *call, struct error *err)
 {
     enum { SOON_S = 1 };
 
@@ -262,7 +309,7 @@ int accounts_begin_hash(struct api_call *call, struct error *err)
                        "A password of yours is being stored; retry when that is done");
 }
 
-void accounts_end_hash(struct api_call *call)
+static void accounts_end_hash(struct api_call *call)
 {
     if (call->user != NULL)
         throttle_end_hash(users_throttle(call->api->engine), call->user->user_id);
@@ -335,4 +382,110 @@ int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
         .expires_at = user->ends_at,
     };
     return store_memberships(db, user->user_id, call->arena, &answer->tenants, err);
+}
+
+struct reauth {
+    struct throttle_attempt attempt;
+    struct sign_in claim;
+    struct sign_in_check check;
+    struct reauth_next next;
+};
+
+static int reauth_check(struct api_call *call, struct db *db, struct error *err)
+{
+    struct reauth *r = call->own;
+
+    if (accounts_check(call, db, &r->attempt, &r->claim, &r->check, err) != 0)
+        return -1;
+    return r->check.good && r->next.prepare != NULL ? r->next.prepare(call, db, err) : 0;
+}
+
+struct sign_in_check *reauth_result(const struct api_call *call)
+{
+    struct reauth *r = call->own;
+
+    return &r->check;
+}
+
+static int enter_reauth_refusal(struct api_call *call, struct db *db, struct error *err)
+{
+    call->audit_target = call->user->email;
+    return accounts_audit(call, db, call->user, "password.refuse", err);
+}
+
+static int refuse_password(struct api_call *call, struct error *err)
+{
+    const struct reauth *r = call->own;
+
+    if (r->check.good)
+        return call_refuse(call, err, 403, "Wrong code, or one that was used already");
+    return call_refuse(call, err, 403, "The current password is wrong");
+}
+
+static void reauth_refused(struct api_call *call, const struct error *err)
+{
+    if (err != NULL)
+        call_reply(call, err);
+    else
+        call_run_or_reply(call, refuse_password);
+}
+
+static int ask_for_code(struct api_call *call, struct error *err)
+{
+    return call_refuse_body(call, err, "code", STR_NULL,
+                            "A code of the authenticator app, or a recovery code, is needed");
+}
+
+/* A code is good once. */
+static int use_and_work(struct api_call *call, struct db *db, struct error *err)
+{
+    const struct reauth *r = call->own;
+    bool used = true;
+
+    if (r->check.factor.verdict != FACTOR_NONE &&
+        factor_use(db, call->user->user_id, &r->check.factor, &used, err) != 0)
+        return -1;
+    return used ? r->next.work(call, db, err) : refuse_password(call, err);
+}
+
+static void reauth_checked(struct api_call *call, const struct error *err)
+{
+    const struct reauth *r = call->own;
+    const bool needs_code = r->check.good && r->check.factor.verdict == FACTOR_NEEDED;
+    const bool good = r->check.good && r->check.factor.verdict != FACTOR_WRONG;
+
+    assert(err != NULL || r->check.good || r->check.factor.verdict == FACTOR_NONE);
+    accounts_end_hash(call);
+    accounts_end_attempt(call, &r->attempt, err == NULL && !needs_code, good);
+    if (err != NULL)
+        call_reply(call, err);
+    else if (needs_code)
+        call_run_or_reply(call, ask_for_code);
+    else if (!good)
+        call_change(call, CHANGE_NOTHING, enter_reauth_refusal, reauth_refused);
+    else
+        call_change(call, r->next.topic, use_and_work, call_reply);
+}
+
+int reauth_begin(struct api_call *call, struct str password, const struct reauth_next *next,
+                 struct error *err)
+{
+    struct reauth *r = ARENA_NEW(call->arena, struct reauth);
+
+    assert(call->user != NULL && next->work != NULL);
+    *r = (struct reauth){ .attempt = accounts_own_attempt(call),
+                          .claim = { .email = call->user->email,
+                                     .password = password,
+                                     .code = next->code,
+                                     .asks_code = next->asks_code },
+                          .next = *next };
+    call->own = r;
+    if (accounts_begin_hash(call, err) != 0)
+        return -1;
+    if (accounts_begin_attempt(call, &r->attempt, err) != 0) {
+        accounts_end_hash(call);
+        return -1;
+    }
+    call_hash(call, reauth_check, reauth_checked);
+    return 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "api/call.h"
 #include "api/route.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -27,10 +28,6 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
 void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *attempt,
                           bool decided, bool good);
 
-/* The same of a user who is signed in: counted per user, from any address, and apart from what
- * strangers fail at sign-in. */
-struct throttle_attempt accounts_own_attempt(const struct api_call *call);
-
 /* sign_in_check() of an attempt that has begun, on the hashing thread: counted with those at other
  * processes and before a restart. At sign-in, and if the claim asks_code, it also judges the code
  * of a second factor: a missing one is neither a failure nor a success. Fails with 429. */
@@ -45,11 +42,6 @@ int accounts_check_helper(struct api_call *call, struct str email, struct error 
 
 /* From where a session is being opened: its address and its user agent, bounded and printable. */
 void accounts_note_origin(struct api_call *call, struct sign_in_session *session);
-
-/* The signed-in user of the call has a password hashed, which accounts_end_hash() must end. One at
- * a time for each user, so that no sign-in waits behind many of one user: else 429. */
-int accounts_begin_hash(struct api_call *call, struct error *err) MUST_CHECK;
-void accounts_end_hash(struct api_call *call);
 
 /* An admin sets this password of a user: checks it, runs `hash` on the hashing thread, and goes on
  * with the route's change. Fails with 422 at the body's member `password`, and with 429. */
@@ -73,3 +65,20 @@ int accounts_audit_row(struct api_call *call, struct db *db, const struct user_r
 
 /* The user of the call as an answer, with the session's token. */
 int accounts_answer_me(struct api_call *call, struct db *db, struct error *err) MUST_CHECK;
+
+/* Checks the password of the call's user, throttled as sign-in is, and continues with a change of
+ * `topic`: `work`, then call_reply(). A wrong password is entered in the audit log and answered
+ * with 403. Uses call->own, which `work` must leave alone. */
+struct reauth_next {
+    enum change_topic topic;
+    call_work_fn *prepare; /* on the hashing thread, with a right password; NULL: nothing to do */
+    call_work_fn *work;
+    bool asks_code;  /* of a user who has a second factor; else the one at sign-in is enough */
+    struct str code; /* STR_NULL: none was sent, which is 422 if one is needed */
+};
+
+/* For `prepare` and `work`: the user whose password was right. */
+struct sign_in_check *reauth_result(const struct api_call *call);
+
+int reauth_begin(struct api_call *call, struct str password, const struct reauth_next *next,
+                 struct error *err) MUST_CHECK;

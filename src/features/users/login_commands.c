@@ -15,7 +15,6 @@
 #include "cli/remote_settings.h"
 #include "cli/request.h"
 #include "cli/template.h"
-#include "features/users/personal_shapes.h"
 #include "features/users/routes.h"
 #include "features/users/shapes.h"
 #include "shape/table.h"

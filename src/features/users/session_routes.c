@@ -5,15 +5,12 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "features/access/access.h"
-#include "features/access/cookies.h"
+#include "features/access/auth.h"
 #include "features/access/sessions.h"
 #include "features/users/accounts.h"
 #include "features/users/routes.h"
-#include "features/users/session_shapes.h"
 #include "features/users/shapes.h"
 #include "features/users/users.h"
-#include "features/users/users_store.h"
 
 /* A row as an answer. The last use is newer in memory than in the database. */
 static struct listed_session listed(const struct api_call *call, const struct session_row *row)

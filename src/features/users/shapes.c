@@ -1,7 +1,6 @@
 /* shapes.c - the shapes of users, roles and sign-in. */
 #include "features/users/shapes.h"
 
-#include "features/users/password_rules.h"
 #include "shape/rule.h"
 #include "shape/table.h"
 
@@ -60,7 +59,7 @@ const char *user_rule_email(struct str *email, struct arena *arena)
     return user_is_email(*email) ? NULL : "Should be an e-mail address of at most 254 characters";
 }
 
-const char *user_rule_normal_email(struct str *email, struct arena *arena)
+static const char *user_rule_normal_email(struct str *email, struct arena *arena)
 {
     *email = user_email_normal(*email, arena);
     return NULL;
@@ -192,4 +191,83 @@ SHAPE(tenant_user_path, "TenantUserPath", (.row_rules = true,
       .example = EXAMPLE({"slug": "acme", "email": "ada@example.com"})),
     STR(slug,  .flags = F_REQUIRED, .doc = "Slug of the tenant."),
     STR(email, .rule = user_rule_normal_email, .flags = F_REQUIRED, .doc = "E-mail address, which identifies the user."));
+/* clang-format on */
+
+#define ROLE_DOC                                                                                   \
+    "What the token allows at most, in every workspace of the user: admin changes settings and "   \
+    "keys, member reads; platform_admin allows all that the user may do."
+
+/* clang-format off */
+SHAPE(personal_create, "PersonalTokenCreate", (.doc = "A personal access token to create.", .secret = true,
+      .example = EXAMPLE({"name": "laptop", "role": "admin", "expires_in_days": 30})),
+    STR(name,            .min = 1, .max = 128, .flags = F_REQUIRED, .doc = "What the token is for."),
+    ENUM(role,           .absent = "\"member\"", .choices = token_role_names, .doc = ROLE_DOC),
+    INT(expires_in_days, .least = 1, .most = 366, .absent = "90", .doc = "Days until it stops working."),
+    STR(current_password, .max = PASSWORD_MAX, .flags = F_NULL, .doc = "The user's password; needed when the user signed in more than ten minutes ago."),
+    STR(code,            .max = 64, .flags = F_NULL, .doc = "Beside the password, of a user with a second factor: the six digits that the app shows, or a recovery code."));
+
+SHAPE(personal_token, "PersonalToken", (.doc = "A personal access token, without the token itself.",
+      .example = EXAMPLE({"token_id": "pat_8sYt0KcPq2mWx4Zb", "name": "laptop", "role": "admin"})),
+    STR(token_id,    .flags = F_REQUIRED, .doc = "Identifies the token."),
+    STR(name,        .flags = F_REQUIRED, .doc = "What the token is for."),
+    STR(role,        .flags = F_REQUIRED, .choices = token_role_names, .doc = ROLE_DOC),
+    TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
+    TIME(expires_at, .flags = F_REQUIRED, .doc = "When it stops working."));
+
+SHAPE(personal_created, "PersonalTokenCreated", (.doc = "A new personal access token.",
+      .example = EXAMPLE({"token_id": "pat_8sYt0KcPq2mWx4Zb", "token": "mst_pat_…", "name": "laptop", "role": "admin"})),
+    STR(token_id,    .flags = F_REQUIRED, .doc = "Identifies the token."),
+    STR(token,       .flags = F_REQUIRED, .doc = "Shown only once."),
+    STR(name,        .flags = F_REQUIRED, .doc = "What the token is for."),
+    STR(role,        .flags = F_REQUIRED, .choices = token_role_names, .doc = ROLE_DOC),
+    TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
+    TIME(expires_at, .flags = F_REQUIRED, .doc = "When it stops working."));
+
+LIST_SHAPE(personal_list, "PersonalTokenList", (.doc = "The personal access tokens of a user."),
+    ITEMS("tokens", personal_token_shape, .flags = F_REQUIRED, .doc = "The tokens, oldest first."));
+
+SHAPE(personal_path, "PersonalTokenPath", (.example = EXAMPLE({"token_id": "pat_8sYt0KcPq2mWx4Zb"})),
+    STR(token_id, .flags = F_REQUIRED, .doc = "Identifies the token."));
+
+SHAPE(personal_user_path, "PersonalTokenUserPath", (.row_rules = true,
+      .example = EXAMPLE({"email": "ada@example.com", "token_id": "pat_8sYt0KcPq2mWx4Zb"})),
+    STR(email,    .rule = user_rule_normal_email, .flags = F_REQUIRED, .doc = "E-mail address of the user."),
+    STR(token_id, .flags = F_REQUIRED, .doc = "Identifies the token."));
+/* clang-format on */
+
+enum { ID_DIGITS = 16 };
+
+struct str session_public_id(const struct sha256 *digest, struct arena *arena)
+{
+    char text[sizeof("session:") - 1 + SHA256_BYTES] = "session:";
+    char encoded[BASE64URL_LEN + 1];
+    struct sha256 id;
+
+    memcpy(text + sizeof("session:") - 1, digest->bytes, SHA256_BYTES);
+    id = digest_sha256(str_from(text, sizeof(text)));
+    digest_base64url(id.bytes, encoded);
+    return arena_printf(arena, "ses_%.*s", ID_DIGITS, encoded);
+}
+
+/* clang-format off */
+STATIC_SHAPE(listed_session, "ListedSession", (.doc = "A session of a user.",
+      .example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb", "address": "192.0.2.7", "user_agent": "Mozilla/5.0 (X11; Linux x86_64)", "current": true})),
+    STR(session_id,    .flags = F_REQUIRED, .doc = "Identifies the session."),
+    TIME(created_at,   .flags = F_REQUIRED, .doc = "When the user signed in."),
+    TIME(last_used_at, .flags = F_REQUIRED, .doc = "When it was last used."),
+    TIME(expires_at,   .flags = F_REQUIRED, .doc = "When it ends unless it is used again."),
+    STR(address,       .flags = F_REQUIRED, .doc = "The IP address from which the user signed in. Empty: not known."),
+    STR(user_agent,    .flags = F_REQUIRED, .doc = "The first 200 characters of the browser's `User-Agent` at sign-in; characters outside of printable ASCII are shown as `?`."),
+    BOOL(current,      .flags = F_REQUIRED, .doc = "True: this request was made with it."));
+
+LIST_SHAPE(session_list, "SessionList", (.doc = "The sessions of a user."),
+    ITEMS("sessions", listed_session_shape, .flags = F_REQUIRED, .doc = "The sessions, newest first."));
+
+SHAPE(session_path, "SessionPath", (.example = EXAMPLE({"session_id": "ses_8sYt0KcPq2mWx4Zb"})),
+    STR(session_id, .flags = F_REQUIRED, .doc = "Identifies the session."));
+
+SHAPE(session_user_path, "SessionUserPath", (.row_rules = true,
+      .example = EXAMPLE({"email": "ada@example.com", "session_id": "ses_8sYt0KcPq2mWx4Zb"})),
+    STR(email,      .rule = user_rule_normal_email, .flags = F_REQUIRED, .doc = "E-mail address of the user."),
+    STR(session_id, .flags = F_REQUIRED, .doc = "Identifies the session."));
 /* clang-format on */

@@ -6,6 +6,8 @@
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "base/digest.h"
+#include "base/str.h"
 #include "features/access/sessions.h"
 #include "shape/shape.h"
 
@@ -20,7 +22,6 @@ bool user_is_email(struct str email);
 /* Rules of rows. The first is for a new address; the second, for sign-in and paths, accepts
  * anything: the answer is the same for an address that is malformed and one that is unknown. */
 const char *user_rule_email(struct str *email, struct arena *arena);
-const char *user_rule_normal_email(struct str *email, struct arena *arena);
 
 struct sign_in {
     struct str email, password;
@@ -119,3 +120,58 @@ extern const struct shape sign_in_shape, set_up_shape, set_up_state_shape, passw
     user_patch_shape, user_shape, user_list_shape, tenant_user_create_shape,
     tenant_user_patch_shape, tenant_user_shape, tenant_user_added_shape, tenant_user_list_shape,
     user_path_shape, tenant_user_path_shape;
+
+struct personal_create {
+    struct str name;
+    int role; /* enum token_role */
+    int64_t expires_in_days;
+    struct str current_password, code; /* null */
+};
+
+struct personal_token {
+    struct str token_id, name;
+    struct str role;
+    int64_t created_at, expires_at;
+};
+
+struct personal_created {
+    struct str token_id, token, name;
+    struct str role;
+    int64_t created_at, expires_at;
+};
+
+struct personal_path {
+    struct str token_id;
+};
+
+struct personal_user_path {
+    struct str email, token_id;
+};
+
+extern const struct shape personal_create_shape, personal_token_shape, personal_created_shape,
+    personal_list_shape, personal_path_shape, personal_user_path_shape;
+
+struct listed_session {
+    struct str session_id;
+    int64_t created_at, last_used_at, expires_at;
+    struct str address, user_agent; /* empty: not known */
+    bool current;
+};
+
+struct session_path {
+    struct str session_id;
+};
+
+struct session_user_path {
+    struct str email, session_id;
+};
+
+/* The public id of the session with this cookie digest, which it does not reveal; in the arena. */
+struct str session_public_id(const struct sha256 *digest, struct arena *arena);
+
+extern const struct shape session_list_shape, session_path_shape, session_user_path_shape;
+
+enum { PASSWORD_LEAST = 12 }; /* code points */
+
+/* The problem with a new password of the user with this e-mail, as a sentence; NULL: none. */
+const char *password_problem(struct str password, struct str email);

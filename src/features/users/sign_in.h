@@ -9,9 +9,11 @@
 #include "base/err.h"
 #include "features/users/second_factor/factor.h"
 #include "features/users/shapes.h"
-#include "features/users/users_store.h"
+#include "features/users/users.h"
 
+struct api_call;
 struct db;
+struct user_row;
 
 struct sign_in_check {
     struct user_row user;       /* user_id STR_NULL: unknown user */
@@ -44,7 +46,8 @@ int sign_in_open(struct db *db, const struct sign_in_check *check,
                  const struct sign_in_session *session, struct arena *arena,
                  struct session_answer *ret, struct error *err) MUST_CHECK;
 
-/* The same for a user for whom another feature vouches (vouched.h): no password was checked. */
+/* The same for a user for whom another feature vouches (vouched_finish()): no password was checked.
+ */
 int sign_in_open_vouched(struct db *db, struct str email, const struct sign_in_session *session,
                          struct arena *arena, struct session_answer *ret,
                          struct error *err) MUST_CHECK;
@@ -58,3 +61,25 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
 /* Sets the password and ends the user's other sessions. ERR_CONFLICT as above. */
 int sign_in_set_password(struct db *db, const struct sign_in_check *check,
                          const struct sha256 *keep, struct error *err) MUST_CHECK;
+
+/* From where the session is opened, and that it replaces the one that the browser has, if any; in
+ * the call's arena. On the carrier's thread. */
+struct sign_in_session *vouched_prepare(struct api_call *call);
+
+/* In the transaction (CHANGE_USERS) that opened the session, whose answer is in call->answer: from
+ * here on the caller is this user. Enters the action in the audit log. */
+int vouched_finish(struct api_call *call, struct db *db, const char *action,
+                   struct error *err) MUST_CHECK;
+
+/* Replies; a cookie is sent only with the session that it belongs to. */
+void vouched_opened(struct api_call *call, const struct error *err);
+
+/* What the feature that vouched for a session kept with it (sign_in_session.voucher, such as the ID
+ * token of an identity provider), until it ends; in the arena. STR_NULL: nothing. */
+enum { VOUCHER_MAX = 16 << 10 };
+int vouched_voucher(struct db *db, const struct sha256 *session, struct arena *arena,
+                    struct str *ret, struct error *err) MUST_CHECK;
+
+/* In such a transaction: ends all sessions, tokens and links of a user for whom it is not vouched
+ * any longer. */
+int vouched_revoke(struct db *db, const struct user_row *user, struct error *err) MUST_CHECK;

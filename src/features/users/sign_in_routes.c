@@ -13,8 +13,7 @@
 #include "base/metrics.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
-#include "features/access/access.h"
-#include "features/access/cookies.h"
+#include "features/access/auth.h"
 #include "features/access/sessions.h"
 #include "features/users/accounts.h"
 #include "features/users/links/forgot.h"
@@ -22,7 +21,6 @@
 #include "features/users/second_factor/factor.h"
 #include "features/users/shapes.h"
 #include "features/users/throttle.h"
-#include "features/users/vouched.h"
 
 /* State of a sign-in or setup between its steps. */
 struct session_opening {

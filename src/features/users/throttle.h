@@ -21,8 +21,10 @@
 
 #include "base/address.h"
 #include "base/digest.h"
+#include "base/err.h"
 #include "base/str.h"
 
+struct db;
 struct engine;
 struct throttle;
 

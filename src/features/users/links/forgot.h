@@ -31,17 +31,6 @@ void forgot_free(struct forgot *f);
 /* Can a link be sent at all: is there a mail server, and an address to name in a mail? */
 bool forgot_is_possible(const struct engine *e);
 
-/* May this address ask? 0: yes, and it counts. Else the seconds to wait. */
-int64_t forgot_admit(struct forgot *f, const struct address *from);
-
-/* Replies to the call with its answer, at the next tick. False when too many are held, or after
- * forgot_stop(): the caller must reply. */
-bool forgot_hold(struct forgot *f, struct api_call *call);
-
-/* A mail to send, from the next tick on until the mail server takes it or refuses it; copied. It is
- * dropped when too many wait. `link_id` is for the log. */
-void forgot_post(struct forgot *f, struct str to, struct str text, struct str link_id);
-
 /* Answers the calls that are held, and begins to send mails: few at a time, the oldest first. */
 void forgot_tick(struct forgot *f, struct engine *e);
 

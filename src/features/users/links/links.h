@@ -16,12 +16,149 @@
  */
 #pragma once
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/err.h"
-#include "features/users/links/store.h"
+#include "base/str.h"
 #include "features/users/shapes.h"
+#include "shape/shape.h"
 
 struct db;
 struct user_row;
+
+enum link_kind { LINK_INVITATION, LINK_RESET };
+enum link_state { LINK_OPEN, LINK_USED, LINK_REVOKED };
+
+extern const char *const link_kind_names[]; /* of enum link_kind */
+
+enum { LINK_TENANTS_MAX = 100 };
+
+/* A role in a tenant that a platform admin's invitation gives. */
+struct invited_role {
+    struct str slug;
+    int role; /* enum tenant_role */
+};
+
+struct platform_invite {
+    struct str email;
+    int role;            /* enum platform_role */
+    struct list tenants; /* of struct invited_role */
+    bool show_link;
+};
+
+struct tenant_invite {
+    struct str email;
+    int role; /* enum tenant_role */
+    bool show_link;
+};
+
+struct reset_request {
+    bool show_link;
+};
+
+struct forgot_request {
+    struct str email;
+};
+
+struct forgot_answer {
+    struct str status;
+};
+
+struct link_created {
+    struct str link_id, email;
+    bool mailed;
+    struct str mail_problem; /* null: mailed, or no mail server is set */
+    struct str url;          /* null: mailed */
+    struct str url_note;     /* null: the URL is one that other machines can open */
+    int64_t expires_at;
+};
+
+struct invitation {
+    struct str link_id, email, made_by;
+    struct str role;     /* platform_admin; null: only the roles in tenants */
+    struct list tenants; /* of struct tenant_membership */
+    int64_t created_at, expires_at;
+};
+
+struct link_token {
+    struct str token;
+};
+
+struct link_accept {
+    struct str token, password;
+};
+
+/* What a link is for, to the person who opens it. */
+struct link_shown {
+    struct str kind, email;
+    struct str role;
+    struct list tenants; /* of struct tenant_membership */
+    int64_t expires_at;
+};
+
+struct link_accepted {
+    struct str email;
+};
+
+struct platform_link_path {
+    struct str link_id;
+};
+
+struct tenant_link_path {
+    struct str slug, link_id;
+};
+
+extern const struct shape platform_invite_shape, tenant_invite_shape, reset_request_shape,
+    forgot_request_shape, forgot_answer_shape, link_created_shape, invitation_list_shape,
+    link_token_shape, link_accept_shape, link_shown_shape, link_accepted_shape,
+    platform_link_path_shape, tenant_link_path_shape;
+
+struct link_row {
+    struct str link_id;
+    struct sha256 digest;
+    int kind, state;   /* enum link_kind, link_state */
+    int64_t tenant_id; /* 0: the platform's */
+    struct str email;
+    int platform_role;
+    struct str made_by;
+    int64_t created_at, expires_at;
+    bool mailed; /* not stored: it was found by the token that only the reader of the mail knows */
+};
+
+/* How many of a tenant's links of this kind are open at `now`; and how many of any kind were
+ * created after `since`. */
+int store_links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int64_t now,
+                     int64_t *ret, struct error *err) MUST_CHECK;
+
+/* The open invitations of a tenant, newest first: a list of struct link_row; in the arena. */
+int store_invitations(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
+                      struct list *ret, struct error *err) MUST_CHECK;
+
+/* One of the roles of a link. */
+struct link_membership {
+    struct str link_id;
+    struct tenant_membership role;
+};
+
+/* The roles of all of them in tenants that exist, by link: a list of struct link_membership; in the
+ * arena. */
+int store_invitations_roles(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
+                            struct list *ret, struct error *err) MUST_CHECK;
+
+/* The roles of a link in tenants that exist: a list of struct tenant_membership; in the arena. */
+int store_link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
+                     struct error *err) MUST_CHECK;
+
+/* Ends open links: one invitation (ERR_NOT_FOUND); those of a tenant for this e-mail; all resets of
+ * this e-mail; all invitations of it, of any tenant; all that a user made, in one tenant (0:
+ * anywhere). */
+int store_invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id,
+                            struct error *err) MUST_CHECK;
+int store_invitations_replace(struct db *db, int64_t tenant_id, struct str email,
+                              struct error *err) MUST_CHECK;
+int store_resets_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
+int store_invitations_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
+int store_links_end_of(struct db *db, struct str made_by, int64_t tenant_id,
+                       struct error *err) MUST_CHECK;
 
 /* A link to create; for an invitation also who gets which roles. */
 struct link_wish {

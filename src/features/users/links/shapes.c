@@ -1,7 +1,6 @@
 /* shapes.c - the shapes of invitations and reset links. */
-#include "features/users/links/shapes.h"
+#include "features/users/links/links.h"
 
-#include "features/users/password_rules.h"
 #include "features/users/shapes.h"
 #include "shape/table.h"
 

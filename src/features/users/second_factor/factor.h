@@ -8,14 +8,60 @@
  * answers are in the arena.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "api/route.h"
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/err.h"
-#include "features/users/second_factor/shapes.h"
+#include "base/str.h"
+#include "shape/shape.h"
 
 struct db;
 struct engine;
+
+enum { RECOVERY_CODES = 10, FACTOR_CODE_MAX = 64 };
+
+struct factor_state {
+    bool active;
+    int64_t recovery_codes_left;
+    int64_t confirmed_at; /* TIME_NULL: not active */
+};
+
+/* The user proves with it that an open session is theirs. */
+struct factor_password {
+    struct str current_password;
+};
+
+struct factor_begun {
+    struct str secret, uri;
+};
+
+struct factor_code {
+    struct str code;
+};
+
+struct factor_recovery {
+    struct list recovery_codes; /* of struct str */
+};
+
+extern const struct shape factor_state_shape, factor_password_shape, factor_begun_shape,
+    factor_code_shape, factor_recovery_shape;
+
+struct factor_row {
+    struct str user_id; /* STR_NULL: no such row */
+    struct str sealed;
+    bool active;
+    int64_t used_step; /* of the last code that was used */
+    int64_t created_at, confirmed_at;
+};
+
+/* Deletes the factor and its recovery codes; *ret_n: how many factors there were (may be NULL). */
+int store_factor_remove(struct db *db, struct str user_id, int64_t *ret_n,
+                        struct error *err) MUST_CHECK;
+
+int store_recovery_count(struct db *db, struct str user_id, int64_t *ret,
+                         struct error *err) MUST_CHECK;
 
 enum factor_verdict {
     FACTOR_NONE,   /* the user has no second factor */
@@ -57,9 +103,6 @@ int factor_use(struct db *db, struct str user_id, const struct factor_check *che
 /* Time-based one-time passwords (RFC 6238): SHA-1, 6 digits, steps of 30 seconds, as every
  * authenticator app knows them. Pure functions. */
 enum { TOTP_KEY_BYTES = 20, TOTP_KEY_CHARS = 32, TOTP_DIGITS = 6, TOTP_STEP_S = 30 };
-
-/* A fresh random key. */
-void totp_make_key(uint8_t ret[TOTP_KEY_BYTES]);
 
 /* The key in base32, NUL-terminated. */
 void totp_key_text(const uint8_t key[TOTP_KEY_BYTES], char ret[TOTP_KEY_CHARS + 1]);

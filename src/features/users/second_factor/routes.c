@@ -4,18 +4,58 @@
  * for again.
  */
 #include "features/users/routes.h"
-
 #include "api/api.h"
 #include "api/call.h"
 #include "features/access/sessions.h"
 #include "features/users/accounts.h"
-#include "features/users/reauth.h"
 #include "features/users/second_factor/factor.h"
-#include "features/users/second_factor/shapes.h"
-#include "features/users/second_factor/store.h"
 #include "features/users/shapes.h"
 #include "features/users/users.h"
-#include "features/users/users_store.h"
+#include "shape/table.h"
+
+/* clang-format off */
+SHAPE(factor_state, "SecondFactor", (.doc = "Whether a user has a second factor.",
+      .example = EXAMPLE({"active": true, "recovery_codes_left": 10})),
+    BOOL(active,             .flags = F_REQUIRED, .doc = "True: sign-in asks for a code."),
+    INT(recovery_codes_left, .flags = F_REQUIRED, .doc = "Recovery codes that were not used yet."),
+    TIME(confirmed_at,       .flags = F_REQUIRED | F_NULL, .doc = "Since when. Null: not active."));
+
+SHAPE(factor_password, "SecondFactorPassword", (.doc = "The password of the signed-in user.", .secret = true,
+      .example = EXAMPLE({"current_password": "seven green teapots"})),
+    STR(current_password, .max = PASSWORD_MAX, .flags = F_REQUIRED, .doc = "The user's password."));
+
+SHAPE(factor_begun, "SecondFactorBegun", (.doc = "What an authenticator app needs.",
+      .example = EXAMPLE({"secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "uri": "otpauth://totp/muster:ada%40example.com?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=muster"})),
+    STR(secret, .flags = F_REQUIRED, .doc = "The key to type into the authenticator app, in base32. Shown only once."),
+    STR(uri,    .flags = F_REQUIRED, .doc = "The same as an otpauth:// URI, which apps read as a QR code."));
+
+SHAPE(factor_code, "SecondFactorCode", (.doc = "A code of the authenticator app.", .secret = true,
+      .example = EXAMPLE({"code": "287082"})),
+    STR(code, .max = FACTOR_CODE_MAX, .flags = F_REQUIRED, .doc = "Six digits that the app shows."));
+
+SHAPE(factor_recovery, "NewRecoveryCodes", (.doc = "New recovery codes; earlier ones stop working.",
+      .example = EXAMPLE({"recovery_codes": ["k7wq-2mzd-x4pt-9hvc"]})),
+    LIST_STR(recovery_codes, .flags = F_REQUIRED, .doc = "Ten codes, each of which signs in once without the app. Shown only once."));
+/* clang-format on */
+
+#define FACTOR    "/api/v1/platform/users/{email}/second-factor"
+#define EMAIL_ARG { "email", OPTION_NAME, "EMAIL", .help = "e-mail address of the user" }
+
+/* clang-format off */
+const struct command factor_commands[] = {
+    { "second-factor", "show", .args = { EMAIL_ARG },
+      .help = "show whether a user has a second factor",
+      .examples = "muster second-factor show ada@example.com",
+      .method = METHOD_GET, .path = FACTOR, .answer = &factor_state_shape,
+      .line = "{active?active since {confirmed_at}, {recovery_codes_left} recovery codes left|none}" },
+    { "second-factor", "delete", .args = { EMAIL_ARG },
+      .help = "remove the second factor of a user who lost the app and the recovery codes",
+      .examples = "muster second-factor delete ada@example.com",
+      .method = METHOD_DELETE, .path = FACTOR,
+      .line = "'{email}' has no second factor now; sign-in asks for the password alone" },
+    { 0 },
+};
+/* clang-format on */
 
 static int enter_audit(struct api_call *call, struct db *db, const char *action, struct error *err)
 {

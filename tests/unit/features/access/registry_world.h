@@ -2,7 +2,7 @@
 #pragma once
 #include "db/driver.h"
 #include "db/embedded.h"
-#include "features/access/keys_store.h"
+#include "features/access/keys.h"
 #include "features/access/registry.h"
 #include "features/access/tenants.h"
 #include "hooks/clock_hook.h"

@@ -1,5 +1,5 @@
 /* test_keys_store.c - keys that ended cost nothing when the others are counted. */
-#include "features/access/keys_store.h"
+#include "features/access/keys.h"
 
 #include "unit/plan.h"
 

@@ -1,7 +1,7 @@
 /* test_registry.c - tenants and keys in memory follow the database, change by change. */
 #include <pthread.h>
 
-#include "features/access/key_use.h"
+#include "features/access/keys.h"
 #include "unit/features/access/registry_world.h"
 
 TEST(a_key_is_found_with_its_tenant_and_agent)

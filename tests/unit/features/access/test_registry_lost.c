@@ -1,6 +1,6 @@
 /* test_registry_lost.c - a standby that was behind takes over, or a backup is put back: the
  * registry follows a database that has lost changes, and none that only lags. */
-#include "features/access/key_use.h"
+#include "features/access/keys.h"
 #include "unit/features/access/registry_world.h"
 
 /* The connections of a test: those of its start, and those that were made again. */

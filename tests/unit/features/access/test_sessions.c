@@ -9,7 +9,7 @@
 #include "engine/writer.h"
 #include "features/access/sessions_state.h"
 #include "features/users/sign_in.h"
-#include "features/users/users_store.h"
+#include "features/users/users.h"
 #include "hooks/fault.h"
 #include "unit/temp_db.h"
 

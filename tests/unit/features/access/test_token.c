@@ -1,6 +1,6 @@
 /* test_token.c - tokens are well-formed when made, and no longer after any change. */
 #include "base/digest.h"
-#include "features/access/token.h"
+#include "features/access/auth.h"
 #include "test.h"
 
 enum { TOKENS = 100000, THOROUGH = 20 };

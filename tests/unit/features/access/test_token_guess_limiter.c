@@ -1,5 +1,5 @@
 /* test_token_guess_limiter.c - bad tokens are counted by address, in bounded memory. */
-#include "features/access/token_guess_limiter.h"
+#include "features/access/auth.h"
 
 #include <stdio.h>
 
@@ -87,7 +87,7 @@ TEST(the_database_is_asked_a_bounded_number_of_times_a_second)
     struct token_guess_limiter *m = token_guess_limiter_new();
 
     for (int second = 0; second < 3; second++) {
-        for (int i = 0; i < LOOKUPS_MAX; i++)
+        for (int i = 0; i < TOKEN_LOOKUPS_MAX; i++)
             CHECK(token_guess_may_look_up(m));
         CHECK(!token_guess_may_look_up(m));
         clock_advance_us(USEC_PER_SEC);

@@ -1,9 +1,7 @@
 /* test_flow.c - what one sign-in is made of, and which URLs the service may ask. */
-#include "features/oidc/provider.h"
+#include "features/oidc/oidc.h"
 
 #include "base/arena.h"
-#include "features/oidc/fetch.h"
-#include "features/oidc/jwks.h"
 #include "test.h"
 
 TEST(a_secret_gives_the_same_flow_again_and_another_secret_another_one)

@@ -1,5 +1,5 @@
 /* test_id_token.c - which ID tokens are believed, and above all which are not. */
-#include "features/oidc/id_token.h"
+#include "features/oidc/oidc.h"
 
 #include <stdio.h>
 

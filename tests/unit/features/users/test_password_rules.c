@@ -1,7 +1,6 @@
 /* test_password_rules.c - which new passwords are refused, and which must not be. */
-#include "features/users/password_rules.h"
-
 #include "features/users/shapes.h"
+
 #include "test.h"
 
 static const char email[] = "jane.doe@example.com";
@@ -65,15 +64,6 @@ TEST(no_rule_asks_for_kinds_of_characters)
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (!is_good(rows[i]))
             fail_msg("'%s' is refused", rows[i]);
-}
-
-TEST(every_listed_password_is_long_enough_to_be_worth_listing)
-{
-    for (size_t i = 0; password_common[i] != NULL; i++) {
-        if (strlen(password_common[i]) < PASSWORD_LEAST)
-            fail_msg("'%s' is refused anyway", password_common[i]);
-        CHECK(!is_good(password_common[i]));
-    }
 }
 
 TEST(an_email_is_told_from_what_is_none)

@@ -1,5 +1,5 @@
 /* identities_store.c - SQL of identities. */
-#include "features/users/identities/identities_store.h"
+#include "features/users/identities.h"
 
 #include "db/db.h"
 #include "shape/rows.h"
