@@ -404,7 +404,7 @@ static int note_seen(struct txn *txn, struct known_agent *known, const struct ap
         note_recent(a, known);
     if ((!known->is_seen || agent_entry_take_urgent(known->entry)) &&
         (sightings_put(txn->db, &sighting, 1, clock_wall_us(), err) != 0 ||
-         agent_cache_tell_sightings(a->cache, txn, &sighting, 1, err) != 0))
+         agent_cache_publish_sightings(a->cache, txn, &sighting, 1, err) != 0))
         return -1;
     known->is_seen = true;
     agent_cache_seen(a->cache, known->entry, agent->at);

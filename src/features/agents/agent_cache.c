@@ -341,8 +341,8 @@ void agent_cache_on_sightings(struct agent_cache *c, sightings_fn *fn)
     c->on_sightings = fn;
 }
 
-int agent_cache_tell_sightings(struct agent_cache *c, struct txn *txn,
-                               const struct sighting *sightings, size_t n, struct error *err)
+int agent_cache_publish_sightings(struct agent_cache *c, struct txn *txn,
+                                  const struct sighting *sightings, size_t n, struct error *err)
 {
     return c->on_sightings == NULL ? 0 : c->on_sightings(txn, sightings, n, err);
 }
@@ -363,7 +363,7 @@ static int save_apply(struct writer_job *job, struct txn *txn, struct error *err
     }
     if (sightings_put(txn->db, rows, save->n, clock_wall_us(), err) != 0)
         return -1;
-    return agent_cache_tell_sightings(c, txn, rows, save->n, err);
+    return agent_cache_publish_sightings(c, txn, rows, save->n, err);
 }
 
 static void end_save(struct agent_cache *c)

@@ -75,9 +75,9 @@ bool agent_entry_take_urgent(struct agent_entry *entry);
 
 /* Sets the function to call with sightings when they are stored. Call before the writer starts. */
 void agent_cache_on_sightings(struct agent_cache *c, sightings_fn *fn);
-int agent_cache_tell_sightings(struct agent_cache *c, struct txn *txn,
-                               const struct sighting *sightings, size_t n,
-                               struct error *err) MUST_CHECK;
+int agent_cache_publish_sightings(struct agent_cache *c, struct txn *txn,
+                                  const struct sighting *sightings, size_t n,
+                                  struct error *err) MUST_CHECK;
 
 /* Submits new sightings to the writer, unless a save is running. */
 void agent_cache_save(struct agent_cache *c, struct writer *writer);

@@ -14,7 +14,7 @@
 
 enum {
     /* Between two messages about the same run or agent, and between two ticks: with what it takes
-     * another process to tell of a change, up to 0.2 s, a page hears of it within a second. */
+     * another process to announce a change, up to 0.2 s, a page has it within a second. */
     FLUSH_MS = 800,
     HEARTBEAT_S = 15,   /* a comment line, so that no proxy closes an idle connection */
     TICK_S = 5,         /* when other processes write too */
@@ -28,13 +28,13 @@ enum {
 
 struct feed {
     bool shared;
-    bool (*hears)(const struct engine *e); /* with `engine`: NULL: never */
+    bool (*notified)(const struct engine *e); /* with `engine`: NULL: never */
     const struct engine *engine;
     atomic_bool active; /* there are listeners, or were within LINGER_S */
     pthread_t thread;
     int64_t flushed_us;   /* by the real clock; the thread's, as all up to the lock */
     int64_t heartbeat_us; /* the last one, by clock_mono_us() */
-    int64_t asked_us;     /* when it was last asked who may listen, by clock_raw_us() */
+    int64_t checked_us;   /* when listeners were last checked, by clock_raw_us() */
     int64_t ticked_us;
     struct buf out;
 
@@ -47,17 +47,18 @@ struct feed {
     size_t n_topics GUARDED_BY(lock), capacity GUARDED_BY(lock);
     struct map by_tenant GUARDED_BY(lock); /* the same topics */
     uint64_t next_epoch GUARDED_BY(lock);
-    struct told told GUARDED_BY(lock); /* what changed here, for the feeds of other processes */
+    struct changed_tenants changed
+        GUARDED_BY(lock); /* what changed here, for the feeds of other processes */
 };
 
-struct feed *feed_new(bool shared, bool (*hears)(const struct engine *e), const struct engine *e)
+struct feed *feed_new(bool shared, bool (*notified)(const struct engine *e), const struct engine *e)
 {
     struct feed *f = NEW(struct feed);
 
     lock_init(&f->lock);
     cond_init(&f->wake);
     f->shared = shared;
-    f->hears = hears;
+    f->notified = notified;
     f->engine = e;
     f->next_epoch = (uint64_t)clock_wall_us(); /* differs from those of earlier processes */
     map_init(&f->by_tenant);
@@ -107,23 +108,23 @@ static void wake(struct feed *f) REQUIRES(f->lock)
     f->noted = true;
 }
 
-bool feed_tell(struct feed *f, struct buf *ret)
+bool feed_take_changed(struct feed *f, struct buf *ret)
 {
     bool any;
 
     lock_acquire(&f->lock);
-    any = told_take(&f->told, ret);
+    any = changed_tenants_take(&f->changed, ret);
     lock_release(&f->lock);
     return any;
 }
 
-void feed_hear(struct feed *f, struct str text)
+void feed_receive(struct feed *f, struct str text)
 {
     if (!feed_is_active(f))
         return;
     lock_acquire(&f->lock);
     for (size_t i = 0; i < f->n_topics; i++)
-        if (told_names(text, f->topics[i]->tenant_id)) {
+        if (changed_tenants_has(text, f->topics[i]->tenant_id)) {
             f->topics[i]->ticks = true;
             wake(f);
         }
@@ -149,7 +150,7 @@ void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n)
         if (run->tenant_id != tenant_id) {
             tenant_id = run->tenant_id;
             t = find_topic(f, tenant_id);
-            told_note(&f->told, tenant_id, f->shared);
+            changed_tenants_note(&f->changed, tenant_id, f->shared);
         }
         if (t == NULL)
             continue;
@@ -169,7 +170,7 @@ static void note_one(struct feed *f, int64_t tenant_id, enum change_kind kind, s
         return;
     lock_acquire(&f->lock);
     t = find_topic(f, tenant_id);
-    told_note(&f->told, tenant_id, f->shared);
+    changed_tenants_note(&f->changed, tenant_id, f->shared);
     if (t != NULL) {
         note(t, kind, name, text, NULL);
         wake(f);
@@ -303,20 +304,20 @@ static void free_idle_topics(struct feed *f, int64_t now_us)
     lock_release(&f->lock);
 }
 
-/* Questions, heartbeats, ticks and the removal of idle topics. */
+/* Checks of listeners, heartbeats, ticks and the removal of idle topics. */
 static void run_periodic(struct feed *f)
 {
     int64_t now_us = clock_mono_us();
 
-    if (clock_raw_us() - f->asked_us >= USEC_PER_SEC) {
-        f->asked_us = clock_raw_us();
+    if (clock_raw_us() - f->checked_us >= USEC_PER_SEC) {
+        f->checked_us = clock_raw_us();
         push_all(f, STR_LIT(""));
     }
     if (now_us - f->heartbeat_us >= (int64_t)HEARTBEAT_S * USEC_PER_SEC) {
         f->heartbeat_us = now_us;
         push_all(f, STR_LIT(":\n\n"));
     }
-    if (f->shared && !(f->hears != NULL && f->hears(f->engine)) &&
+    if (f->shared && !(f->notified != NULL && f->notified(f->engine)) &&
         now_us - f->ticked_us >= (int64_t)TICK_S * USEC_PER_SEC) {
         f->ticked_us = now_us;
         push_all(f, STR_LIT(TICK));
@@ -324,10 +325,10 @@ static void run_periodic(struct feed *f)
     free_idle_topics(f, now_us);
 }
 
-/* Until something joins, a flush is due, or a second has passed since listeners were asked. */
+/* Until something joins, a flush is due, or a second has passed since listeners were checked. */
 static void wait_for_work(struct feed *f) REQUIRES(f->lock)
 {
-    int64_t until_us = f->asked_us + USEC_PER_SEC;
+    int64_t until_us = f->checked_us + USEC_PER_SEC;
     struct timespec until;
 
     while (!f->stopping && f->joining == NULL) {

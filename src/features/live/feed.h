@@ -36,9 +36,10 @@ struct feed_listener {
     void (*gone)(struct feed_listener *listener);
 };
 
-/* `shared`: other processes write too. A `tick` makes clients reload: when one of them tells of a
- * change, and every few seconds while `hears` says that they cannot be heard. */
-struct feed *feed_new(bool shared, bool (*hears)(const struct engine *e), const struct engine *e);
+/* `shared`: other processes write too. A `tick` makes clients reload: after each change that one of
+ * them announces, and every few seconds while `notified` says that their notices do not arrive. */
+struct feed *feed_new(bool shared, bool (*notified)(const struct engine *e),
+                      const struct engine *e);
 
 /* Any thread. `last_id` is the id of the last message received, or STR_NULL. ERR_BUSY when too many
  * tenants have listeners; then gone() is not called. */
@@ -69,11 +70,11 @@ void feed_note_alert(struct feed *f, int64_t tenant_id, struct str json);
 
 /* Tenants whose data has changed here since the last call, as text for the feeds of other
  * processes; false: none. */
-bool feed_tell(struct feed *f, struct buf *ret);
+bool feed_take_changed(struct feed *f, struct buf *ret);
 
-/* The text of another process; empty: some may have been missed. Listeners of these tenants reload.
+/* The text of another process; empty: some may have been missed. Listeners of its tenants reload.
  */
-void feed_hear(struct feed *f, struct str text);
+void feed_receive(struct feed *f, struct str text);
 
 /* Ends all listeners. NULL is fine. */
 void feed_free(struct feed *f);

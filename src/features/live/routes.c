@@ -116,14 +116,14 @@ static void live_close(void *state)
     feed_free(state);
 }
 
-static void live_hear(struct engine *e, struct str text)
+static void live_receive(struct engine *e, struct str text)
 {
-    feed_hear(live_feed(e), text);
+    feed_receive(live_feed(e), text);
 }
 
-static bool live_tell(struct engine *e, struct buf *ret)
+static bool live_take_changed(struct engine *e, struct buf *ret)
 {
-    return feed_tell(live_feed(e), ret);
+    return feed_take_changed(live_feed(e), ret);
 }
 
 static void live_txn_open(struct engine *e, struct txn *txn)
@@ -137,7 +137,7 @@ const struct feature live_feature = {
     .routes = { live_routes },
     .open = live_open,
     .close = live_close,
-    .notified = live_hear,
-    .notify = live_tell,
+    .notified = live_receive,
+    .notify = live_take_changed,
     .txn = { .open = live_txn_open },
 };

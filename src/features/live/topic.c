@@ -243,31 +243,31 @@ void topic_greet(const struct topic *t, struct str last_id, struct buf *out)
             buf_add(out, str_from(m->text, m->len));
 }
 
-void told_note(struct told *t, int64_t tenant_id, bool others)
+void changed_tenants_note(struct changed_tenants *t, int64_t tenant_id, bool others)
 {
-    if (!others || t->n > TOLD_MAX)
+    if (!others || t->n > CHANGED_TENANTS_MAX)
         return;
     for (size_t i = t->n; i-- > 0;)
         if (t->tenants[i] == tenant_id)
             return;
-    if (t->n < TOLD_MAX)
+    if (t->n < CHANGED_TENANTS_MAX)
         t->tenants[t->n] = tenant_id;
     t->n++;
 }
 
-bool told_take(struct told *t, struct buf *ret)
+bool changed_tenants_take(struct changed_tenants *t, struct buf *ret)
 {
     const size_t n = t->n;
 
-    if (n > TOLD_MAX)
+    if (n > CHANGED_TENANTS_MAX)
         buf_add(ret, STR_LIT("*"));
-    for (size_t i = 0; i < n && n <= TOLD_MAX; i++)
+    for (size_t i = 0; i < n && n <= CHANGED_TENANTS_MAX; i++)
         buf_printf(ret, "%s%lld", i == 0 ? "" : " ", (long long)t->tenants[i]);
     t->n = 0;
     return n > 0;
 }
 
-bool told_names(struct str text, int64_t tenant_id)
+bool changed_tenants_has(struct str text, int64_t tenant_id)
 {
     char wanted[24];
     const int len = snprintf(wanted, sizeof(wanted), "%lld", (long long)tenant_id);

@@ -37,7 +37,7 @@ struct topic_message {
 struct topic {
     int64_t tenant_id;
     uint64_t epoch;       /* part of its message ids; no two topics have the same */
-    bool ticks;           /* listeners are to reload: another process told so; under the lock */
+    bool ticks;           /* listeners reload: another process wrote; under the lock */
     unsigned n_listeners; /* including those about to join; under the lock */
     struct map keys;      /* of the changes; under the lock, as `changes` */
     struct topic_changes changes;
@@ -70,17 +70,17 @@ void topic_greet(const struct topic *t, struct str last_id, struct buf *out);
 
 /* Tenants that changed, as text from one process's feed to the others': their numbers with a blank
  * between them; "*", and an empty one, name all. */
-enum { TOLD_MAX = 256 }; /* tenants in one text; beyond it: all of them */
+enum { CHANGED_TENANTS_MAX = 256 }; /* tenants in one text; beyond it: all of them */
 
-struct told {
-    int64_t tenants[TOLD_MAX];
-    size_t n; /* more than TOLD_MAX: too many to name */
+struct changed_tenants {
+    int64_t tenants[CHANGED_TENANTS_MAX];
+    size_t n; /* more than CHANGED_TENANTS_MAX: too many to name */
 };
 
-/* Adds a tenant, once; nothing unless others are there to be told. */
-void told_note(struct told *t, int64_t tenant_id, bool others);
+/* Adds a tenant, once; nothing unless `others`: other processes read the text. */
+void changed_tenants_note(struct changed_tenants *t, int64_t tenant_id, bool others);
 
-/* Adds the text to `ret` and empties the set; false: there is nothing to tell. */
-bool told_take(struct told *t, struct buf *ret);
+/* Adds the text to `ret` and empties the set; false: it was empty. */
+bool changed_tenants_take(struct changed_tenants *t, struct buf *ret);
 
-bool told_names(struct str text, int64_t tenant_id);
+bool changed_tenants_has(struct str text, int64_t tenant_id);

@@ -29,10 +29,10 @@ int directives_cache_load_tenant(struct directives_cache *c, int64_t tenant_id, 
 typedef struct str directives_stop_fn(void *ctx, int64_t tenant_id, const struct agent_model *model,
                                       struct arena *arena);
 
-/* Before threads start: what is asked before an agent is told its model. */
+/* Before threads start: the function to call before a model is answered. */
 void directives_cache_on_pull(struct directives_cache *c, directives_stop_fn *fn, void *ctx);
 
-/* STR_NULL as well when there is nothing to ask. */
+/* STR_NULL as well without such a function. */
 struct str directives_cache_stop(const struct directives_cache *c, int64_t tenant_id,
                                  const struct agent_model *model, struct arena *arena);
 

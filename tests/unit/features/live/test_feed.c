@@ -177,7 +177,7 @@ TEST(every_listener_hears_of_its_tenant_alone_and_is_let_go_once)
         CHECK(ears[i].gone && !ears[i].foreign);
 }
 
-/* A listener that causes a change whenever it hears of one, and is asked now and then. */
+/* A listener that causes a change whenever it notified of one, and is asked now and then. */
 struct busy_ear {
     struct feed_listener listener;
     struct feed *feed;
