@@ -58,7 +58,7 @@ enum type {
 struct otlp_message;
 
 struct otlp_field {
-    unsigned number; /* in protobuf */
+    uint64_t tag;    /* in protobuf; 0 ends a table */
     struct str name; /* in JSON */
     enum type type;
     size_t at;                          /* in struct reader */
@@ -207,11 +207,15 @@ static bool begin_scope(struct reader *r)
 }
 
 /* clang-format off */
+#define TAG(n, what) \
+    ((what) == NUMBER || (what) == BOOL ? WIRE_VARINT(n) \
+     : (what) == TIME || (what) == REAL ? WIRE_FIXED64(n) \
+                                        : WIRE_BYTES(n))
 #define FIELD(n, text, what, member, ...) \
-    { .number = (n), .name = STR_INIT(text), .type = (what), .at = offsetof(struct reader, member), __VA_ARGS__ }
+    { .tag = TAG(n, what), .name = STR_INIT(text), .type = (what), .at = offsetof(struct reader, member), __VA_ARGS__ }
 #define INNER(n, text, table, ...) \
-    { .number = (n), .name = STR_INIT(text), .type = MESSAGE, .message = &(table), __VA_ARGS__ }
-#define FIELDS(...) .fields = (const struct otlp_field[]){ __VA_ARGS__, { .number = 0 } }
+    { .tag = WIRE_BYTES(n), .name = STR_INIT(text), .type = MESSAGE, .message = &(table), __VA_ARGS__ }
+#define FIELDS(...) .fields = (const struct otlp_field[]){ __VA_ARGS__, { .tag = 0 } }
 
 #define ANY_VALUE FIELDS( \
     FIELD(1, "stringValue", TEXT,   value.text,    .kind = OTLP_TEXT), \
@@ -366,16 +370,9 @@ static void take(struct reader *r, const struct otlp_field *field, const struct 
 
 static const struct otlp_field *by_tag(const struct otlp_message *m, uint64_t tag)
 {
-    for (const struct otlp_field *field = m->fields; field->number != 0; field++) {
-        uint64_t wanted = WIRE_BYTES(field->number);
-
-        if (field->type == NUMBER || field->type == BOOL)
-            wanted = WIRE_VARINT(field->number);
-        else if (field->type == TIME || field->type == REAL)
-            wanted = WIRE_FIXED64(field->number);
-        if (wanted == tag)
+    for (const struct otlp_field *field = m->fields; field->tag != 0; field++)
+        if (field->tag == tag)
             return field;
-    }
     return NULL;
 }
 
@@ -388,10 +385,6 @@ static bool walk_wire(struct reader *r, const struct otlp_message *m, struct str
 
     while (r->result == OTLP_READ && wire_next(&w, &f)) {
         const struct otlp_field *field = by_tag(m, f.tag);
-        const struct item item = { .node = { .wire = f.bytes },
-                                   .text = f.bytes,
-                                   .number = f.number,
-                                   .real = wire_real(f.number) };
 
         left |= field != NULL && field->inner != inner;
         if (field == NULL || field->inner != inner)
@@ -399,7 +392,11 @@ static bool walk_wire(struct reader *r, const struct otlp_message *m, struct str
         if (field->type == TEXT && utf8_valid_len(f.bytes) != f.bytes.len)
             set_malformed(r, NULL, NULL);
         else
-            take(r, field, &item);
+            take(r, field,
+                 &(struct item){ .node = { .wire = f.bytes },
+                                 .text = f.bytes,
+                                 .number = f.number,
+                                 .real = wire_real(f.number) });
     }
     if (w.malformed)
         set_malformed(r, NULL, NULL);
@@ -408,7 +405,7 @@ static bool walk_wire(struct reader *r, const struct otlp_message *m, struct str
 
 static const struct otlp_field *by_name(const struct otlp_message *m, struct str name)
 {
-    for (const struct otlp_field *field = m->fields; field->number != 0; field++)
+    for (const struct otlp_field *field = m->fields; field->tag != 0; field++)
         if (str_eq(field->name, name))
             return field;
     return NULL;
