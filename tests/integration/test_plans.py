@@ -71,7 +71,7 @@ NOT_RUN_ON_CITUS = {
 
 LOOKED_AT = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
 
-RUNS = "features/events/slots/run_slots_postgres.c"
+RUNS = "features/events/run_slots.c"
 
 COMPARED = re.compile(r'"?(\w+)"?(?: COLLATE "C")?\s*(?:=|<>|<=|>=|<|>)\s*(?:ANY\s*\()?\$(\d+)')
 TUPLE = re.compile(r"\(([\w., ]+)\)\s*(?:=|<=|>=|<|>)\s*\(([$\w, ]+)\)")

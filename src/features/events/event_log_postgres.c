@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -18,9 +19,8 @@
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
+#include "features/events/run_slots.h"
 #include "features/events/shapes.h"
-#include "features/events/slots/items_by_tenant.h"
-#include "features/events/slots/run_slots_postgres.h"
 
 enum { DOUBTS = 64 }; /* so that guesses which are often wrong cost little */
 
@@ -350,9 +350,38 @@ static int add_items(const struct scene *c, struct event_item *items, size_t n, 
     return r;
 }
 
-static int add_of_tenant(void *ctx, struct event_item *items, size_t n, struct error *err)
+static int compare_places(const void *a, const void *b)
 {
-    return add_items(ctx, items, n, err);
+    const struct event_item *x = *(struct event_item *const *)a,
+                            *y = *(struct event_item *const *)b;
+
+    if (x->tenant_id != y->tenant_id)
+        return x->tenant_id < y->tenant_id ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* Adds the items tenant by tenant, each tenant's in their order, and copies what is set in them
+ * back. Tenants come in the order of their numbers: so all writers take their locks. */
+static int add_by_tenant(const struct scene *c, struct event_item *items, size_t n,
+                         struct error *err)
+{
+    struct event_item **places = ARENA_ARRAY(c->arena, struct event_item *, n);
+    struct event_item *own = ARENA_ARRAY(c->arena, struct event_item, n);
+
+    for (size_t i = 0; i < n; i++)
+        places[i] = &items[i];
+    qsort((void *)places, n, sizeof(struct event_item *), compare_places);
+    for (size_t i = 0; i < n; i++)
+        own[i] = *places[i];
+    for (size_t first = 0, end = 0; first < n; first = end) {
+        while (end < n && own[end].tenant_id == own[first].tenant_id)
+            end++;
+        if (add_items(c, own + first, end - first, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < n; i++)
+        *places[i] = own[i];
+    return 0;
 }
 
 static int postgres_add(struct event_log *log, struct db *db, struct event_item *items, size_t n,
@@ -360,8 +389,7 @@ static int postgres_add(struct event_log *log, struct db *db, struct event_item 
 {
     struct scene c = { CONTAINER_OF(log, struct postgres_log, base), db, arena };
 
-    return db_is_distributed(db) ? items_by_tenant(items, n, arena, add_of_tenant, &c, err)
-                                 : add_items(&c, items, n, err);
+    return db_is_distributed(db) ? add_by_tenant(&c, items, n, err) : add_items(&c, items, n, err);
 }
 
 static int postgres_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
@@ -431,4 +459,11 @@ int event_log_postgres_new(struct event_log **ret)
     log->base.methods = &postgres_methods;
     *ret = &log->base;
     return 0;
+}
+
+int event_log_new(struct db *db, struct event_log **ret, struct error *err)
+{
+    if (strcmp(db_dialect(db), "postgres") == 0)
+        return event_log_postgres_new(ret);
+    return event_log_sqlite_new(db, ret, err);
 }

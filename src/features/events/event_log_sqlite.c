@@ -17,7 +17,7 @@
 #include "features/events/ids/id_table.h"
 #include "features/events/ids/ids.h"
 #include "features/events/run_cache.h"
-#include "features/events/run_rows.h"
+#include "features/events/run_state.h"
 #include "features/events/shapes.h"
 
 struct sqlite_log {

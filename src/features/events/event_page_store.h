@@ -15,6 +15,14 @@ struct event_place {
 #define EVENT_PLACE_FIRST ((struct event_place){ INT64_MIN, INT64_MIN, 0 })
 #define EVENT_PLACE_LAST  ((struct event_place){ INT64_MAX, INT64_MAX, INT64_MAX })
 
+/* The position in a narrative where a page ended, as text. */
+enum { EVENT_CURSOR_LEN = 3 * 11 + 6 }; /* seq, timestamp and number of the event, and a checksum */
+
+struct str event_cursor_format(const struct event_place *place, char text[EVENT_CURSOR_LEN]);
+
+/* False for any text that event_cursor_format() did not write. */
+bool event_cursor_parse(struct str text, struct event_place *ret) MUST_CHECK;
+
 /* As in event_level_names. */
 enum event_level { LEVEL_WARNING, LEVEL_ERROR };
 

@@ -14,7 +14,3 @@ call_work_fn run_facets_read;
 /* When each category of a run was active: counts the first 200,000 events of the run that arrived,
  * by category and 200 parts of its time. ERR_NOT_FOUND when the tenant has no such run. */
 call_work_fn run_timeline_read;
-
-/* In run_commands.c. */
-int run_show_run(struct invocation *in);
-int run_tail_run(struct invocation *in);

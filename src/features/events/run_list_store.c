@@ -7,7 +7,7 @@
 #include "features/events/run_list_store.h"
 
 #include "db/id_list.h"
-#include "features/events/run_rows.h"
+#include "features/events/run_state.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 

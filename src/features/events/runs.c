@@ -8,7 +8,6 @@
 #include "db/embedded.h"
 #include "features/access/registry.h"
 #include "features/agents/agents.h"
-#include "features/events/event_cursor.h"
 #include "features/events/event_log.h"
 #include "features/events/event_page_store.h"
 #include "features/events/run_list_store.h"

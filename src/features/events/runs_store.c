@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "db/id_list.h"
 #include "features/events/event_rows.h"
-#include "features/events/run_rows.h"
+#include "features/events/run_state.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 

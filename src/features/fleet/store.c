@@ -7,7 +7,7 @@
 #include "db/name_key.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
-#include "features/events/run_rows.h"
+#include "features/events/run_state.h"
 #include "features/fleet/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"

@@ -1,5 +1,5 @@
-/* run_slots_postgres.c - inserts, locks and saves runs, in a few statements for all of them. */
-#include "features/events/slots/run_slots_postgres.h"
+/* run_slots.c - inserts, locks and saves runs, in a few statements for all of them. */
+#include "features/events/run_slots.h"
 
 #include <assert.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "db/number.h"
 #include "db/postgres/array.h"
 #include "features/events/event_log.h"
-#include "features/events/run_rows.h"
+#include "features/events/run_state.h"
 #include "features/events/shapes.h"
 
 enum { RUN_KEYS_N = 4 }; /* tenant_id, run_id, agent_id, run_no */

@@ -1,4 +1,4 @@
-/* run_slots_postgres.h - the runs of the events that are being stored, on PostgreSQL.
+/* run_slots.h - the runs of the events that are being stored, on PostgreSQL.
  *
  * All writers take the same order: runs that may be new are inserted by id, then all are locked by
  * id. So no writer waits for a run that another has inserted while it has runs locked, unless runs
