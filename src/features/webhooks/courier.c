@@ -32,16 +32,16 @@ enum {
     STEP_S = 2, /* allowed drift between wall and monotonic clock from one poll to the next */
     RETRY_AFTER_MAX_S = 86400,
     KEEP_S = 30 * 86400, /* finished deliveries */
-    OLD_PERIOD_S = 3600, /* between deletions of older ones */
     TRIM_PERIOD_S = 60,  /* between rounds over all webhooks */
     WEBHOOKS_PER_STEP = 10,
 };
 
-/* A round over all webhooks deletes what is left of removed ones, and of others the deliveries that
- * are more than are kept, in small steps. */
+/* A round deletes in small steps: old deliveries first, and then, over all webhooks, what is left
+ * of removed ones, and of others the deliveries that are more than are kept. */
 struct trim_round {
     int64_t began_us; /* monotonic */
     bool runs;
+    bool old;          /* there may be old deliveries */
     int64_t tenant_id; /* the last webhook that is done */
     char webhook_id[64];
 };
@@ -50,7 +50,6 @@ struct courier {
     struct courier_options options;
     struct attempts attempts;
     int64_t polled_us; /* monotonic */
-    int64_t forget_us; /* monotonic: when to delete old deliveries */
     struct trim_round trim;
     _Atomic bool trim_soon;
     bool released;         /* deliveries scheduled before the clock was set back */
@@ -402,32 +401,9 @@ static void note_clocks(struct courier *c)
     c->offset_us = offset_us;
 }
 
-static void log_not_forgotten(const struct error *err)
-{
-    log_write(LOG_WARNING, "webhook", "old deliveries could not be deleted, and will be later: %s",
-              err->text);
-}
-
 static int delete_old(void *ctx, struct db *db, struct error *err)
 {
     return delivery_store_forget(db, clock_wall_us() - (int64_t)KEEP_S * USEC_PER_SEC, ctx, err);
-}
-
-static void forget_old(struct courier *c)
-{
-    const int64_t now_us = clock_mono_us();
-    struct error err = { 0 };
-    bool more = false;
-    int64_t wait_s = OLD_PERIOD_S;
-
-    if (now_us < c->forget_us)
-        return;
-    if (writer_run_sync(c->options.writer, delete_old, &more, &err) != 0) {
-        log_not_forgotten(&err);
-        more = false;
-        wait_s = TRIM_PERIOD_S;
-    }
-    c->forget_us = more ? now_us : now_us + wait_s * USEC_PER_SEC;
 }
 
 struct trimming {
@@ -477,6 +453,11 @@ static int trim_step(struct courier *c, struct error *err)
     bool more = false;
     int r = 0;
 
+    if (round->old) {
+        r = writer_run_sync(c->options.writer, delete_old, &more, err);
+        round->old = r == 0 && more;
+        return r;
+    }
     round->runs = false;
     if (delivery_store_webhooks_after(c->options.db, &after, WEBHOOKS_PER_STEP, &arena, &webhooks,
                                       err) != 0)
@@ -504,10 +485,11 @@ static void trim_webhooks(struct courier *c)
             !atomic_load(&c->trim_soon))
             return;
         atomic_store(&c->trim_soon, false);
-        c->trim = (struct trim_round){ .began_us = now_us };
+        c->trim = (struct trim_round){ .began_us = now_us, .runs = true, .old = true };
     }
     if (trim_step(c, &err) != 0)
-        log_not_forgotten(&err);
+        log_write(LOG_WARNING, "webhook",
+                  "old deliveries could not be deleted, and will be later: %s", err.text);
 }
 
 /* Every PERIOD_MS, and when an attempt has ended. A database that is unavailable is logged once. */
@@ -527,10 +509,8 @@ static void poll_due(struct courier *c)
     if (failing && !c->failing)
         log_write(LOG_WARNING, "webhook", "deliveries are paused: %s", err.text);
     c->failing = failing;
-    if (!failing) {
-        forget_old(c);
+    if (!failing)
         trim_webhooks(c);
-    }
 }
 
 static void start_test(struct courier *c, struct courier_test *test)
@@ -618,7 +598,6 @@ int courier_new(const struct courier_options *options, struct courier **ret, str
     struct courier *c = NEW(struct courier);
 
     c->options = *options;
-    c->forget_us = now.mono_us + (int64_t)OLD_PERIOD_S * USEC_PER_SEC;
     c->trim.began_us = now.mono_us;
     c->offset_us = now.wall_us - now.mono_us;
     c->attempts =
