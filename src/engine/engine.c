@@ -2,19 +2,124 @@
 #include "engine/engine.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/budget.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "db/distribution.h"
 #include "db/embedded.h"
+#include "db/migrate.h"
 #include "db/servers.h"
-#include "engine/engine_state.h"
+#include "engine/database_clock.h"
 #include "engine/feature.h"
+#include "engine/job_cost.h"
 #include "engine/listener.h"
 #include "engine/readers.h"
+#include "engine/space.h"
+#include "engine/txn.h"
 #include "engine/watcher.h"
+#include "engine/writer.h"
+
+enum {
+    READERS_MAX = 64,
+    FEATURES_MAX = 32,
+};
+
+struct engine {
+    struct engine_options options;
+    struct budgets unlimited; /* when the options bring none */
+    bool shared;
+    struct txn txns[WRITERS_MAX];
+    size_t n_txns;
+    struct db *read_dbs[READERS_MAX];
+    size_t n_read_dbs;
+    struct db *watch_db, *hash_db; /* no hash_db: the readers hash */
+    struct db *listen_db;          /* if the database is shared and this is a server */
+    const struct engine_cache *caches[CHANGE_TOPICS];
+    void *states[FEATURES_MAX];
+    size_t n_opened, n_started; /* features */
+    struct writer *writer;
+    struct writer_job trial; /* tells whether a commit succeeds */
+    atomic_bool tries;       /* it is under way */
+    int64_t tried_us;        /* raw clock: when it last began */
+    struct readers *readers, *hashers;
+    struct watcher *watcher;
+    struct listener *listener;
+    struct space space;
+};
+
+enum {
+    POSTGRES_WRITERS = 2,
+    COMMAND_READERS = 1, /* a command makes one request at a time */
+};
+
+int engine_open_reader(const struct engine *e, struct db **ret, struct error *err)
+{
+    return db_open(e->options.database, DB_READER, ret, err);
+}
+
+static int open_writers(struct engine *e, struct error *err)
+{
+    size_t writers = 1;
+
+    for (; e->n_txns < writers; e->n_txns++) {
+        struct txn *txn = &e->txns[e->n_txns];
+
+        if (db_open(e->options.database, DB_WRITER, &txn->db, err) != 0)
+            return -1;
+        txn->engine = e;
+        if (e->n_txns > 0)
+            continue;
+        e->shared = strcmp(db_dialect(txn->db), "postgres") == 0;
+        writers = e->shared && e->options.serves ? POSTGRES_WRITERS : 1;
+        /* A failed sync may have left pages that only look stored: write and sync them again before
+         * a retry is reported as a duplicate. */
+        if (db_checkpoint(txn->db, err) != 0 || distribution_check(txn->db, err) != 0 ||
+            store_migrate(txn->db, err) != 0) {
+            e->n_txns = 1;
+            return -1;
+        }
+        db_set_log_max(txn->db, e->options.log_max_bytes);
+    }
+    return 0;
+}
+
+static int open_databases(struct engine *e, struct error *err)
+{
+    const char *database = e->options.database;
+    unsigned wanted = e->options.serves ? e->options.readers : COMMAND_READERS;
+    unsigned readers = wanted < READERS_MAX ? wanted : READERS_MAX;
+
+    if (open_writers(e, err) != 0)
+        return -1;
+    for (; e->n_read_dbs < readers; e->n_read_dbs++)
+        if (db_open(database, DB_POOLED, &e->read_dbs[e->n_read_dbs], err) != 0)
+            return -1;
+    if (e->options.serves && db_open(database, DB_POOLED, &e->hash_db, err) != 0)
+        return -1;
+    if (db_open(database, DB_READER, &e->watch_db, err) != 0)
+        return -1;
+    if (!e->shared)
+        return 0;
+    if (e->options.serves && db_open(database, DB_READER, &e->listen_db, err) != 0)
+        return -1;
+    return database_clock_learn(e->watch_db, err);
+}
+
+static void close_databases(struct engine *e)
+{
+    db_close(e->listen_db);
+    db_close(e->watch_db);
+    db_close(e->hash_db);
+    for (size_t i = 0; i < e->n_read_dbs; i++)
+        db_close(e->read_dbs[i]);
+    for (size_t i = 0; i < e->n_txns; i++)
+        db_close(e->txns[i].db);
+}
 
 enum { HASHES_MAX = 16 };
 
@@ -194,6 +299,78 @@ struct tick engine_now(const struct engine *e, bool healthy)
                           .healthy = healthy && !db_is_away(e->watch_db, 0) };
 }
 
+enum { TRIAL_S = 2 }; /* how often a commit is tried */
+
+/* A message in the server's log: it locks nothing and leaves nothing, and its commit is as much as
+ * that of a report. */
+static int trial_apply(struct writer_job *job, struct txn *txn, struct error *err)
+{
+    /* clang-format off */
+    static const struct db_query say = {
+        .sqlite = "SELECT 0", /* not asked */
+        .postgres = "SELECT CAST(pg_logical_emit_message(true, 'muster', '') AS TEXT)",
+    };
+    /* clang-format on */
+
+    (void)job;
+    return db_exec(txn->db, &say, DB_NO_ARGS, NULL, NULL, err);
+}
+
+static void trial_done(struct writer_job *job, const struct error *err)
+{
+    struct engine *e = CONTAINER_OF(job, struct engine, trial);
+
+    (void)err; /* a circuit breaker has noted it */
+    atomic_store(&e->tries, false);
+}
+
+/* A node that has nothing to store would not find out that no commit succeeds: without its
+ * synchronous standby a server lets those wait that have written something, and reads go on. */
+static void try_to_commit(struct engine *e)
+{
+    static struct job_cost cost = JOB_COST(50);
+    const int64_t now_us = clock_raw_us();
+
+    if (!e->shared || !e->options.serves || space_is_full(&e->space) ||
+        now_us - e->tried_us < (int64_t)TRIAL_S * USEC_PER_SEC || atomic_exchange(&e->tries, true))
+        return;
+    e->tried_us = now_us;
+    e->trial = (struct writer_job){ .apply = trial_apply,
+                                    .done = trial_done,
+                                    .cost = &cost,
+                                    .exclusive = true,
+                                    .keeps_caches = true,
+                                    .writes_first = true,
+                                    .unbounded = true };
+    if (writer_submit(e->writer, &e->trial, NULL) != 0)
+        atomic_store(&e->tries, false);
+}
+
+/* The watcher's tick; `ctx` is the engine. */
+static void engine_tick(void *ctx, bool healthy)
+{
+    struct engine *e = ctx;
+    const bool timed = e->shared && healthy && database_clock_learn(e->watch_db, NULL) == 0;
+    const bool whole = (timed || !e->shared) && !db_any_is_away(e->watch_db);
+    struct tick tick = engine_now(e, healthy && whole);
+    struct error trouble = { 0 };
+
+    try_to_commit(e);
+    if (timed && db_learn_places(e->watch_db, &trouble) != 0)
+        log_write(LOG_INFO, "database", "does not say which server has whom: %s", trouble.text);
+    space_measure(&e->space);
+    for (size_t f = 0; f < e->n_opened; f++) {
+        const struct feature *feature = e->options.features[f];
+        struct error err = { 0 };
+
+        if (feature->tick == NULL || feature->tick(e, &tick, &err) == 0)
+            continue;
+        log_write(LOG_WARNING, feature->name, "tick failed: %s", err.text);
+        if (err.code == ERR_UNAVAILABLE) /* those after it would wait as long */
+            tick = engine_now(e, false);
+    }
+}
+
 static int start_watcher(struct engine *e, struct error *err)
 {
     const struct watcher_options watcher = {
@@ -258,7 +435,7 @@ static void close_all(struct engine *e)
     while (e->n_opened > 0)
         if (e->options.features[--e->n_opened]->close != NULL)
             e->options.features[e->n_opened]->close(e->states[e->n_opened]);
-    engine_close_databases(e);
+    close_databases(e);
     space_done(&e->space);
     free(e);
 }
@@ -293,7 +470,7 @@ int engine_new(const struct engine_options *options, struct engine **ret, struct
     budgets_init(&e->unlimited);
     limit_shares(e);
     space_init(&e->space, options->database, options->min_free_bytes, options->serves);
-    if (engine_open_databases(e, err) != 0 || open_features(e, err) != 0 ||
+    if (open_databases(e, err) != 0 || open_features(e, err) != 0 ||
         db_learn_places(e->watch_db, err) != 0 || start_threads(e, err) != 0 ||
         start_features(e, err) != 0 || start_watcher(e, err) != 0 || start_listener(e, err) != 0) {
         close_all(e);

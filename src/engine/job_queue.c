@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
-#include "engine/share.h"
+#include "engine/turns.h"
 
 enum {
     GROUP_BYTES = 8 << 20, /* of requests per transaction; the last one may exceed it */

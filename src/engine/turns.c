@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "engine/share.h"
 #include "engine/writer.h"
 
 /* The writer's time per turn: about 25 single events. The service's own jobs are few, and all
@@ -336,4 +335,60 @@ void turns_count(const struct turns *t, size_t *ret_tenants, size_t *ret_largest
         if (lane->jobs.events > *ret_largest)
             *ret_largest = lane->jobs.events;
     }
+}
+
+static bool is_before(const struct writer_job *a, const struct writer_job *b)
+{
+    if (a->tenant_id != b->tenant_id)
+        return a->tenant_id < b->tenant_id;
+    return str_cmp(a->agent_name, b->agent_name) < 0;
+}
+
+static struct writer_job *merge(struct writer_job *a, struct writer_job *b)
+{
+    struct writer_job *first = NULL, **last = &first;
+
+    while (a != NULL && b != NULL) {
+        struct writer_job **next = is_before(b, a) ? &b : &a;
+
+        *last = *next;
+        last = &(*next)->next;
+        *next = *last;
+    }
+    *last = a != NULL ? a : b;
+    return first;
+}
+
+/* Cuts the list after its first half and returns the second. */
+static struct writer_job *halve(struct writer_job *list)
+{
+    struct writer_job *slow = list, *fast = list->next, *rest;
+
+    while (fast != NULL && fast->next != NULL) {
+        slow = slow->next;
+        fast = fast->next->next;
+    }
+    rest = slow->next;
+    slow->next = NULL;
+    return rest;
+}
+
+/* As deep as the logarithm of the number of jobs. */
+static struct writer_job *sort(struct writer_job *list)
+{
+    struct writer_job *rest;
+
+    if (list == NULL || list->next == NULL)
+        return list;
+    rest = halve(list);
+    list = sort(list);
+    return merge(list, sort(rest));
+}
+
+void job_list_sort(struct job_list *list)
+{
+    list->first = sort(list->first);
+    list->last = &list->first;
+    while (*list->last != NULL)
+        list->last = &(*list->last)->next;
 }

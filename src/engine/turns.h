@@ -17,10 +17,18 @@
 #include <stdbool.h>
 
 #include "base/base.h"
+#include "base/budget.h"
 
-struct budget;
 struct lane;
 struct writer_job;
+
+/* The tenant's node: the one just below the service. NULL: the service itself. */
+static inline struct budget *share_of(struct budget *b)
+{
+    while (b != NULL && b->parent != NULL && b->parent->parent != NULL)
+        b = b->parent;
+    return b;
+}
 
 /* Jobs in an order. */
 struct job_list {
@@ -34,6 +42,9 @@ void job_list_add(struct job_list *list, struct writer_job *job);
 
 /* Appends all of `from`, which is empty after it. */
 void job_list_move(struct job_list *list, struct job_list *from);
+
+/* By tenant, then by agent; jobs of one agent stay in the order in which they came. */
+void job_list_sort(struct job_list *list);
 
 /* The first; the list is not empty. */
 struct writer_job *job_list_take(struct job_list *list);

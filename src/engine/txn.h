@@ -10,16 +10,8 @@
 #pragma once
 #include "base/err.h"
 
-struct admit;
-struct alert_notes;
 struct db;
 struct engine;
-struct event_batch;
-struct feed;
-struct llm_totals;
-struct otlp_notes;
-struct rollups;
-struct stored_bytes;
 
 enum txn_state {
     TXN_IDLE,        /* between transactions */
@@ -29,23 +21,38 @@ enum txn_state {
     TXN_ROLLED_BACK, /* all changes are discarded */
 };
 
+enum { TXN_PARTS_MAX = 12 };
+
 struct txn {
     struct db *db;
     struct engine *engine; /* NULL in unit tests */
     enum txn_state state;  /* set by the writer only */
 
-    struct stored_bytes *bytes; /* access: stored and deleted, by tenant */
-    struct admit *admit;        /* agents: cache of agents that may report */
-    struct event_batch *events; /* events: collected, then stored in bulk */
-    struct rollups *rollups;    /* kpis: changes of the totals */
-    struct llm_totals *totals;  /* cost: changes of the usage sums */
-    struct otlp_notes *otlp;    /* otlp: usage that waits for the verdict of its events */
-    struct alert_notes *notes;  /* alerts: opened and closed, published after the commit */
-    struct feed *feed;          /* live: receives published changes; NULL: not published */
+    struct {
+        const char *name; /* compared as a pointer */
+        void *part;
+    } parts[TXN_PARTS_MAX]; /* of features, in the order in which they were set */
 };
 
-/* The only place that changes a transaction's state; for the writer. */
-void txn_set_state(struct txn *txn, enum txn_state state);
+/* The part that a feature has set under this name, which is a static of its own; NULL: none. */
+static inline void *txn_part(const struct txn *txn, const char *name)
+{
+    size_t i = 0;
+
+    while (i < TXN_PARTS_MAX && txn->parts[i].name != name)
+        i++;
+    return i < TXN_PARTS_MAX ? txn->parts[i].part : NULL;
+}
+
+static inline void txn_set_part(struct txn *txn, const char *name, void *part)
+{
+    size_t i = 0;
+
+    while (txn->parts[i].name != NULL && txn->parts[i].name != name)
+        ASSERT_ALWAYS(++i < TXN_PARTS_MAX);
+    txn->parts[i].name = name;
+    txn->parts[i].part = part;
+}
 
 /* A feature's hooks for its part of a transaction. Any may be NULL. Features are called in the
  * order in which they start. */

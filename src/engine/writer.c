@@ -16,9 +16,9 @@
 #include "db/embedded.h"
 #include "db/servers.h"
 #include "engine/job_cost.h"
-#include "engine/job_order.h"
 #include "engine/job_queue.h"
 #include "engine/syncer.h"
+#include "engine/turns.h"
 #include "engine/txn.h"
 
 /* For a test build that answers before it commits: the crash test must notice. */
@@ -130,6 +130,21 @@ uint64_t writer_submitted(struct writer *w)
     submitted = w->submitted;
     lock_release(&w->lock);
     return submitted;
+}
+
+/* The only place that changes a transaction's state. */
+static void set_state(struct txn *txn, enum txn_state state)
+{
+    static const unsigned allowed[] = {
+        [TXN_IDLE] = 1U << TXN_OPEN,
+        [TXN_OPEN] = 1U << TXN_APPLIED | 1U << TXN_ROLLED_BACK,
+        [TXN_APPLIED] = 1U << TXN_COMMITTED | 1U << TXN_ROLLED_BACK,
+        [TXN_COMMITTED] = 1U << TXN_OPEN,
+        [TXN_ROLLED_BACK] = 1U << TXN_OPEN,
+    };
+
+    ASSERT_ALWAYS((allowed[txn->state] & 1U << state) != 0);
+    txn->state = state;
 }
 
 /* Tells the jobs, which are not in the queue any more. */
@@ -308,7 +323,7 @@ static int begin(struct writer_thread *t, const struct writer_job *first, struct
     db_set_place(db, first->place);
     if (db_begin(db, err) != 0)
         return -1;
-    txn_set_state(t->txn, TXN_OPEN);
+    set_state(t->txn, TXN_OPEN);
     if (hooks != NULL && db_session(db) != t->session)
         hooks->rolled_back(t->txn);
     t->session = db_session(db);
@@ -333,7 +348,7 @@ static int apply_all(struct writer_thread *t, const struct job_list *group, stru
     }
     if (hooks != NULL && hooks->prepare(t->txn, err) != 0)
         return -1;
-    txn_set_state(t->txn, TXN_APPLIED);
+    set_state(t->txn, TXN_APPLIED);
     return 0;
 }
 
@@ -342,7 +357,7 @@ static int roll_back(struct writer_thread *t)
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
     db_rollback(t->txn->db);
-    txn_set_state(t->txn, TXN_ROLLED_BACK);
+    set_state(t->txn, TXN_ROLLED_BACK);
     if (hooks != NULL)
         hooks->rolled_back(t->txn);
     return -1;
@@ -352,7 +367,7 @@ static void committed(struct writer_thread *t, bool changes)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
 
-    txn_set_state(t->txn, TXN_COMMITTED);
+    set_state(t->txn, TXN_COMMITTED);
     if (hooks == NULL)
         return;
     hooks->committed(t->txn);
@@ -611,4 +626,72 @@ void writer_free(struct writer *w)
     lock_done(&w->lock);
     free(w->threads);
     free(w);
+}
+
+struct sync_job {
+    struct writer_job job;
+    sync_job_fn *fn;
+    void *ctx;
+    struct lock lock;
+    struct cond changed;
+    bool done GUARDED_BY(lock);
+    struct error err; /* ERR_NONE: durable; belongs to the writer until `done` */
+};
+
+static int sync_job_apply(struct writer_job *job, struct txn *txn, struct error *err)
+{
+    struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
+
+    return e->fn(e->ctx, txn->db, err);
+}
+
+static void sync_job_done(struct writer_job *job, const struct error *err)
+{
+    struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
+
+    lock_acquire(&e->lock);
+    assert(!e->done);
+    if (err != NULL)
+        e->err = *err;
+    e->done = true;
+    cond_signal(&e->changed);
+    lock_release(&e->lock);
+}
+
+static void wait_until_done(struct sync_job *e)
+{
+    lock_acquire(&e->lock);
+    while (!e->done)
+        cond_wait(&e->changed, &e->lock);
+    lock_release(&e->lock);
+}
+
+int writer_run_sync_for(struct writer *writer, struct budget *budget, int64_t asked_us,
+                        sync_job_fn *fn, void *ctx, struct error *err)
+{
+    struct sync_job e = { .job = { .apply = sync_job_apply,
+                                   .done = sync_job_done,
+                                   .asked_us = asked_us,
+                                   .budget = budget,
+                                   .unbounded = true },
+                          .fn = fn,
+                          .ctx = ctx };
+
+    assert(!thread_is("muster-writer")); /* it would deadlock */
+    assert(!thread_is("muster-sync"));
+    assert(!thread_is("muster-loop")); /* a loop must not block */
+    lock_init(&e.lock);
+    cond_init(&e.changed);
+    if (writer_submit(writer, &e.job, &e.err) == 0)
+        wait_until_done(&e);
+    cond_done(&e.changed);
+    lock_done(&e.lock);
+    if (e.err.code != ERR_NONE && err != NULL)
+        *err = e.err;
+    return e.err.code == ERR_NONE ? 0 : -1;
+}
+
+int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
+{
+    return writer_run_sync_for(writer, NULL, 0, fn, ctx, err);
 }

@@ -59,7 +59,7 @@ struct writer_job {
     void *owner; /* for the submitter */
 
     /* Whose rows it locks; 0 and STR_NULL: of several, or none; 0 and a key's id: that key's. See
-     * job_order.h. */
+     * turns.h. */
     int64_t tenant_id;
     struct str agent_name;
 
@@ -118,6 +118,19 @@ int writer_submit(struct writer *w, struct writer_job *job, struct error *err) M
 
 /* As db_place_of(), for those who put jobs together. Any thread. */
 int64_t writer_place_of(const struct writer *w, int64_t tenant_id);
+
+/* Writer thread, in a transaction; may be called again after a rollback. */
+typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
+
+/* Returns when the job is durable or has failed; a full queue does not refuse it. Never call it on
+ * a loop thread or the writer's. */
+int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
+                    struct error *err) MUST_CHECK;
+
+/* The same for a caller who must be answered: it fails when that has waited for too long since
+ * `asked_us`. Both are as in struct writer_job. */
+int writer_run_sync_for(struct writer *writer, struct budget *budget, int64_t asked_us,
+                        sync_job_fn *fn, void *ctx, struct error *err) MUST_CHECK;
 
 /* No transaction begins for so long: jobs wait. 0: they go on. Any thread. */
 void writer_pause(struct writer *w, int ms);

@@ -46,18 +46,20 @@ static void world_init(struct world *w)
     CHECK(store_migrate(w->db, NULL) == 0);
     CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
-    w->txn = (struct txn){ .db = w->db, .admit = admit_new(w->cache) };
-    other = (struct txn){ .db = w->db, .admit = admit_new(w->cache) };
+    w->txn = (struct txn){ .db = w->db };
+    txn_set_part(&w->txn, admit_part, admit_new(w->cache));
+    other = (struct txn){ .db = w->db };
+    txn_set_part(&other, admit_part, admit_new(w->cache));
     CHECK(db_begin(w->db, NULL) == 0);
     w->agent_id = admit(w, &other, "x").agent_id;
     CHECK(w->agent_id != 0);
     commit(&other);
-    admit_free(other.admit);
+    admit_free(admit_of(&other));
 }
 
 static void world_done(struct world *w)
 {
-    admit_free(w->txn.admit);
+    admit_free(admit_of(&w->txn));
     agent_cache_free(w->cache);
     db_close(w->db);
 }
@@ -121,7 +123,7 @@ TEST(a_group_asks_once_for_an_agent_that_a_full_tenant_no_longer_has)
     commit(&w.txn);
     CHECK(db_begin(w.db, NULL) == 0);
     CHECK(agents_delete(w.db, w.tenant_id, STR_LIT("x"), AT, &deletion, NULL) == 0);
-    admit_agent_changed(w.txn.admit, w.tenant_id, deletion.agent_id);
+    admit_agent_changed(admit_of(&w.txn), w.tenant_id, deletion.agent_id);
     CHECK_INT(admit(&w, &w.txn, "z").verdict, VERDICT_ACCEPTED); /* it has the place */
     commit(&w.txn);
     announce(&w, "x");

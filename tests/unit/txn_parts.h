@@ -11,21 +11,23 @@
 static inline struct txn txn_parts_new(struct db *db, struct event_log *log,
                                        struct agent_cache *cache)
 {
-    return (struct txn){ .db = db,
-                         .bytes = stored_bytes_new(NULL),
-                         .admit = admit_new(cache),
-                         .events = event_batch_new(log),
-                         .rollups = rollups_new(),
-                         .totals = llm_totals_new() };
+    struct txn txn = { .db = db };
+
+    txn_set_part(&txn, stored_bytes_part, stored_bytes_new(NULL));
+    txn_set_part(&txn, admit_part, admit_new(cache));
+    txn_set_part(&txn, event_batch_part, event_batch_new(log));
+    txn_set_part(&txn, rollups_part, rollups_new());
+    txn_set_part(&txn, llm_totals_part, llm_totals_new());
+    return txn;
 }
 
 static inline void txn_parts_done(struct txn *txn)
 {
-    stored_bytes_free(txn->bytes);
-    admit_free(txn->admit);
-    event_batch_free(txn->events);
-    rollups_free(txn->rollups);
-    llm_totals_free(txn->totals);
+    stored_bytes_free(stored_bytes_of(txn));
+    admit_free(admit_of(txn));
+    event_batch_free(event_batch_of(txn));
+    rollups_free(rollups_of(txn));
+    llm_totals_free(llm_totals_of(txn));
 }
 
 static inline int txn_parts_announced(struct txn *txn, struct error *err)
@@ -35,28 +37,29 @@ static inline int txn_parts_announced(struct txn *txn, struct error *err)
 
 static inline int txn_parts_prepare(struct txn *txn, struct error *err)
 {
-    if (event_batch_prepare(txn, err) != 0 || stored_bytes_settle(txn->bytes, txn->db, err) != 0 ||
-        event_batch_settle(txn, err) != 0 || rollups_settle(txn->rollups, txn->db, err) != 0)
+    if (event_batch_prepare(txn, err) != 0 ||
+        stored_bytes_settle(stored_bytes_of(txn), txn->db, err) != 0 ||
+        event_batch_settle(txn, err) != 0 || rollups_settle(rollups_of(txn), txn->db, err) != 0)
         return -1;
-    return llm_totals_save(txn->totals, txn->db, err);
+    return llm_totals_save(llm_totals_of(txn), txn->db, err);
 }
 
 static inline void txn_parts_committed(struct txn *txn)
 {
     event_batch_committed(txn);
     admit_committed(txn);
-    stored_bytes_committed(txn->bytes);
-    rollups_forget(txn->rollups);
-    llm_totals_clear(txn->totals);
+    stored_bytes_committed(stored_bytes_of(txn));
+    rollups_forget(rollups_of(txn));
+    llm_totals_clear(llm_totals_of(txn));
 }
 
 static inline void txn_parts_rolled_back(struct txn *txn)
 {
     event_batch_rolled_back(txn);
-    stored_bytes_forget(txn->bytes);
+    stored_bytes_forget(stored_bytes_of(txn));
     admit_rolled_back(txn);
-    rollups_forget(txn->rollups);
-    llm_totals_clear(txn->totals);
+    rollups_forget(rollups_of(txn));
+    llm_totals_clear(llm_totals_of(txn));
 }
 
 static inline void txn_parts_changed(struct txn *txn)

@@ -143,27 +143,27 @@ static int access_tick(struct engine *e, const struct tick *tick, struct error *
 
 static void access_txn_open(struct engine *e, struct txn *txn)
 {
-    txn->bytes = stored_bytes_new(access_registry(e));
+    txn_set_part(txn, stored_bytes_part, stored_bytes_new(access_registry(e)));
 }
 
 static void access_txn_close(struct txn *txn)
 {
-    stored_bytes_free(txn->bytes);
+    stored_bytes_free(stored_bytes_of(txn));
 }
 
 static int access_txn_settle(struct txn *txn, struct error *err)
 {
-    return stored_bytes_settle(txn->bytes, txn->db, err);
+    return stored_bytes_settle(stored_bytes_of(txn), txn->db, err);
 }
 
 static void access_txn_committed(struct txn *txn)
 {
-    stored_bytes_committed(txn->bytes);
+    stored_bytes_committed(stored_bytes_of(txn));
 }
 
 static void access_txn_rolled_back(struct txn *txn)
 {
-    stored_bytes_forget(txn->bytes);
+    stored_bytes_forget(stored_bytes_of(txn));
 }
 
 static void access_stop(struct engine *e)

@@ -17,7 +17,6 @@
 #include "db/db.h"
 #include "db/migrate.h"
 #include "db/postgres/array.h"
-#include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 

@@ -12,6 +12,8 @@
 #include "db/postgres/array.h"
 #include "features/access/registry.h"
 
+const char stored_bytes_part[] = "stored_bytes";
+
 enum { PARTS = 64, CORRECTION = PARTS }; /* the part of the correction is the last one */
 
 /* clang-format off */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "engine/txn.h"
 
 struct db;
 struct registry;
@@ -61,3 +62,11 @@ int store_tenant_correct(struct db *db, int64_t tenant_id, int64_t correction,
 /* What is stored of a tenant. */
 int store_tenant_bytes(struct db *db, int64_t tenant_id, int64_t *ret,
                        struct error *err) MUST_CHECK;
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char stored_bytes_part[];
+
+static inline struct stored_bytes *stored_bytes_of(const struct txn *txn)
+{
+    return txn_part(txn, stored_bytes_part);
+}

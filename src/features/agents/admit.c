@@ -17,6 +17,8 @@
 #include "features/agents/signs_store.h"
 #include "shape/shape.h"
 
+const char admit_part[] = "admit";
+
 /* A long name, and it may be as long as a body, stands in a key by its beginning and its digest:
  * the key is then longer than that of any name that stands there whole. */
 enum {
@@ -126,7 +128,7 @@ static void end_txn(struct admit *a)
 
 void admit_committed(struct txn *txn)
 {
-    struct admit *a = txn->admit;
+    struct admit *a = admit_of(txn);
 
     for (size_t i = 0; i < a->n_recent; i++)
         a->recent[i]->recent = false;
@@ -139,7 +141,7 @@ void admit_committed(struct txn *txn)
 
 void admit_rolled_back(struct txn *txn)
 {
-    struct admit *a = txn->admit;
+    struct admit *a = admit_of(txn);
 
     for (size_t i = 0; i < a->n_recent; i++)
         forget(a, a->recent[i]);
@@ -252,7 +254,7 @@ static void make_key(struct admit *a, int64_t tenant_id, struct str agent_name)
 /* The agent if it is known and has not changed since; its key stays in a->key. */
 static struct known_agent *look_up(const struct txn *txn, int64_t tenant_id, struct str agent_name)
 {
-    struct admit *a = txn->admit;
+    struct admit *a = admit_of(txn);
     struct known_agent *agent;
 
     check_known(a, txn->db);
@@ -263,7 +265,7 @@ static struct known_agent *look_up(const struct txn *txn, int64_t tenant_id, str
 
 void admit_expect(struct txn *txn, const struct applicant *agent, bool seen)
 {
-    struct admit *a = txn->admit;
+    struct admit *a = admit_of(txn);
     struct str key;
 
     if (a == NULL || !pg_arrays_suit(txn->db) ||
@@ -303,7 +305,7 @@ static void remember_found(struct admit *a, bool added)
 
 int admit_expected(struct txn *txn, struct error *err)
 {
-    struct admit *a = txn->admit;
+    struct admit *a = admit_of(txn);
     struct db *db = txn->db;
 
     if (a == NULL || a->n_expected == 0)
@@ -344,7 +346,7 @@ static void note_full(struct admit *a, int64_t tenant_id)
 bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_row *ret)
 {
     struct known_agent *known =
-        txn->admit == NULL ? NULL : look_up(txn, agent->tenant_id, agent->agent_name);
+        admit_of(txn) == NULL ? NULL : look_up(txn, agent->tenant_id, agent->agent_name);
 
     if (known == NULL || !known->added)
         return false;
@@ -367,7 +369,7 @@ static bool is_refused(const struct admit *a, int64_t tenant_id)
 static int find_or_add(const struct txn *txn, const struct applicant *agent, bool may_add,
                        struct known_agent **ret, struct error *err)
 {
-    struct admit *a = txn->admit;
+    struct admit *a = admit_of(txn);
     struct db *db = txn->db;
     struct agent_row row;
 
@@ -395,7 +397,7 @@ static int find_or_add(const struct txn *txn, const struct applicant *agent, boo
 static int note_seen(struct txn *txn, struct known_agent *known, const struct applicant *agent,
                      struct error *err)
 {
-    struct admit *a = txn->admit;
+    struct admit *a = admit_of(txn);
     struct sighting sighting = { .tenant_id = agent->tenant_id,
                                  .agent_id = known->agent_id,
                                  .at = agent->at };

@@ -9,12 +9,12 @@
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
+#include "engine/txn.h"
 
 struct admit;
 struct agent_cache;
 struct agent_row;
 struct stored_bytes;
-struct txn;
 
 /* The result of a report. */
 enum verdict {
@@ -88,3 +88,11 @@ void admit_agent_changed(struct admit *a, int64_t tenant_id, int64_t agent_id);
 /* The transaction has ended. A rollback may have undone the adding of agents. */
 void admit_committed(struct txn *txn);
 void admit_rolled_back(struct txn *txn);
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char admit_part[];
+
+static inline struct admit *admit_of(const struct txn *txn)
+{
+    return txn_part(txn, admit_part);
+}

@@ -16,7 +16,7 @@
 /* All writers of this process look the agent up again, from the commit on. */
 static void note_changed(const struct api_call *call, int64_t agent_id)
 {
-    admit_agent_changed(call->change.write.txn->admit, call->tenant_id, agent_id);
+    admit_agent_changed(admit_of(call->change.write.txn), call->tenant_id, agent_id);
 }
 
 static int enable_agent(struct api_call *call, struct db *db, struct error *err)
@@ -93,7 +93,7 @@ static void heartbeat_committed(struct writer_job *job)
     struct heartbeat_request *request = CONTAINER_OF(job, struct heartbeat_request, job);
 
     if (!str_is_null(request->agent_name))
-        feed_note_agent(job->txn->feed, request->beat.tenant_id, request->agent_name);
+        feed_note_agent(feed_of(job->txn), request->beat.tenant_id, request->agent_name);
 }
 
 static int note_heartbeat(struct api_call *call, struct error *err)

@@ -164,12 +164,12 @@ static void agents_close(void *state)
 
 static void agents_txn_open(struct engine *e, struct txn *txn)
 {
-    txn->admit = admit_new(agents_cache(e));
+    txn_set_part(txn, admit_part, admit_new(agents_cache(e)));
 }
 
 static void agents_txn_close(struct txn *txn)
 {
-    admit_free(txn->admit);
+    admit_free(admit_of(txn));
 }
 
 const struct feature agents_feature = {

@@ -7,6 +7,7 @@
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/agents/admit.h"
 #include "features/agents/agents_store.h"
 #include "features/agents/config/catalog_store.h"
 #include "features/agents/report.h"
@@ -82,8 +83,8 @@ static void registration_committed(struct writer_job *job)
 {
     struct registration_request *request = CONTAINER_OF(job, struct registration_request, job);
 
-    if (job->txn->admit != NULL && request->is_other)
-        admit_interval_changed(job->txn->admit);
+    if (admit_of(job->txn) != NULL && request->is_other)
+        admit_interval_changed(admit_of(job->txn));
 }
 
 static struct str catalog_of(const struct list *list, struct arena *arena)

@@ -5,6 +5,7 @@
 #include "engine/job_cost.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
+#include "features/access/stored_bytes.h"
 #include "features/live/feed.h"
 
 int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
@@ -71,7 +72,7 @@ int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
     *ret = (struct report_key){ .tenant_id = report->tenant->id,
                                 .agent_id = admission.agent_id,
                                 .received_at = report->received_at,
-                                .bytes = txn->bytes };
+                                .bytes = stored_bytes_of(txn) };
     return 0;
 }
 
@@ -80,7 +81,7 @@ void report_count(const struct report *report, enum metric metric)
     if (report->verdict != VERDICT_ACCEPTED)
         return;
     metric_add(metric, 1);
-    feed_note_agent(report->job.txn->feed, report->tenant->id, report->agent_name);
+    feed_note_agent(feed_of(report->job.txn), report->tenant->id, report->agent_name);
 }
 
 /* A refused report is a sign of life. */

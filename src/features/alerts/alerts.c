@@ -17,6 +17,8 @@
 #include "features/live/feed.h"
 #include "features/webhooks/outbox.h"
 
+const char alert_notes_part[] = "alert_notes";
+
 enum {
     NAME_MAX_BYTES = 1024, /* of an agent's name in a message */
     NOTES_MAX = 1000,      /* published per transaction; the rest is only in the list of alerts */

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cli/command.h"
+#include "engine/txn.h"
 #include "features/access/stored_bytes.h"
 #include "features/alerts/shapes.h"
 #include "features/alerts/store.h"
@@ -85,3 +86,11 @@ void alert_notes_clear(struct alert_notes *notes);
 
 extern const struct route alert_routes[], rule_routes[], handling_routes[];
 extern const struct command alert_commands[];
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char alert_notes_part[];
+
+static inline struct alert_notes *alert_notes_of(const struct txn *txn)
+{
+    return txn_part(txn, alert_notes_part);
+}

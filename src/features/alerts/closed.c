@@ -78,7 +78,7 @@ static int delete_some(struct closed_alerts *c, struct txn *txn, const struct ro
     while (n < oldest->n && rows < STEP_ROWS && (n == 0 || clock_raw_us() < until_us))
         if (alert_store_closed_delete(txn->db, c->tenant_id, ids[n++], &rows, &bytes, err) != 0)
             return -1;
-    stored_bytes_add(txn->bytes, c->tenant_id, -bytes);
+    stored_bytes_add(stored_bytes_of(txn), c->tenant_id, -bytes);
     c->deleted = (int64_t)n;
     c->more = n < oldest->n || n == STEP_ALERTS;
     return 0;

@@ -116,7 +116,7 @@ static int update_alert(struct txn *txn, const struct failing_row *open, struct 
     row.detail = detail;
     if (alert_store_detail(txn->db, &row, err) != 0)
         return -1;
-    alert_notes_add_change(txn->notes, &row);
+    alert_notes_add_change(alert_notes_of(txn), &row);
     return 0;
 }
 
@@ -136,7 +136,7 @@ static int open_alert(struct txn *txn, const struct event_item *item,
         &row, row.type,
         arena_printf(arena, "Agent '%.*s' is failing: %lld of its last %lld runs failed",
                      STR_ARG(name), (long long)v->failed, (long long)v->runs),
-        txn->notes
+        alert_notes_of(txn)
     };
     bool opened;
 
@@ -225,7 +225,7 @@ static int open_some(struct txn *txn, const struct event_item *const *failures, 
     ARENA_SCOPED(arena);
 
     for (size_t i = 0; i < n; i++)
-        notices[i] = failure_notice_of(failures[i], txn->notes, &arena);
+        notices[i] = failure_notice_of(failures[i], alert_notes_of(txn), &arena);
     return alerts_failed(txn->db, notices, n, &arena, err);
 }
 
@@ -289,9 +289,9 @@ int failures_alert(struct txn *txn, struct error *err)
     ARENA_SCOPED(arena);
     size_t n, n_failures = 0;
 
-    if (!event_batch_is_watched(txn->events))
+    if (!event_batch_is_watched(event_batch_of(txn)))
         return 0;
-    items = event_batch_items(txn->events, &n);
+    items = event_batch_items(event_batch_of(txn), &n);
     failures = ARENA_ARRAY(&arena, const struct event_item *, n + 1);
     for (size_t i = 0; i < n; i++)
         if (is_failure(&items[i]))
@@ -373,13 +373,13 @@ static int close_alert(struct txn *txn, const struct failing_row *open,
     struct alert_row row;
     struct alert_notice notice = { .row = &row,
                                    .message = STR_LIT("agent.healthy"),
-                                   .notes = txn->notes };
+                                   .notes = alert_notes_of(txn) };
     struct str name;
 
     if (alert_store_get(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
         return -1;
     if (!open->wanted)
-        return alert_rules_close(txn->db, &row, txn->notes, err);
+        return alert_rules_close(txn->db, &row, alert_notes_of(txn), err);
     name = utf8_cut(row.agent_name, NAME_BYTES);
     row.closed_at = clock_wall_us();
     row.closed_by = open->deleted    ? STR_LIT("deleted")

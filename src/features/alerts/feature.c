@@ -18,6 +18,7 @@
 #include "features/alerts/watch.h"
 #include "features/cost/prices.h"
 #include "features/features.h"
+#include "features/live/feed.h"
 
 enum { COUNT_PERIOD_TICKS = 10 };
 
@@ -134,23 +135,23 @@ static void alerts_feature_close(void *state)
 static void alerts_txn_open(struct engine *e, struct txn *txn)
 {
     (void)e;
-    txn->notes = alert_notes_new();
+    txn_set_part(txn, alert_notes_part, alert_notes_new());
 }
 
 static void alerts_txn_close(struct txn *txn)
 {
-    alert_notes_free(txn->notes);
+    alert_notes_free(alert_notes_of(txn));
 }
 
 static void alerts_txn_committed(struct txn *txn)
 {
-    alert_notes_publish(txn->notes, txn->feed);
-    alert_notes_clear(txn->notes);
+    alert_notes_publish(alert_notes_of(txn), feed_of(txn));
+    alert_notes_clear(alert_notes_of(txn));
 }
 
 static void alerts_txn_rolled_back(struct txn *txn)
 {
-    alert_notes_clear(txn->notes);
+    alert_notes_clear(alert_notes_of(txn));
 }
 
 const struct feature alerts_feature = {

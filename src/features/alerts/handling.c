@@ -36,9 +36,9 @@ static struct handling handling_by(struct api_call *call, struct db *db, struct 
                               clock_wall_us(),
                               auth_actor(call),
                               note,
-                              call->change.write.txn->notes,
+                              alert_notes_of(call->change.write.txn),
                               call->arena,
-                              call->change.write.txn->bytes };
+                              stored_bytes_of(call->change.write.txn) };
 }
 
 /* A note is stored like a report; all else that people do about alerts goes on. */

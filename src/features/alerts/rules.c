@@ -241,8 +241,8 @@ static int set_rules(struct api_call *call, struct db *db, struct error *err)
                      "\"failure_rates\":%zu,\"durations\":%zu}",
                      rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false",
                      rules->kpis.n, rules->budgets.n, rules->failure_rates.n, rules->durations.n);
-    if (alert_rules_set(db, call->tenant_id, rules, call->change.write.txn->notes, call->arena,
-                        err) != 0)
+    if (alert_rules_set(db, call->tenant_id, rules, alert_notes_of(call->change.write.txn),
+                        call->arena, err) != 0)
         return -1;
     return show_rules(call, db, err);
 }

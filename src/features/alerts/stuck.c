@@ -308,7 +308,7 @@ static int stuck_apply(struct writer_job *job, struct txn *txn, struct error *er
     ARENA_SCOPED(arena);
     int r = 0;
 
-    s->notes = txn->notes;
+    s->notes = alert_notes_of(txn);
     for (size_t i = 0; r == 0 && i < s->n_transitions; i++) {
         r = apply_transition(s, txn->db, &s->transitions[i], &arena, err);
         arena_reset(&arena);

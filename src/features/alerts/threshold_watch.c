@@ -388,7 +388,7 @@ static int threshold_apply(struct writer_job *job, struct txn *txn, struct error
         if (rules_store_hold(txn->db, all[i].tenant_id, &version, err) != 0)
             return -1;
         if (version == all[i].version &&
-            apply_transition(b->now_us, txn->db, &all[i], txn->notes, err) != 0)
+            apply_transition(b->now_us, txn->db, &all[i], alert_notes_of(txn), err) != 0)
             return -1;
     }
     return 0;

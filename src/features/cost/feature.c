@@ -114,22 +114,22 @@ static void cost_close(void *state)
 static void cost_txn_open(struct engine *e, struct txn *txn)
 {
     (void)e;
-    txn->totals = llm_totals_new();
+    txn_set_part(txn, llm_totals_part, llm_totals_new());
 }
 
 static void cost_txn_close(struct txn *txn)
 {
-    llm_totals_free(txn->totals);
+    llm_totals_free(llm_totals_of(txn));
 }
 
 static int cost_txn_settle(struct txn *txn, struct error *err)
 {
-    return llm_totals_save(txn->totals, txn->db, err);
+    return llm_totals_save(llm_totals_of(txn), txn->db, err);
 }
 
 static void cost_txn_reset(struct txn *txn)
 {
-    llm_totals_clear(txn->totals);
+    llm_totals_clear(llm_totals_of(txn));
 }
 
 const struct feature cost_feature = {

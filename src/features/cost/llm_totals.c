@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "db/postgres/array.h"
 
+const char llm_totals_part[] = "llm_totals";
+
 #define COLUMNS "tenant_id, " COLUMNS_OF_TENANT
 #define COLUMNS_OF_TENANT                                                                          \
     "width, start, agent_id, model, n_rows, n_large, first_at, last_at, input_tokens,"             \

@@ -9,6 +9,7 @@
  */
 #pragma once
 #include "base/err.h"
+#include "engine/txn.h"
 #include "features/cost/money.h"
 #include "shape/shape.h"
 
@@ -56,3 +57,11 @@ void llm_totals_clear(struct llm_totals *t);
 
 /* The start of the hour or day. */
 int64_t llm_totals_start(enum llm_width width, int64_t timestamp);
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char llm_totals_part[];
+
+static inline struct llm_totals *llm_totals_of(const struct txn *txn)
+{
+    return txn_part(txn, llm_totals_part);
+}

@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "engine/job_cost.h"
 #include "features/access/registry.h"
+#include "features/cost/llm_totals.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_store.h"
 
@@ -18,7 +19,7 @@ static int llm_report_apply(struct writer_job *job, struct txn *txn, struct erro
         return -1;
     if (llm->report.verdict != VERDICT_ACCEPTED)
         return 0;
-    return llm_usage_put(txn->db, &key, llm->body, txn->totals, &llm->replaced, err);
+    return llm_usage_put(txn->db, &key, llm->body, llm_totals_of(txn), &llm->replaced, err);
 }
 
 static void llm_report_committed(struct writer_job *job)

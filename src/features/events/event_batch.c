@@ -15,6 +15,8 @@
 #include "features/events/shapes.h"
 #include "features/live/feed.h"
 
+const char event_batch_part[] = "event_batch";
+
 struct event_batch {
     struct event_log *log;
     struct event_days *days;
@@ -80,7 +82,7 @@ static void reset(struct event_batch *batch)
 
 int event_batch_prepare(struct txn *txn, struct error *err)
 {
-    struct event_batch *batch = txn->events;
+    struct event_batch *batch = event_batch_of(txn);
     const struct event_log_methods *log = batch->log->methods;
 
     if (batch->n == 0)
@@ -95,14 +97,15 @@ int event_batch_prepare(struct txn *txn, struct error *err)
         else if (item->no_room)
             *batch->verdicts[i] = VERDICT_OVER_QUOTA;
         else
-            stored_bytes_add(txn->bytes, item->tenant_id, event_stored_bytes(item->event));
+            stored_bytes_add(stored_bytes_of(txn), item->tenant_id,
+                             event_stored_bytes(item->event));
     }
     return log->prepare(batch->log, txn->db, err);
 }
 
 int event_batch_settle(struct txn *txn, struct error *err)
 {
-    struct event_batch *batch = txn->events;
+    struct event_batch *batch = event_batch_of(txn);
 
     return batch->n == 0 ? 0 : event_days_note(batch->days, txn->db, batch->items, batch->n, err);
 }
@@ -130,16 +133,16 @@ static void publish(struct event_batch *batch, struct feed *feed)
 
 void event_batch_committed(struct txn *txn)
 {
-    struct event_batch *batch = txn->events;
+    struct event_batch *batch = event_batch_of(txn);
 
     batch->log->methods->committed(batch->log, batch->items, batch->n);
-    publish(batch, txn->feed);
+    publish(batch, feed_of(txn));
     reset(batch);
 }
 
 void event_batch_rolled_back(struct txn *txn)
 {
-    struct event_batch *batch = txn->events;
+    struct event_batch *batch = event_batch_of(txn);
 
     batch->log->methods->rolled_back(batch->log);
     event_days_forget(batch->days);
@@ -148,7 +151,7 @@ void event_batch_rolled_back(struct txn *txn)
 
 void event_batch_changed(struct txn *txn)
 {
-    struct event_batch *batch = txn->events;
+    struct event_batch *batch = event_batch_of(txn);
 
     assert(batch->n == 0);
     batch->log->methods->forget(batch->log);

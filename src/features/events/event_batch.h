@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "engine/txn.h"
 
 enum verdict;
 struct event_batch;
 struct event_item;
 struct event_log;
-struct txn;
 
 /* Borrows the log. */
 struct event_batch *event_batch_new(struct event_log *log);
@@ -36,3 +36,11 @@ int event_batch_settle(struct txn *txn, struct error *err);
 void event_batch_committed(struct txn *txn);
 void event_batch_rolled_back(struct txn *txn);
 void event_batch_changed(struct txn *txn);
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char event_batch_part[];
+
+static inline struct event_batch *event_batch_of(const struct txn *txn)
+{
+    return txn_part(txn, event_batch_part);
+}

@@ -60,12 +60,12 @@ static void events_close(void *state)
 
 static void events_txn_open(struct engine *e, struct txn *txn)
 {
-    txn->events = event_batch_new(events_log(e));
+    txn_set_part(txn, event_batch_part, event_batch_new(events_log(e)));
 }
 
 static void events_txn_close(struct txn *txn)
 {
-    event_batch_free(txn->events);
+    event_batch_free(event_batch_of(txn));
 }
 
 const struct feature events_feature = {

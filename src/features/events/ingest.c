@@ -46,7 +46,7 @@ int ingest_add(struct ingest_request *request, struct txn *txn, struct error *er
         request->verdicts[i] = admission.verdict;
         item.agent_id = admission.agent_id;
         if (admission.verdict == VERDICT_ACCEPTED)
-            event_batch_add(txn->events, &item, &request->verdicts[i]);
+            event_batch_add(event_batch_of(txn), &item, &request->verdicts[i]);
     }
     return 0;
 }

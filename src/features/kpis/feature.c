@@ -45,22 +45,22 @@ static const struct route kpi_routes[] = {
 static void kpis_txn_open(struct engine *e, struct txn *txn)
 {
     (void)e;
-    txn->rollups = rollups_new();
+    txn_set_part(txn, rollups_part, rollups_new());
 }
 
 static void kpis_txn_close(struct txn *txn)
 {
-    rollups_free(txn->rollups);
+    rollups_free(rollups_of(txn));
 }
 
 static int kpis_txn_settle(struct txn *txn, struct error *err)
 {
-    return rollups_settle(txn->rollups, txn->db, err);
+    return rollups_settle(rollups_of(txn), txn->db, err);
 }
 
 static void kpis_txn_reset(struct txn *txn)
 {
-    rollups_forget(txn->rollups);
+    rollups_forget(rollups_of(txn));
 }
 
 const struct feature kpis_feature = {

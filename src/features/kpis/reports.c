@@ -5,6 +5,7 @@
 #include "engine/job_cost.h"
 #include "features/access/registry.h"
 #include "features/kpis/report_shapes.h"
+#include "features/kpis/rollups.h"
 
 static struct job_cost business_cost = JOB_COST(20);
 
@@ -17,7 +18,8 @@ static int business_report_apply(struct writer_job *job, struct txn *txn, struct
         return -1;
     if (business->report.verdict != VERDICT_ACCEPTED)
         return 0;
-    if (business_put(txn->db, &key, &business->rows, txn->rollups, &business->replaced, err) != 0)
+    if (business_put(txn->db, &key, &business->rows, rollups_of(txn), &business->replaced, err) !=
+        0)
         return -1;
     return business_undeclared(txn->db, &key, &business->rows, business->report.arena,
                                &business->undeclared, err);

@@ -16,6 +16,8 @@
 #include "features/kpis/report_sums.h"
 #include "shape/timerange.h"
 
+const char rollups_part[] = "rollups";
+
 /* clang-format off */
 DB_QUERY(find_series,
     "SELECT 0, series_no FROM business_series"

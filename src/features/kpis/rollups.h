@@ -10,6 +10,7 @@
 #pragma once
 #include "base/err.h"
 #include "db/name_key.h"
+#include "engine/txn.h"
 #include "features/kpis/kpi_state.h"
 
 struct db;
@@ -44,3 +45,11 @@ void rollups_forget(struct rollups *r);
 /* The start of the hour or day that contains `us`, and of the next one. */
 int64_t rollup_start(enum rollup_level level, int64_t us);
 int64_t rollup_next(enum rollup_level level, int64_t us);
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char rollups_part[];
+
+static inline struct rollups *rollups_of(const struct txn *txn)
+{
+    return txn_part(txn, rollups_part);
+}

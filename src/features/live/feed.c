@@ -12,6 +12,8 @@
 #include "base/thread.h"
 #include "features/live/topic.h"
 
+const char feed_part[] = "feed";
+
 enum {
     /* Between two messages about the same run or agent, and between two ticks: with what it takes
      * another process to announce a change, up to 0.2 s, a page has it within a second. */

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "engine/txn.h"
 
 struct buf;
 struct engine;
@@ -81,3 +82,11 @@ void feed_free(struct feed *f);
 
 /* The engine's. Any thread. */
 struct feed *live_feed(const struct engine *e);
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char feed_part[];
+
+static inline struct feed *feed_of(const struct txn *txn)
+{
+    return txn_part(txn, feed_part);
+}

@@ -128,7 +128,7 @@ static bool live_take_changed(struct engine *e, struct buf *ret)
 
 static void live_txn_open(struct engine *e, struct txn *txn)
 {
-    txn->feed = live_feed(e);
+    txn_set_part(txn, feed_part, live_feed(e));
 }
 
 const struct feature live_feature = {

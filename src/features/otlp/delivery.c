@@ -13,7 +13,11 @@
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
+#include "features/access/stored_bytes.h"
+#include "features/cost/llm_totals.h"
 #include "features/cost/reports.h"
+
+const char otlp_notes_part[] = "otlp_notes";
 
 static struct job_cost span_cost = JOB_COST(25);
 
@@ -94,17 +98,17 @@ static void set_marks(struct note *note, int64_t tenant_id, const struct intake_
 
 int otlp_notes_prepare(struct txn *txn, struct error *err)
 {
-    const struct otlp_notes *notes = txn->otlp;
+    const struct otlp_notes *notes = otlp_notes_of(txn);
 
     for (size_t i = 0; i < notes->n; i++) {
         struct note *note = &notes->items[i];
         struct report_key key = note->key;
 
-        key.bytes = txn->bytes;
+        key.bytes = stored_bytes_of(txn);
         if (*note->verdict != VERDICT_ACCEPTED || is_known(note->others[0]) ||
             is_known(note->others[1]))
             continue;
-        if (llm_usage_add(txn->db, &key, note->usage, txn->totals, err) != 0)
+        if (llm_usage_add(txn->db, &key, note->usage, llm_totals_of(txn), err) != 0)
             return -1;
         note->counted = true;
         set_known(note->marks, true);
@@ -114,15 +118,15 @@ int otlp_notes_prepare(struct txn *txn, struct error *err)
 
 void otlp_notes_rolled_back(struct txn *txn)
 {
-    for (size_t i = 0; i < txn->otlp->n; i++)
-        if (txn->otlp->items[i].counted)
-            set_known(txn->otlp->items[i].marks, false);
+    for (size_t i = 0; i < otlp_notes_of(txn)->n; i++)
+        if (otlp_notes_of(txn)->items[i].counted)
+            set_known(otlp_notes_of(txn)->items[i].marks, false);
     otlp_notes_clear(txn);
 }
 
 void otlp_notes_clear(struct txn *txn)
 {
-    txn->otlp->n = 0;
+    otlp_notes_of(txn)->n = 0;
 }
 
 static size_t last_event(const struct intake_origin *origin)
@@ -156,7 +160,7 @@ static int note_usages(const struct delivery *d, struct txn *txn, struct error *
                                         .agent_id = admission.agent_id,
                                         .received_at = agent.at };
         set_marks(&note, agent.tenant_id, &origins[usages[i].origin]);
-        add_note(txn->otlp, &note);
+        add_note(otlp_notes_of(txn), &note);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "base/err.h"
+#include "engine/txn.h"
 #include "features/events/ingest.h"
 #include "features/otlp/intake.h"
 
@@ -30,3 +31,11 @@ void otlp_notes_free(struct otlp_notes *notes); /* NULL is fine */
 int otlp_notes_prepare(struct txn *txn, struct error *err);
 void otlp_notes_clear(struct txn *txn);
 void otlp_notes_rolled_back(struct txn *txn);
+
+/* The part of a transaction that is this; NULL: it has none. */
+extern const char otlp_notes_part[];
+
+static inline struct otlp_notes *otlp_notes_of(const struct txn *txn)
+{
+    return txn_part(txn, otlp_notes_part);
+}

@@ -344,12 +344,12 @@ static const struct route otlp_routes[] = {
 static void otlp_txn_open(struct engine *e, struct txn *txn)
 {
     (void)e;
-    txn->otlp = otlp_notes_new();
+    txn_set_part(txn, otlp_notes_part, otlp_notes_new());
 }
 
 static void otlp_txn_close(struct txn *txn)
 {
-    otlp_notes_free(txn->otlp);
+    otlp_notes_free(otlp_notes_of(txn));
 }
 
 const struct feature otlp_feature = {

@@ -210,7 +210,7 @@ static int sweep_tenant(struct sweep *s, struct txn *txn, struct pass *p, struct
         if (sweep_kind(s, db, p, &limits, &portion, err) != 0)
             return -1;
         s->step_rows += portion.rows;
-        stored_bytes_add(txn->bytes, p->tenant_id, -portion.bytes);
+        stored_bytes_add(stored_bytes_of(txn), p->tenant_id, -portion.bytes);
         if (!portion.more)
             p->begun = ++p->kind < KINDS_N;
     }

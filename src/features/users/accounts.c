@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "engine/engine.h"
-#include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/auth.h"

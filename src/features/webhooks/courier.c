@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "engine/sync_job.h"
+#include "engine/writer.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/attempts.h"
 #include "features/webhooks/outbox.h"

@@ -1,5 +1,4 @@
 /* test_job_order.c - jobs of a group in one order, and those of one agent as they came. */
-#include "engine/job_order.h"
 
 #include "engine/turns.h"
 #include "engine/writer.h"

@@ -98,7 +98,7 @@ static int add_version(struct api_call *call, struct db *db, const struct docume
         answer->updated_at = clock_wall_us();
         if (document_add(db, &key, answer, err) != 0)
             return -1;
-        stored_bytes_add(call->change.write.txn->bytes, key.tenant_id,
+        stored_bytes_add(stored_bytes_of(call->change.write.txn), key.tenant_id,
                          (int64_t)(STORED_ROW_BYTES + answer->document.len));
     }
     call->audit_target = answer->agent_name;

@@ -21,6 +21,7 @@
 #include "engine/writer.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/schedules/schedules.h"
+#include "features/alerts/alerts.h"
 #include "features/alerts/silence/silence_store.h"
 #include "features/alerts/silence/silent_alert.h"
 #include "features/alerts/silence/watched.h"
@@ -258,7 +259,7 @@ static int decide_transition(const struct silence_transition *transition, struct
                              struct arena *arena, struct error *err)
 {
     const struct silence *s = transition->silence;
-    const struct silent_change change = { s->now.wall_us, transition->job.txn->notes };
+    const struct silent_change change = { s->now.wall_us, alert_notes_of(transition->job.txn) };
     struct watched w = { .entry = transition->entry };
     struct quiet quiet;
     bool nearly;

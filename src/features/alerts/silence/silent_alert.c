@@ -145,7 +145,7 @@ int silent_alert_on_sightings(struct txn *txn, const struct sighting *sightings,
         struct alert_row *row = &((struct alert_row *)alerts.items)[i];
         struct alert_notice notice = { .row = row,
                                        .message = STR_LIT("agent.recovered"),
-                                       .notes = txn->notes };
+                                       .notes = alert_notes_of(txn) };
         int64_t at = seen_time(sightings, n, row);
 
         if (at != TIME_NULL && sighting_is_later(at, row->since_at, now))

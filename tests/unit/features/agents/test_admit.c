@@ -31,8 +31,10 @@ static void world_init(struct world *w)
 
     *w = (struct world){ .db = temp_db_open(temp_db_migrated(), DB_WRITER),
                          .cache = agent_cache_new() };
-    for (size_t i = 0; i < WRITERS; i++)
-        w->txns[i] = (struct txn){ .db = w->db, .admit = admit_new(w->cache) };
+    for (size_t i = 0; i < WRITERS; i++) {
+        w->txns[i] = (struct txn){ .db = w->db };
+        txn_set_part(&w->txns[i], admit_part, admit_new(w->cache));
+    }
     CHECK(store_tenant_add(w->db, &acme, NULL) == 0);
     CHECK(store_tenant_add(w->db, &other, NULL) == 0);
     w->tenants[0] = acme.tenant_id;
@@ -42,7 +44,7 @@ static void world_init(struct world *w)
 static void world_done(struct world *w)
 {
     for (size_t i = 0; i < WRITERS; i++)
-        admit_free(w->txns[i].admit);
+        admit_free(admit_of(&w->txns[i]));
     agent_cache_free(w->cache);
     db_close(w->db);
 }
@@ -84,7 +86,7 @@ static void enable(struct world *w, size_t writer, const char *name, bool enable
     int64_t agent_id;
 
     CHECK(agents_enable(w->db, w->tenants[0], str_of(name), enabled, &agent_id, NULL) == 0);
-    admit_agent_changed(w->txns[writer].admit, w->tenants[0], agent_id);
+    admit_agent_changed(admit_of(&w->txns[writer]), w->tenants[0], agent_id);
     admit_committed(&w->txns[writer]);
 }
 
@@ -134,7 +136,7 @@ TEST(a_change_that_is_rolled_back_changes_nothing)
 
     world_init(&w);
     CHECK_INT(report(&w, 0, 0, "a"), 1);
-    admit_agent_changed(w.txns[0].admit, w.tenants[0], 1);
+    admit_agent_changed(admit_of(&w.txns[0]), w.tenants[0], 1);
     admit_rolled_back(&w.txns[0]);
     CHECK_INT(report(&w, 0, 0, "a"), 0);
     world_done(&w);

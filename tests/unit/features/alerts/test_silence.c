@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
-#include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"

@@ -2,7 +2,6 @@
 #include "features/alerts/watch.h"
 
 #include "base/clock.h"
-#include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "engine/sync_job.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/retention.h"
