@@ -96,8 +96,7 @@ CREATE UNLOGGED TABLE rate_windows (
 -- Processes that run.
 CREATE UNLOGGED TABLE nodes (
     node    TEXT    PRIMARY KEY,
-    seen_at BIGINT  NOT NULL,
-    knows   INTEGER NOT NULL DEFAULT 0 -- its last migration
+    seen_at BIGINT  NOT NULL
 );
 
 CREATE TABLE retention (

@@ -94,8 +94,7 @@ CREATE TABLE rate_windows (
 -- Processes that run.
 CREATE TABLE nodes (
     node    TEXT    NOT NULL PRIMARY KEY,
-    seen_at INTEGER NOT NULL,
-    knows   INTEGER NOT NULL DEFAULT 0 -- its last migration
+    seen_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE retention (

@@ -15,7 +15,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "db/migrate.h"
 #include "db/postgres/array.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -83,8 +82,8 @@ static const struct db_query add_counts = {
 DB_QUERY(prune_windows, "DELETE FROM rate_windows WHERE at < $1 OR at > $2");
 DB_QUERY(prune_nodes, "DELETE FROM nodes WHERE seen_at < $1");
 DB_QUERY(save_node,
-    "INSERT INTO nodes (node, seen_at, knows) VALUES ($1, $2, $3)"
-    " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at, knows = excluded.knows");
+    "INSERT INTO nodes (node, seen_at) VALUES ($1, $2)"
+    " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at");
 DB_QUERY(delete_node, "DELETE FROM nodes WHERE node = $1");
 /* one that was seen long after now was seen before the clock was set back */
 DB_QUERY(count_nodes, "SELECT COUNT(*) FROM nodes WHERE seen_at > $1 AND seen_at < $2");
@@ -280,9 +279,7 @@ static int see_nodes(struct exchange *x, int64_t now, struct db *db, struct erro
 {
     const int64_t max_us = SEEN_MAX_S * (int64_t)USEC_PER_SEC;
 
-    if (db_run(db, &save_node,
-               DB_ARGS(db_text(str_of(x->share->node)), db_int(now), db_int((int64_t)n_migrations)),
-               err) != 0)
+    if (db_run(db, &save_node, DB_ARGS(db_text(str_of(x->share->node)), db_int(now)), err) != 0)
         return -1;
     return db_exec(db, &count_nodes, DB_ARGS(db_int(now - max_us), db_int(now + max_us)),
                    db_read_int, &x->nodes, err);
