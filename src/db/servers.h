@@ -34,8 +34,8 @@ void db_set_place(struct db *db, int64_t place);
  * ERR_UNAVAILABLE, and each of its statements ends within 5 s. */
 int db_guard(struct db *db, struct error *err) MUST_CHECK;
 
-/* Is a breaker of this place open? As db_place_of(). */
-bool db_is_away(const struct db *db, int64_t place);
+/* Is a breaker of the place with this number open? As db_place_of(). */
+bool db_is_away(const struct db *db, int64_t number);
 
 /* The same of some place that has tenants, and of every one. */
 bool db_any_is_away(const struct db *db);
@@ -84,8 +84,8 @@ struct place_range {
 /* Replaces what is known. The ranges are ordered and do not overlap. */
 void servers_set_ranges(struct servers *s, const struct place_range *ranges, size_t n);
 
-/* May a transaction that concerns this place begin? */
-bool servers_may_begin(struct servers *s, int64_t place, bool writes);
+/* May a transaction that concerns the place with this number begin? */
+bool servers_may_begin(struct servers *s, int64_t number, bool writes);
 
 /* What a transaction met. */
 enum met {
@@ -94,7 +94,7 @@ enum met {
     MET_REFUSAL, /* at once */
     MET_SILENCE, /* no answer in time */
 };
-void servers_note(struct servers *s, int64_t place, bool writes, enum met met);
+void servers_note(struct servers *s, int64_t number, bool writes, enum met met);
 
 /* A connection leads to this server of Citus (0: there is one server) in this timeline, which grows
  * when a standby takes over. False: a later one was seen, so the server is a former primary. */
