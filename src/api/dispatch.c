@@ -202,15 +202,15 @@ static int check_input(struct api_call *call, struct error *err)
     }
     if (r == 0 && route->body != NULL) {
         problems = problems_new(call->arena, "body");
-        problems_set_strict(problems, !route_is_for_agents(route));
+        problems->strict = !route_is_for_agents(route);
         if (route->limit == LIMIT_BATCH)
-            problems_set_list_max(problems, call->api->limits.batch_max_events);
+            problems->list_max = call->api->limits.batch_max_events;
         call->body = arena_zalloc(call->arena, route->body->size);
         r = shape_read_json(route->body, request->body, call->arena, call->body, problems);
     }
     if (r == 0)
         return 0;
-    if (problems_list_len(problems) > 0)
+    if (problems->list_len > 0)
         return call_refuse_size(call, err, call->api->limits.batch_max_events, "events");
     return call_refuse_input(call, err, problems);
 }

@@ -2,9 +2,9 @@
 #include "api/openapi_answers.h"
 
 #include "api/answers.h"
-#include "shape/csv.h"
 #include "shape/problems.h"
 #include "shape/schema.h"
+#include "shape/write.h"
 
 /* Which headers an answer has. */
 enum { ID = 1, RATE = 2, RETRY = 4, TAG = 8, WHO = 16, COOKIE = 32, FILE_NAME = 64, MISSING = 128 };

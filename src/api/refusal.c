@@ -5,7 +5,7 @@
 #include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
-#include "shape/rule.h"
+#include "shape/timerange.h"
 
 enum { RETRY_LEAST_S = 1, RETRY_SPREAD_S = 5 };
 

@@ -31,7 +31,7 @@ int request_read(const struct client_reply *reply, const struct shape *shape, st
     struct problems *problems = problems_new(arena, "body");
 
     if (reply->status < 400)
-        problems_allow_missing(problems);
+        problems->may_miss = true;
     if (shape_read_json(shape, reply->body, arena, ret, problems) == 0)
         return 0;
     return err_set(err, ERR_INTERNAL, "the server's answer cannot be read (status %d)",

@@ -53,13 +53,7 @@ struct str problems_error_ctx(struct arena *arena, struct str error);
 /* The body as a whole: json_invalid at a position. */
 void problems_report_json(const struct reader *r, size_t position, const char *error);
 
-/* The path below which problems_add_rule() adds. */
-void problems_set_path(struct problems *p, const struct step *at);
-
-/* Number of reported problems, including those beyond the limit. */
-size_t problems_seen(const struct problems *p);
-
-/* True when the list at `at` is longer than problems_set_list_max() allows; keeps its length. */
+/* True when the list at `at` is longer than list_max allows; keeps its length. */
 bool problems_refuse_list(struct problems *p, const struct step *at, size_t n);
 
 /* check_scalar.c: the C value, or false and a problem. */
@@ -77,21 +71,12 @@ typedef bool check_fn(const struct reader *r, const struct step *at, const struc
 
 /* check_scalar.c */
 check_fn check_str, check_enum, check_time, check_int, check_opt_int, check_bool, check_opt_bool,
-    check_number;
-
-/* check_uuid.c */
-check_fn check_uuid;
-
-/* check_object.c: objects and arrays without a shape of their own. */
-check_fn check_json, check_object, check_dict_str, check_dict_num;
-check_fn check_list_str, check_list_text, check_values, check_points, check_by;
-
-/* Whether it is an array with at most as many items as the row allows. */
-bool check_is_list(const struct reader *r, const struct step *at, const struct field *field,
-                   yyjson_val *value);
+    check_number, check_uuid;
 
 /* check.c */
-check_fn check_shape, check_list;
+
+/* A list of a nested shape. */
+check_fn check_list;
 
 /* The fields of `shape` from the values in `slots`, NULL for absent ones. `around` is echoed as the
  * input of a missing field. */
@@ -99,10 +84,3 @@ bool check_fields(const struct reader *r, const struct step *at, const struct sh
                   yyjson_val *const *slots, yyjson_val *around, void *ret);
 
 enum { CHECK_FIELDS_MAX = 64 };
-
-/* lax.c: numbers and booleans in strings, as pydantic's lax mode reads them. */
-enum lax_result { LAX_OK, LAX_UNREADABLE, LAX_TOO_SMALL, LAX_TOO_LARGE, LAX_TOO_LONG };
-
-enum lax_result lax_integer(struct str s, int64_t *ret);
-bool lax_real(struct str s, struct arena *arena, double *ret); /* also inf and nan */
-bool lax_bool(struct str s, bool *ret);

@@ -1,10 +1,395 @@
-/* json.c - reads with yyjson into the arena; unusual text is read a second time, slowly. */
+/* json.c - reads with yyjson into the arena; unusual text is read a second time, slowly.
+ *
+ * Nearly every body has no two members with the same name, so the search for them must be cheap:
+ * small objects use a table of bytes on the stack, whose worst case is bounded by their size;
+ * larger ones use a keyed hash, so that a client cannot choose names that collide.
+ */
 #include "shape/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/digest.h"
 #include "base/mem.h"
+
+struct json_survey {
+    bool too_deep;   /* more than JSON_DEPTH_MAX levels */
+    bool duplicates; /* some object has two members with the same name; unknown when too_deep */
+    bool bignums;
+};
+
+enum { SMALL_MAX = 32, SMALL_SLOTS = 64 };
+
+static bool same_name(yyjson_val *a, yyjson_val *b)
+{
+    return str_eq(json_str(a), json_str(b));
+}
+
+static unsigned small_hash(struct str name)
+{
+    const unsigned char *bytes = (const unsigned char *)name.data;
+
+    if (name.len == 0)
+        return 0;
+    return (unsigned)name.len * 7 + bytes[0] + bytes[name.len / 2] * 5U + bytes[name.len - 1] * 3U;
+}
+
+static bool small_has_duplicates(yyjson_val *object, size_t n)
+{
+    uint8_t slots[SMALL_SLOTS] = { 0 }; /* index of a name plus 1, or 0 */
+    yyjson_val *names[SMALL_MAX];
+    yyjson_val *name = unsafe_yyjson_get_first(object);
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned at = small_hash(json_str(name)) % SMALL_SLOTS;
+
+        while (slots[at] != 0) {
+            if (same_name(names[slots[at] - 1], name))
+                return true;
+            at = (at + 1) % SMALL_SLOTS;
+        }
+        names[i] = name;
+        slots[at] = (uint8_t)(i + 1);
+        name = unsafe_yyjson_get_next(name + 1);
+    }
+    return false;
+}
+
+/* The distinct names of an object, each with its last value. */
+struct member {
+    yyjson_val *name, *value;
+};
+
+struct members {
+    struct member *items;
+    size_t n;
+};
+
+static struct members distinct_members(yyjson_val *object, struct arena *arena)
+{
+    size_t n = unsafe_yyjson_get_len(object), capacity = 4;
+    struct members ret = { .n = 0 };
+    yyjson_val *name = unsafe_yyjson_get_first(object);
+    uint32_t *slots; /* index of a member plus 1, or 0 */
+
+    while (capacity < n * 2)
+        capacity *= 2;
+    slots = ARENA_ARRAY(arena, uint32_t, capacity);
+    ret.items = arena_alloc(arena, n * sizeof(struct member));
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (size_t)digest_sip(json_str(name)) & (capacity - 1);
+
+        while (slots[at] != 0 && !same_name(ret.items[slots[at] - 1].name, name))
+            at = (at + 1) & (capacity - 1);
+        if (slots[at] == 0) {
+            ret.items[ret.n++].name = name;
+            slots[at] = (uint32_t)ret.n;
+        }
+        ret.items[slots[at] - 1].value = name + 1;
+        name = unsafe_yyjson_get_next(name + 1);
+    }
+    return ret;
+}
+
+static bool has_duplicates(yyjson_val *object, struct arena *arena)
+{
+    size_t n = unsafe_yyjson_get_len(object);
+
+    return n <= SMALL_MAX ? small_has_duplicates(object, n) : distinct_members(object, arena).n < n;
+}
+
+static void survey_values(struct json_survey *survey, yyjson_val *container, int depth,
+                          struct arena *arena)
+{
+    size_t n = unsafe_yyjson_get_len(container);
+    bool is_object = unsafe_yyjson_is_obj(container);
+    yyjson_val *value = unsafe_yyjson_get_first(container);
+
+    if (depth > JSON_DEPTH_MAX) {
+        survey->too_deep = true;
+        return;
+    }
+    if (is_object && !survey->duplicates)
+        survey->duplicates = has_duplicates(container, arena);
+    for (size_t i = 0; i < n && !survey->too_deep; i++) {
+        value += is_object;
+        if (unsafe_yyjson_is_ctn(value))
+            survey_values(survey, value, depth + 1, arena);
+        else
+            survey->bignums |= unsafe_yyjson_is_raw(value);
+        value = unsafe_yyjson_get_next(value);
+    }
+}
+
+/* Visits every value once. */
+static struct json_survey survey_tree(yyjson_val *root, struct arena *arena)
+{
+    struct json_survey survey = { .bignums = unsafe_yyjson_is_raw(root) };
+
+    if (unsafe_yyjson_is_ctn(root))
+        survey_values(&survey, root, 1, arena);
+    return survey;
+}
+
+/* Copies the subtree of `value` to *out, which is advanced past it. */
+static void copy(yyjson_val *value, yyjson_val **out, struct arena *arena)
+{
+    yyjson_val *self = (*out)++;
+    size_t n = unsafe_yyjson_get_len(value);
+
+    *self = *value;
+    if (unsafe_yyjson_is_obj(value)) {
+        struct members members = distinct_members(value, arena);
+
+        for (size_t i = 0; i < members.n; i++) {
+            *(*out)++ = *members.items[i].name;
+            copy(members.items[i].value, out, arena);
+        }
+        unsafe_yyjson_set_len(self, members.n);
+    } else if (unsafe_yyjson_is_arr(value)) {
+        yyjson_val *item = unsafe_yyjson_get_first(value);
+
+        for (size_t i = 0; i < n; i++, item = unsafe_yyjson_get_next(item))
+            copy(item, out, arena);
+    } else {
+        return;
+    }
+    self->uni.ofs = (size_t)(*out - self) * sizeof(*self);
+}
+
+/* A copy without duplicates, of `n_values` values at most. Not for a tree that is too deep. */
+static yyjson_val *copy_unique(yyjson_val *root, size_t n_values, struct arena *arena)
+{
+    yyjson_val *values = arena_alloc(arena, n_values * sizeof(*values));
+    yyjson_val *out = values;
+
+    copy(root, &out, arena);
+    return values;
+}
+
+/* Why a text is invalid, and where, as the contract words it: messages and positions are those of
+ * CPython 3.11's decoder, whose order of tests this follows. */
+
+struct scan {
+    const char *start, *at, *end;
+    uint64_t objects; /* one bit per level, the innermost lowest: object or array */
+    int depth;
+    struct json_fault *fault;
+};
+
+static bool fail(struct scan *s, const char *error, const char *where)
+{
+    s->fault->error = error;
+    s->fault->at = utf8_count(str_from(s->start, (size_t)(where - s->start)));
+    return false;
+}
+
+/* The current byte, or -1 at the end. */
+static int peek(const struct scan *s)
+{
+    return s->at < s->end ? (unsigned char)*s->at : -1;
+}
+
+static void skip_space(struct scan *s)
+{
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
+        s->at++;
+}
+
+static bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* At the `u`. Four digits that end the text are not enough: a quote must follow. */
+static bool scan_unicode_escape(struct scan *s)
+{
+    const char *u = s->at;
+
+    if (s->end - u <= 5)
+        return fail(s, "Invalid \\uXXXX escape", u);
+    for (int i = 1; i <= 4; i++) {
+        if (str_hex_digit(u[i]) < 0)
+            return fail(s, "Invalid \\uXXXX escape", u);
+    }
+    s->at += 5;
+    return true;
+}
+
+/* At the backslash. */
+static bool scan_escape(struct scan *s, const char *quote)
+{
+    s->at++;
+    if (peek(s) < 0)
+        return fail(s, "Unterminated string starting at", quote);
+    if (*s->at == 'u')
+        return scan_unicode_escape(s);
+    if (*s->at == '\0' || strchr("\"\\/bfnrt", *s->at) == NULL)
+        return fail(s, "Invalid \\escape", s->at - 1);
+    s->at++;
+    return true;
+}
+
+/* At the opening quote. */
+static bool scan_string(struct scan *s)
+{
+    const char *quote = s->at++;
+
+    for (;;) {
+        int c = peek(s);
+
+        if (c < 0)
+            return fail(s, "Unterminated string starting at", quote);
+        if (c == '"')
+            break;
+        if (c < 0x20)
+            return fail(s, "Invalid control character at", s->at);
+        if (c != '\\')
+            s->at++;
+        else if (!scan_escape(s, quote))
+            return false;
+    }
+    s->at++;
+    return true;
+}
+
+static void skip_digits(struct scan *s)
+{
+    while (is_digit(peek(s)))
+        s->at++;
+}
+
+/* The longest number that begins here. */
+static bool scan_number(struct scan *s)
+{
+    const char *start = s->at, *mark;
+
+    if (peek(s) == '-')
+        s->at++;
+    if (!is_digit(peek(s)))
+        return fail(s, "Expecting value", start);
+    if (*s->at == '0')
+        s->at++;
+    else
+        skip_digits(s);
+    if (peek(s) == '.' && s->end - s->at > 1 && is_digit((unsigned char)s->at[1])) {
+        s->at++;
+        skip_digits(s);
+    }
+    mark = s->at;
+    if (peek(s) == 'e' || peek(s) == 'E') {
+        s->at++;
+        if (peek(s) == '+' || peek(s) == '-')
+            s->at++;
+        if (!is_digit(peek(s)))
+            s->at = mark;
+        skip_digits(s);
+    }
+    return true;
+}
+
+static bool scan_scalar(struct scan *s)
+{
+    static const struct str words[] = { STR_INIT("null"), STR_INIT("true"), STR_INIT("false") };
+
+    if (peek(s) == '"')
+        return scan_string(s);
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (str_starts(str_from(s->at, (size_t)(s->end - s->at)), words[i])) {
+            s->at += words[i].len;
+            return true;
+        }
+    }
+    return scan_number(s);
+}
+
+/* A member's name, its colon, and the space around. */
+static bool scan_name(struct scan *s)
+{
+    if (peek(s) != '"')
+        return fail(s, "Expecting property name enclosed in double quotes", s->at);
+    if (!scan_string(s))
+        return false;
+    skip_space(s);
+    if (peek(s) != ':')
+        return fail(s, "Expecting ':' delimiter", s->at);
+    s->at++;
+    skip_space(s);
+    return true;
+}
+
+static bool in_object(const struct scan *s)
+{
+    return (s->objects & 1) != 0;
+}
+
+static bool close_level(struct scan *s)
+{
+    if (peek(s) != (in_object(s) ? '}' : ']'))
+        return false;
+    s->at++;
+    s->objects >>= 1;
+    s->depth--;
+    return true;
+}
+
+/* At a bracket. *ret_closed: the container was empty and is closed. */
+static bool open_level(struct scan *s, bool *ret_closed)
+{
+    if (s->depth == JSON_DEPTH_MAX)
+        return fail(s, "Too deeply nested", s->at);
+    s->objects = s->objects << 1 | (*s->at == '{');
+    s->depth++;
+    s->at++;
+    skip_space(s);
+    *ret_closed = close_level(s);
+    return *ret_closed || !in_object(s) || scan_name(s);
+}
+
+/* After a value: closes what ends here and moves to the next value, or to the end (*ret_done). */
+static bool after_value(struct scan *s, bool *ret_done)
+{
+    *ret_done = false;
+    for (;;) {
+        skip_space(s);
+        if (s->depth == 0) {
+            *ret_done = true;
+            return s->at == s->end || fail(s, "Extra data", s->at);
+        }
+        if (!close_level(s))
+            break;
+    }
+    if (peek(s) != ',')
+        return fail(s, "Expecting ',' delimiter", s->at);
+    s->at++;
+    skip_space(s);
+    return !in_object(s) || scan_name(s);
+}
+
+/* False when `text` (without BOM) is well-formed and not too deep; else true, with the reason in
+ * `ret`. */
+static bool diagnose(struct str text, struct json_fault *ret)
+{
+    struct scan s = {
+        .start = text.data, .at = text.data, .end = text.data + text.len, .fault = ret
+    };
+    bool done = false;
+
+    skip_space(&s);
+    while (!done) {
+        bool complete = true;
+
+        if (peek(&s) == '{' || peek(&s) == '[') {
+            if (!open_level(&s, &complete))
+                return true;
+        } else if (!scan_scalar(&s)) {
+            return true;
+        }
+        if (complete && !after_value(&s, &done))
+            return true;
+    }
+    return false;
+}
 
 enum { LARGE_FROM = 1 << 20 };
 
@@ -89,7 +474,7 @@ yyjson_doc *json_read_stored(struct str text)
 }
 
 /* A text of brackets alone makes a value of every byte, so the depth of a large text is checked
- * before it may take that much memory. Exact for well-formed text; json_diagnose() decides on the
+ * before it may take that much memory. Exact for well-formed text; diagnose() decides on the
  * rest. */
 static bool looks_too_deep(struct str text)
 {
@@ -167,7 +552,7 @@ static yyjson_doc *parse_again(struct str text, struct arena *arena, struct json
 {
     yyjson_doc *doc;
 
-    if (is_not_utf8(text, fault) || json_diagnose(text, fault))
+    if (is_not_utf8(text, fault) || diagnose(text, fault))
         return NULL;
     doc = parse(without_lone_surrogates(text, arena), arena);
     if (doc == NULL)
@@ -189,13 +574,13 @@ int json_read(struct str text, struct arena *arena, struct json_doc *ret, struct
     if (doc == NULL)
         return -1;
     ret->root = yyjson_doc_get_root(doc);
-    survey = json_survey(ret->root, arena);
+    survey = survey_tree(ret->root, arena);
     if (survey.too_deep) {
-        (void)json_diagnose(text, fault); /* finds the bracket */
+        (void)diagnose(text, fault); /* finds the bracket */
         return -1;
     }
     if (survey.duplicates)
-        ret->root = json_unique(ret->root, yyjson_doc_get_val_count(doc), arena);
+        ret->root = copy_unique(ret->root, yyjson_doc_get_val_count(doc), arena);
     ret->plain = memchr(text.data, '\\', text.len) == NULL;
     ret->bignums = survey.bignums;
     return 0;

@@ -42,22 +42,6 @@ bool json_is_raw_real(yyjson_val *value);
 /* A raw integer as the nearest double; infinite when it is out of range. */
 double json_raw_to_real(yyjson_val *value);
 
-/* json_diagnose.c: false when `text` (without BOM) is well-formed and not too deep; else true, with
- * the reason in `ret`. */
-bool json_diagnose(struct str text, struct json_fault *ret);
-
-/* json_unique.c: visits every value once. */
-struct json_survey {
-    bool too_deep;   /* more than JSON_DEPTH_MAX levels */
-    bool duplicates; /* some object has two members with the same name; unknown when too_deep */
-    bool bignums;
-};
-
-struct json_survey json_survey(yyjson_val *root, struct arena *arena);
-
-/* A copy without duplicates, of `n_values` values at most. Not for a tree that is too deep. */
-yyjson_val *json_unique(yyjson_val *root, size_t n_values, struct arena *arena);
-
 /* The member's or element's string value, borrowed. */
 static inline struct str json_str(yyjson_val *value)
 {

@@ -4,20 +4,9 @@
 #include "shape/check.h"
 #include "shape/json_write.h"
 
-struct item {
-    struct item *next;
+struct problem_text {
+    struct problem_text *next;
     struct str text;
-};
-
-struct problems {
-    struct arena *arena;
-    const char *source;
-    const struct step *at; /* of the shape whose rules run */
-    struct item *first, **last;
-    size_t n, seen, bytes;
-    size_t list_max, list_len;
-    bool strict, may_miss;
-    bool hides_input;
 };
 
 struct problems *problems_new(struct arena *arena, const char *source)
@@ -28,56 +17,6 @@ struct problems *problems_new(struct arena *arena, const char *source)
     p->source = source;
     p->last = &p->first;
     return p;
-}
-
-size_t problems_count(const struct problems *p)
-{
-    return p->n;
-}
-
-size_t problems_seen(const struct problems *p)
-{
-    return p->seen;
-}
-
-void problems_set_path(struct problems *p, const struct step *at)
-{
-    p->at = at;
-}
-
-void problems_hide_input(struct problems *p)
-{
-    p->hides_input = true;
-}
-
-void problems_set_strict(struct problems *p, bool strict)
-{
-    p->strict = strict;
-}
-
-bool problems_forbid_extra(const struct problems *p)
-{
-    return p->strict;
-}
-
-void problems_allow_missing(struct problems *p)
-{
-    p->may_miss = true;
-}
-
-bool problems_may_miss(const struct problems *p)
-{
-    return p->may_miss;
-}
-
-void problems_set_list_max(struct problems *p, size_t max)
-{
-    p->list_max = max;
-}
-
-size_t problems_list_len(const struct problems *p)
-{
-    return p->list_len;
 }
 
 bool problems_refuse_list(struct problems *p, const struct step *at, size_t n)
@@ -115,7 +54,7 @@ static bool is_full(const struct problems *p)
 
 static void add_item(struct problems *p, const struct step *at, const struct words *words)
 {
-    struct item *item = ARENA_NEW(p->arena, struct item);
+    struct problem_text *item = ARENA_NEW(p->arena, struct problem_text);
     BUF_SCOPED(b, SIZE_MAX / 2);
 
     buf_add_c(&b, "{\"type\":\"");
@@ -208,10 +147,26 @@ void problems_add_rule(struct problems *p, const struct problem_step *path, size
                               .ctx = problems_error_ctx(p->arena, str_of(sentence)) });
 }
 
+void rule_refuse_text(struct problems *problems, struct arena *arena, const char *name,
+                      struct str value, const char *sentence)
+{
+    const struct problem_step step = { .name = str_of(name) };
+    struct str input = STR_NULL;
+    BUF_SCOPED(text, PROBLEM_INPUT_MAX);
+
+    if (str_is_null(value))
+        buf_add_c(&text, "null");
+    else
+        buf_add_json(&text, value);
+    if (!text.overflown)
+        input = arena_copy(arena, buf_str(&text));
+    problems_add_rule(problems, &step, 1, input, sentence);
+}
+
 void problems_write(const struct problems *p, struct buf *out)
 {
     buf_add_c(out, "{\"detail\":[");
-    for (const struct item *item = p->first; item != NULL; item = item->next) {
+    for (const struct problem_text *item = p->first; item != NULL; item = item->next) {
         if (item != p->first)
             buf_add_char(out, ',');
         buf_add(out, item->text);

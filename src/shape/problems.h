@@ -13,12 +13,29 @@
  * the request. */
 enum { PROBLEMS_MAX = 100, PROBLEM_INPUT_MAX = 4096, PROBLEMS_TEXT_MAX = 1 << 20 };
 
-struct problems;
+struct problem_text;
+struct step;
+
+struct problems {
+    struct arena *arena;
+    const char *source;
+    const struct step *at; /* of the shape whose rules run: problems_add_rule() adds below it */
+    struct problem_text *first, **last;
+    size_t n;    /* items */
+    size_t seen; /* and those beyond the limit */
+    size_t bytes;
+    size_t list_max; /* lists of nested shapes directly in the body may hold as many items (0: any
+                        number); with more, reading fails without a problem and list_len is their
+                        number, for the 413 that precedes any 422 about the items */
+    size_t list_len;
+    bool strict;      /* members that a shape does not have are problems too, at any depth */
+    bool may_miss;    /* a required member may be missing where another one of its object is there:
+                         what    an older server answers lacks the members that are newer */
+    bool hides_input; /* the request holds a secret */
+};
 
 /* Empty, in `arena`. `source` is "body", "query" or "path": the first element of every loc. */
 struct problems *problems_new(struct arena *arena, const char *source);
-
-size_t problems_count(const struct problems *p);
 
 /* A rule beyond the table: type value_error, msg "Value error, <sentence>", ctx
  * {"error": sentence}, at the path of the shape being checked followed by the `n` elements of
@@ -32,24 +49,9 @@ struct problem_step {
 void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
                        struct str input, const char *sentence);
 
-/* Items added after this have no `input`, because the request holds a secret. shape_read_json()
- * calls it for secret shapes. */
-void problems_hide_input(struct problems *p);
-
-/* Members that a shape does not have are problems too, at any depth. */
-void problems_set_strict(struct problems *p, bool strict);
-bool problems_forbid_extra(const struct problems *p);
-
-/* A required member may be missing where another one of its object is there: what an older server
- * answers lacks the members that are newer. */
-void problems_allow_missing(struct problems *p);
-bool problems_may_miss(const struct problems *p);
-
-/* Lists of nested shapes directly in the body may hold `max` items (0: any number). With more,
- * reading fails without a problem and problems_list_len() returns their number, for the 413 that
- * precedes any 422 about the items; it is 0 otherwise. */
-void problems_set_list_max(struct problems *p, size_t max);
-size_t problems_list_len(const struct problems *p);
+/* A value_error at the string member `name`, whose text is `value`, or null. */
+void rule_refuse_text(struct problems *problems, struct arena *arena, const char *name,
+                      struct str value, const char *sentence);
 
 /* {"detail":[…]} */
 void problems_write(const struct problems *p, struct buf *out);

@@ -118,7 +118,7 @@ struct shape {
 };
 
 /* Each returns 0 and fills `ret` (shape->size bytes, strings in the arena or borrowed from the
- * input), or -1 with at least one problem (but see problems_set_list_max). */
+ * input), or -1 with at least one problem (but see list_max in problems.h). */
 int shape_read_json(const struct shape *shape, struct str body, struct arena *arena, void *ret,
                     struct problems *problems) MUST_CHECK;
 

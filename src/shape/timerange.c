@@ -259,3 +259,35 @@ const char *timerange_parse_groups(struct str s, unsigned *ret)
     *ret = set;
     return NULL;
 }
+
+const char *rule_time_range(struct str *text, struct arena *arena)
+{
+    struct time_range range;
+
+    (void)arena;
+    return timerange_parse(*text, 0, &range); /* the grammar is the same at any time */
+}
+
+static bool check_moment(struct problems *problems, struct arena *arena, const char *name,
+                         struct str text)
+{
+    int64_t moment;
+    const char *sentence = str_is_null(text) ? NULL : timerange_parse_moment(text, 0, &moment);
+
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, name, text, sentence);
+    return sentence == NULL;
+}
+
+void rule_check_since_until(struct problems *problems, struct arena *arena, struct str since,
+                            struct str until, struct time_range *ret)
+{
+    bool since_ok = check_moment(problems, arena, "since", since);
+    bool until_ok = check_moment(problems, arena, "until", until);
+    const char *sentence = NULL;
+
+    if (since_ok && until_ok)
+        sentence = timerange_between(since, until, clock_wall_us(), ret);
+    if (sentence != NULL)
+        rule_refuse_text(problems, arena, "since", since, sentence);
+}

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     import.prices = input;
     price_file_read(&import, &arena, problems);
     entries = import.entries.items;
-    for (size_t i = 0; problems_count(problems) == 0 && i < import.entries.n; i++)
+    for (size_t i = 0; problems->n == 0 && i < import.entries.n; i++)
         FUZZ_CHECK(entries[i].model.len > 0 && entries[i].model.len <= 256);
     FUZZ_CHECK(import.skipped >= 0);
     problems_write(problems, &out);

@@ -39,7 +39,7 @@ static void refuse_repeated_keys(const char *member, const struct list *list, si
                                                (size_t)(first - items) / size);
 
             problems_add_rule(problems, path, COUNT_OF(path), STR_NULL, sentence.data);
-            if (problems_count(problems) >= PROBLEMS_MAX)
+            if (problems->n >= PROBLEMS_MAX)
                 break;
         }
     }

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "features/cost/money.h"
-#include "shape/rule.h"
 #include "shape/table.h"
 #include "shape/timerange.h"
 

@@ -1,8 +1,8 @@
 /* shapes.c - the shapes of the audit log. */
 #include "features/audit/shapes.h"
 
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 static void check_audit(void *value, struct arena *arena, struct problems *problems)
 {

@@ -4,8 +4,8 @@
 #include "features/cost/money.h"
 #include "features/cost/price_file.h"
 #include "shape/problems.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 enum { NAME_MAX_LEN = 256, ALIASES_MAX = 100 };
 

@@ -292,7 +292,7 @@ static int add_built_in(struct db *db, struct arena *arena, struct error *err)
     int64_t as_of = price_file_as_of(file.prices, arena), now = clock_wall_us();
 
     price_file_read(&file, arena, problems);
-    assert(problems_count(problems) == 0 && file.entries.n > 0 && as_of != TIME_NULL);
+    assert(problems->n == 0 && file.entries.n > 0 && as_of != TIME_NULL);
     entries = file.entries.items;
     for (size_t i = 0; i < file.entries.n; i++) {
         struct price_row row = { .model = entries[i].model,

@@ -1,8 +1,8 @@
 /* usage_shapes.c - the shapes of usage and cost. */
 #include "features/cost/usage.h"
 
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 static const char *usage_rule_group_by(struct str *text, struct arena *arena)
 {

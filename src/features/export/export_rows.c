@@ -8,8 +8,8 @@
 #include "features/events/shapes.h"
 #include "features/export/export_run.h"
 #include "features/export/shapes.h"
-#include "shape/csv.h"
 #include "shape/json_write.h"
+#include "shape/write.h"
 
 enum { CELL_LEAST = 256 }; /* bytes of a line, besides the names of its dimensions */
 

@@ -1,8 +1,8 @@
 /* shapes.c - the shapes of export lines. */
 #include "features/export/shapes.h"
 
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 static const char *const export_formats[] = { "ndjson", "csv", NULL };
 static const char *const damaged_rows[] = { "fail", "skip", NULL };

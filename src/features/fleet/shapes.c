@@ -5,8 +5,8 @@
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
 #include "features/events/shapes.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 const char *const agents_order_names[] = { "name", "trouble", "agent", "last_seen", NULL };
 

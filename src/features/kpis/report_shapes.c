@@ -154,7 +154,7 @@ static void add_points(struct business_breakdown *b, const struct map *names, st
             continue;
         }
         problems_add_rule(problems, path, COUNT_OF(path), point_text(&points[i], arena), sentence);
-        if (problems_count(problems) >= PROBLEMS_MAX)
+        if (problems->n >= PROBLEMS_MAX)
             return; /* further ones are not shown */
     }
 }

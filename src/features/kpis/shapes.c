@@ -2,8 +2,8 @@
 #include "features/kpis/shapes.h"
 
 #include "features/kpis/report_shapes.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 static const char *series_rule_bucket(struct str *text, struct arena *arena)
 {

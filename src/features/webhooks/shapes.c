@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "features/webhooks/formats.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 enum { TYPES_MAX = 20, LABEL_MAX = 256, URL_MAX = 2048 };
 

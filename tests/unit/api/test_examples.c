@@ -33,7 +33,7 @@ static struct str problems_of(const struct shape *shape, struct str text, struct
     struct str said = STR_LIT("");
     struct buf out;
 
-    problems_set_strict(problems, true);
+    problems->strict = true;
     if (shape_read_json(shape, text, arena, value, problems) == 0)
         return said;
     buf_init(&out, MIB(4));

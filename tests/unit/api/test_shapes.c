@@ -305,7 +305,7 @@ TEST(the_grammars_of_a_query_are_checked_with_it)
         problems = problems_new(&arena, "query");
         r = shape_read_query(rows[i].shape, str_of(rows[i].query), &arena,
                              arena_zalloc(&arena, rows[i].shape->size), problems);
-        CHECK_INT(problems_count(problems), rows[i].problems);
+        CHECK_INT(problems->n, rows[i].problems);
         CHECK_INT(r, rows[i].problems == 0 ? 0 : -1);
         arena_done(&arena);
     }

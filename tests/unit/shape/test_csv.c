@@ -1,5 +1,5 @@
 /* test_csv.c - lines of CSV, and what a spreadsheet must not take for a formula. */
-#include "shape/csv.h"
+#include "shape/write.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/cron.h"
 #include "base/zone.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 enum {
     INTERVAL_MAX_S = 366 * 86400,

@@ -79,7 +79,7 @@ TEST(a_breakdown_costs_no_more_than_its_size)
     buf_add_c(&body, "]}");
     problems = problems_new(&arena, "body");
     CHECK(shape_read_json(&business_breakdown_shape, buf_str(&body), &arena, &b, problems) == -1);
-    CHECK_INT(problems_count(problems), PROBLEMS_MAX);
+    CHECK_INT(problems->n, PROBLEMS_MAX);
     CHECK(arena.total < MIB(64));
     buf_done(&body);
     arena_done(&arena);
