@@ -1,5 +1,4 @@
 /* answers.c - the tables of health, limits and errors. */
-#include "api/answers.h"
 
 #include "shape/table.h"
 

@@ -10,7 +10,6 @@
 #pragma once
 #include <stdbool.h>
 
-#include "api/answers.h"
 #include "api/route.h"
 #include "base/budget.h"
 #include "base/digest.h"

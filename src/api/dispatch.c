@@ -7,7 +7,6 @@
 
 #include "api/api.h"
 #include "api/call.h"
-#include "api/request_metrics.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

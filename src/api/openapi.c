@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/answers.h"
 #include "api/openapi_answers.h"
 #include "api/route.h"
 #include "engine/feature.h"

@@ -1,7 +1,6 @@
 /* openapi_answers.c - answers in the OpenAPI document: content, headers, and shared refusals. */
 #include "api/openapi_answers.h"
 
-#include "api/answers.h"
 #include "shape/problems.h"
 #include "shape/schema.h"
 #include "shape/write.h"

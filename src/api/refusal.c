@@ -2,7 +2,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
 #include "shape/timerange.h"

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
 #include "base/buf.h"

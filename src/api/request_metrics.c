@@ -1,5 +1,5 @@
 /* request_metrics.c - requests counted by route and status, and how long they took. */
-#include "api/request_metrics.h"
+#include "api/api.h"
 
 #include <stdio.h>
 

@@ -145,6 +145,7 @@ int assemble(const struct assembly_options *options, struct assembly *ret, struc
         engine_new(&engine, &ret->api.engine, err) != 0)
         return -1;
     assembly_set_address(ret, &at);
+    features_register_metrics();
     route_table_init(&ret->api.routes, features);
     openapi_init(&ret->api.openapi);
     return 0;

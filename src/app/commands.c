@@ -7,7 +7,7 @@
 #include "api/route.h"
 #include "app/assemble.h"
 #include "cli/command.h"
-#include "cli/completion.h"
+#include "cli/help.h"
 #include "features/access/shapes.h"
 
 /* Prints the output of `write`. */

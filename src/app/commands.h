@@ -7,6 +7,9 @@ struct program;
 /* Every feature, in the order in which they start; ends in NULL. features.c. */
 extern const struct feature *const features[];
 
+/* Their counters, before anything prints metrics. */
+void features_register_metrics(void);
+
 /* All commands: those of the features, and those of the program itself. */
 extern const struct program app_program;
 

@@ -2,7 +2,9 @@
 #include <stddef.h>
 
 #include "app/commands.h"
+#include "base/base.h"
 #include "features/features.h"
+#include "features/metrics.h"
 
 const struct feature *const features[] = {
     &access_feature,    &vault_feature,
@@ -17,3 +19,12 @@ const struct feature *const features[] = {
     &status_feature,    &cluster_feature,
     &oidc_feature,      NULL,
 };
+
+#define METRIC_ROW(id, name, labels, help) { name, labels, help },
+static const struct metric_row metrics[] = { FEATURE_METRIC_MAP(METRIC_ROW) };
+#undef METRIC_ROW
+
+void features_register_metrics(void)
+{
+    metric_register(metrics, COUNT_OF(metrics));
+}

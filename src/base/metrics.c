@@ -17,10 +17,6 @@ enum { BUCKETS = 16, HISTOGRAM_CELLS = BUCKETS + 2 }; /* and one beyond all boun
 
 enum histogram_unit { HISTOGRAM_US, HISTOGRAM_N };
 
-struct metric_row {
-    const char *name, *labels, *help;
-};
-
 struct histogram_row {
     const char *name, *labels;
     enum histogram_unit unit;
@@ -30,6 +26,9 @@ struct histogram_row {
 #define METRIC_ROW(id, name, labels, help) [id] = { name, labels, help },
 static const struct metric_row metric_rows[] = { METRIC_MAP(METRIC_ROW) };
 #undef METRIC_ROW
+
+static const struct metric_row *further_rows;
+static size_t n_further;
 
 #define HISTOGRAM_ROW(id, name, labels, unit, help) [id] = { name, labels, unit, help },
 static const struct histogram_row histogram_rows[] = { HISTOGRAM_MAP(HISTOGRAM_ROW) };
@@ -54,7 +53,7 @@ static const struct metric_row gauge_rows[] = { GAUGE_MAP(GAUGE_ROW) };
 #undef GAUGE_ROW
 
 enum {
-    GAUGE_AT = METRICS_N,
+    GAUGE_AT = METRICS_MAX,
     HISTOGRAM_AT = GAUGE_AT + GAUGES_N,
     EXTRA_AT = HISTOGRAM_AT + HISTOGRAMS_N * HISTOGRAM_CELLS,
     CELLS = EXTRA_AT + METRIC_EXTRA_MAX,
@@ -128,9 +127,9 @@ static uint64_t sum(size_t cell)
     return total;
 }
 
-void metric_add(enum metric metric, uint64_t n)
+void metric_add(unsigned metric, uint64_t n)
 {
-    add((size_t)metric, n);
+    add(metric, n);
 }
 
 void metric_move(enum metric_gauge gauge, int64_t by)
@@ -138,9 +137,9 @@ void metric_move(enum metric_gauge gauge, int64_t by)
     add(GAUGE_AT + (size_t)gauge, (uint64_t)by); /* sums wrap around to what is right */
 }
 
-uint64_t metric_sum(enum metric metric)
+uint64_t metric_sum(unsigned metric)
 {
-    return sum((size_t)metric);
+    return sum(metric);
 }
 
 void metric_extra_add(size_t cell, uint64_t n)
@@ -174,14 +173,34 @@ void metric_print_head(struct buf *out, const char *name, const char *type, cons
     buf_printf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void print_counter(struct buf *out, enum metric metric)
+void metric_register(const struct metric_row *rows, size_t n)
 {
-    const struct metric_row *row = &metric_rows[metric];
+    ASSERT_ALWAYS(METRICS_OWN + n <= METRICS_MAX);
+    further_rows = rows;
+    n_further = n;
+}
 
-    if (row->help[0] != '\0')
-        metric_print_head(out, row->name, "counter", row->help);
-    buf_printf(out, row->labels[0] == '\0' ? "%s%s %llu\n" : "%s{%s} %llu\n", row->name,
-               row->labels, (unsigned long long)metric_sum(metric));
+static const struct metric_row *row_of(unsigned metric)
+{
+    return metric < METRICS_OWN ? &metric_rows[metric] : &further_rows[metric - METRICS_OWN];
+}
+
+/* All counters of a name, below one head, if this is the first of them. */
+static void print_family(struct buf *out, unsigned first)
+{
+    const struct metric_row *head = row_of(first), *row;
+
+    for (unsigned i = 0; i < METRICS_OWN + n_further; i++) {
+        row = row_of(i);
+        if (strcmp(row->name, head->name) != 0)
+            continue;
+        if (i < first)
+            return;
+        if (i == first)
+            metric_print_head(out, row->name, "counter", row->help);
+        buf_printf(out, row->labels[0] == '\0' ? "%s%s %llu\n" : "%s{%s} %llu\n", row->name,
+                   row->labels, (unsigned long long)metric_sum(i));
+    }
 }
 
 /* A number of the histogram's unit: seconds to the microsecond. */
@@ -229,8 +248,8 @@ static void print_histogram(struct buf *out, enum metric_histogram histogram)
 
 void metric_print(struct buf *out)
 {
-    for (int i = 0; i < METRICS_N; i++)
-        print_counter(out, (enum metric)i);
+    for (unsigned i = 0; i < METRICS_OWN + n_further; i++)
+        print_family(out, i);
     for (int i = 0; i < GAUGES_N; i++) {
         metric_print_head(out, gauge_rows[i].name, "gauge", gauge_rows[i].help);
         buf_printf(out, "%s %lld\n", gauge_rows[i].name, (long long)sum(GAUGE_AT + (size_t)i));

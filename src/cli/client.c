@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "cli/datadir.h"
 #include "cli/login_file.h"
-#include "cli/remote_settings.h"
 #include "cli/settings.h"
 
 enum { WAIT_MAX_S = 10, RETRY_MS = 20 };

@@ -7,7 +7,6 @@
 #include "cli/help.h"
 #include "cli/print.h"
 #include "cli/request.h"
-#include "cli/suggest.h"
 #include "cli/template.h"
 #include "engine/feature.h"
 #include "shape/shape.h"

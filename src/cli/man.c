@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/completion.h"
 #include "cli/help.h"
 
 /* Text that roff must not take for its own. */

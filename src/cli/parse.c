@@ -6,7 +6,6 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/request.h"
-#include "cli/suggest.h"
 
 enum { COMMAND_OPTIONS_MAX = 128 }; /* of a command, with the settings */
 

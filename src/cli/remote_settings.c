@@ -1,5 +1,5 @@
 /* remote_settings.c - checks the URL of the service and reads the token for it. */
-#include "cli/remote_settings.h"
+#include "cli/client.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "cli/settings.h"
-#include "cli/url.h"
 
 enum { TOKEN_FILE_MAX = 1024 };
 

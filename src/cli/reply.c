@@ -1,5 +1,4 @@
 /* reply.c - sending a request, and its reply: the answer, or a sentence of what is wrong. */
-#include "api/answers.h"
 #include "cli/command.h"
 #include "cli/login_file.h"
 #include "cli/request.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/suggest.h"
-#include "cli/url.h"
+#include "base/address.h"
+#include "cli/help.h"
 
 #define SETTING_AT(m, ctype, tag)                                                                  \
     .name = #m, .type = (tag),                                                                     \

@@ -1,5 +1,5 @@
 /* suggest.c - edit distance between words. */
-#include "cli/suggest.h"
+#include "cli/help.h"
 
 #include <stddef.h>
 #include <string.h>

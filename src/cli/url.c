@@ -1,5 +1,4 @@
 /* url.c - checks URLs of settings. */
-#include "cli/url.h"
 
 #include "base/address.h"
 

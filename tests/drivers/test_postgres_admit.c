@@ -1,11 +1,11 @@
 /* test_postgres_admit.c - agents that a group announces, while another writer changes them. */
-#include "base/metrics.h"
 #include "db/migrate.h"
 #include "engine/txn.h"
 #include "features/access/tenants.h"
 #include "features/agents/admit.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents_store.h"
+#include "features/metrics.h"
 #include "shape/shape.h"
 #include "suite.h"
 

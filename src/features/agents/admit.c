@@ -9,12 +9,12 @@
 #include "base/digest.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "db/postgres/array.h"
 #include "engine/txn.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents_store.h"
 #include "features/agents/signs_store.h"
+#include "features/metrics.h"
 #include "shape/shape.h"
 
 const char admit_part[] = "admit";

@@ -76,7 +76,7 @@ int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
     return 0;
 }
 
-void report_count(const struct report *report, enum metric metric)
+void report_count(const struct report *report, enum feature_metric metric)
 {
     if (report->verdict != VERDICT_ACCEPTED)
         return;

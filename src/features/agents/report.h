@@ -1,10 +1,10 @@
 /* report.h - shared parts of the routes on which agents report. */
 #pragma once
 #include "api/call.h"
-#include "base/metrics.h"
 #include "base/str.h"
 #include "engine/writer.h"
 #include "features/agents/admit.h"
+#include "features/metrics.h"
 
 /* A verdict as the API answers it. */
 struct report_words {
@@ -43,7 +43,7 @@ int report_admit(struct report *report, struct txn *txn, struct report_key *ret,
                  struct error *err) MUST_CHECK;
 
 /* In the job's committed(): counts an accepted report, and publishes that the agent was seen. */
-void report_count(const struct report *report, enum metric metric);
+void report_count(const struct report *report, enum feature_metric metric);
 
 /* Has the caller's tenant reached the quota of its plan? */
 bool over_quota(const struct api_call *call);

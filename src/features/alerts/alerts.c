@@ -8,13 +8,13 @@
 #include "base/datetime.h"
 #include "base/digest.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
 #include "features/alerts/shapes.h"
 #include "features/live/feed.h"
+#include "features/metrics.h"
 #include "features/webhooks/outbox.h"
 
 const char alert_notes_part[] = "alert_notes";
@@ -308,7 +308,7 @@ static void count_opened(struct str type)
 {
     static const struct {
         const char *type;
-        enum metric metric;
+        enum feature_metric metric;
     } metrics[] = {
         { "agent.silent", METRIC_ALERTS_SILENT },
         { "run.failed", METRIC_ALERTS_FAILED },

@@ -11,12 +11,12 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/stored_bytes.h"
 #include "features/alerts/store.h"
 #include "features/alerts/watch.h"
+#include "features/metrics.h"
 #include "shape/rows.h"
 
 enum {

@@ -7,6 +7,7 @@
 #include "features/cost/llm_totals.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_store.h"
+#include "features/metrics.h"
 
 static struct job_cost llm_cost = JOB_COST(50);
 

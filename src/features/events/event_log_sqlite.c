@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
 #include "features/events/event_log.h"
@@ -19,6 +18,7 @@
 #include "features/events/run_cache.h"
 #include "features/events/run_state.h"
 #include "features/events/shapes.h"
+#include "features/metrics.h"
 
 struct sqlite_log {
     struct event_log base;

@@ -1,13 +1,13 @@
 /* ingest.c - adds the events of a request to the transaction's batch. */
 #include "features/events/ingest.h"
 
-#include "base/metrics.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/events/event_batch.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
+#include "features/metrics.h"
 
 static struct job_cost event_cost = JOB_COST(20);
 
@@ -62,10 +62,11 @@ bool ingest_has_no_room(const struct ingest_request *request)
 
 void ingest_count(const struct ingest_request *request)
 {
-    static const enum metric metrics[] = { [VERDICT_ACCEPTED] = METRIC_EVENTS_ACCEPTED,
-                                           [VERDICT_DUPLICATE] = METRIC_EVENTS_DUPLICATE,
-                                           [VERDICT_AGENT_DISABLED] = METRIC_EVENTS_DISABLED,
-                                           [VERDICT_AGENT_CAP] = METRIC_EVENTS_CAP };
+    static const enum feature_metric metrics[] = { [VERDICT_ACCEPTED] = METRIC_EVENTS_ACCEPTED,
+                                                   [VERDICT_DUPLICATE] = METRIC_EVENTS_DUPLICATE,
+                                                   [VERDICT_AGENT_DISABLED] =
+                                                       METRIC_EVENTS_DISABLED,
+                                                   [VERDICT_AGENT_CAP] = METRIC_EVENTS_CAP };
 
     if (ingest_has_no_room(request))
         return; /* the refusal counts */

@@ -16,12 +16,12 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
 #include "db/row_sum.h"
 #include "features/access/registry.h"
 #include "features/export/export_lines.h"
+#include "features/metrics.h"
 
 enum { NICENESS = 10 }; /* requests have priority */
 

@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "base/thread.h"
 #include "features/live/topic.h"
+#include "features/metrics.h"
 
 const char feed_part[] = "feed";
 

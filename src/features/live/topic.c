@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "features/metrics.h"
 
 enum {
     CHANGES_MAX = 500,      /* between two flushes; beyond it clients get a reset */

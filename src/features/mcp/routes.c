@@ -434,7 +434,7 @@ static int read_arguments(const struct mcp_tool *tool, const struct route *route
     const struct shape shape = arguments_of(tool, route, arena, &layout);
     char *values = arena_zalloc(arena, shape.size);
 
-    problems_set_strict(problems, true);
+    problems->strict = true;
     if (shape_read_json(&shape, arguments, arena, values, problems) != 0)
         return -1;
     memcpy(values + layout.slug->offset, &input->slug, sizeof(input->slug));
@@ -442,9 +442,9 @@ static int read_arguments(const struct mcp_tool *tool, const struct route *route
     input->query = route->query == NULL ? NULL : values + layout.query_at;
     if (route->query == NULL || route->query->rules == NULL)
         return 0;
-    problems_set_strict(problems, false); /* a rule may read shapes of its own */
+    problems->strict = false; /* a rule may read shapes of its own */
     route->query->rules(input->query, arena, problems);
-    return problems_count(problems) == 0 ? 0 : -1;
+    return problems->n == 0 ? 0 : -1;
 }
 
 static int list_tools(struct api_call *call, struct error *err)

@@ -9,13 +9,13 @@
 #include "base/digest.h"
 
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/access/stored_bytes.h"
 #include "features/cost/llm_totals.h"
 #include "features/cost/reports.h"
+#include "features/metrics.h"
 
 const char otlp_notes_part[] = "otlp_notes";
 

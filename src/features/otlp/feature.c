@@ -4,12 +4,12 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "base/metrics.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/report.h"
 #include "features/events/ingest.h"
 #include "features/features.h"
+#include "features/metrics.h"
 #include "features/otlp/delivery.h"
 #include "features/otlp/wire.h"
 #include "shape/table.h"
@@ -171,7 +171,7 @@ static void count_rejected(const struct api_call *call, const struct delivery *d
     intake_refuse(in, origin->is_span ? "span" : "log record of span", &origin->span, why.data);
 }
 
-static void reject(struct api_call *call, enum metric counter, size_t n, struct str why)
+static void reject(struct api_call *call, enum feature_metric counter, size_t n, struct str why)
 {
     struct otlp_answer *answer = call->answer;
 

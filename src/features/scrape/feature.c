@@ -28,8 +28,8 @@
 #include "features/fleet/shapes.h"
 #include "features/kpis/kpis.h"
 #include "features/kpis/shapes.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 /* Bytes of an answer. */
 enum { SCRAPE_TEXT_MAX = 18 << 20 };

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "api/answers.h"
 #include "api/api.h"
 #include "api/call.h"
 #include "engine/engine.h"

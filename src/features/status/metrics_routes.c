@@ -9,7 +9,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "api/exposition.h"
-#include "api/request_metrics.h"
 #include "base/budget.h"
 #include "base/clock.h"
 #include "base/digest.h"

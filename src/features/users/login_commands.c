@@ -12,7 +12,6 @@
 #include "cli/login_file.h"
 #include "cli/print.h"
 #include "cli/prompt.h"
-#include "cli/remote_settings.h"
 #include "cli/request.h"
 #include "cli/template.h"
 #include "features/users/routes.h"

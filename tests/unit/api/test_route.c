@@ -1,5 +1,5 @@
 /* test_route.c - which route a path and a method lead to. */
-#include "api/request_metrics.h"
+#include "api/api.h"
 #include "api/route.h"
 #include "app/commands.h"
 #include "base/metrics.h"

@@ -1,7 +1,6 @@
 /* test_shapes.c - the tables as a whole, their rules, and the answers they write. */
 #include "all_shapes.h"
 
-#include "api/answers.h"
 #include "features/access/shapes.h"
 #include "features/agents/shapes.h"
 #include "features/cost/usage.h"

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/request.h"
-#include "cli/suggest.h"
 #include "cli/template.h"
 #include "shape/table.h"
 #include "test.h"

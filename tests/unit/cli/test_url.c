@@ -1,5 +1,5 @@
 /* test_url.c - which URLs settings may have. */
-#include "cli/url.h"
+#include "base/address.h"
 #include "test.h"
 
 TEST(a_host_is_a_name_or_an_address_with_or_without_a_port)

@@ -13,11 +13,11 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "base/thread.h"
 #include "db/db.h"
 #include "db/embedded.h"
 #include "features/events/ids/id_segment.h"
+#include "features/metrics.h"
 
 enum {
     SEGMENT_IDS_MAX = 1 << 24, /* per segment: its filter then has 40 MB, in one row */

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "engine/txn.h"
 #include "features/access/tenants.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents_store.h"
+#include "features/metrics.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"
 
