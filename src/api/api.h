@@ -78,3 +78,9 @@ struct api {
 
 /* The slots of a carrier, with `api` as their context. */
 void api_app(struct api *api, struct http_app *ret);
+
+/* Cells of base/metrics.h per route: one per status that is counted separately. */
+enum { API_STATUSES = 18 };
+
+/* The counters of requests, in the text format of Prometheus. */
+void api_print_requests(const struct route_table *table, struct buf *out);

@@ -3,56 +3,25 @@
 
 #include "api/api.h"
 #include "api/call.h"
+#include "base/address.h"
 #include "http/exchange.h"
 
 #define PREFLIGHT_S "600" /* how long a browser may remember the answer */
 
-static const struct str tls = STR_INIT("https://"), plain = STR_INIT("http://");
-
-static bool is_port(struct str port)
-{
-    int64_t number;
-
-    return port.len <= 5 && str_to_int(port, &number) && number >= 1 && number <= 65535 &&
-           port.data[0] != '0' && port.data[0] != '+';
-}
-
-/* A name, an IPv4 address or a bracketed IPv6 address, in the lower case that browsers send. */
-static bool is_host(struct str host)
-{
-    bool bracketed = host.len > 2 && host.data[0] == '[' && host.data[host.len - 1] == ']';
-    const struct str others = bracketed ? STR_LIT("[:.]") : STR_LIT(".-_");
-
-    for (size_t i = 0; i < host.len; i++) {
-        char c = host.data[i];
-
-        if ((c < 'a' || c > 'z') && (c < '0' || c > '9') &&
-            memchr(others.data, c, others.len) == NULL)
-            return false;
-    }
-    return host.len > 0;
-}
-
 /* NULL: it is an origin as browsers send it; otherwise what is wrong. */
 static const char *origin_fault(struct str origin)
 {
-    const struct str *scheme = str_starts(origin, tls) ? &tls : &plain;
-    struct str host, port = STR_NULL;
-    const char *colon;
+    const struct str own_port =
+        str_starts(origin, STR_LIT("https:")) ? STR_LIT(":443") : STR_LIT(":80");
 
     if (str_eq(origin, STR_LIT("*")))
         return "name each origin: any page could use a token otherwise";
-    if (!str_starts(origin, *scheme))
-        return "begin it with https:// or http://";
-    host = str_from(origin.data + scheme->len, origin.len - scheme->len);
-    colon = memrchr(host.data, ':', host.len);
-    if (colon != NULL && memchr(colon, ']', (size_t)(host.data + host.len - colon)) == NULL) {
-        port = str_from(colon + 1, (size_t)(host.data + host.len - colon) - 1);
-        host.len = (size_t)(colon - host.data);
-    }
-    if (!is_host(host) || (!str_is_null(port) && !is_port(port)))
-        return "give scheme, host and port alone, in lower case and without a path";
-    if (str_eq_c(port, scheme == &tls ? "443" : "80"))
+    for (size_t i = 0; i < origin.len; i++)
+        if (origin.data[i] >= 'A' && origin.data[i] <= 'Z')
+            return "give it in lower case, as browsers do";
+    if (!url_is_plain(origin, "https http"))
+        return "give https:// or http://, a host and perhaps a port, without a path";
+    if (str_eq(str_from(origin.data + origin.len - own_port.len, own_port.len), own_port))
         return "leave the scheme's own port out, as browsers do";
     return NULL;
 }

@@ -56,6 +56,15 @@ typedef int call_step_fn(struct api_call *call, struct error *err);
  * again, after a rollback or on another connection. */
 typedef int call_work_fn(struct api_call *call, struct db *db, struct error *err);
 
+/* Every error except 422. */
+struct error_answer {
+    struct str detail;
+    struct opt_int limit; /* null (left out) except in a 413 */
+    struct str unit;      /* events, bytes; left out except in a 413 */
+};
+
+extern const struct shape error_answer_shape;
+
 struct buf;
 struct call_refusal;
 

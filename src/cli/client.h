@@ -67,12 +67,16 @@ struct remote {
     struct str cookie, csrf_token; /* of a session, instead; STR_NULL: none */
 };
 
-/* The two ways; `sink` may be NULL. local_call() runs one call as the operator, with the same
- * handlers as the server; remote_call() fails with ERR_UNAVAILABLE when no server listens there.
- */
-int local_call(struct api *api, const struct client_request *request,
-               const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
-               struct error *err) MUST_CHECK;
+/* ERR_UNAVAILABLE when no server listens there; `sink` may be NULL. */
 int remote_call(const struct remote *to, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
+                struct error *err) MUST_CHECK;
+
+/* The URL without a slash at its end, in the arena; refused if a token or password would leave this
+ * machine without TLS. ERR_INVALID. */
+int remote_url(struct str url, struct arena *arena, const char **ret, struct error *err) MUST_CHECK;
+
+/* Reads the URL and the token's file; in the arena. A token is sent without TLS only to this
+ * machine. ERR_INVALID names the setting. */
+int remote_read(const struct settings *settings, struct arena *arena, struct remote *ret,
                 struct error *err) MUST_CHECK;

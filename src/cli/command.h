@@ -144,9 +144,6 @@ int cli_run(const struct program *program, int argc, char **argv);
 /* Every command, nouns in alphabetical order; in the arena, ended by NULL. */
 const struct command **command_list(const struct program *program, struct arena *arena);
 
-/* Fills `in` from what follows the command's words; ERR_INVALID. */
-int command_parse(struct invocation *in, int argc, char **argv, struct error *err) MUST_CHECK;
-
 /* The value of an argument or option; NULL when it was not given. */
 const char *command_value(const struct invocation *in, const char *name);
 

@@ -1,5 +1,4 @@
 /* completion.c - a script that lets bash and zsh complete our commands, printed from their rows. */
-
 #include <stdio.h>
 #include <string.h>
 

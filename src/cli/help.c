@@ -1,8 +1,12 @@
-/* help.c - usage and help of commands. */
+/* help.c - usage and help of commands, the manual page muster(1), and the edit distance between
+ * words. */
 #include "cli/help.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/command.h"
 #include "cli/request.h"
 
@@ -167,4 +171,159 @@ void help_all(FILE *out, const struct command **list)
                 "`muster help serve` lists; --server, --data, --database and --config say which "
                 "service it is about.\n",
                 out);
+}
+
+/* The manual page */
+
+/* Text that roff must not take for its own. */
+static void roff_text(const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        (void)fputs("\\&", stdout);
+    for (; *text != '\0'; text++) {
+        if (*text == '\\')
+            (void)fputs("\\e", stdout);
+        else if (*text == '-')
+            (void)fputs("\\-", stdout);
+        else
+            (void)putchar(*text);
+    }
+}
+
+/* A tagged paragraph: "--name VALUE" and what it is. */
+static void roff_item(const char *dashes, const char *name, const char *value, const char *help)
+{
+    (void)fputs(".TP\n\\fB", stdout);
+    roff_text(dashes);
+    roff_text(name);
+    (void)fputs("\\fR", stdout);
+    if (value[0] != '\0') {
+        (void)fputs(" \\fI", stdout);
+        roff_text(value);
+        (void)fputs("\\fR", stdout);
+    }
+    (void)putchar('\n');
+    roff_text(help);
+    (void)putchar('\n');
+}
+
+static void roff_examples(const struct command *c, struct arena *arena)
+{
+    struct str rest = str_of(c->examples);
+
+    (void)fputs(".PP\n.nf\n.RS\n", stdout);
+    while (!str_is_null(rest)) {
+        roff_text(arena_cstr(arena, str_split(&rest, '\n')));
+        (void)putchar('\n');
+    }
+    (void)fputs(".RE\n.fi\n", stdout);
+}
+
+static void roff_command(const struct command *c, struct arena *arena)
+{
+    (void)fputs(".SS \"", stdout);
+    roff_text(help_words(c, arena));
+    for (size_t i = 0; i < COMMAND_ARGS_MAX && c->args[i].name != NULL; i++) {
+        (void)putchar(' ');
+        roff_text(help_value(&c->args[i]));
+    }
+    (void)fputs("\"\n", stdout);
+    roff_text(c->help);
+    (void)putchar('\n');
+    for (size_t i = 0; i < COMMAND_ARGS_MAX && c->args[i].name != NULL; i++)
+        roff_item("", help_value(&c->args[i]), "", c->args[i].help);
+    for (const struct option *o = c->options; o != NULL && o->name != NULL; o++)
+        roff_item("--", o->name, help_value(o),
+                  arena_printf(arena, "%s%s", o->help, o->required ? " (required)" : "").data);
+    roff_examples(c, arena);
+}
+
+static void roff_setting(const struct setting *s, struct arena *arena)
+{
+    char flag[SETTING_NAME_MAX], variable[SETTING_NAME_MAX];
+
+    settings_spell(s, false, flag);
+    settings_spell(s, true, variable);
+    roff_item("--", flag, "",
+              arena_printf(arena, "%s (%s; default: %s)", s->help, variable,
+                           s->initial[0] == '\0' ? "none" : s->initial)
+                  .data);
+}
+
+int man_run(struct invocation *in)
+{
+    (void)printf(".TH MUSTER 1 \"\" \"muster %s\" \"User commands\"\n"
+                 ".SH NAME\nmuster \\- the service that fleets of agents report to\n"
+                 ".SH SYNOPSIS\n\\fBmuster\\fR \\fINOUN\\fR [\\fIVERB\\fR] [\\fIOPTIONS\\fR]\n"
+                 ".SH DESCRIPTION\n"
+                 "Commands other than \\fBserve\\fR talk to the server that uses the same data "
+                 "directory, or do the work themselves when none is running.\n"
+                 "After \\fBmuster login\\fR, or with \\fB\\-\\-server\\fR and "
+                 "\\fB\\-\\-token\\-file\\fR, they talk to a service elsewhere.\n"
+                 "Every command takes \\fB\\-\\-json\\fR (output for programs), "
+                 "\\fB\\-\\-help\\fR and the settings.\n.SH COMMANDS\n",
+                 in->program->version);
+    for (const struct command **c = command_list(in->program, &in->arena); *c != NULL; c++)
+        roff_command(*c, &in->arena);
+    (void)fputs(".SH SETTINGS\n"
+                "A setting comes from its option, else from its environment variable, else from "
+                "the settings file (\\fIname = value\\fR), else from its default.\n",
+                stdout);
+    for (size_t i = 0; i < n_settings; i++)
+        roff_setting(&settings_table[i], &in->arena);
+    (void)fputs(".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nit failed, or the service refused it\n"
+                ".TP\n2\nwrong command line or settings\n",
+                stdout);
+    return EXIT_DONE;
+}
+
+/* Suggestions */
+
+enum { WORD_MAX = 40, FAR = WORD_MAX };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`. */
+static size_t distance(const char *a, const char *b)
+{
+    const size_t n = strlen(a), m = strlen(b);
+    size_t rows[WORD_MAX + 1][WORD_MAX + 1];
+
+    if (n > WORD_MAX || m > WORD_MAX)
+        return FAR;
+    for (size_t i = 0; i <= n; i++)
+        rows[i][0] = i;
+    for (size_t j = 0; j <= m; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        for (size_t j = 1; j <= m; j++) {
+            const size_t replaced = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+            rows[i][j] = least(replaced, least(rows[i - 1][j], rows[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
+        }
+    }
+    return rows[n][m];
+}
+
+const char *suggest(const char *typed, const char *const *words)
+{
+    const size_t len = strlen(typed);
+    size_t best = len / 3 + 2; /* one slip in a short word, two from three letters on */
+    const char *nearest = NULL;
+
+    for (; *words != NULL; words++) {
+        const bool begins = len >= 2 && strncmp(*words, typed, len) == 0;
+        const size_t d = begins ? 1 : distance(typed, *words);
+
+        if (d < best && d < least(len, strlen(*words))) {
+            best = d;
+            nearest = *words;
+        }
+    }
+    return nearest;
 }

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 
 struct command;
+struct invocation;
 struct option;
 
 /* How usage shows the value of an option or argument: "SLUG", "a|b|c"; "" for a flag. */
@@ -32,3 +33,12 @@ bool help_noun(FILE *out, const struct command **list, const char *noun);
 
 /* All commands. */
 void help_all(FILE *out, const struct command **list);
+
+/* Prints the manual page muster(1), in roff; or a script that lets bash or zsh complete commands,
+ * options and files (completion.c). */
+int man_run(struct invocation *in);
+int completion_run(struct invocation *in);
+
+/* The nearest of `words`, which end in NULL, to a mistyped one; NULL when none is near. Borrowed
+ * from `words`. */
+const char *suggest(const char *typed, const char *const *words);

@@ -372,19 +372,6 @@ def test_an_option_that_is_given_twice_is_refused():
         assert f"{given[-1].split('=')[0]} is given twice" in done.stderr
 
 
-def test_verbs_of_earlier_versions_still_work(tenant):
-    tenant.server.cli("value", "set", "k", "v", "--tenant", tenant.slug)
-    tenant.server.cli("value", "rm", "k", "--tenant", tenant.slug)
-    tenant.server.cli("model", "unset", "--tenant", tenant.slug)
-    window = tenant.server.cli("maintenance", "add", "--tenant", tenant.slug, "--weekdays", "sat",
-                               "--start", "02:00", "--minutes", "60", "--json")  # fmt: skip
-    window_id = json.loads(window)["window_id"]
-    tenant.server.cli("maintenance", "remove", window_id, "--tenant", tenant.slug)
-    made = json.loads(tenant.server.cli("key", "add", "--tenant", tenant.slug, "--json"))
-    said = tenant.server.cli("key", "revoke", made["key_id"], "--tenant", tenant.slug)
-    assert said == f"key '{made['key_id']}' revoked\n"
-
-
 def test_a_run_is_listed_shown_and_followed(tenant):
     for event in ("started", "completed"):
         report(tenant, RUN, event)

@@ -208,7 +208,7 @@ static void print_all(struct api *api, struct buf *out)
     exposition_begin(&e, out, SIZE_MAX);
     exposition_head(&e, "muster_build_info", "gauge", "Version of this process");
     exposition_add_int(&e, "muster_build_info", &version, 1, 1);
-    request_metrics_write(&api->routes, out);
+    api_print_requests(&api->routes, out);
     metric_print(out);
     print_engine(api->engine, &e);
     print_budgets(api, &e);

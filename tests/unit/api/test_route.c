@@ -106,7 +106,7 @@ TEST(there_are_cells_to_count_the_requests_of_every_route)
 {
     struct route_table table = table_of_all();
 
-    CHECK((table.n + 1) * REQUEST_METRICS_STATUSES <= METRIC_EXTRA_MAX);
+    CHECK((table.n + 1) * API_STATUSES <= METRIC_EXTRA_MAX);
     route_table_done(&table);
 }
 
