@@ -474,13 +474,6 @@ def test_head_answers_like_get_without_a_body(world):
         assert head.headers["Content-Length"] == got.headers["Content-Length"] == str(len(got.body))
 
 
-def test_the_document_is_at_both_addresses(world):
-    one, two = (world.send("GET", path) for path in ("/openapi.json", "/api/v1/openapi.json"))
-    assert one.status == two.status == 200
-    assert one.body == two.body
-    assert one.json()["info"]["version"] == "1.0.0"
-
-
 def test_every_reply_has_an_id_of_its_own(world):
     ids = [world.send("GET", "/api/v1/health").headers["X-Request-Id"] for _ in range(20)]
     assert len(set(ids)) == 20

@@ -320,38 +320,6 @@ static void check_written(const struct shape *shape, const void *value, const ch
     buf_done(&out);
 }
 
-TEST(a_verdict_gives_its_reason_only_when_there_is_one)
-{
-    struct event_verdict verdict = { .status = STR_INIT("accepted"),
-                                     .event_id = STR_INIT("e"),
-                                     .run_id = STR_INIT(RUN) };
-
-    check_written(&event_verdict_shape, &verdict,
-                  "{\"status\":\"accepted\",\"event_id\":\"e\",\"run_id\":\"" RUN "\"}");
-    verdict.reason = STR_LIT("agent_disabled");
-    verdict.detail = STR_LIT("Agent 'a' is disabled");
-    check_written(&event_verdict_shape, &verdict,
-                  "{\"status\":\"accepted\",\"event_id\":\"e\",\"run_id\":\"" RUN
-                  "\",\"reason\":\"agent_disabled\",\"detail\":\"Agent 'a' is disabled\"}");
-}
-
-TEST(a_batchs_results_are_written_in_order)
-{
-    struct batch_result results[] = {
-        { .index = 0, .status = STR_INIT("accepted"), .event_id = STR_INIT("") },
-        { .index = 1,
-          .status = STR_INIT("rejected"),
-          .event_id = STR_INIT("e"),
-          .reason = STR_INIT("agent_cap_reached") },
-    };
-    struct batch_verdict verdict = { .accepted = 1, .rejected = 1, .results = { results, 2 } };
-
-    check_written(&batch_verdict_shape, &verdict,
-                  "{\"accepted\":1,\"duplicates\":0,\"rejected\":1,\"results\":[{\"index\":0,"
-                  "\"status\":\"accepted\",\"event_id\":\"\"},{\"index\":1,\"status\":\"rejected\","
-                  "\"event_id\":\"e\",\"reason\":\"agent_cap_reached\"}]}");
-}
-
 TEST(a_listed_run_has_steps_only_when_they_were_asked_for)
 {
 #define LISTED_RUN                                                                                 \
@@ -373,27 +341,4 @@ TEST(a_listed_run_has_steps_only_when_they_were_asked_for)
     check_written(&run_list_shape, &list, LISTED_RUN "}],\"next\":null}");
     run.steps.items = &none; /* asked for, and there are none */
     check_written(&run_list_shape, &list, LISTED_RUN ",\"steps\":[]}],\"next\":null}");
-}
-
-TEST(an_error_has_a_limit_only_when_one_was_exceeded)
-{
-    struct error_answer error = { .detail = STR_INIT("Not Found") };
-
-    check_written(&error_answer_shape, &error, "{\"detail\":\"Not Found\"}");
-    error.limit = (struct opt_int){ true, 1000 };
-    error.unit = STR_LIT("events");
-    check_written(&error_answer_shape, &error,
-                  "{\"detail\":\"Not Found\",\"limit\":1000,\"unit\":\"events\"}");
-}
-
-TEST(a_policy_that_nobody_set_has_no_date)
-{
-    struct command_policy policy = { .agent_name = STR_INIT("a"),
-                                     .mode = STR_INIT("deny_all"),
-                                     .source = STR_INIT("platform"),
-                                     .updated_at = TIME_NULL };
-
-    check_written(&command_policy_shape, &policy,
-                  "{\"agent_name\":\"a\",\"mode\":\"deny_all\",\"allow\":[],\"deny\":[],"
-                  "\"source\":\"platform\",\"version\":0,\"updated_at\":null}");
 }
