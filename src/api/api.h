@@ -27,6 +27,8 @@ struct api_limits {
 
 /* Authentication and authorization, which a feature implements. On the carrier's thread. */
 struct api_hooks {
+    size_t caller_size; /* of struct caller, which is zeroed in each call */
+
     /* After the head of a request to a route that is not open: identifies the caller. If that needs
      * another thread, it sets exchange->waits and calls call_admit() later. */
     call_step_fn *identify;
@@ -41,8 +43,8 @@ struct api_hooks {
     /* The same, without a budget: has a trusted proxy named the caller's address? */
     bool (*named_address)(const struct api_call *call, struct address *ret);
 
-    /* Is the caller still known? */
-    bool (*look_up)(struct api_call *call);
+    /* The body took long to arrive: refuses a caller who has lost access meanwhile. */
+    call_step_fn *check_again;
 
     /* The input is valid: may this caller use this route, and the path's tenant? */
     call_step_fn *authorize;

@@ -153,7 +153,7 @@ void call_change(struct api_call *call, enum change_topic topic, call_work_fn *w
     call->change = (struct change){ .topic = topic,
                                     .asked_us = call->asked_us,
                                     .budget = call->budget,
-                                    .administrative = call->key == NULL,
+                                    .administrative = !call->by_program,
                                     .apply = call_change_apply,
                                     .done = call_change_done };
     if (change_submit(call->api->engine, &call->change, &err) != 0)

@@ -22,8 +22,7 @@ struct api_call;
 struct budget;
 struct db;
 struct http_exchange;
-struct key_entry;
-struct session_user;
+struct caller;
 struct problems;
 struct tenant_entry;
 
@@ -53,12 +52,8 @@ struct api_call {
     const struct route *route; /* NULL: no route matches */
     struct route_values values;
 
-    const struct key_entry *key; /* NULL: open route, a user, or the operator */
-    struct session_user *user;   /* signed in; NULL: a key, the operator, or unknown */
-    struct str cookie;           /* of that user's session; STR_NULL: none was sent */
-    bool personal;               /* that user sent a personal access token, not a cookie */
-    bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
-    struct sha256 digest;        /* of that token or cookie */
+    struct caller *caller; /* what the hooks know of who calls; never NULL */
+    bool by_program;       /* a program calls, not a person: its changes are no administration */
     bool has_rate;
     struct call_rate rate;
 

@@ -131,6 +131,7 @@ static struct api_call *call_of(struct api *api, struct http_exchange *x)
         call->exchange = x;
         call->arena = x->arena;
         call->api = api;
+        call->caller = arena_zalloc(x->arena, api->hooks->caller_size);
         call->asked_us = clock_raw_us();
         x->app = call;
     }
@@ -300,17 +301,6 @@ static int check_input(struct api_call *call, struct error *err)
     return call_refuse_input(call, err, problems);
 }
 
-/* A body may take long to arrive: refuses a caller that has lost access meanwhile. */
-static int check_again(struct api_call *call, struct error *err)
-{
-    bool known = call->key != NULL || call->user != NULL;
-
-    if (!known || clock_mono_us() - call->exchange->request.began_us < FRESH_US ||
-        call->api->hooks->look_up(call))
-        return 0;
-    return call_refuse_caller(call, err, str_is_null(call->cookie));
-}
-
 /* After the body has arrived. */
 static int handle_request(struct api_call *call, struct error *err)
 {
@@ -318,8 +308,10 @@ static int handle_request(struct api_call *call, struct error *err)
 
     assert(call->body_us != 0);                       /* expect_body() */
     call->asked_us += clock_raw_us() - call->body_us; /* what the client took is its own */
-    if (check_again(call, err) != 0 || check_media_type(call, err) != 0 ||
-        check_input(call, err) != 0)
+    if (clock_mono_us() - call->exchange->request.began_us >= FRESH_US &&
+        call->api->hooks->check_again(call, err) != 0)
+        return -1;
+    if (check_media_type(call, err) != 0 || check_input(call, err) != 0)
         return -1;
     if (route->auth != AUTH_OPEN && call->api->hooks->authorize(call, err) != 0)
         return -1;

@@ -6,10 +6,10 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "base/metrics.h"
 #include "features/access/keys.h"
 #include "features/access/registry.h"
 #include "features/access/sessions.h"
+#include "features/metrics.h"
 #include "http/exchange.h"
 
 /* The token of "Bearer <token>"; STR_NULL when the header is absent or says anything else. Programs
@@ -40,19 +40,21 @@ bool auth_look_up(struct api_call *call)
 {
     int64_t now_us = clock_wall_us();
 
-    if (call->personal || !str_is_null(call->cookie)) {
-        call->user =
-            sessions_find(access_sessions(call->api->engine), &call->digest, now_us, call->arena);
-        call->unknown_token = call->user == NULL;
-        return call->user != NULL;
+    if (call->caller->personal || !str_is_null(call->caller->cookie)) {
+        call->caller->user = sessions_find(access_sessions(call->api->engine),
+                                           &call->caller->digest, now_us, call->arena);
+        call->caller->unknown_token = call->caller->user == NULL;
+        return call->caller->user != NULL;
     }
-    call->key = registry_key(access_registry(call->api->engine), &call->digest, now_us);
-    call->unknown_token = call->key == NULL;
-    if (call->key != NULL) {
-        arena_defer(call->arena, key_unhold, call->key->use);
-        key_use_remember(call->key->use, now_us);
+    call->caller->key =
+        registry_key(access_registry(call->api->engine), &call->caller->digest, now_us);
+    call->caller->unknown_token = call->caller->key == NULL;
+    call->by_program = call->caller->key != NULL;
+    if (call->caller->key != NULL) {
+        arena_defer(call->arena, key_unhold, call->caller->key->use);
+        key_use_remember(call->caller->key->use, now_us);
     }
-    return call->key != NULL;
+    return call->caller->key != NULL;
 }
 
 /* A request without Authorization may be a signed-in user's; agents' routes accept only keys. */
@@ -61,8 +63,8 @@ static int identify_user(struct api_call *call, struct error *err)
     struct str cookie = call->route->auth >= AUTH_USER ? session_cookie(call) : STR_NULL;
 
     if (cookie.len == BASE64URL_LEN) {
-        call->cookie = cookie;
-        call->digest = digest_sha256(cookie);
+        call->caller->cookie = cookie;
+        call->caller->digest = digest_sha256(cookie);
         (void)auth_look_up(call);
         return 0;
     }
@@ -80,8 +82,8 @@ int auth_identify(struct api_call *call, struct error *err)
     token = bearer_token(&call->exchange->request);
     if (str_is_null(token) || !token_is_well_formed(token))
         return call_refuse_caller(call, err, !str_is_null(token));
-    call->personal = token_is_personal(token);
-    call->digest = digest_sha256(token);
+    call->caller->personal = token_is_personal(token);
+    call->caller->digest = digest_sha256(token);
     (void)auth_look_up(call);
     return 0;
 }
@@ -120,7 +122,7 @@ static bool deletes_itself(const struct api_call *call)
 {
     return call->exchange->request.method == METHOD_DELETE && call->values.n == 1 &&
            str_eq(call->values.names[0], STR_LIT("token_id")) &&
-           str_eq(call->values.values[0], call->user->token_id);
+           str_eq(call->values.values[0], call->caller->user->token_id);
 }
 
 /* A signed-in platform admin may do what the operator may. Other users get the same answer for a
@@ -130,7 +132,7 @@ static int authorize_user(struct api_call *call, struct str slug, struct error *
     struct tenant_entry *tenant;
     enum tenant_role role;
 
-    assert(call->user != NULL && call->key == NULL);
+    assert(call->caller->user != NULL && call->caller->key == NULL);
     if (call->route->auth == AUTH_READ_KEY)
         return call_refuse(call, err, 403,
                            "A personal access token does not work here; use a read-only key or a "
@@ -138,18 +140,18 @@ static int authorize_user(struct api_call *call, struct str slug, struct error *
     if (call->route->auth < AUTH_USER)
         return call_refuse(call, err, 403,
                            "A personal access token cannot report or pull; use a key");
-    if (call->route->auth == AUTH_USER && call->personal &&
+    if (call->route->auth == AUTH_USER && call->caller->personal &&
         call->exchange->request.method != METHOD_GET && !deletes_itself(call))
         return call_refuse(call, err, 403,
                            "Not allowed with a personal access token; sign in as the user");
     if (call->route->auth == AUTH_USER)
         return 0;
-    if (call->user->is_platform_admin)
+    if (call->caller->user->is_platform_admin)
         return authorize_operator(call, slug, err);
     if (call->route->auth == AUTH_PLATFORM)
         return call_refuse(call, err, 403, "Only platform admins may do this");
     tenant = registry_tenant(access_registry(call->api->engine), slug);
-    role = tenant == NULL ? ROLE_NONE : user_role(call->user, tenant->id);
+    role = tenant == NULL ? ROLE_NONE : user_role(call->caller->user, tenant->id);
     if (role == ROLE_NONE)
         return call_refuse(call, err, 403, "You have no access to that tenant");
     if (call->route->auth == AUTH_ADMIN && role != ROLE_ADMIN)
@@ -160,7 +162,7 @@ static int authorize_user(struct api_call *call, struct str slug, struct error *
 
 static int authorize_key(struct api_call *call, struct str slug, struct error *err)
 {
-    const struct key_entry *key = call->key;
+    const struct key_entry *key = call->caller->key;
 
     if (call->route->auth >= AUTH_MEMBER || call->route->auth == AUTH_USER)
         return call_refuse(call, err, 403, "Not allowed with a key; sign in as a user");
@@ -183,9 +185,9 @@ int auth_authorize(struct api_call *call, struct error *err)
 {
     struct str slug = path_slug(call);
 
-    if (call->user != NULL)
+    if (call->caller->user != NULL)
         return authorize_user(call, slug, err);
-    if (call->key != NULL)
+    if (call->caller->key != NULL)
         return authorize_key(call, slug, err);
     return authorize_operator(call, slug, err);
 }
@@ -193,7 +195,7 @@ int auth_authorize(struct api_call *call, struct error *err)
 int auth_may_report(struct api_call *call, struct str client_id, struct str agent_name,
                     struct error *err)
 {
-    const struct key_entry *key = call->key;
+    const struct key_entry *key = call->caller->key;
 
     if (!str_is_null(client_id) && !str_eq(client_id, key->tenant->slug))
         return call_refuse(call, err, 403, "This key does not belong to tenant '%.*s'",
@@ -220,9 +222,9 @@ int auth_refuse_quota(struct api_call *call, struct error *err)
 
 bool auth_is_admin(const struct api_call *call)
 {
-    const struct session_user *user = call->user;
+    const struct session_user *user = call->caller->user;
 
-    if (call->key != NULL)
+    if (call->caller->key != NULL)
         return false;
     return user == NULL || user->is_platform_admin ||
            user_role(user, call->tenant_id) == ROLE_ADMIN;
@@ -232,27 +234,28 @@ bool auth_may_go_on(const struct api_call *call, int64_t *checked_us, int period
 {
     const int64_t now_us = clock_mono_us();
 
-    if (call->key != NULL)
-        return key_is_good(call->key, clock_wall_us());
-    if (call->user == NULL || now_us - *checked_us < (int64_t)period_s * USEC_PER_SEC)
+    if (call->caller->key != NULL)
+        return key_is_good(call->caller->key, clock_wall_us());
+    if (call->caller->user == NULL || now_us - *checked_us < (int64_t)period_s * USEC_PER_SEC)
         return true;
     *checked_us = now_us;
-    return sessions_may_look_up(access_sessions(call->api->engine), &call->user->session,
+    return sessions_may_look_up(access_sessions(call->api->engine), &call->caller->user->session,
                                 call->tenant_id, clock_wall_us());
 }
 
 struct str auth_actor(const struct api_call *call)
 {
-    if (call->user != NULL && call->personal)
-        return arena_printf(call->arena, "person:%.*s token:%.*s", STR_ARG(call->user->email),
-                            STR_ARG(call->user->token_id));
-    if (call->user != NULL)
-        return arena_printf(call->arena, "person:%.*s", STR_ARG(call->user->email));
-    if (call->key == NULL && call->exchange->request.peer == PEER_OPERATOR)
+    if (call->caller->user != NULL && call->caller->personal)
+        return arena_printf(call->arena, "person:%.*s token:%.*s",
+                            STR_ARG(call->caller->user->email),
+                            STR_ARG(call->caller->user->token_id));
+    if (call->caller->user != NULL)
+        return arena_printf(call->arena, "person:%.*s", STR_ARG(call->caller->user->email));
+    if (call->caller->key == NULL && call->exchange->request.peer == PEER_OPERATOR)
         return STR_LIT("operator");
-    if (call->key == NULL)
+    if (call->caller->key == NULL)
         return STR_LIT("anonymous");
-    return arena_printf(call->arena, "key:%.*s", STR_ARG(call->key->key_id));
+    return arena_printf(call->arena, "key:%.*s", STR_ARG(call->caller->key->key_id));
 }
 
 /* Cuts the last of a comma-separated list off. */

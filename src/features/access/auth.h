@@ -9,6 +9,18 @@
 #include "base/str.h"
 
 struct api_call;
+struct key_entry;
+struct session_user;
+
+/* Who calls. */
+struct caller {
+    const struct key_entry *key; /* NULL: open route, a user, or the operator */
+    struct session_user *user;   /* signed in; NULL: a key, the operator, or unknown */
+    struct str cookie;           /* of that user's session; STR_NULL: none was sent */
+    bool personal;               /* that user sent a personal access token, not a cookie */
+    bool unknown_token;          /* well-formed token or cookie, but not (yet) known here */
+    struct sha256 digest;        /* of that token or cookie */
+};
 struct engine;
 struct token_guess_limiter;
 
@@ -20,7 +32,8 @@ extern const struct api_hooks access_hooks;
 
 /* Finds the key behind the token, the user behind the cookie, or the operator. A request with an
  * Authorization header counts as a key's, whatever cookies it has. A well-formed token or cookie
- * that is not known here sets call->unknown_token; key_check() of hooks.c continues from there. */
+ * that is not known here sets call->caller->unknown_token; key_check() of hooks.c continues from
+ * there. */
 int auth_identify(struct api_call *call, struct error *err) MUST_CHECK;
 
 /* Looks up the digest of the token or cookie again; true when it is known now. */
@@ -77,7 +90,7 @@ struct sha256 session_begin(struct api_call *call);
 /* The reply deletes the cookie. */
 void session_forget(struct api_call *call);
 
-/* The CSRF token of call->cookie; in the arena. */
+/* The CSRF token of call->caller->cookie; in the arena. */
 struct str session_csrf_token(struct api_call *call);
 
 /* Does the request come from this site, according to the browser? Fails with 403. */

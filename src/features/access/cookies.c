@@ -49,9 +49,9 @@ struct sha256 session_begin(struct api_call *call)
     char text[BASE64URL_LEN + 1];
 
     digest_random_base64url(text);
-    call->cookie = arena_copy(call->arena, str_from(text, BASE64URL_LEN));
-    cookie_set(call, &session, call->cookie, "");
-    return digest_sha256(call->cookie);
+    call->caller->cookie = arena_copy(call->arena, str_from(text, BASE64URL_LEN));
+    cookie_set(call, &session, call->caller->cookie, "");
+    return digest_sha256(call->caller->cookie);
 }
 
 void session_forget(struct api_call *call)
@@ -61,11 +61,11 @@ void session_forget(struct api_call *call)
 
 struct str session_csrf_token(struct api_call *call)
 {
-    const struct str text = arena_printf(call->arena, "csrf:%.*s", STR_ARG(call->cookie));
+    const struct str text = arena_printf(call->arena, "csrf:%.*s", STR_ARG(call->caller->cookie));
     const struct sha256 digest = digest_sha256(text);
     char token[BASE64URL_LEN + 1];
 
-    assert(call->cookie.len == BASE64URL_LEN); /* one that this service made */
+    assert(call->caller->cookie.len == BASE64URL_LEN); /* one that this service made */
     digest_base64url(digest.bytes, token);
     return arena_copy(call->arena, str_from(token, BASE64URL_LEN));
 }
@@ -105,7 +105,7 @@ int session_check(struct api_call *call, struct error *err)
     const struct http_request *request = &call->exchange->request;
     struct str given;
 
-    if (call->user == NULL || call->personal || request->method == METHOD_GET ||
+    if (call->caller->user == NULL || call->caller->personal || request->method == METHOD_GET ||
         request->method == METHOD_HEAD)
         return 0;
     if (session_check_origin(call, err) != 0)

@@ -22,7 +22,8 @@ static struct token_guess_limiter *token_guesses_of(const struct api_call *call)
 /* Must the database be read or written before the caller is admitted? */
 static bool key_check_needed(const struct api_call *call)
 {
-    return call->unknown_token || (call->key != NULL && !key_use_is_noted(call->key->use));
+    return call->caller->unknown_token ||
+           (call->caller->key != NULL && !key_use_is_noted(call->caller->key->use));
 }
 
 static int count_token_guess(struct api_call *call, struct error *err)
@@ -31,7 +32,7 @@ static int count_token_guess(struct api_call *call, struct error *err)
     int64_t wait_s = token_guess_count(token_guesses_of(call), &from);
 
     if (wait_s == 0)
-        return call_refuse_caller(call, err, str_is_null(call->cookie));
+        return call_refuse_caller(call, err, str_is_null(call->caller->cookie));
     call->rate.reset_s = wait_s;
     return call_refuse(call, err, 429,
                        "Too many unknown tokens from this address: at most %d in %d seconds",
@@ -56,10 +57,10 @@ static int note_first_use(struct api_call *call, struct error *err)
 {
     struct first_use_call *first = ARENA_NEW(call->arena, struct first_use_call);
 
-    assert(call->key != NULL);
+    assert(call->caller->key != NULL);
     call->exchange->waits = true;
     *first = (struct first_use_call){
-        .use = { .key = call->key, .asked_us = call->asked_us, .done = first_use_noted },
+        .use = { .key = call->caller->key, .asked_us = call->asked_us, .done = first_use_noted },
         .call = call
     };
     return key_use_note(engine_writer(call->api->engine), &first->use, err);
@@ -86,9 +87,9 @@ static int caches_refresh_run(struct reader_job *job, struct db *db, struct erro
 {
     struct api_call *call = CONTAINER_OF(job, struct api_call, read);
 
-    if (call->personal || !str_is_null(call->cookie))
+    if (call->caller->personal || !str_is_null(call->caller->cookie))
         return sessions_refresh(access_sessions(call->api->engine), db, err);
-    return registry_look_for(access_registry(call->api->engine), db, &call->digest, err);
+    return registry_look_for(access_registry(call->api->engine), db, &call->caller->digest, err);
 }
 
 static void caches_refresh_done(struct reader_job *job, const struct error *err)
@@ -121,11 +122,12 @@ static int check_unknown(struct api_call *call, struct error *err)
     const struct address from = auth_address(call);
     struct engine *engine = call->api->engine;
     struct registry *registry = access_registry(engine);
-    const bool may_be_key = !call->personal && str_is_null(call->cookie);
+    const bool may_be_key = !call->caller->personal && str_is_null(call->caller->cookie);
     const bool loading = may_be_key && !registry_is_complete(registry);
 
-    assert(call->key == NULL && call->user == NULL);
-    if ((!loading && !engine_is_shared(engine)) || registry_knew_key(registry, &call->digest) ||
+    assert(call->caller->key == NULL && call->caller->user == NULL);
+    if ((!loading && !engine_is_shared(engine)) ||
+        registry_knew_key(registry, &call->caller->digest) ||
         (!loading && token_guesses_exceeded(guesses, &from)))
         return check_known(call, err);
     if (loading ? token_guess_may_miss(guesses) : token_guess_may_look_up(guesses))
@@ -139,7 +141,7 @@ static int check_unknown(struct api_call *call, struct error *err)
  * Fails, or sets exchange->waits and later calls call_admit(). */
 static int key_check(struct api_call *call, struct error *err)
 {
-    return call->unknown_token ? check_unknown(call, err) : note_first_use(call, err);
+    return call->caller->unknown_token ? check_unknown(call, err) : note_first_use(call, err);
 }
 
 static int identify_caller(struct api_call *call, struct error *err)
@@ -159,14 +161,15 @@ static struct rate_window *window_of(struct api_call *call, int64_t *ret_limit)
 {
     struct rate_window *window;
 
-    if (call->user == NULL) {
-        if (call->key == NULL)
+    if (call->caller->user == NULL) {
+        if (call->caller->key == NULL)
             return NULL;
-        *ret_limit = atomic_load_explicit(&call->key->tenant->rate_limit, memory_order_relaxed);
-        return key_rate(call->key);
+        *ret_limit =
+            atomic_load_explicit(&call->caller->key->tenant->rate_limit, memory_order_relaxed);
+        return key_rate(call->caller->key);
     }
     *ret_limit = USER_RATE_LIMIT;
-    window = sessions_rate(access_sessions(call->api->engine), &call->user->session);
+    window = sessions_rate(access_sessions(call->api->engine), &call->caller->user->session);
     if (window != NULL)
         arena_defer(call->arena, free_window, window);
     return window;
@@ -176,14 +179,14 @@ static int refuse_rate(struct api_call *call, const struct rate_verdict *verdict
 {
     const long long limit = (long long)verdict->limit;
 
-    if (call->key != NULL)
+    if (call->caller->key != NULL)
         return call_refuse(call, err, 429,
                            "Rate limit exceeded: %lld requests in %d seconds per token; send "
                            "more in each request, or have the limit raised with `muster tenant "
                            "set %.*s --rate-limit N`",
-                           limit, RATE_WINDOW_S, STR_ARG(call->key->tenant->slug));
+                           limit, RATE_WINDOW_S, STR_ARG(call->caller->key->tenant->slug));
     return call_refuse(call, err, 429, "Rate limit exceeded: %lld requests in %d seconds per %s",
-                       limit, RATE_WINDOW_S, call->personal ? "token" : "session");
+                       limit, RATE_WINDOW_S, call->caller->personal ? "token" : "session");
 }
 
 static int check_rate(struct api_call *call, struct error *err)
@@ -213,9 +216,10 @@ static struct rate_window *change_window(const struct api_call *call)
     const struct route *route = call->route;
 
     if (route->audit == NULL || route->method == METHOD_GET || call->tenant == NULL ||
-        call->user == NULL || call->user->is_platform_admin)
+        call->caller->user == NULL || call->caller->user->is_platform_admin)
         return NULL;
-    if (route->method == METHOD_DELETE && user_role(call->user, call->tenant->id) == ROLE_ADMIN)
+    if (route->method == METHOD_DELETE &&
+        user_role(call->caller->user, call->tenant->id) == ROLE_ADMIN)
         return call->tenant->removals;
     return call->tenant->changes;
 }
@@ -248,17 +252,18 @@ static struct budget *budget_of_user(const struct api_call *call)
 
     if (has_slug)
         tenant = registry_tenant(access_registry(call->api->engine), call->values.values[0]);
-    if (tenant != NULL &&
-        (call->user->is_platform_admin || user_role(call->user, tenant->id) != ROLE_NONE))
+    if (tenant != NULL && (call->caller->user->is_platform_admin ||
+                           user_role(call->caller->user, tenant->id) != ROLE_NONE))
         return tenant_budget(tenant);
-    return call->user->is_platform_admin ? &engine_budgets(call->api->engine)->service : NULL;
+    return call->caller->user->is_platform_admin ? &engine_budgets(call->api->engine)->service
+                                                 : NULL;
 }
 
 static struct budget *budget_of_caller(const struct api_call *call)
 {
-    if (call->key != NULL)
-        return key_budget(call->key);
-    return call->user != NULL ? budget_of_user(call) : NULL;
+    if (call->caller->key != NULL)
+        return key_budget(call->caller->key);
+    return call->caller->user != NULL ? budget_of_user(call) : NULL;
 }
 
 static bool named_address(const struct api_call *call, struct address *ret)
@@ -287,24 +292,34 @@ static void log_client(const struct api_call *call, struct log_line *line)
 static void log_caller(const struct api_call *call, struct log_line *line)
 {
     log_client(call, line);
-    if (call->user != NULL) {
+    if (call->caller->user != NULL) {
         if (call->tenant != NULL)
             log_str(line, "tenant", call->tenant->slug);
-        log_str(line, "person", call->user->user_id);
-        if (call->personal)
-            log_str(line, "token", call->user->token_id);
-    } else if (call->key != NULL) {
-        log_str(line, "tenant", call->key->tenant->slug);
-        log_str(line, "key", call->key->key_id);
+        log_str(line, "person", call->caller->user->user_id);
+        if (call->caller->personal)
+            log_str(line, "token", call->caller->user->token_id);
+    } else if (call->caller->key != NULL) {
+        log_str(line, "tenant", call->caller->key->tenant->slug);
+        log_str(line, "key", call->caller->key->key_id);
     }
 }
 
+static int check_again(struct api_call *call, struct error *err)
+{
+    const bool known = call->caller->key != NULL || call->caller->user != NULL;
+
+    if (!known || auth_look_up(call))
+        return 0;
+    return call_refuse_caller(call, err, str_is_null(call->caller->cookie));
+}
+
 const struct api_hooks access_hooks = {
+    .caller_size = sizeof(struct caller),
     .identify = identify_caller,
     .check_caller = check_caller,
     .budget_of = budget_of_caller,
     .named_address = named_address,
-    .look_up = auth_look_up,
+    .check_again = check_again,
     .authorize = authorize_caller,
     .log_caller = log_caller,
 };

@@ -21,6 +21,7 @@
 #include "base/digest.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
+#include "features/access/auth.h"
 #include "features/access/keys.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"
@@ -278,7 +279,7 @@ static int rotate(struct api_call *call, struct db *db, struct str key_id, struc
 
 static int rotate_own_key(struct api_call *call, struct db *db, struct error *err)
 {
-    return rotate(call, db, call->key->key_id, err);
+    return rotate(call, db, call->caller->key->key_id, err);
 }
 
 static int rotate_key(struct api_call *call, struct db *db, struct error *err)

@@ -4,6 +4,7 @@
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
+#include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/agents/admit.h"
 #include "features/agents/agents_store.h"
@@ -102,7 +103,7 @@ static int note_heartbeat(struct api_call *call, struct error *err)
     struct heartbeat_request *request = ARENA_NEW(call->arena, struct heartbeat_request);
     struct heartbeat_answer *answer = call->answer;
 
-    request->agent_name = call->key->agent_name;
+    request->agent_name = call->caller->key->agent_name;
     request->beat = (struct heartbeat){ .tenant_id = call->tenant_id,
                                         .client_id = query->client_id,
                                         .received_at = clock_wall_us() };

@@ -163,7 +163,7 @@ static int register_agent(struct api_call *call, struct error *err)
     if (auth_may_report(call, STR_NULL, body->agent_name, err) != 0)
         return -1;
     request = ARENA_NEW(call->arena, struct registration_request);
-    *request = (struct registration_request){ .tenant = call->key->tenant,
+    *request = (struct registration_request){ .tenant = call->caller->key->tenant,
                                               .body = body,
                                               .arena = call->arena,
                                               .bytes = call->exchange->request.body.len,

@@ -11,7 +11,7 @@
 int report_words(struct api_call *call, enum verdict verdict, struct str agent_name,
                  struct report_words *ret, struct error *err)
 {
-    const struct tenant_entry *tenant = call->key->tenant;
+    const struct tenant_entry *tenant = call->caller->key->tenant;
 
     *ret = (struct report_words){ .status = STR_LIT("accepted") };
     switch (verdict) {
@@ -40,7 +40,7 @@ int report_begin(struct api_call *call, struct str client_id, struct str agent_n
 {
     if (auth_may_report(call, client_id.len == 0 ? STR_NULL : client_id, agent_name, err) != 0)
         return -1;
-    *report = (struct report){ .tenant = call->key->tenant,
+    *report = (struct report){ .tenant = call->caller->key->tenant,
                                .agent_name = agent_name,
                                .arena = call->arena,
                                .bytes = call->exchange->request.body.len,
@@ -99,14 +99,14 @@ static int seen_apply(struct writer_job *job, struct txn *txn, struct error *err
 
 bool over_quota(const struct api_call *call)
 {
-    return tenant_is_over_quota(call->key->tenant);
+    return tenant_is_over_quota(call->caller->key->tenant);
 }
 
 int over_quota_refuse(struct api_call *call, struct str agent_name, struct error *err)
 {
     struct seen *seen = ARENA_NEW(call->arena, struct seen);
 
-    seen->agent = (struct applicant){ call->key->tenant->id, agent_name, clock_wall_us() };
+    seen->agent = (struct applicant){ call->caller->key->tenant->id, agent_name, clock_wall_us() };
     seen->job = (struct writer_job){ .apply = seen_apply,
                                      .tenant_id = seen->agent.tenant_id,
                                      .agent_name = agent_name,

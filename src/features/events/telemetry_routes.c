@@ -14,7 +14,7 @@ static int submit_events(struct api_call *call, const struct telemetry_event *ev
 {
     struct ingest_request *request = ARENA_NEW(call->arena, struct ingest_request);
 
-    *request = (struct ingest_request){ .tenant = call->key->tenant,
+    *request = (struct ingest_request){ .tenant = call->caller->key->tenant,
                                         .events = events,
                                         .n = n,
                                         .bytes = call->exchange->request.body.len,

@@ -11,7 +11,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "features/metrics.h"
 
 static bool is_loopback(struct str host)
 {

@@ -7,12 +7,12 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "base/metrics.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/sessions.h"
+#include "features/metrics.h"
 #include "features/users/accounts.h"
 #include "features/users/identities.h"
 #include "features/users/shapes.h"
@@ -309,7 +309,7 @@ static int find_token(struct api_call *call, struct db *db, struct error *err)
 {
     struct oidc_step *step = call->own;
 
-    return vouched_voucher(db, &call->user->session, call->arena, &step->id_token, err);
+    return vouched_voucher(db, &call->caller->user->session, call->arena, &step->id_token, err);
 }
 
 /* A provider that cannot be asked keeps no one from signing out here. */

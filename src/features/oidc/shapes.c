@@ -2,8 +2,8 @@
 #include "features/oidc/oidc.h"
 
 #include "features/users/identities.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 static const char *const group_role_names[] = { "platform_admin", "admin", "member", NULL };
 

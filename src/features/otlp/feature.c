@@ -156,7 +156,7 @@ static int refuse_malformed(struct api_call *call, struct str why, struct error 
 static void count_rejected(const struct api_call *call, const struct delivery *d,
                            const struct intake_origin *origin, struct intake *in)
 {
-    const struct tenant_entry *tenant = call->key->tenant;
+    const struct tenant_entry *tenant = call->caller->key->tenant;
     enum verdict verdict = origin->n_events == 0 ? VERDICT_ACCEPTED : delivery_verdict(d, origin);
     struct str why;
 
@@ -212,7 +212,7 @@ static int deliver(struct api_call *call, const struct intake *in, struct error 
 
     *d = (struct delivery){
         .intake = in,
-        .request = { .tenant = call->key->tenant,
+        .request = { .tenant = call->caller->key->tenant,
                      .events = in->events.items,
                      .n = in->events.n,
                      .bytes = call->exchange->request.body.len + in->bytes,
@@ -234,7 +234,7 @@ static enum otlp_result read_body(const struct api_call *call, enum otlp_records
 
 static int take_records(struct api_call *call, enum otlp_records what, struct error *err)
 {
-    const struct key_entry *key = call->key;
+    const struct key_entry *key = call->caller->key;
     struct intake *in = ARENA_NEW(call->arena, struct intake);
     struct str why = STR_NULL;
     const struct otlp_sink sink = { .ctx = in,

@@ -8,6 +8,7 @@
 #include "api/call.h"
 #include "engine/engine.h"
 #include "engine/writer.h"
+#include "features/access/auth.h"
 #include "features/access/rate.h"
 #include "features/access/registry.h"
 #include "features/features.h"
@@ -185,7 +186,7 @@ static struct list list_budgets(const struct key_entry *key, struct arena *arena
 static int show_limits(struct api_call *call, struct error *err)
 {
     const struct api_limits *limits = &call->api->limits;
-    const struct tenant_entry *tenant = call->key->tenant;
+    const struct tenant_entry *tenant = call->caller->key->tenant;
     struct limits_answer *answer = call->answer;
 
     (void)err;
@@ -199,7 +200,7 @@ static int show_limits(struct api_call *call, struct error *err)
         .max_agents = atomic_load(&tenant->max_agents),
         .max_bytes = atomic_load(&tenant->max_bytes),
         .stored_bytes = atomic_load(&tenant->stored_bytes),
-        .budgets = list_budgets(call->key, call->arena),
+        .budgets = list_budgets(call->caller->key, call->arena),
     };
     call_reply(call, NULL);
     return 0;

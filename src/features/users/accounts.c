@@ -112,10 +112,11 @@ int accounts_begin_attempt(struct api_call *call, struct throttle_attempt *attem
  * strangers fail at sign-in. */
 static struct throttle_attempt accounts_own_attempt(const struct api_call *call)
 {
-    assert(call->user != NULL);
+    assert(call->caller->user != NULL);
     /* no e-mail address, which has an '@' */
-    return (struct throttle_attempt){ .account = arena_printf(call->arena, "session:%.*s",
-                                                              STR_ARG(call->user->user_id)) };
+    return (struct throttle_attempt){
+        .account = arena_printf(call->arena, "session:%.*s", STR_ARG(call->caller->user->user_id))
+    };
 }
 
 /* In the database, where all processes count. */
@@ -162,7 +163,7 @@ static int judge(struct api_call *call, struct db *db, const struct sign_in *cla
 {
     if (sign_in_check(db, claim, call->arena, ret, err) != 0)
         return -1;
-    if (!ret->good || (call->user != NULL && !claim->asks_code))
+    if (!ret->good || (call->caller->user != NULL && !claim->asks_code))
         return 0;
     return factor_check(call->api->engine, db, ret->user.user_id, claim->code, &ret->factor, err);
 }
@@ -257,12 +258,12 @@ void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *
 
 int accounts_check_helper(struct api_call *call, struct str email, struct error *err)
 {
-    if (call->user == NULL) /* the operator */
+    if (call->caller->user == NULL) /* the operator */
         return 0;
-    if (call->personal)
+    if (call->caller->personal)
         return call_refuse(call, err, 403,
                            "Not allowed with a personal access token; sign in as the user");
-    if (str_eq(call->user->email, email))
+    if (str_eq(call->caller->user->email, email))
         return call_refuse(call, err, 403,
                            "Not allowed for your own user; use Your account, which asks for the "
                            "password, or ask another platform admin");
@@ -300,8 +301,8 @@ static int accounts_begin_hash(struct api_call *call, struct error *err)
     enum { SOON_S = 1 };
 
     /* the operator has the machine anyway */
-    if (call->user == NULL ||
-        throttle_begin_hash(users_throttle(call->api->engine), call->user->user_id))
+    if (call->caller->user == NULL ||
+        throttle_begin_hash(users_throttle(call->api->engine), call->caller->user->user_id))
         return 0;
     call->rate.reset_s = SOON_S;
     return call_refuse(call, err, 429,
@@ -310,8 +311,8 @@ static int accounts_begin_hash(struct api_call *call, struct error *err)
 
 static void accounts_end_hash(struct api_call *call)
 {
-    if (call->user != NULL)
-        throttle_end_hash(users_throttle(call->api->engine), call->user->user_id);
+    if (call->caller->user != NULL)
+        throttle_end_hash(users_throttle(call->api->engine), call->caller->user->user_id);
 }
 
 static void admin_password_hashed(struct api_call *call, const struct error *err)
@@ -369,7 +370,7 @@ int accounts_audit_row(struct api_call *call, struct db *db, const struct user_r
 
 int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct session_user *user = call->user;
+    const struct session_user *user = call->caller->user;
     struct session_answer *answer = call->answer;
 
     assert(user != NULL); /* an operator is nobody's account */
@@ -377,7 +378,7 @@ int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
         .user_id = user->user_id,
         .email = user->email,
         .role = users_role_name(user->is_platform_admin ? PLATFORM_ADMIN : PLATFORM_NONE),
-        .csrf_token = call->personal ? STR_LIT("") : session_csrf_token(call),
+        .csrf_token = call->caller->personal ? STR_LIT("") : session_csrf_token(call),
         .expires_at = user->ends_at,
     };
     return store_memberships(db, user->user_id, call->arena, &answer->tenants, err);
@@ -408,8 +409,8 @@ struct sign_in_check *reauth_result(const struct api_call *call)
 
 static int enter_reauth_refusal(struct api_call *call, struct db *db, struct error *err)
 {
-    call->audit_target = call->user->email;
-    return accounts_audit(call, db, call->user, "password.refuse", err);
+    call->audit_target = call->caller->user->email;
+    return accounts_audit(call, db, call->caller->user, "password.refuse", err);
 }
 
 static int refuse_password(struct api_call *call, struct error *err)
@@ -442,7 +443,7 @@ static int use_and_work(struct api_call *call, struct db *db, struct error *err)
     bool used = true;
 
     if (r->check.factor.verdict != FACTOR_NONE &&
-        factor_use(db, call->user->user_id, &r->check.factor, &used, err) != 0)
+        factor_use(db, call->caller->user->user_id, &r->check.factor, &used, err) != 0)
         return -1;
     return used ? r->next.work(call, db, err) : refuse_password(call, err);
 }
@@ -471,9 +472,9 @@ int reauth_begin(struct api_call *call, struct str password, const struct reauth
 {
     struct reauth *r = ARENA_NEW(call->arena, struct reauth);
 
-    assert(call->user != NULL && next->work != NULL);
+    assert(call->caller->user != NULL && next->work != NULL);
     *r = (struct reauth){ .attempt = accounts_own_attempt(call),
-                          .claim = { .email = call->user->email,
+                          .claim = { .email = call->caller->user->email,
                                      .password = password,
                                      .code = next->code,
                                      .asks_code = next->asks_code },

@@ -127,14 +127,14 @@ static int list_own(struct api_call *call, struct db *db, struct error *err)
 {
     struct listing *answer = call->answer;
 
-    return store_personal_of(db, call->user->user_id, call->arena, &answer->list, err);
+    return store_personal_of(db, call->caller->user->user_id, call->arena, &answer->list, err);
 }
 
 static int add_own(struct api_call *call, struct db *db, struct error *err)
 {
     struct user_row user;
 
-    if (users_find(db, call->user->email, call->arena, &user, err) != 0 ||
+    if (users_find(db, call->caller->user->email, call->arena, &user, err) != 0 ||
         add_for(call, db, &user, err) != 0)
         return -1;
     return call_audit(call, db, "token.add", err);
@@ -145,7 +145,7 @@ static int ask_for_password(struct api_call *call, struct db *db, struct error *
 {
     struct user_row user;
 
-    if (users_find(db, call->user->email, call->arena, &user, err) != 0)
+    if (users_find(db, call->caller->user->email, call->arena, &user, err) != 0)
         return -1;
     if (user.password.len == 0)
         return call_refuse(call, err, 403,
@@ -166,7 +166,7 @@ static int begin_add_own(struct api_call *call, struct error *err)
 
     if (!str_is_null(create->current_password))
         return reauth_begin(call, create->current_password, &next, err);
-    if (!is_fresh(call->user))
+    if (!is_fresh(call->caller->user))
         return call_read(call, ask_for_password, call_reply, err);
     call_change(call, CHANGE_USERS, add_own, call_reply);
     return 0;
@@ -176,9 +176,9 @@ static int remove_own(struct api_call *call, struct db *db, struct error *err)
 {
     const struct personal_path *path = call->params;
 
-    name_token(call, call->user->email, path->token_id, -1);
-    if (store_personal_remove(db, call->user->user_id, path->token_id, err) != 0 ||
-        store_users_about(db, call->user->user_id, err) != 0)
+    name_token(call, call->caller->user->email, path->token_id, -1);
+    if (store_personal_remove(db, call->caller->user->user_id, path->token_id, err) != 0 ||
+        store_users_about(db, call->caller->user->user_id, err) != 0)
         return -1;
     return list_own(call, db, err);
 }
@@ -188,8 +188,8 @@ static int remove_own(struct api_call *call, struct db *db, struct error *err)
 /* Only the operator, who controls the machine, may create a token that acts as another user. */
 static bool may_act_as(const struct api_call *call, const struct user_row *user)
 {
-    return call->user == NULL ||
-           (!call->user->by_token && str_eq(call->user->user_id, user->user_id));
+    return call->caller->user == NULL ||
+           (!call->caller->user->by_token && str_eq(call->caller->user->user_id, user->user_id));
 }
 
 static int list_of_user(struct api_call *call, struct db *db, struct error *err)
@@ -220,8 +220,8 @@ static int begin_add_of_user(struct api_call *call, struct error *err)
 {
     const struct user_path *path = call->params;
 
-    if (call->user != NULL && !call->user->by_token && str_eq(call->user->email, path->email) &&
-        !is_fresh(call->user))
+    if (call->caller->user != NULL && !call->caller->user->by_token &&
+        str_eq(call->caller->user->email, path->email) && !is_fresh(call->caller->user))
         return call_refuse(call, err, 403,
                            "You signed in more than ten minutes ago: sign in again, or create the "
                            "token under Your account, which asks for the password");

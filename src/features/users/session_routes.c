@@ -25,7 +25,8 @@ static struct listed_session listed(const struct api_call *call, const struct se
         .expires_at = sessions_end(row->created_at, last),
         .address = row->address,
         .user_agent = row->user_agent,
-        .current = call->user != NULL && digest_equal(&call->user->session, &row->digest),
+        .current =
+            call->caller->user != NULL && digest_equal(&call->caller->user->session, &row->digest),
     };
 }
 
@@ -81,13 +82,13 @@ static void name_session(struct api_call *call, struct str email, const char *wh
 
 static int list_own_sessions(struct api_call *call, struct db *db, struct error *err)
 {
-    return list_sessions(call, db, call->user->user_id, err);
+    return list_sessions(call, db, call->caller->user->user_id, err);
 }
 
 static int end_own_session(struct api_call *call, struct db *db, struct error *err)
 {
     const struct session_path *path = call->params;
-    const struct session_user *user = call->user;
+    const struct session_user *user = call->caller->user;
 
     if (end_one(call, db, user->user_id, path->session_id, err) != 0 ||
         list_own_sessions(call, db, err) != 0)
@@ -98,7 +99,7 @@ static int end_own_session(struct api_call *call, struct db *db, struct error *e
 
 static int end_other_sessions(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct session_user *user = call->user;
+    const struct session_user *user = call->caller->user;
 
     if (store_sessions_end(db, user->user_id, &user->session, err) != 0 ||
         list_own_sessions(call, db, err) != 0)
@@ -113,7 +114,7 @@ static void own_session_ended(struct api_call *call, const struct error *err)
     const struct session_path *path = call->params;
 
     if (err == NULL &&
-        str_eq(session_public_id(&call->user->session, call->arena), path->session_id))
+        str_eq(session_public_id(&call->caller->user->session, call->arena), path->session_id))
         session_forget(call);
     call_reply(call, err);
 }

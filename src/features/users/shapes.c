@@ -1,8 +1,8 @@
 /* shapes.c - the shapes of users, roles and sign-in. */
 #include "features/users/shapes.h"
 
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 static const char *const platform_roles_shown[] = { "platform_admin", NULL };
 static const char *const sign_out_states[] = { "ok", NULL };

@@ -186,7 +186,7 @@ int vouched_finish(struct api_call *call, struct db *db, const char *action, str
     answer->csrf_token = session_csrf_token(call);
     user->user_id = answer->user_id;
     user->email = answer->email;
-    call->user = user;
+    call->caller->user = user;
     call->audit_target = answer->email;
     user->is_platform_admin = !str_is_null(answer->role);
     return accounts_audit(call, db, user, action, err);

@@ -5,6 +5,7 @@
  * failed one takes the same steps, whether the user exists or not, so that its
  * duration reveals nothing.
  */
+#include "features/access/auth.h"
 #include "features/users/sign_in.h"
 
 #include "api/api.h"
@@ -250,11 +251,11 @@ static int set_up(struct api_call *call, struct error *err)
 
 static int end_session(struct api_call *call, struct db *db, struct error *err)
 {
-    if (store_session_end(db, &call->user->session, err) != 0 ||
-        store_users_about(db, call->user->user_id, err) != 0)
+    if (store_session_end(db, &call->caller->user->session, err) != 0 ||
+        store_users_about(db, call->caller->user->user_id, err) != 0)
         return -1;
-    call->audit_target = call->user->email;
-    return accounts_audit(call, db, call->user, "session.close", err);
+    call->audit_target = call->caller->user->email;
+    return accounts_audit(call, db, call->caller->user, "session.close", err);
 }
 
 static void session_ended(struct api_call *call, const struct error *err)

@@ -1,6 +1,7 @@
 /* user_routes.c - users of the platform, for its admins. */
 #include "api/api.h"
 #include "api/call.h"
+#include "features/access/auth.h"
 #include "features/access/sessions.h"
 #include "features/access/shapes.h"
 #include "features/users/accounts.h"
@@ -93,7 +94,7 @@ static int begin_set_user(struct api_call *call, struct error *err)
     if (str_is_null(patch->password))
         return call_proceed(call, err);
     /* an open session must not be enough for a new password of its own user */
-    if (call->user != NULL && str_eq(call->user->email, path->email))
+    if (call->caller->user != NULL && str_eq(call->caller->user->email, path->email))
         return call_refuse(call, err, 403,
                            "Not allowed for your own password; change it under Your account, which "
                            "asks for the current one");
@@ -161,7 +162,7 @@ static int add_role(struct api_call *call, struct db *db, struct error *err)
 
     name_role(call, create.email, create.role);
     create.password = *(const struct str *)call->own;
-    create.vouched = call->user == NULL || call->user->is_platform_admin;
+    create.vouched = call->caller->user == NULL || call->caller->user->is_platform_admin;
     return users_add_role(db, call->tenant_id, &create, call->arena, call->answer, err);
 }
 
@@ -227,7 +228,7 @@ static int hash_next_password(struct api_call *call, struct db *db, struct error
 static int set_password(struct api_call *call, struct db *db, struct error *err)
 {
     const struct password_change *change = call->body;
-    const struct session_user *user = call->user;
+    const struct session_user *user = call->caller->user;
 
     if (sign_in_set_password(db, reauth_result(call), &user->session, err) != 0 ||
         (!change->keep_tokens && store_personal_end(db, user->user_id, INT64_MAX, err) != 0) ||
@@ -244,8 +245,8 @@ static int change_password(struct api_call *call, struct error *err)
                                       .prepare = hash_next_password,
                                       .work = set_password };
 
-    if (accounts_check_password(call, "new_password", change->new_password, call->user->email,
-                                err) != 0)
+    if (accounts_check_password(call, "new_password", change->new_password,
+                                call->caller->user->email, err) != 0)
         return -1;
     return reauth_begin(call, change->current_password, &next, err);
 }

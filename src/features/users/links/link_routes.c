@@ -35,7 +35,7 @@ struct link_step {
 
 static struct str maker(const struct api_call *call)
 {
-    return call->user == NULL ? STR_LIT(LINK_OPERATOR) : call->user->email;
+    return call->caller->user == NULL ? STR_LIT(LINK_OPERATOR) : call->caller->user->email;
 }
 
 /* Where people open the portal, as far as it is known. */
@@ -404,7 +404,7 @@ static int accept_link(struct api_call *call, struct db *db, struct error *err)
     answer->email = user->email = link->email;
     user->user_id = person.user_id;
     user->is_platform_admin = !str_is_null(person.role);
-    call->user = user;
+    call->caller->user = user;
     call->audit_target = link->email;
     call->audit_detail =
         arena_printf(call->arena, "{\"link_id\":\"%.*s\"}", STR_ARG(link->link_id));

@@ -1,5 +1,6 @@
 /* factor.c - keys, codes and recovery codes of second factors. */
 #include "features/users/second_factor/factor.h"
+#include "features/access/auth.h"
 
 #include <assert.h>
 #include <openssl/evp.h>
@@ -204,9 +205,10 @@ int factor_show(struct db *db, struct str user_id, struct arena *arena, struct f
 
 int factor_begin(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct vault_label label = label_of(call->user->user_id);
-    const struct str name = buf_percent(call->user->email, call->arena);
-    struct factor_row row = { .user_id = call->user->user_id, .created_at = clock_wall_us() };
+    const struct vault_label label = label_of(call->caller->user->user_id);
+    const struct str name = buf_percent(call->caller->user->email, call->arena);
+    struct factor_row row = { .user_id = call->caller->user->user_id,
+                              .created_at = clock_wall_us() };
     struct factor_begun *answer = call->answer;
     uint8_t key[TOTP_KEY_BYTES];
     char text[TOTP_KEY_CHARS + 1];
@@ -334,12 +336,12 @@ static int make_recovery_codes(struct api_call *call, struct db *db, struct erro
     char room[FACTOR_CODE_MAX];
     struct sha256 digest;
 
-    if (store_recovery_clear(db, call->user->user_id, err) != 0)
+    if (store_recovery_clear(db, call->caller->user->user_id, err) != 0)
         return -1;
     for (size_t i = 0; i < RECOVERY_CODES; i++) {
         codes[i] = make_recovery_code(call->arena);
         if (vault_digest(vault, db, normal_code(codes[i], room), &digest, err) != 0 ||
-            store_recovery_add(db, call->user->user_id, &digest, err) != 0)
+            store_recovery_add(db, call->caller->user->user_id, &digest, err) != 0)
             return -1;
     }
     answer->recovery_codes = (struct list){ codes, RECOVERY_CODES };
@@ -354,7 +356,7 @@ int factor_confirm(struct api_call *call, struct db *db, struct error *err)
     struct factor_row row;
     const int64_t now = clock_wall_us();
 
-    if (store_factor(db, call->user->user_id, call->arena, &row, err) != 0)
+    if (store_factor(db, call->caller->user->user_id, call->arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.user_id) || row.active)
         return err_set(err, ERR_CONFLICT,
@@ -369,7 +371,7 @@ int factor_confirm(struct api_call *call, struct db *db, struct error *err)
         return call_refuse_body(call, err, "code", STR_NULL,
                                 "Should be the code that the app shows now: check the clocks of "
                                 "the device and the service");
-    if (store_factor_confirm(db, call->user->user_id, check.step, now, err) != 0)
+    if (store_factor_confirm(db, call->caller->user->user_id, check.step, now, err) != 0)
         return -1;
     return make_recovery_codes(call, db, err);
 }
@@ -378,7 +380,7 @@ int factor_renew(struct api_call *call, struct db *db, struct error *err)
 {
     struct factor_row row;
 
-    if (store_factor(db, call->user->user_id, call->arena, &row, err) != 0)
+    if (store_factor(db, call->caller->user->user_id, call->arena, &row, err) != 0)
         return -1;
     if (!row.active)
         return err_set(err, ERR_CONFLICT, "You have no second factor");

@@ -6,6 +6,7 @@
 #include "features/users/routes.h"
 #include "api/api.h"
 #include "api/call.h"
+#include "features/access/auth.h"
 #include "features/access/sessions.h"
 #include "features/users/accounts.h"
 #include "features/users/second_factor/factor.h"
@@ -59,13 +60,13 @@ const struct command factor_commands[] = {
 
 static int enter_audit(struct api_call *call, struct db *db, const char *action, struct error *err)
 {
-    call->audit_target = call->user->email;
-    return accounts_audit(call, db, call->user, action, err);
+    call->audit_target = call->caller->user->email;
+    return accounts_audit(call, db, call->caller->user, action, err);
 }
 
 static int show_factor(struct api_call *call, struct db *db, struct error *err)
 {
-    return factor_show(db, call->user->user_id, call->arena, call->answer, err);
+    return factor_show(db, call->caller->user->user_id, call->arena, call->answer, err);
 }
 
 static int confirm_factor(struct api_call *call, struct db *db, struct error *err)
@@ -77,7 +78,7 @@ static int remove_factor(struct api_call *call, struct db *db, struct error *err
 {
     int64_t n;
 
-    if (store_factor_remove(db, call->user->user_id, &n, err) != 0 ||
+    if (store_factor_remove(db, call->caller->user->user_id, &n, err) != 0 ||
         show_factor(call, db, err) != 0)
         return -1;
     return enter_audit(call, db, "factor.remove", err);
