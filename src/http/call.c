@@ -137,7 +137,7 @@ bool http_loop_try_post(struct http_call *call)
     return !closed;
 }
 
-void http_loop_post(struct http_call *call)
+static void post(struct http_call *call)
 {
     if (http_loop_try_post(call))
         return;
@@ -177,7 +177,7 @@ static void carrier_reply(struct http_exchange *x, const struct http_reply *repl
     if (!http_loop_is_mine(call->loop)) {
         call->reply = *reply;
         http_response_fields(&call->fields, reply->headers, reply->n_headers);
-        http_loop_post(call);
+        post(call);
     } else if (call->conn == NULL) {
         http_conn_drop_reply(call, reply);
     } else {
@@ -195,7 +195,7 @@ static void carrier_resume(struct http_exchange *x, http_resume_fn *fn)
     }
     call->reply = (struct http_reply){ 0 };
     call->resume = fn;
-    http_loop_post(call);
+    post(call);
 }
 
 static void carrier_read_on(struct http_exchange *x)

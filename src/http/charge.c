@@ -283,7 +283,6 @@ void http_admission_init(struct http_admission *a, const struct http_options *op
     a->budgets = options->budgets != NULL ? options->budgets : &a->unlimited;
     a->exempt = options->exempt;
     http_bodies_init(&a->bodies, wake);
-    atomic_init(&a->streams, 0);
     lock_init(&a->lock);
     map_init(&a->addresses);
 }

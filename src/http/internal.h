@@ -21,7 +21,6 @@
  */
 #pragma once
 #include <assert.h>
-#include <stdatomic.h>
 #include <uv.h>
 
 #include "base/address.h"
@@ -159,7 +158,6 @@ struct http_admission {
     struct budgets unlimited;          /* when the options bring none */
     const struct address_list *exempt; /* NULL: none */
     struct http_bodies bodies;
-    atomic_uint streams; /* open ones */
     struct lock lock;
     struct map addresses GUARDED_BY(lock); /* network -> struct http_address */
 };
@@ -427,9 +425,6 @@ void http_loop_free_call(struct http_call *call);
 /* Any thread, once the loop has ended. */
 void http_loop_destroy_call(struct http_call *call);
 
-/* The reply, or what to run, stands in `call`. Any thread but the loop's own; the call is no
- * longer the caller's. */
-void http_loop_post(struct http_call *call);
-
-/* The same; false when the loop has ended, and then the call is still the caller's. */
+/* The reply, or what to run, stands in `call`. Any thread but the loop's own; the call is no longer
+ * the caller's. False when the loop has ended, and then the call is still the caller's. */
 bool http_loop_try_post(struct http_call *call) MUST_CHECK;

@@ -136,8 +136,3 @@ unsigned http_server_connections(const struct http_server *server)
 {
     return (unsigned)budget_used(&server->admission.budgets->service, BUDGET_CONNECTIONS);
 }
-
-unsigned http_server_streams(const struct http_server *server)
-{
-    return atomic_load_explicit(&server->admission.streams, memory_order_relaxed);
-}

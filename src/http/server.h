@@ -64,8 +64,5 @@ unsigned http_server_stop(struct http_server *server, unsigned deadline_ms);
  * application had was answered: what is answered after the stop is dropped. NULL is fine. */
 void http_server_free(struct http_server *server);
 
-/* Connections open now, for metrics. Any thread. */
+/* Connections open now, for tests. Any thread. */
 unsigned http_server_connections(const struct http_server *server);
-
-/* Streams open now, for metrics. Any thread. */
-unsigned http_server_streams(const struct http_server *server);

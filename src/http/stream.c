@@ -296,10 +296,8 @@ static void call_on_done(struct http_call *call)
     if (s->on_done_called)
         return;
     s->on_done_called = true;
-    if (call->streams) {
+    if (call->streams)
         metric_move(GAUGE_STREAMS, -1);
-        (void)atomic_fetch_sub_explicit(&call->loop->admission->streams, 1, memory_order_relaxed);
-    }
     app->on_done(app->ctx, &call->x, call->reply.status, s->body_sent);
 }
 
@@ -487,7 +485,6 @@ static bool queue_head(struct http_call *call)
     s->begun = call->streams = true;
     s->chunked = !call->conn->parser.version_10;
     metric_move(GAUGE_STREAMS, 1);
-    (void)atomic_fetch_add_explicit(&call->loop->admission->streams, 1, memory_order_relaxed);
     head = http_conn_stream_head(call, s->chunked);
     if (call->loop->out.overflown || call->fields.overflown) {
         http_conn_close(call->conn);

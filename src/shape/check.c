@@ -564,7 +564,7 @@ static bool check_shape(const struct reader *r, const struct step *at, const str
 
 /* Memory grows with the number of good elements, not with the length that a client sends. */
 bool check_list(const struct reader *r, const struct step *at, const struct field *field,
-                       yyjson_val *value, void *to)
+                yyjson_val *value, void *to)
 {
     enum { FIRST = 64 };
     size_t size = field->nested->size, n, capacity, kept = 0;
