@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/metrics.h"
 #include "engine/engine.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
@@ -19,6 +18,7 @@
 #include "features/cost/prices.h"
 #include "features/features.h"
 #include "features/live/feed.h"
+#include "features/metrics.h"
 
 enum { COUNT_PERIOD_TICKS = 10 };
 

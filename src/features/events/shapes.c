@@ -2,8 +2,8 @@
 #include "features/events/shapes.h"
 
 #include "features/events/event_page_store.h"
-#include "shape/rule.h"
 #include "shape/table.h"
+#include "shape/timerange.h"
 
 const char *const run_event_names[] = { "started", "completed", "failed", "in_progress", NULL };
 const char *const event_level_names[] = { "warning", "error", NULL };

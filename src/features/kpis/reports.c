@@ -1,5 +1,6 @@
 /* reports.c - business KPIs from agents: the route, and the job of the writer. */
 #include "features/kpis/reports.h"
+#include "features/metrics.h"
 
 #include "api/call.h"
 #include "engine/job_cost.h"
