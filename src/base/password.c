@@ -2,9 +2,6 @@
 #include "base/password.h"
 
 #include <sodium.h>
-#include <stdatomic.h>
-
-#include "base/clock.h"
 
 enum { PASSES = 3, HASH_BYTES = 32 };
 
@@ -12,39 +9,10 @@ static const size_t memory_bytes = MIB(64);
 
 _Static_assert(PASSWORD_HASH_MAX == crypto_pwhash_STRBYTES, "argon2id has another text size");
 
-static _Atomic int64_t spent_us, began_us; /* by the raw clock; 0: none is under way */
-
-/* False: another is under way, whose time it is. */
-static bool begin(void)
-{
-    int64_t none = 0;
-
-    return atomic_compare_exchange_strong(&began_us, &none, clock_raw_us());
-}
-
-static void end(bool counts)
-{
-    if (counts)
-        atomic_fetch_add(&spent_us, clock_raw_us() - atomic_exchange(&began_us, 0));
-}
-
-int64_t password_spent_us(void)
-{
-    const int64_t since_us = atomic_load_explicit(&began_us, memory_order_relaxed);
-    const int64_t now_us = since_us == 0 ? 0 : clock_raw_us() - since_us;
-
-    return atomic_load_explicit(&spent_us, memory_order_relaxed) + now_us;
-}
-
 int password_hash(struct str password, char ret[PASSWORD_HASH_MAX], struct error *err)
 {
-    const bool counts = begin();
-    int r;
-
-    r = crypto_pwhash_str_alg(ret, password.data, password.len, PASSES, memory_bytes,
-                              crypto_pwhash_ALG_ARGON2ID13);
-    end(counts);
-    if (r == 0)
+    if (crypto_pwhash_str_alg(ret, password.data, password.len, PASSES, memory_bytes,
+                              crypto_pwhash_ALG_ARGON2ID13) == 0)
         return 0;
     return err_set(err, ERR_UNAVAILABLE, "not enough memory to hash a password");
 }
@@ -94,15 +62,10 @@ int password_verify(struct str hash, struct str password, bool *ret, struct erro
     struct recipe recipe = { .passes = PASSES, .memory_bytes = memory_bytes }; /* as much work */
     unsigned char made[HASH_BYTES];
     const bool known = !str_is_null(hash) && parse(hash, &recipe);
-    bool counts;
-    int r;
 
     *ret = false;
-    counts = begin();
-    r = crypto_pwhash(made, sizeof(made), password.data, password.len, recipe.salt, recipe.passes,
-                      recipe.memory_bytes, crypto_pwhash_ALG_ARGON2ID13);
-    end(counts);
-    if (r != 0)
+    if (crypto_pwhash(made, sizeof(made), password.data, password.len, recipe.salt, recipe.passes,
+                      recipe.memory_bytes, crypto_pwhash_ALG_ARGON2ID13) != 0)
         return err_set(err, ERR_UNAVAILABLE, "not enough memory to check a password");
     *ret = known && sodium_memcmp(made, recipe.made, sizeof(made)) == 0;
     sodium_memzero(made, sizeof(made));

@@ -20,9 +20,5 @@ int password_hash(struct str password, char ret[PASSWORD_HASH_MAX], struct error
  * time. ERR_UNAVAILABLE: no memory. */
 int password_verify(struct str hash, struct str password, bool *ret, struct error *err) MUST_CHECK;
 
-/* What this process has taken for the two so far, by the clock, including the one under way; of
- * several at a time, the first. Any thread. */
-int64_t password_spent_us(void);
-
 /* Made with weaker parameters than today's. */
 bool password_is_stale(struct str hash);
