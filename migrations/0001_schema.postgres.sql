@@ -12,9 +12,7 @@
 -- What a process keeps in memory has a number; each change adds one.
 CREATE TABLE change_numbers (
     topic        TEXT   PRIMARY KEY,
-    number       BIGINT NOT NULL,
-    about        TEXT   NOT NULL DEFAULT '', -- the user of the last change; '': several
-    about_number BIGINT NOT NULL DEFAULT 0   -- about holds while this is the number
+    number       BIGINT NOT NULL
 );
 
 -- What each of the last registry changes was about, in the slot of its number: an agent that was enabled,

@@ -62,7 +62,7 @@ static int64_t count_in(const char *url, struct error *err)
     struct db *db = NULL;
     int64_t n = -1;
 
-    if (db_open(url, DB_MAINTENANCE, &db, err) != 0 || store_tenant_count(db, &n, err) != 0)
+    if (db_open(url, DB_MAINTENANCE, &db, err) != 0 || tenant_count(db, &n, err) != 0)
         n = -1;
     db_close(db);
     return n;

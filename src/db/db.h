@@ -191,11 +191,11 @@ int db_settle(struct db *db, struct error *err) MUST_CHECK;
 
 /* A function of a store that is one statement; its prototype is in the store's header:
  *
- *     DB_RUN_FN(store_role_remove, (int64_t tenant_id, struct str user_id),
+ *     DB_RUN_FN(role_remove, (int64_t tenant_id, struct str user_id),
  *         (db_int(tenant_id), db_text(user_id)),
  *         "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
  *
- * is store_role_remove(db, tenant_id, user_id, err) with these arguments of db_run(). DB_INT_FN is
+ * is role_remove(db, tenant_id, user_id, err) with these arguments of db_run(). DB_INT_FN is
  * the same of db_exec_int(), with `ret` before `err`; ROWS_LIST_FN (shape/rows.h) of rows_list().
  */
 #define DB_RUN_FN(id, params, args, text)                                                          \

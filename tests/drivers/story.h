@@ -83,7 +83,7 @@ static inline void story_init(struct story *s, struct db *db, uint64_t seed)
                                      .name = STR_LIT(""),
                                      .max_agents = 10 };
 
-        story_must(store_tenant_add(db, &tenant, &err), &err);
+        story_must(tenant_add(db, &tenant, &err), &err);
         s->tenant_ids[t] = tenant.tenant_id;
         for (int a = 0; a < STORY_AGENTS; a++) {
             struct agent_row agent = { 0 };

@@ -44,7 +44,7 @@ static void world_init(struct world *w)
     *w = (struct world){ .db = suite_open(suite_new_database(), DB_WRITER),
                          .cache = agent_cache_new() };
     CHECK(store_migrate(w->db, NULL) == 0);
-    CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
+    CHECK(tenant_add(w->db, &tenant, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
     w->txn = (struct txn){ .db = w->db };
     txn_set_part(&w->txn, admit_part, admit_new(w->cache));

@@ -42,7 +42,7 @@ static inline void world_init(struct world *w)
     *w = (struct world){ .db = temp_db_open(temp_db_migrated(), DB_WRITER) };
     arena_init(&w->arena);
     buf_init(&w->text, MIB(16));
-    must(store_tenant_add(w->db, &tenant, &err), &err);
+    must(tenant_add(w->db, &tenant, &err), &err);
     w->tenant_id = tenant.tenant_id;
     w->agent_id = world_add_agent(w, "collector");
 }

@@ -79,12 +79,12 @@ static bool registry_wants_more(const struct engine *e)
 
 /* One change at a time, in all processes: a row carries the number of its change, and a process
  * that has loaded a number must have seen all changes up to it. */
-static const struct engine_cache registry_cache = { .bump = store_registry_changed,
+static const struct engine_cache registry_cache = { .bump = registry_changed,
                                                     .refresh = refresh_registry,
                                                     .has_more = registry_wants_more };
 
 /* One change of users at a time: two at once could remove the last two administrators. */
-static const struct engine_cache users_cache = { .bump = store_users_changed,
+static const struct engine_cache users_cache = { .bump = users_changed,
                                                  .refresh = refresh_sessions };
 
 static int access_open(struct engine *e, void **ret_state, struct error *err)

@@ -43,7 +43,7 @@ static int key_make(struct db *db, struct key_row *row, struct arena *arena, str
     row->digest = digest_sha256(str_from(token, TOKEN_LEN));
     row->created_at = clock_wall_us();
     row->last_used_at = row->revoked_at = row->rotated_at = row->first_used_at = TIME_NULL;
-    if (store_key_add(db, row, err) != 0)
+    if (key_add(db, row, err) != 0)
         return -1;
     *ret_token = arena_copy(arena, str_from(token, TOKEN_LEN));
     return 0;
@@ -72,7 +72,7 @@ static int check_room(struct db *db, int64_t tenant_id, struct error *err)
 {
     int64_t n = 0;
 
-    if (store_keys_count(db, tenant_id, &n, err) != 0)
+    if (keys_count(db, tenant_id, &n, err) != 0)
         return -1;
     return n < KEYS_MAX
                ? 0
@@ -136,7 +136,7 @@ static int keys_list(struct api_call *call, struct db *db, struct error *err)
     struct key *keys;
 
     assert(call->tenant_id > 0 && query->limit > 0);
-    if (store_keys(db, &page, call->arena, &answer->list, err) != 0)
+    if (keys_load(db, &page, call->arena, &answer->list, err) != 0)
         return err->code != ERR_NOT_FOUND
                    ? -1
                    : call_refuse_query(call, err, "cursor", query->cursor,
@@ -175,7 +175,7 @@ static int keys_revoke(struct api_call *call, struct db *db, struct error *err)
     BUF_SCOPED(text, SIZE_MAX); /* bounded by the rotations of a line */
 
     call->audit_target = path->key_id;
-    if (store_key_revoke(db, &revocation, call->arena, &answer->revoked, err) != 0)
+    if (key_revoke(db, &revocation, call->arena, &answer->revoked, err) != 0)
         return -1;
     buf_add_c(&text, "{\"revoked\":");
     add_ids(&text, &answer->revoked);
@@ -209,7 +209,7 @@ static int check_pace(struct api_call *call, struct db *db, const struct key_row
     struct key_rotations rotations;
     int64_t wait_us;
 
-    if (store_key_rotations(db, key, now_us - window_us, &rotations, err) != 0)
+    if (key_rotations_load(db, key, now_us - window_us, &rotations, err) != 0)
         return -1;
     if (rotations.n < max)
         return 0;
@@ -261,14 +261,14 @@ static int rotate(struct api_call *call, struct db *db, struct str key_id, struc
     BUF_SCOPED(text, SIZE_MAX); /* bounded: each rotation leaves at most one unused successor */
 
     call->audit_target = key_id;
-    if (store_key_lock(db, call->tenant_id, key_id, call->arena, &old, err) != 0)
+    if (key_lock(db, call->tenant_id, key_id, call->arena, &old, err) != 0)
         return -1;
     if (is_over(&old, now_us))
         return err_set(err, ERR_UNAUTHORIZED, "the key is no longer valid");
     if (check_pace(call, db, &old, now_us, err) != 0 ||
-        store_key_rotated(db, &old, now_us, call->arena, &replaced, err) != 0 ||
+        key_rotated(db, &old, now_us, call->arena, &replaced, err) != 0 ||
         add_successor(call, db, &old, now_us, err) != 0 ||
-        store_keys_forget(db, &old, now_us - KEY_DEAD_US, call->arena, err) != 0)
+        keys_forget(db, &old, now_us - KEY_DEAD_US, call->arena, err) != 0)
         return -1;
     buf_printf(&text, "{\"successor\":\"%.*s\",\"replaced\":", STR_ARG(answer->key_id));
     add_ids(&text, &replaced);

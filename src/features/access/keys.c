@@ -57,15 +57,15 @@ static const struct db_query do_not_sort = {
     .sqlite = "SELECT 1",
     .postgres = "SELECT set_config('enable_sort', 'off', true)",
 };
-ROWS_LIST_FN(store_keys_of, key_row, (const struct keys_portion *from),
+ROWS_LIST_FN(keys_load_of, key_row, (const struct keys_portion *from),
     (db_int(from->since), db_int(from->tenant_id), db_int(from->limit)),
     USED_KEYS " AND tenant_id = $2 LIMIT $3");
-ROWS_LIST_FN(store_keys_rotated, key_row, (int64_t since), (db_int(since)),
+ROWS_LIST_FN(keys_rotated, key_row, (int64_t since), (db_int(since)),
     SELECT_KEYS " WHERE revoked_at IS NULL AND rotated_at >= $1");
-ROWS_LIST_FN(store_keys_by_digest, key_row, (const struct sha256 *digest),
+ROWS_LIST_FN(keys_by_digest, key_row, (const struct sha256 *digest),
     (db_blob(digest_str(digest))),
     SELECT_KEYS " WHERE digest = $1 LIMIT 1");
-ROWS_LIST_FN(store_changed_keys, key_row, (struct change_span span),
+ROWS_LIST_FN(changed_keys, key_row, (struct change_span span),
     (db_int(span.after), db_int(span.until)),
     SELECT_KEYS " WHERE changed > $1 AND changed <= $2");
 #define ONE_KEY SELECT_KEYS " WHERE tenant_id = $1 AND key_id = $2"
@@ -123,7 +123,7 @@ DB_QUERY(count_rotations,
     " AND created_at > $3 AND key_id <> $2");
 /* clang-format on */
 
-int store_key_add(struct db *db, const struct key_row *row, struct error *err)
+int key_add(struct db *db, const struct key_row *row, struct error *err)
 {
     assert(!row->read_only || str_is_null(row->agent_name));
     const struct db_args args =
@@ -137,8 +137,8 @@ int store_key_add(struct db *db, const struct key_row *row, struct error *err)
     return db_run_later(db, &insert_key, args, err);
 }
 
-int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
-               struct error *err)
+int keys_load(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
+              struct error *err)
 {
     const struct str after = str_is_null(page->after) ? STR_LIT("") : page->after;
     const struct db_args cursor = DB_ARGS(db_int(page->tenant_id), db_text(after));
@@ -156,19 +156,19 @@ int store_keys(struct db *db, const struct keys_page *page, struct arena *arena,
         arena, ret, err);
 }
 
-int store_keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec(db, &keys_in_use_query, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
-int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
-                    struct error *err)
+int live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+              struct error *err)
 {
     return rows_list(db, &select_live_keys, DB_ARGS(db_int(since)), arena, ret, err);
 }
 
-int store_keys_portion(struct db *db, const struct keys_portion *from, struct arena *arena,
-                       struct list *ret, struct error *err)
+int keys_load_page(struct db *db, const struct keys_portion *from, struct arena *arena,
+                   struct list *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(from->since), db_int(from->tenant_id),
                                         db_text(from->after), db_int(from->limit));
@@ -178,8 +178,8 @@ int store_keys_portion(struct db *db, const struct keys_portion *from, struct ar
     return rows_list(db, &select_portion, args, arena, ret, err);
 }
 
-int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
-                   struct key_row *ret, struct error *err)
+int key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
+             struct key_row *ret, struct error *err)
 {
     if (rows_one(db, &lock_key, DB_ARGS(db_int(tenant_id), db_text(key_id)), arena, ret, err) != 0)
         return -1;
@@ -212,15 +212,15 @@ static int revoke_line(struct db *db, const struct db_args args, struct rows *ro
     return 0;
 }
 
-int store_key_revoke(struct db *db, const struct key_revocation *revocation, struct arena *arena,
-                     struct list *ret, struct error *err)
+int key_revoke(struct db *db, const struct key_revocation *revocation, struct arena *arena,
+               struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
     const struct db_args args = DB_ARGS(db_int(revocation->tenant_id), db_text(revocation->key_id),
                                         db_int(revocation->now_us));
     struct key_row key;
 
-    if (store_key_lock(db, revocation->tenant_id, revocation->key_id, arena, &key, err) != 0)
+    if (key_lock(db, revocation->tenant_id, revocation->key_id, arena, &key, err) != 0)
         return -1;
     if (revocation->descent ? revoke_line(db, args, &rows, err) != 0
                             : db_exec(db, &revoke_key, args, add_key_id, &rows, err) != 0)
@@ -238,8 +238,8 @@ static bool read_rotations(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_key_rotations(struct db *db, const struct key_row *key, int64_t since,
-                        struct key_rotations *ret, struct error *err)
+int key_rotations_load(struct db *db, const struct key_row *key, int64_t since,
+                       struct key_rotations *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(key->tenant_id), db_text(key->line), db_int(since));
 
@@ -247,8 +247,8 @@ int store_key_rotations(struct db *db, const struct key_row *key, int64_t since,
     return db_exec(db, &count_rotations, args, read_rotations, ret, err);
 }
 
-int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,
-                      struct list *ret_replaced, struct error *err)
+int key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,
+                struct list *ret_replaced, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
     const struct db_args args =
@@ -261,8 +261,8 @@ int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, 
     return 0;
 }
 
-int store_keys_forget(struct db *db, const struct key_row *key, int64_t ended_before,
-                      struct arena *arena, struct error *err)
+int keys_forget(struct db *db, const struct key_row *key, int64_t ended_before, struct arena *arena,
+                struct error *err)
 {
     enum { STEP = 2 }; /* each rotation adds one */
     struct rows rows = { .arena = arena, .size = sizeof(struct str) };
@@ -282,8 +282,8 @@ int store_keys_forget(struct db *db, const struct key_row *key, int64_t ended_be
     return 0;
 }
 
-int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
-                         bool *ret, struct error *err)
+int key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us, bool *ret,
+                   struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(key_id), db_int(now_us));
 
@@ -302,7 +302,7 @@ static int set_each_used(struct db *db, const struct key_used *used, size_t n, s
     return 0;
 }
 
-static int store_keys_used(struct db *db, const struct key_used *used, size_t n, struct error *err)
+static int keys_used(struct db *db, const struct key_used *used, size_t n, struct error *err)
 {
     struct db_value args[3];
     ARENA_SCOPED(arena);
@@ -352,7 +352,7 @@ static int key_uses_apply(struct writer_job *job, struct txn *txn, struct error 
             (struct key_used){ key->tenant->id, key->key_id,
                                atomic_load_explicit(&key->use->last_at, memory_order_relaxed) };
     }
-    return store_keys_used(txn->db, used, flush->n, err);
+    return keys_used(txn->db, used, flush->n, err);
 }
 
 /* A failure loses these last uses, unless the key is used again. */
@@ -410,8 +410,8 @@ static int first_use_apply(struct writer_job *job, struct txn *txn, struct error
 {
     struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
 
-    return store_key_first_used(txn->db, use->key->tenant->id, use->key->key_id, clock_wall_us(),
-                                &use->good, err);
+    return key_first_used(txn->db, use->key->tenant->id, use->key->key_id, clock_wall_us(),
+                          &use->good, err);
 }
 
 static void first_use_done(struct writer_job *job, const struct error *err)

@@ -45,13 +45,13 @@ struct key_revocation {
     int64_t now_us;
 };
 
-int store_key_add(struct db *db, const struct key_row *row, struct error *err) MUST_CHECK;
+int key_add(struct db *db, const struct key_row *row, struct error *err) MUST_CHECK;
 
 /* Within a transaction: marks the key as revoked at `now_us`, unless it was before, and with
  * `descent` also all keys that were made from it by rotation. *ret lists the key_ids of those that
  * were not revoked before; in the arena. ERR_NOT_FOUND. */
-int store_key_revoke(struct db *db, const struct key_revocation *revocation, struct arena *arena,
-                     struct list *ret, struct error *err) MUST_CHECK;
+int key_revoke(struct db *db, const struct key_revocation *revocation, struct arena *arena,
+               struct list *ret, struct error *err) MUST_CHECK;
 
 /* Up to `limit` keys of a tenant, oldest first. */
 struct keys_page {
@@ -61,17 +61,17 @@ struct keys_page {
 };
 
 /* A list of struct key; in the arena. ERR_NOT_FOUND: no key `after`. */
-int store_keys(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
-               struct error *err) MUST_CHECK;
+int keys_load(struct db *db, const struct keys_page *page, struct arena *arena, struct list *ret,
+              struct error *err) MUST_CHECK;
 
 /* How many keys of the tenant were neither revoked nor rotated. */
 extern const struct db_query keys_in_use_query; /* tests look at its plan */
-int store_keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
+int keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* The keys of all tenants except those that were revoked, or that expired or were rotated before
  * `since`: a list of struct key_row; in the arena. */
-int store_live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
-                    struct error *err) MUST_CHECK;
+int live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+              struct error *err) MUST_CHECK;
 
 /* Some of those that were not rotated, by tenant and key_id. Within a transaction, at its end: no
  * statement that follows in it sorts well. */
@@ -81,52 +81,52 @@ struct keys_portion {
     struct str after; /* a key_id of that tenant: those that follow it, also of other tenants */
     int64_t limit;
 };
-int store_keys_portion(struct db *db, const struct keys_portion *from, struct arena *arena,
-                       struct list *ret, struct error *err) MUST_CHECK;
+int keys_load_page(struct db *db, const struct keys_portion *from, struct arena *arena,
+                   struct list *ret, struct error *err) MUST_CHECK;
 
 /* Some of one tenant's; `after` is not used. */
-int store_keys_of(struct db *db, const struct keys_portion *from, struct arena *arena,
-                  struct list *ret, struct error *err) MUST_CHECK;
+int keys_load_of(struct db *db, const struct keys_portion *from, struct arena *arena,
+                 struct list *ret, struct error *err) MUST_CHECK;
 
 /* Those that were rotated at `since` or later, and not revoked. */
-int store_keys_rotated(struct db *db, int64_t since, struct arena *arena, struct list *ret,
-                       struct error *err) MUST_CHECK;
+int keys_rotated(struct db *db, int64_t since, struct arena *arena, struct list *ret,
+                 struct error *err) MUST_CHECK;
 
 /* The key of any tenant that has this digest, revoked or not: a list of one struct key_row, or of
  * none. */
-int store_keys_by_digest(struct db *db, const struct sha256 *digest, struct arena *arena,
-                         struct list *ret, struct error *err) MUST_CHECK;
+int keys_by_digest(struct db *db, const struct sha256 *digest, struct arena *arena,
+                   struct list *ret, struct error *err) MUST_CHECK;
 
 /* The keys that changed last within the span, revoked ones too. */
-int store_changed_keys(struct db *db, struct change_span span, struct arena *arena,
-                       struct list *ret, struct error *err) MUST_CHECK;
+int changed_keys(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
+                 struct error *err) MUST_CHECK;
 
 /* Within a transaction: the key, locked until the transaction ends. ERR_NOT_FOUND. */
-int store_key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
-                   struct key_row *ret, struct error *err) MUST_CHECK;
+int key_lock(struct db *db, int64_t tenant_id, struct str key_id, struct arena *arena,
+             struct key_row *ret, struct error *err) MUST_CHECK;
 
 /* Notes that the key was rotated at `now_us`, unless it was before, and revokes its unused
  * successors: *ret_replaced lists their key_ids, in the arena. */
-int store_key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,
-                      struct list *ret_replaced, struct error *err) MUST_CHECK;
+int key_rotated(struct db *db, const struct key_row *key, int64_t now_us, struct arena *arena,
+                struct list *ret_replaced, struct error *err) MUST_CHECK;
 
 /* How many keys of a line were made by rotation after `since`, and when the first of them was. */
 struct key_rotations {
     int64_t n, first_at;
 };
-int store_key_rotations(struct db *db, const struct key_row *key, int64_t since,
-                        struct key_rotations *ret, struct error *err) MUST_CHECK;
+int key_rotations_load(struct db *db, const struct key_row *key, int64_t since,
+                       struct key_rotations *ret, struct error *err) MUST_CHECK;
 
 /* Within a transaction, after a rotation: deletes some keys of this one's line that ended before
  * `ended_before`. The first key of the line and its newest KEYS_OF_LINE_KEPT stay. Successors of a
  * deleted key become those of its predecessor, so that revoking one still ends all its descent. */
 enum { KEYS_OF_LINE_KEPT = 100 };
-int store_keys_forget(struct db *db, const struct key_row *key, int64_t ended_before,
-                      struct arena *arena, struct error *err) MUST_CHECK;
+int keys_forget(struct db *db, const struct key_row *key, int64_t ended_before, struct arena *arena,
+                struct error *err) MUST_CHECK;
 
-/* Notes that a successor is in use; *ret is false when store_key_rotated() revoked it first. */
-int store_key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us,
-                         bool *ret, struct error *err) MUST_CHECK;
+/* Notes that a successor is in use; *ret is false when key_rotated() revoked it first. */
+int key_first_used(struct db *db, int64_t tenant_id, struct str key_id, int64_t now_us, bool *ret,
+                   struct error *err) MUST_CHECK;
 
 /* Within a transaction: moves the last uses of keys forward to `at`, never back. The keys are in
  * the order in which all processes lock their rows: by key_id. */

@@ -7,7 +7,7 @@
  *
  * Every change increments a number in the database, and rows that changed carry
  * it; registry_refresh() compares it and loads the rows that changed since, or
- * all tenants when store_registry_reload() asked for it, and everything when the database may
+ * all tenants when registry_reload() asked for it, and everything when the database may
  * have lost changes (db/followed.h). The first load has all tenants and a portion of
  * the keys; the other keys come with registry_load(), or when they are looked for.
  *

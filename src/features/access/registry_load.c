@@ -85,7 +85,7 @@ static int load_changes(struct registry *r, struct db *db, struct arena *arena, 
     const bool was_away = clock_mono_us() - r->refreshed_us > away_max_us;
     struct registry_numbers numbers;
 
-    if (store_registry_numbers(db, &numbers, err) != 0)
+    if (registry_load_numbers(db, &numbers, err) != 0)
         return -1;
     ret->number = numbers.number;
     ret->verdict = followed_judge(&r->followed, db, ret->number);
@@ -96,14 +96,14 @@ static int load_changes(struct registry *r, struct db *db, struct arena *arena, 
     ret->all_keys = !ret->first && (ret->verdict == FOLLOWED_WHOLE || was_away);
     ret->lost = ret->verdict == FOLLOWED_WHOLE && had != 0;
     ret->span = ret->whole ? all_changes : (struct change_span){ had, ret->number };
-    if (store_tenants(db, ret->span, arena, &ret->tenants, err) != 0)
+    if (tenants_load(db, ret->span, arena, &ret->tenants, err) != 0)
         return -1;
     if (ret->first)
-        return store_keys_rotated(db, clock_wall_us() - 2 * KEY_GRACE_US, arena, &ret->keys, err);
+        return keys_rotated(db, clock_wall_us() - 2 * KEY_GRACE_US, arena, &ret->keys, err);
     if (ret->all_keys)
-        return store_live_keys(db, live_since(), arena, &ret->keys, err);
+        return live_keys(db, live_since(), arena, &ret->keys, err);
     /* of a tenant that was deleted, whose row does not show it, too: they were revoked */
-    return store_changed_keys(db, (struct change_span){ had, ret->number }, arena, &ret->keys, err);
+    return changed_keys(db, (struct change_span){ had, ret->number }, arena, &ret->keys, err);
 }
 
 /* The keys that follow those of the last portion. */
@@ -118,7 +118,7 @@ static int load_portion(struct registry *r, struct db *db, struct arena *arena, 
     };
 
     ret->read_portion = true;
-    return store_keys_portion(db, &from, arena, &ret->portion, err);
+    return keys_load_page(db, &from, arena, &ret->portion, err);
 }
 
 /* The key, and the first portion of the others of its tenant, unless that was read before. */
@@ -129,7 +129,7 @@ static int load_sought(struct registry *r, struct db *db, const struct sha256 *d
     struct keys_portion from = { .since = live_since(), .limit = PORTION };
     const struct tenant_entry *tenant;
 
-    if (store_keys_by_digest(db, digest, arena, &ret->sought, err) != 0)
+    if (keys_by_digest(db, digest, arena, &ret->sought, err) != 0)
         return -1;
     if (ret->sought.n == 0)
         return 0;
@@ -137,7 +137,7 @@ static int load_sought(struct registry *r, struct db *db, const struct sha256 *d
     tenant = registry_tenant_by_id(r, from.tenant_id);
     if (tenant != NULL && tenant->sought)
         return 0;
-    return store_keys_of(db, &from, arena, &ret->beside, err);
+    return keys_load_of(db, &from, arena, &ret->beside, err);
 }
 
 /* What is still missing, of which a load of everything leaves nothing. */
@@ -273,7 +273,7 @@ static int refresh(struct registry *r, struct db *db, const struct wish *wish, b
     int64_t number = 0;
     int status;
 
-    if (store_registry_number(db, &number, err) != 0)
+    if (registry_load_number(db, &number, err) != 0)
         return -1;
     verdict = followed_judge(&r->followed, db, number);
     if (verdict == FOLLOWED_HOLDS &&

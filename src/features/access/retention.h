@@ -27,28 +27,28 @@ struct retention_marks {
 };
 
 /* The limits in effect; all null for a tenant that has not set any. */
-int store_retention(struct db *db, int64_t tenant_id, struct retention_limits *ret,
-                    struct error *err) MUST_CHECK;
+int retention_load(struct db *db, int64_t tenant_id, struct retention_limits *ret,
+                   struct error *err) MUST_CHECK;
 
 /* Replaces the limits, within a transaction. Once it is committed, nothing is deleted by the old
  * limits. */
-int store_retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
-                        int64_t now_us, struct error *err) MUST_CHECK;
+int retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
+                  int64_t now_us, struct error *err) MUST_CHECK;
 
-int store_retention_marks(struct db *db, int64_t tenant_id, struct retention_marks *ret,
-                          struct error *err) MUST_CHECK;
+int retention_load_marks(struct db *db, int64_t tenant_id, struct retention_marks *ret,
+                         struct error *err) MUST_CHECK;
 
 /* The next tenant after this one that has something to delete; 0: no other. */
-int store_retention_next(struct db *db, int64_t after, int64_t *ret, struct error *err) MUST_CHECK;
+int retention_next(struct db *db, int64_t after, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* The limits in effect, locked until the transaction ends: in PostgreSQL no other process deletes
  * for the tenant meanwhile. *ret_there is false when another process holds the lock. */
-int store_retention_take(struct db *db, int64_t tenant_id, struct retention_limits *ret,
-                         bool *ret_there, struct error *err) MUST_CHECK;
+int retention_take(struct db *db, int64_t tenant_id, struct retention_limits *ret, bool *ret_there,
+                   struct error *err) MUST_CHECK;
 
 /* Notes, in the transaction that deletes them, that reports before `until` may be missing; a mark
  * never moves back. */
-int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
-                                  struct error *err) MUST_CHECK;
-int store_retention_mark_llm(struct db *db, int64_t tenant_id, int64_t until,
-                             struct error *err) MUST_CHECK;
+int retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
+                            struct error *err) MUST_CHECK;
+int retention_mark_llm(struct db *db, int64_t tenant_id, int64_t until,
+                       struct error *err) MUST_CHECK;

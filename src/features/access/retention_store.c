@@ -15,7 +15,7 @@ static const struct db_query take_limits = {
     .sqlite = SELECT_LIMITS,
     .postgres = SELECT_LIMITS " FOR UPDATE SKIP LOCKED",
 };
-DB_RUN_FN(store_retention_set,
+DB_RUN_FN(retention_set,
     (int64_t tenant_id, const struct retention_limits *limits, int64_t now_us),
     (db_int(tenant_id), rows_opt_int_value(limits->events_days),
      rows_opt_int_value(limits->business_days), rows_opt_int_value(limits->llm_days),
@@ -27,14 +27,14 @@ DB_RUN_FN(store_retention_set,
     " keep_failed_runs = excluded.keep_failed_runs, updated_at = excluded.updated_at");
 DB_QUERY(select_marks, "SELECT business_until, llm_until FROM retention WHERE tenant_id = $1");
 /* Also tenants without a limit that still have events of deleted runs. */
-DB_INT_FN(store_retention_next, (int64_t after), (db_int(after)),
+DB_INT_FN(retention_next, (int64_t after), (db_int(after)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"
     " AND (events_days IS NOT NULL OR business_days IS NOT NULL OR llm_days IS NOT NULL"
     " OR EXISTS (SELECT 1 FROM gone_runs g WHERE g.tenant_id = r.tenant_id))");
 DB_QUERY(mark_business,
     "UPDATE retention SET business_until = $2"
     " WHERE tenant_id = $1 AND (business_until IS NULL OR business_until < $2)");
-DB_RUN_FN(store_retention_mark_llm, (int64_t tenant_id, int64_t until),
+DB_RUN_FN(retention_mark_llm, (int64_t tenant_id, int64_t until),
     (db_int(tenant_id), db_int(until)),
     "UPDATE retention SET llm_until = $2"
     " WHERE tenant_id = $1 AND (llm_until IS NULL OR llm_until < $2)");
@@ -55,16 +55,16 @@ static int read_limits(struct db *db, const struct db_query *query, int64_t tena
     return 0;
 }
 
-int store_retention(struct db *db, int64_t tenant_id, struct retention_limits *ret,
-                    struct error *err)
+int retention_load(struct db *db, int64_t tenant_id, struct retention_limits *ret,
+                   struct error *err)
 {
     bool there;
 
     return read_limits(db, &select_limits, tenant_id, ret, &there, err);
 }
 
-int store_retention_take(struct db *db, int64_t tenant_id, struct retention_limits *ret,
-                         bool *ret_there, struct error *err)
+int retention_take(struct db *db, int64_t tenant_id, struct retention_limits *ret, bool *ret_there,
+                   struct error *err)
 {
     return read_limits(db, &take_limits, tenant_id, ret, ret_there, err);
 }
@@ -76,15 +76,14 @@ static bool read_marks(void *ctx, const struct db_row *row)
     return false;
 }
 
-int store_retention_marks(struct db *db, int64_t tenant_id, struct retention_marks *ret,
-                          struct error *err)
+int retention_load_marks(struct db *db, int64_t tenant_id, struct retention_marks *ret,
+                         struct error *err)
 {
     *ret = (struct retention_marks){ TIME_NULL, TIME_NULL };
     return db_exec(db, &select_marks, DB_ARGS(db_int(tenant_id)), read_marks, ret, err);
 }
 
-int store_retention_mark_business(struct db *db, int64_t tenant_id, int64_t until,
-                                  struct error *err)
+int retention_mark_business(struct db *db, int64_t tenant_id, int64_t until, struct error *err)
 {
     return db_run(db, &mark_business, DB_ARGS(db_int(tenant_id), db_int(until)), err);
 }

@@ -89,7 +89,7 @@ static int find_parts(struct sessions *p, struct db *db, bool replaces, struct a
     struct list users = { 0 };
     bool all = !replaces || ret->verdict != FOLLOWED_CHANGED;
 
-    if (!all && store_users_abouts(db, span, arena, &users, &all, err) != 0)
+    if (!all && users_abouts(db, span, arena, &users, &all, err) != 0)
         return -1;
     all |= users.n > ABOUTS_MAX;
     ret->n = all ? 1 : users.n;
@@ -107,7 +107,7 @@ static int load_users(struct sessions *p, struct db *db, bool replaces, struct a
 
     if (db_begin(db, err) != 0)
         return -1;
-    r = store_users_number(db, &ret->number, err);
+    r = users_number(db, &ret->number, err);
     if (r == 0)
         ret->verdict = followed_judge(&p->followed, db, ret->number);
     if (r == 0 && ret->verdict != FOLLOWED_HOLDS)
@@ -291,7 +291,7 @@ int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
     int status = -1;
 
     lock_acquire(&p->refresh);
-    if (store_users_number(db, &number, err) != 0)
+    if (users_number(db, &number, err) != 0)
         goto out;
     loaded.verdict = followed_judge(&p->followed, db, number);
     if (loaded.verdict != FOLLOWED_HOLDS &&
@@ -476,14 +476,13 @@ static int sessions_flush_apply(struct writer_job *job, struct txn *txn, struct 
     const struct flush *flush = CONTAINER_OF(job, struct flush, job);
     const int64_t late = (int64_t)PRUNE_LATE_S * USEC_PER_SEC;
 
-    if (flush->notifies && store_users_changed(txn->db, err) != 0)
+    if (flush->notifies && users_changed(txn->db, err) != 0)
         return -1;
-    if (store_sessions_used(txn->db, flush->used, flush->n, err) != 0)
+    if (sessions_used(txn->db, flush->used, flush->n, err) != 0)
         return -1;
     /* late, since another process may have seen a use that it has not stored yet */
-    return store_sessions_prune(txn->db,
-                                flush->now_us - (int64_t)SESSION_LIFE_S * USEC_PER_SEC - late,
-                                flush->now_us - (int64_t)SESSION_IDLE_S * USEC_PER_SEC - late, err);
+    return sessions_prune(txn->db, flush->now_us - (int64_t)SESSION_LIFE_S * USEC_PER_SEC - late,
+                          flush->now_us - (int64_t)SESSION_IDLE_S * USEC_PER_SEC - late, err);
 }
 
 /* The next flush has it again, unless a later use comes before. */

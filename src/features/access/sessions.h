@@ -116,39 +116,39 @@ struct session_row {
     struct str user_id;
     int64_t created_at, last_used_at;
     struct str address, user_agent; /* of one user's; not of all */
-    struct str voucher;             /* STR_NULL; of store_session_voucher() alone */
+    struct str voucher;             /* STR_NULL; of session_voucher() alone */
 };
 
-int store_session_add(struct db *db, const struct session_row *row, struct error *err) MUST_CHECK;
+int session_add(struct db *db, const struct session_row *row, struct error *err) MUST_CHECK;
 
 /* The user of a session, in the arena; STR_NULL when there is no such session. */
-int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,
-                        struct str *ret, struct error *err) MUST_CHECK;
+int session_owner(struct db *db, const struct sha256 *digest, struct arena *arena, struct str *ret,
+                  struct error *err) MUST_CHECK;
 
 /* What a feature kept with a session, in the arena; STR_NULL: nothing. */
-int store_session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
-                          struct str *ret, struct error *err) MUST_CHECK;
+int session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
+                    struct str *ret, struct error *err) MUST_CHECK;
 
 /* Does nothing when there is no such session. */
-int store_session_end(struct db *db, const struct sha256 *digest, struct error *err) MUST_CHECK;
+int session_end(struct db *db, const struct sha256 *digest, struct error *err) MUST_CHECK;
 
 /* Ends all sessions of a user except `keep` (NULL: all). */
-int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,
-                       struct error *err) MUST_CHECK;
+int sessions_end_of(struct db *db, struct str user_id, const struct sha256 *keep,
+                    struct error *err) MUST_CHECK;
 
 /* Ends all but the user's `n` newest sessions. */
-int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n,
-                               struct error *err) MUST_CHECK;
+int sessions_keep_newest(struct db *db, struct str user_id, int64_t n,
+                         struct error *err) MUST_CHECK;
 
 /* A user's, newest first, or all (user_id STR_NULL): a list of struct session_row; in the arena. */
-int store_sessions(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                   struct error *err) MUST_CHECK;
+int sessions_load(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                  struct error *err) MUST_CHECK;
 
-/* After store_users_changed(), in the same change: it changes the row, roles, sessions and tokens
+/* After users_changed(), in the same change: it changes the row, roles, sessions and tokens
  * of this user. A change that says so of several users, or of none, makes every process load all;
  * one that says it of one user must change no other. STR_LIT(""): it changes several. */
-int store_users_about(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
+int users_about(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
 
 /* First in every transaction that changes users, roles or sessions: a second one waits here until
  * the first has ended, and sees its changes. */
-int store_users_changed(struct db *db, struct error *err) MUST_CHECK;
+int users_changed(struct db *db, struct error *err) MUST_CHECK;

@@ -83,22 +83,22 @@ int sessions_load_rows(struct db *db, struct arena *arena, struct session_rows *
                        struct error *err) MUST_CHECK;
 
 /* The change number of users, roles and sessions: each change increments it. */
-int store_users_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+int users_number(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Whom the changes of the span were about: the ids of users, each once, as a list of struct str in
  * the arena. *ret_all: they may be about all users, because one was about several, or too long ago.
  */
-int store_users_abouts(struct db *db, struct change_span span, struct arena *arena,
-                       struct list *ret, bool *ret_all, struct error *err) MUST_CHECK;
+int users_abouts(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
+                 bool *ret_all, struct error *err) MUST_CHECK;
 
 /* Within a transaction: moves the last uses of sessions (`digest`, `last_used_at`) forward, never
  * back. */
-int store_sessions_used(struct db *db, const struct session_row *used, size_t n,
-                        struct error *err) MUST_CHECK;
+int sessions_used(struct db *db, const struct session_row *used, size_t n,
+                  struct error *err) MUST_CHECK;
 
 /* Deletes sessions that began before `created_before` or were last used before `used_before`. */
-int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
-                         struct error *err) MUST_CHECK;
+int sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
+                   struct error *err) MUST_CHECK;
 
 /* Sets a time, unless it is later already. */
 static inline void session_raise(_Atomic int64_t *moment, int64_t at)

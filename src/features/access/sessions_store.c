@@ -26,7 +26,7 @@ DB_QUERY(insert_session,
     "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
     " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)");
 DB_QUERY(set_used, "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2");
-DB_RUN_FN(store_session_end, (const struct sha256 *digest), (db_blob(digest_str(digest))),
+DB_RUN_FN(session_end, (const struct sha256 *digest), (db_blob(digest_str(digest))),
     "DELETE FROM sessions WHERE digest = $1");
 DB_QUERY(select_owner, "SELECT user_id FROM sessions WHERE digest = $1");
 DB_QUERY(select_voucher, "SELECT voucher FROM sessions WHERE digest = $1 AND voucher <> ''");
@@ -61,10 +61,6 @@ DB_QUERY(note_change,
 DB_QUERY(set_about,
     "UPDATE user_changes SET about = CASE WHEN about IS NULL OR about = $1 THEN $1 ELSE '' END"
     " WHERE slot = (SELECT number % 1024 FROM change_numbers WHERE topic = 'people')");
-DB_QUERY(set_last_about, /* where the version before looks */
-    "UPDATE change_numbers SET about_number = number,"
-    " about = CASE WHEN about_number < number OR about = $1 THEN $1 ELSE '' END"
-    " WHERE topic = 'people'");
 DB_QUERY(select_abouts,
     "SELECT COALESCE(about, ''), COUNT(*) FROM user_changes WHERE number > $1 AND number <= $2"
     " GROUP BY 1 ORDER BY 1");
@@ -75,7 +71,7 @@ static struct db_value text_value(struct str text)
     return db_text(str_is_null(text) ? STR_LIT("") : text);
 }
 
-int store_session_add(struct db *db, const struct session_row *row, struct error *err)
+int session_add(struct db *db, const struct session_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_blob(digest_str(&row->digest)), db_text(row->user_id), db_int(row->created_at),
@@ -86,7 +82,7 @@ int store_session_add(struct db *db, const struct session_row *row, struct error
     return db_run(db, &insert_session, args, err);
 }
 
-int store_sessions_used(struct db *db, const struct session_row *used, size_t n, struct error *err)
+int sessions_used(struct db *db, const struct session_row *used, size_t n, struct error *err)
 {
     enum { TURN = 256 }; /* what the server is sent before its answers are read */
 
@@ -101,21 +97,20 @@ int store_sessions_used(struct db *db, const struct session_row *used, size_t n,
     return 0;
 }
 
-int store_session_owner(struct db *db, const struct sha256 *digest, struct arena *arena,
-                        struct str *ret, struct error *err)
+int session_owner(struct db *db, const struct sha256 *digest, struct arena *arena, struct str *ret,
+                  struct error *err)
 {
     return rows_one_text(db, &select_owner, DB_ARGS(db_blob(digest_str(digest))), arena, ret, err);
 }
 
-int store_session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
-                          struct str *ret, struct error *err)
+int session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
+                    struct str *ret, struct error *err)
 {
     return rows_one_text(db, &select_voucher, DB_ARGS(db_blob(digest_str(digest))), arena, ret,
                          err);
 }
 
-int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *keep,
-                       struct error *err)
+int sessions_end_of(struct db *db, struct str user_id, const struct sha256 *keep, struct error *err)
 {
     const struct db_args user = DB_ARGS(db_text(user_id));
 
@@ -124,20 +119,19 @@ int store_sessions_end(struct db *db, struct str user_id, const struct sha256 *k
     return db_run(db, &delete_others, DB_ARGS(db_text(user_id), db_blob(digest_str(keep))), err);
 }
 
-int store_sessions_keep_newest(struct db *db, struct str user_id, int64_t n, struct error *err)
+int sessions_keep_newest(struct db *db, struct str user_id, int64_t n, struct error *err)
 {
     assert(n > 0); /* the one that was just opened */
     return db_run(db, &delete_oldest, DB_ARGS(db_text(user_id), db_int(n)), err);
 }
 
-int store_sessions_prune(struct db *db, int64_t created_before, int64_t used_before,
-                         struct error *err)
+int sessions_prune(struct db *db, int64_t created_before, int64_t used_before, struct error *err)
 {
     return db_run(db, &prune_sessions, DB_ARGS(db_int(created_before), db_int(used_before)), err);
 }
 
-int store_sessions(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                   struct error *err)
+int sessions_load(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                  struct error *err)
 {
     return rows_list(db, str_is_null(user_id) ? &select_sessions : &select_of_user,
                      DB_ARGS(db_text(user_id)), arena, ret, err);
@@ -158,12 +152,12 @@ int sessions_load_rows(struct db *db, struct arena *arena, struct session_rows *
 
     if (list_of(db, &select_users, &select_user, of, arena, &ret->users, err) != 0 ||
         list_of(db, &select_roles, &select_roles_of, of, arena, &ret->roles, err) != 0 ||
-        store_sessions(db, of, arena, &ret->sessions, err) != 0)
+        sessions_load(db, of, arena, &ret->sessions, err) != 0)
         return -1;
     return list_of(db, &select_tokens, &select_tokens_of, of, arena, &ret->tokens, err);
 }
 
-int store_users_number(struct db *db, int64_t *ret, struct error *err)
+int users_number(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
@@ -186,8 +180,8 @@ static bool read_about(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_users_abouts(struct db *db, struct change_span span, struct arena *arena,
-                       struct list *ret, bool *ret_all, struct error *err)
+int users_abouts(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
+                 bool *ret_all, struct error *err)
 {
     struct abouts abouts = { .users = { .arena = arena, .size = sizeof(struct str) } };
 
@@ -199,14 +193,12 @@ int store_users_abouts(struct db *db, struct change_span span, struct arena *are
     return 0;
 }
 
-int store_users_about(struct db *db, struct str user_id, struct error *err)
+int users_about(struct db *db, struct str user_id, struct error *err)
 {
-    if (db_run_later(db, &set_about, DB_ARGS(db_text(user_id)), err) != 0)
-        return -1;
-    return db_run_later(db, &set_last_about, DB_ARGS(db_text(user_id)), err);
+    return db_run_later(db, &set_about, DB_ARGS(db_text(user_id)), err);
 }
 
-int store_users_changed(struct db *db, struct error *err)
+int users_changed(struct db *db, struct error *err)
 {
     if (db_run_later(db, &add_to_number, DB_NO_ARGS, err) != 0 ||
         db_run_later(db, &note_change, DB_NO_ARGS, err) != 0)

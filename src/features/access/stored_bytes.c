@@ -179,18 +179,18 @@ int stored_bytes_refresh(struct registry *registry, struct db *db, bool all, str
     return db_exec(db, &select_sums, DB_ARGS(db_int(all)), tell_registry, registry, err);
 }
 
-int store_tenant_bytes(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int tenant_load_bytes(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_sum, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }
 
-int store_tenant_counted(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int tenant_counted(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_counted, DB_ARGS(db_int(tenant_id), db_int(CORRECTION)), db_read_int,
                    ret, err);
 }
 
-int store_tenant_correct(struct db *db, int64_t tenant_id, int64_t correction, struct error *err)
+int tenant_correct(struct db *db, int64_t tenant_id, int64_t correction, struct error *err)
 {
     return db_run(db, &set_correction,
                   DB_ARGS(db_int(tenant_id), db_int(CORRECTION), db_int(correction)), err);

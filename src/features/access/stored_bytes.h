@@ -51,17 +51,15 @@ int stored_bytes_refresh(struct registry *registry, struct db *db, bool all,
                          struct error *err) MUST_CHECK;
 
 /* What the writers counted of a tenant, without the correction. */
-int store_tenant_counted(struct db *db, int64_t tenant_id, int64_t *ret,
-                         struct error *err) MUST_CHECK;
+int tenant_counted(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Replaces the correction: since what is there and what the writers counted change together, it is
  * right whenever the two were read in one view, and may be stored at any time, also twice. */
-int store_tenant_correct(struct db *db, int64_t tenant_id, int64_t correction,
-                         struct error *err) MUST_CHECK;
+int tenant_correct(struct db *db, int64_t tenant_id, int64_t correction,
+                   struct error *err) MUST_CHECK;
 
 /* What is stored of a tenant. */
-int store_tenant_bytes(struct db *db, int64_t tenant_id, int64_t *ret,
-                       struct error *err) MUST_CHECK;
+int tenant_load_bytes(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* The part of a transaction that is this; NULL: it has none. */
 extern const char stored_bytes_part[];

@@ -35,7 +35,7 @@ static int tenants_add(struct api_call *call, struct db *db, struct error *err)
                               .max_bytes = create->max_bytes,
                               .created_at = clock_wall_us() };
 
-    if (store_tenant_add(db, &row, err) != 0)
+    if (tenant_add(db, &row, err) != 0)
         return -1;
     answer_tenant(call, &row);
     return 0;
@@ -46,7 +46,7 @@ static int tenants_set(struct api_call *call, struct db *db, struct error *err)
     const struct tenant_patch *patch = call->body;
     struct tenant_row row;
 
-    if (store_tenant(db, call->tenant->slug, call->arena, &row, err) != 0)
+    if (tenant_find(db, call->tenant->slug, call->arena, &row, err) != 0)
         return -1;
     if (!str_is_null(patch->name))
         row.name = patch->name;
@@ -56,7 +56,7 @@ static int tenants_set(struct api_call *call, struct db *db, struct error *err)
         row.rate_limit = patch->rate_limit.value;
     if (patch->max_bytes.has)
         row.max_bytes = patch->max_bytes.value;
-    if (store_tenant_set(db, &row, err) != 0)
+    if (tenant_set(db, &row, err) != 0)
         return -1;
     answer_tenant(call, &row);
     return 0;
@@ -73,19 +73,19 @@ static int tenants_delete(struct api_call *call, struct db *db, struct error *er
                                 "Value must repeat the slug of the workspace");
     call->audit_target = answer->slug = call->tenant->slug;
     call->audit_platform = true; /* the tenant's own log is erased with it */
-    if (store_tenant_delete(db, call->tenant->id, clock_wall_us(), err) != 0)
+    if (tenant_delete(db, call->tenant->id, clock_wall_us(), err) != 0)
         return -1;
-    return store_users_changed(db, err); /* roles are cached with users */
+    return users_changed(db, err); /* roles are cached with users */
 }
 
 int tenants_show(struct api_call *call, struct db *db, struct error *err)
 {
     struct tenant_plan *answer = call->answer;
 
-    if (store_tenant_plan(db, call->tenant->slug, call->arena, answer, err) != 0 ||
-        store_tenant_agents(db, call->tenant->id, &answer->agents, err) != 0)
+    if (tenant_load_plan(db, call->tenant->slug, call->arena, answer, err) != 0 ||
+        tenant_agents(db, call->tenant->id, &answer->agents, err) != 0)
         return -1;
-    return store_tenant_bytes(db, call->tenant->id, &answer->stored_bytes, err);
+    return tenant_load_bytes(db, call->tenant->id, &answer->stored_bytes, err);
 }
 
 static int tenants_list(struct api_call *call, struct db *db, struct error *err)
@@ -96,7 +96,7 @@ static int tenants_list(struct api_call *call, struct db *db, struct error *err)
     struct list *list = &answer->list;
 
     /* one more than the page, to know whether there is another */
-    if (store_tenant_answers(db, after, query->limit + 1, call->arena, list, err) != 0)
+    if (tenant_answers(db, after, query->limit + 1, call->arena, list, err) != 0)
         return -1;
     answer->next = STR_NULL;
     if (list->n > (size_t)query->limit) {

@@ -32,7 +32,7 @@ static const struct db_query insert_tenant = {
     .citus = "INSERT INTO tenants (slug, name, max_agents, rate_limit, created_at, max_bytes,"
              " changed) VALUES ($1, $2, $3, $4, $5, $6, $7)" INSERT_END,
 };
-DB_RUN_FN(store_tenant_set, (const struct tenant_row *row),
+DB_RUN_FN(tenant_set, (const struct tenant_row *row),
     (db_text(row->slug), db_text(row->name), db_int(row->max_agents), db_int(row->rate_limit),
      db_int(row->max_bytes)),
     "UPDATE tenants SET name = $2, max_agents = $3, rate_limit = $4, max_bytes = $5, changed = "
@@ -56,7 +56,7 @@ static const struct db_query select_tenants = {
 };
 DB_ROWS_QUERY(select_plan, tenant_plan_shape,
     "SELECT " ANSWER_COLUMNS " FROM tenants WHERE slug = $1");
-ROWS_LIST_FN(store_tenant_answers, tenant_shape, (struct str after, int64_t limit),
+ROWS_LIST_FN(tenant_answers, tenant_shape, (struct str after, int64_t limit),
     (db_text(after), db_int(limit)),
     "SELECT " ANSWER_COLUMNS " FROM tenants WHERE deleted_at IS NULL AND slug > $1"
     " ORDER BY slug LIMIT $2");
@@ -97,7 +97,7 @@ static const struct db_query count_agents = {
 };
 /* clang-format on */
 
-int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
+int tenant_add(struct db *db, struct tenant_row *row, struct error *err)
 {
     int64_t id = 0, changed = 0;
 
@@ -116,8 +116,8 @@ int store_tenant_add(struct db *db, struct tenant_row *row, struct error *err)
     return 0;
 }
 
-int store_tenants(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
-                  struct error *err)
+int tenants_load(struct db *db, struct change_span span, struct arena *arena, struct list *ret,
+                 struct error *err)
 {
     return rows_list(db, &select_tenants, DB_ARGS(db_int(span.after), db_int(span.until)), arena,
                      ret, err);
@@ -130,28 +130,28 @@ static int check_found(struct str found, struct str slug, struct error *err)
                : 0;
 }
 
-int store_tenant(struct db *db, struct str slug, struct arena *arena, struct tenant_row *ret,
-                 struct error *err)
+int tenant_find(struct db *db, struct str slug, struct arena *arena, struct tenant_row *ret,
+                struct error *err)
 {
     if (rows_one(db, &select_tenant, DB_ARGS(db_text(slug)), arena, ret, err) != 0)
         return -1;
     return check_found(ret->slug, slug, err);
 }
 
-int store_tenant_count(struct db *db, int64_t *ret, struct error *err)
+int tenant_count(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec_int(db, &count_tenants, DB_NO_ARGS, ret, err);
 }
 
-int store_tenant_plan(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
-                      struct error *err)
+int tenant_load_plan(struct db *db, struct str slug, struct arena *arena, struct tenant_plan *ret,
+                     struct error *err)
 {
     if (rows_one(db, &select_plan, DB_ARGS(db_text(slug)), arena, ret, err) != 0)
         return -1;
     return check_found(ret->slug, slug, err);
 }
 
-int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct error *err)
+int tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(now_us));
 
@@ -164,10 +164,10 @@ int store_tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct
         db_run(db, &delete_link_roles, DB_ARGS(db_int(tenant_id)), err) != 0 ||
         db_run(db, &delete_links, DB_ARGS(db_int(tenant_id)), err) != 0)
         return -1;
-    return store_registry_reload(db, err); /* its row will be gone */
+    return registry_reload(db, err); /* its row will be gone */
 }
 
-int store_registry_number(struct db *db, int64_t *ret, struct error *err)
+int registry_load_number(struct db *db, int64_t *ret, struct error *err)
 {
     return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
 }
@@ -179,13 +179,13 @@ static bool read_numbers(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_registry_numbers(struct db *db, struct registry_numbers *ret, struct error *err)
+int registry_load_numbers(struct db *db, struct registry_numbers *ret, struct error *err)
 {
     *ret = (struct registry_numbers){ 0 };
     return db_exec(db, &select_numbers, DB_NO_ARGS, read_numbers, ret, err);
 }
 
-int store_registry_changed(struct db *db, struct error *err)
+int registry_changed(struct db *db, struct error *err)
 {
     if (db_run_later(db, &add_to_number, DB_NO_ARGS, err) != 0 ||
         db_run_later(db, &note_change, DB_ARGS(db_int(ABOUT_NO_TENANT)), err) != 0)
@@ -193,19 +193,18 @@ int store_registry_changed(struct db *db, struct error *err)
     return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
 }
 
-int store_registry_about_agent(struct db *db, int64_t tenant_id, int64_t agent_id,
-                               struct error *err)
+int registry_about_agent(struct db *db, int64_t tenant_id, int64_t agent_id, struct error *err)
 {
     assert(agent_id > 0);
     return db_run_later(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(agent_id)), err);
 }
 
-int store_registry_about_directives(struct db *db, int64_t tenant_id, struct error *err)
+int registry_about_directives(struct db *db, int64_t tenant_id, struct error *err)
 {
     return db_run_later(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(ABOUT_DIRECTIVES)), err);
 }
 
-int store_registry_about_schedules(struct db *db, int64_t tenant_id, struct error *err)
+int registry_about_schedules(struct db *db, int64_t tenant_id, struct error *err)
 {
     return db_run_later(db, &set_about, DB_ARGS(db_int(tenant_id), db_int(ABOUT_SCHEDULES)), err);
 }
@@ -233,8 +232,8 @@ static bool read_about(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_registry_abouts(struct db *db, struct change_span span, struct registry_abouts *abouts,
-                          struct error *err)
+int registry_load_abouts(struct db *db, struct change_span span, struct registry_abouts *abouts,
+                         struct error *err)
 {
     struct abouts_read read = { abouts, 0 };
 
@@ -247,12 +246,12 @@ int store_registry_abouts(struct db *db, struct change_span span, struct registr
     return 0;
 }
 
-int store_registry_reload(struct db *db, struct error *err)
+int registry_reload(struct db *db, struct error *err)
 {
     return db_run(db, &ask_reload, DB_NO_ARGS, err);
 }
 
-int store_tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
+int tenant_agents(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec(db, &count_agents, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
 }

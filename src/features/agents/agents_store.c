@@ -312,7 +312,7 @@ int agents_enable(struct db *db, int64_t tenant_id, struct str agent_name, bool 
         return -1;
     if (*ret_agent_id == 0)
         return not_found(agent_name, err);
-    return store_registry_about_agent(db, tenant_id, *ret_agent_id, err);
+    return registry_about_agent(db, tenant_id, *ret_agent_id, err);
 }
 
 int agents_mute(struct db *db, int64_t tenant_id, struct str agent_name, int64_t until,
@@ -454,5 +454,5 @@ int agents_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64
         db_run(db, &delete_windows, agent, err) != 0 || db_run(db, &revoke_keys, keys, err) != 0)
         return -1;
     ret->keys_revoked = db_changes(db);
-    return store_registry_about_agent(db, tenant_id, ret->agent_id, err);
+    return registry_about_agent(db, tenant_id, ret->agent_id, err);
 }

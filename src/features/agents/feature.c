@@ -107,7 +107,7 @@ static int agents_on_registry_load(void *ctx, struct db *db, const struct change
 
     if (span == NULL)
         abouts.any_agents = abouts.any_directives = abouts.schedules = true;
-    else if (store_registry_abouts(db, *span, &abouts, err) != 0)
+    else if (registry_load_abouts(db, *span, &abouts, err) != 0)
         return -1;
     if (load_directives(&changed, abouts.any_directives, db, err) != 0)
         return -1;

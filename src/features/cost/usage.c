@@ -388,7 +388,7 @@ static int read_usage(struct reading *r, struct db *db, struct usage_answer *ret
     struct retention_marks marks;
     bool there;
 
-    if (store_retention_marks(db, r->request->tenant->id, &marks, err) != 0)
+    if (retention_load_marks(db, r->request->tenant->id, &marks, err) != 0)
         return -1;
     r->deleted_until = marks.llm_until;
     if (prices_book(r->request->prices, db, &r->book, err) != 0 ||

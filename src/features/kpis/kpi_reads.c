@@ -266,7 +266,7 @@ int kpi_reads_states(struct db *db, const struct kpi_source *source,
     size_t n = split(&reading->range, reading->bucket, pieces);
     struct retention_marks marks;
 
-    if (store_retention_marks(db, source->tenant_id, &marks, err) != 0)
+    if (retention_load_marks(db, source->tenant_id, &marks, err) != 0)
         return -1;
     r.deleted_until = marks.business_until;
     for (size_t i = 0; i < n; i++) {
@@ -295,7 +295,7 @@ int kpi_reads_first(struct db *db, const struct kpi_source *source, int64_t *ret
     int64_t hour = TIME_NULL;
 
     *ret = TIME_NULL;
-    if (store_retention_marks(db, source->tenant_id, &marks, err) != 0 ||
+    if (retention_load_marks(db, source->tenant_id, &marks, err) != 0 ||
         db_exec(db, &select_first, args, read_time, ret, err) != 0)
         return -1;
     if (marks.business_until == TIME_NULL)

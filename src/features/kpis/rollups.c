@@ -546,7 +546,7 @@ static int apply_found(struct rollups *r, struct db *db, enum rollup_level level
 
         if (level == ROLLUP_HOUR && bucket->series->tenant_id != tenant_id) {
             tenant_id = bucket->series->tenant_id;
-            if (store_retention_marks(db, tenant_id, &marks, err) != 0)
+            if (retention_load_marks(db, tenant_id, &marks, err) != 0)
                 return -1;
         }
         if (level != ROLLUP_HOUR || bucket->start >= marks.business_until)

@@ -34,7 +34,7 @@ static int find_idle(struct db *db, struct arena *arena, struct list *ret, struc
 {
     const int64_t before = clock_wall_us() - (int64_t)LAPSE_DAYS * 24 * 3600 * USEC_PER_SEC;
 
-    return store_identities_idle(db, before, LAPSE_USERS_MAX, arena, ret, err);
+    return identities_idle(db, before, LAPSE_USERS_MAX, arena, ret, err);
 }
 
 static int lapse_apply(struct change *change, struct db *db, struct error *err)

@@ -211,18 +211,17 @@ extern const struct shape oidc_state_shape, oidc_begun_shape, oidc_sign_out_shap
 
 /* Those of the platform first, then by tenant and name; without those of deleted tenants: a list of
  * struct oidc_group, in the arena. */
-int store_groups(struct db *db, struct arena *arena, struct list *ret,
-                 struct error *err) MUST_CHECK;
+int groups_load(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when there are GROUP_ROWS_MAX: they are all read at each sign-in. */
 enum { GROUP_ROWS_MAX = 1000 };
-int store_groups_check_room(struct db *db, struct error *err) MUST_CHECK;
+int groups_check_room(struct db *db, struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when the group has a role there already. */
-int store_group_add(struct db *db, const struct oidc_group *row, struct error *err) MUST_CHECK;
+int group_add(struct db *db, const struct oidc_group *row, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. */
-int store_group_remove(struct db *db, struct str group_id, struct error *err) MUST_CHECK;
+int group_remove(struct db *db, struct str group_id, struct error *err) MUST_CHECK;
 
 enum { REFUSAL_MAX = 1024 }; /* room for an e-mail address and a subject */
 

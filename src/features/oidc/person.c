@@ -31,17 +31,17 @@ DB_QUERY(insert_group,
 DB_QUERY(delete_group, "DELETE FROM oidc_groups WHERE group_id = $1");
 /* clang-format on */
 
-int store_groups(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+int groups_load(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_groups, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_groups_check_room(struct db *db, struct error *err)
+int groups_check_room(struct db *db, struct error *err)
 {
     return db_check_room(db, &count_groups, DB_NO_ARGS, GROUP_ROWS_MAX, "groups", err);
 }
 
-int store_group_add(struct db *db, const struct oidc_group *row, struct error *err)
+int group_add(struct db *db, const struct oidc_group *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_text(row->group), db_text(row->group_id),
@@ -52,7 +52,7 @@ int store_group_add(struct db *db, const struct oidc_group *row, struct error *e
                      STR_ARG(row->group));
 }
 
-int store_group_remove(struct db *db, struct str group_id, struct error *err)
+int group_remove(struct db *db, struct str group_id, struct error *err)
 {
     return db_run_or(db, &delete_group, DB_ARGS(db_text(group_id)), err, ERR_NOT_FOUND,
                      "There is no group '%.*s'", STR_ARG(group_id));
@@ -147,7 +147,7 @@ static int set_tenant_role(const struct admitting *a, const struct role_change *
     struct tenant_user user;
     enum tenant_role now;
 
-    if (store_role(a->db, change->tenant_id, user_id, &now, err) != 0)
+    if (role_find(a->db, change->tenant_id, user_id, &now, err) != 0)
         return -1;
     if (now == change->role)
         return 0;
@@ -224,7 +224,7 @@ static int create_user(const struct admitting *a, struct identity_row *ret, stru
 
     if (problem != NULL)
         return refuse(a->ret, problem);
-    if (store_user_find(a->db, email, a->arena, &existing, err) != 0)
+    if (user_find(a->db, email, a->arena, &existing, err) != 0)
         return -1;
     if (!str_is_null(existing.user_id)) {
         a->ret->refused = true;
@@ -245,7 +245,7 @@ static int create_user(const struct admitting *a, struct identity_row *ret, stru
                                   .email = email,
                                   .created_at = clock_wall_us(),
                                   .last_login_at = TIME_NULL };
-    return store_identity_add(a->db, ret, err);
+    return identity_add(a->db, ret, err);
 }
 
 int person_admit(struct db *db, const struct person *person, struct arena *arena,
@@ -256,8 +256,8 @@ int person_admit(struct db *db, const struct person *person, struct arena *arena
     bool known;
 
     *ret = (struct person_admission){ .email = STR_NULL };
-    if (store_groups(db, arena, &a.groups, err) != 0 ||
-        store_identity(db, person->issuer, person->claims->subject, arena, &identity, err) != 0)
+    if (groups_load(db, arena, &a.groups, err) != 0 ||
+        identity_find(db, person->issuer, person->claims->subject, arena, &identity, err) != 0)
         return -1;
     known = !str_is_null(identity.user_id);
     if (known)
@@ -278,5 +278,5 @@ int person_admit(struct db *db, const struct person *person, struct arena *arena
     identity.last_login_at = clock_wall_us();
     if (set_roles(&a, identity.email, identity.user_id, err) != 0)
         return -1;
-    return store_identity_used(db, &identity, err);
+    return identity_used(db, &identity, err);
 }

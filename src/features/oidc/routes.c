@@ -374,7 +374,7 @@ static int list_groups(struct api_call *call, struct db *db, struct error *err)
 {
     struct listing *answer = call->answer;
 
-    return store_groups(db, call->arena, &answer->list, err);
+    return groups_load(db, call->arena, &answer->list, err);
 }
 
 static int add_group(struct api_call *call, struct db *db, struct error *err)
@@ -397,7 +397,7 @@ static int add_group(struct api_call *call, struct db *db, struct error *err)
         row->tenant_id = tenant->id;
     }
     call->audit_target = create->group;
-    return store_groups_check_room(db, err) != 0 ? -1 : store_group_add(db, row, err);
+    return groups_check_room(db, err) != 0 ? -1 : group_add(db, row, err);
 }
 
 static int remove_group(struct api_call *call, struct db *db, struct error *err)
@@ -406,7 +406,7 @@ static int remove_group(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->group_id;
     ((struct oidc_group_deleted *)call->answer)->group_id = path->group_id;
-    return store_group_remove(db, path->group_id, err);
+    return group_remove(db, path->group_id, err);
 }
 
 /* Identities */
@@ -416,7 +416,7 @@ static int answer_identities(struct api_call *call, struct db *db, struct str us
 {
     struct listing *answer = call->answer;
 
-    return store_identities_of(db, user_id, call->arena, &answer->list, err);
+    return identities_of(db, user_id, call->arena, &answer->list, err);
 }
 
 static struct str email_of(const struct api_call *call)
@@ -448,7 +448,7 @@ static int add_identity(struct api_call *call, struct db *db, struct error *err)
     if (row.issuer.len == 0)
         return err_set(err, ERR_CONFLICT, "No identity provider is set up: set oidc_issuer first");
     if (users_find(db, email_of(call), call->arena, &user, err) != 0 ||
-        store_identities_of(db, user.user_id, call->arena, &now, err) != 0)
+        identities_of(db, user.user_id, call->arena, &now, err) != 0)
         return -1;
     if (users_check_confirmed(&user, 0, err) != 0) /* a password that is known stays valid */
         return -1;
@@ -456,7 +456,7 @@ static int add_identity(struct api_call *call, struct db *db, struct error *err)
         return err_set(err, ERR_CONFLICT, "A user can have %d identities; delete them first",
                        IDENTITIES_MAX);
     row.user_id = user.user_id;
-    if (store_identity_add(db, &row, err) != 0)
+    if (identity_add(db, &row, err) != 0)
         return -1;
     return answer_identities(call, db, user.user_id, err);
 }
@@ -468,7 +468,7 @@ static int remove_identities(struct api_call *call, struct db *db, struct error 
 
     call->audit_target = email_of(call);
     if (users_find(db, email_of(call), call->arena, &user, err) != 0 ||
-        store_identities_remove(db, user.user_id, &n, err) != 0)
+        identities_remove(db, user.user_id, &n, err) != 0)
         return -1;
     if (n == 0)
         return err_set(err, ERR_NOT_FOUND, "'%.*s' is not linked to an identity provider",

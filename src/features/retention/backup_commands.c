@@ -264,7 +264,7 @@ static int check_all(struct invocation *in, struct db *db, struct buf *problems,
     if (backup_check_sums(db, &in->arena, &found, err) != 0)
         return -1;
     add_lines(&found, problems);
-    if (store_tenants(db, all_changes, &in->arena, &tenants, err) != 0 ||
+    if (tenants_load(db, all_changes, &in->arena, &tenants, err) != 0 ||
         check_chain(in, db, NULL, problems, err) != 0)
         return -1;
     for (size_t i = 0; i < tenants.n; i++)
@@ -322,7 +322,7 @@ static int recount(struct invocation *in, struct db *db, struct bytes_correction
 {
     struct tenant_row tenant;
 
-    if (store_tenant(db, str_of(command_value(in, "slug")), &in->arena, &tenant, err) != 0)
+    if (tenant_find(db, str_of(command_value(in, "slug")), &in->arena, &tenant, err) != 0)
         return -1;
     return recount_tenant(db, tenant.tenant_id, &ret->correction, err);
 }

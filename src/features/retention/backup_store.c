@@ -144,7 +144,7 @@ static int compare(struct db *db, int64_t tenant_id, int64_t *ret, struct error 
 {
     int64_t counted = 0, there = 0;
 
-    if (store_tenant_counted(db, tenant_id, &counted, err) != 0)
+    if (tenant_counted(db, tenant_id, &counted, err) != 0)
         return -1;
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
         int64_t bytes = 0;

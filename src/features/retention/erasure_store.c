@@ -108,7 +108,7 @@ int erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret, struc
     if (living > 0)
         return 0;
     if (!is_sqlite(db) && (db_run(db, &add_limits, args, err) != 0 ||
-                           store_retention_take(db, tenant_id, &limits, &there, err) != 0))
+                           retention_take(db, tenant_id, &limits, &there, err) != 0))
         return -1;
     if (db_exec_int(db, &count_tenants, args, &rows, err) != 0)
         return -1;

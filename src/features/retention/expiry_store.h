@@ -5,7 +5,7 @@
  * run that is in gone_runs.
  *
  * Every call is inside a transaction of the writer that began with
- * store_retention_take(). Rows that another transaction has locked are left
+ * retention_take(). Rows that another transaction has locked are left
  * for the next call. After a crash at any point the next call continues.
  */
 #pragma once

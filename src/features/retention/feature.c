@@ -98,7 +98,7 @@ static void retention_close(void *state)
 
 static int show_retention(struct api_call *call, struct db *db, struct error *err)
 {
-    return store_retention(db, call->tenant_id, call->answer, err);
+    return retention_load(db, call->tenant_id, call->answer, err);
 }
 
 static int set_retention(struct api_call *call, struct db *db, struct error *err)
@@ -108,7 +108,7 @@ static int set_retention(struct api_call *call, struct db *db, struct error *err
 
     shape_write_json(&retention_shape, limits, &detail);
     call->audit_detail = buf_take(&detail, call->arena);
-    if (store_retention_set(db, call->tenant_id, limits, clock_wall_us(), err) != 0)
+    if (retention_set(db, call->tenant_id, limits, clock_wall_us(), err) != 0)
         return -1;
     return show_retention(call, db, err);
 }
@@ -120,7 +120,7 @@ static int correct_bytes(struct api_call *call, struct db *db, struct error *err
     call->audit_target = call->tenant->slug;
     call->audit_detail =
         arena_printf(call->arena, "{\"correction\":%lld}", (long long)found->correction);
-    if (store_tenant_correct(db, call->tenant->id, found->correction, err) != 0)
+    if (tenant_correct(db, call->tenant->id, found->correction, err) != 0)
         return -1;
     return tenants_show(call, db, err);
 }

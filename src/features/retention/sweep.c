@@ -146,8 +146,7 @@ static int sweep_business(struct db *db, struct pass *p, const struct retention_
         return -1;
     p->business += expired.reports;
     *ret = (struct portion){ expired.rows, expired.bytes, expired.rows > 0 };
-    return expired.rows == 0 ? 0
-                             : store_retention_mark_business(db, p->tenant_id, which.before, err);
+    return expired.rows == 0 ? 0 : retention_mark_business(db, p->tenant_id, which.before, err);
 }
 
 static int sweep_llm(struct db *db, struct pass *p, const struct retention_limits *limits,
@@ -163,7 +162,7 @@ static int sweep_llm(struct db *db, struct pass *p, const struct retention_limit
         return -1;
     p->llm += expired.reports;
     *ret = (struct portion){ expired.rows, expired.bytes, expired.rows == which.max };
-    return expired.rows == 0 ? 0 : store_retention_mark_llm(db, p->tenant_id, which.before, err);
+    return expired.rows == 0 ? 0 : retention_mark_llm(db, p->tenant_id, which.before, err);
 }
 
 static int sweep_kind(struct sweep *s, struct db *db, struct pass *p,
@@ -180,7 +179,7 @@ static int sweep_kind(struct sweep *s, struct db *db, struct pass *p,
 /* Moves on to the next tenant, or ends the pass. */
 static int next_tenant(struct db *db, struct pass *p, struct error *err)
 {
-    if (store_retention_next(db, p->tenant_id, &p->tenant_id, err) != 0)
+    if (retention_next(db, p->tenant_id, &p->tenant_id, err) != 0)
         return -1;
     p->under_way = p->begun = p->tenant_id != 0;
     p->kind = KIND_EVENTS;
@@ -203,7 +202,7 @@ static int sweep_tenant(struct sweep *s, struct txn *txn, struct pass *p, struct
     struct portion portion;
     bool there;
 
-    if (store_retention_take(db, p->tenant_id, &limits, &there, err) != 0)
+    if (retention_take(db, p->tenant_id, &limits, &there, err) != 0)
         return -1;
     p->begun = there;
     while (p->begun && !step_is_full(s)) {
@@ -298,7 +297,7 @@ static int begin_pass(struct sweep *s, int64_t wall_us, int64_t mono_us, struct 
     if (mono_us - s->pass_began_us < (int64_t)SWEEP_PERIOD_S * USEC_PER_SEC)
         return 0;
     s->pass_began_us = mono_us;
-    if (store_retention_next(s->options.db, 0, &first, err) != 0)
+    if (retention_next(s->options.db, 0, &first, err) != 0)
         return -1;
     if (first != 0)
         s->pass = (struct pass){ .under_way = true, .now_us = steady_wall(s, wall_us, mono_us) };

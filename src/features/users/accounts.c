@@ -336,11 +336,11 @@ int accounts_forget_factor(struct api_call *call, struct db *db, struct str emai
 {
     struct user_row user;
 
-    if (store_user_find(db, email, call->arena, &user, err) != 0)
+    if (user_find(db, email, call->arena, &user, err) != 0)
         return -1;
     if (str_is_null(user.user_id) || !users_confirms(&user, patch))
         return 0;
-    return store_factor_remove(db, user.user_id, NULL, err);
+    return factor_remove(db, user.user_id, NULL, err);
 }
 
 int accounts_audit(struct api_call *call, struct db *db, const struct session_user *user,
@@ -349,7 +349,7 @@ int accounts_audit(struct api_call *call, struct db *db, const struct session_us
     struct list tenants = { 0 };
 
     if (user != NULL && !user->is_platform_admin &&
-        store_memberships(db, user->user_id, call->arena, &tenants, err) != 0)
+        memberships(db, user->user_id, call->arena, &tenants, err) != 0)
         return -1;
     if (tenants.n == 1)
         call->tenant = registry_tenant(access_registry(call->api->engine),
@@ -381,7 +381,7 @@ int accounts_answer_me(struct api_call *call, struct db *db, struct error *err)
         .csrf_token = call->caller->personal ? STR_LIT("") : session_csrf_token(call),
         .expires_at = user->ends_at,
     };
-    return store_memberships(db, user->user_id, call->arena, &answer->tenants, err);
+    return memberships(db, user->user_id, call->arena, &answer->tenants, err);
 }
 
 struct reauth {

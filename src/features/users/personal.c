@@ -23,17 +23,17 @@ DB_QUERY(insert_token,
     "INSERT INTO personal_tokens (token_id, digest, user_id, name, role, created_at, expires_at)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)");
 DB_QUERY(delete_token, "DELETE FROM personal_tokens WHERE user_id = $1 AND token_id = $2");
-DB_RUN_FN(store_personal_end, (struct str user_id, int64_t before),
+DB_RUN_FN(personal_end, (struct str user_id, int64_t before),
     (db_text(user_id), db_int(before)),
     "DELETE FROM personal_tokens WHERE user_id = $1 AND expires_at < $2");
-DB_INT_FN(store_personal_count, (struct str user_id), (db_text(user_id)),
+DB_INT_FN(personal_count, (struct str user_id), (db_text(user_id)),
     "SELECT COUNT(*) FROM personal_tokens WHERE user_id = $1");
 DB_ROWS_QUERY(select_of_user, personal_token_shape,
     "SELECT token_id, name, role, created_at, expires_at FROM personal_tokens"
     " WHERE user_id = $1 ORDER BY created_at, token_id");
 /* clang-format on */
 
-static int store_personal_add(struct db *db, const struct personal_row *row, struct error *err)
+static int personal_add(struct db *db, const struct personal_row *row, struct error *err)
 {
     const struct db_args args = DB_ARGS(
         db_text(row->token_id), db_blob(digest_str(&row->digest)), db_text(row->user_id),
@@ -43,15 +43,15 @@ static int store_personal_add(struct db *db, const struct personal_row *row, str
     return db_run(db, &insert_token, args, err);
 }
 
-static int store_personal_remove(struct db *db, struct str user_id, struct str token_id,
-                                 struct error *err)
+static int personal_remove(struct db *db, struct str user_id, struct str token_id,
+                           struct error *err)
 {
     return db_run_or(db, &delete_token, DB_ARGS(db_text(user_id), db_text(token_id)), err,
                      ERR_NOT_FOUND, "There is no token '%.*s'", STR_ARG(token_id));
 }
 
-static int store_personal_of(struct db *db, struct str user_id, struct arena *arena,
-                             struct list *ret, struct error *err)
+static int personal_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                       struct error *err)
 {
     return rows_list(db, &select_of_user, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
@@ -62,8 +62,7 @@ static int check_room(struct db *db, struct str user_id, int64_t now, struct err
 {
     int64_t n;
 
-    if (store_personal_end(db, user_id, now, err) != 0 ||
-        store_personal_count(db, user_id, &n, err) != 0)
+    if (personal_end(db, user_id, now, err) != 0 || personal_count(db, user_id, &n, err) != 0)
         return -1;
     if (n >= TOKENS_MAX)
         return err_set(err, ERR_CONFLICT, "A user can have %d tokens; delete one first",
@@ -101,7 +100,7 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
     row.token_id = digest_random_id("pat_", call->arena);
     row.digest = digest_sha256(str_from(token, TOKEN_PERSONAL_LEN));
     row.expires_at = row.created_at + create->expires_in_days * DAY_S * USEC_PER_SEC;
-    if (store_personal_add(db, &row, err) != 0 || store_users_about(db, user->user_id, err) != 0)
+    if (personal_add(db, &row, err) != 0 || users_about(db, user->user_id, err) != 0)
         return -1;
     *answer = (struct personal_created){
         .token_id = row.token_id,
@@ -127,7 +126,7 @@ static int list_own(struct api_call *call, struct db *db, struct error *err)
 {
     struct listing *answer = call->answer;
 
-    return store_personal_of(db, call->caller->user->user_id, call->arena, &answer->list, err);
+    return personal_of(db, call->caller->user->user_id, call->arena, &answer->list, err);
 }
 
 static int add_own(struct api_call *call, struct db *db, struct error *err)
@@ -177,8 +176,8 @@ static int remove_own(struct api_call *call, struct db *db, struct error *err)
     const struct personal_path *path = call->params;
 
     name_token(call, call->caller->user->email, path->token_id, -1);
-    if (store_personal_remove(db, call->caller->user->user_id, path->token_id, err) != 0 ||
-        store_users_about(db, call->caller->user->user_id, err) != 0)
+    if (personal_remove(db, call->caller->user->user_id, path->token_id, err) != 0 ||
+        users_about(db, call->caller->user->user_id, err) != 0)
         return -1;
     return list_own(call, db, err);
 }
@@ -200,7 +199,7 @@ static int list_of_user(struct api_call *call, struct db *db, struct error *err)
 
     if (users_find(db, path->email, call->arena, &user, err) != 0)
         return -1;
-    return store_personal_of(db, user.user_id, call->arena, &answer->list, err);
+    return personal_of(db, user.user_id, call->arena, &answer->list, err);
 }
 
 static int add_of_user(struct api_call *call, struct db *db, struct error *err)
@@ -236,10 +235,10 @@ static int remove_of_user(struct api_call *call, struct db *db, struct error *er
 
     name_token(call, path->email, path->token_id, -1);
     if (users_find(db, path->email, call->arena, &user, err) != 0 ||
-        store_personal_remove(db, user.user_id, path->token_id, err) != 0 ||
-        store_users_about(db, user.user_id, err) != 0)
+        personal_remove(db, user.user_id, path->token_id, err) != 0 ||
+        users_about(db, user.user_id, err) != 0)
         return -1;
-    return store_personal_of(db, user.user_id, call->arena, &answer->list, err);
+    return personal_of(db, user.user_id, call->arena, &answer->list, err);
 }
 
 /* clang-format off */

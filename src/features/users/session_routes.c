@@ -42,7 +42,7 @@ static int list_sessions(struct api_call *call, struct db *db, struct str user_i
     size_t n = 0;
 
     ASSERT_ALWAYS(!str_is_null(user_id)); /* null: all users' */
-    if (store_sessions(db, user_id, call->arena, &rows, err) != 0)
+    if (sessions_load(db, user_id, call->arena, &rows, err) != 0)
         return -1;
     row = rows.items;
     items = ARENA_ARRAY(call->arena, struct listed_session, rows.n);
@@ -63,12 +63,12 @@ static int end_one(struct api_call *call, struct db *db, struct str user_id, str
     struct list rows;
 
     ASSERT_ALWAYS(!str_is_null(user_id)); /* null: all users' */
-    if (store_sessions(db, user_id, call->arena, &rows, err) != 0)
+    if (sessions_load(db, user_id, call->arena, &rows, err) != 0)
         return -1;
     row = rows.items;
     for (size_t i = 0; i < rows.n; i++)
         if (str_eq(session_public_id(&row[i].digest, call->arena), session_id))
-            return store_session_end(db, &row[i].digest, err);
+            return session_end(db, &row[i].digest, err);
     return err_set(err, ERR_NOT_FOUND, "There is no session '%.*s'", STR_ARG(session_id));
 }
 
@@ -101,7 +101,7 @@ static int end_other_sessions(struct api_call *call, struct db *db, struct error
 {
     const struct session_user *user = call->caller->user;
 
-    if (store_sessions_end(db, user->user_id, &user->session, err) != 0 ||
+    if (sessions_end_of(db, user->user_id, &user->session, err) != 0 ||
         list_own_sessions(call, db, err) != 0)
         return -1;
     name_session(call, user->email, "others");
@@ -164,7 +164,7 @@ static int end_user_sessions(struct api_call *call, struct db *db, struct error 
 
     name_session(call, path->email, "all");
     if (users_find(db, path->email, call->arena, &user, err) != 0 ||
-        store_sessions_end(db, user.user_id, NULL, err) != 0)
+        sessions_end_of(db, user.user_id, NULL, err) != 0)
         return -1;
     return list_sessions(call, db, user.user_id, err);
 }

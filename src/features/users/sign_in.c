@@ -28,7 +28,7 @@ int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *ar
                   struct sign_in_check *ret, struct error *err)
 {
     *ret = (struct sign_in_check){ 0 };
-    if (store_user_find(db, sign_in->email, arena, &ret->user, err) != 0 ||
+    if (user_find(db, sign_in->email, arena, &ret->user, err) != 0 ||
         password_verify(ret->user.password, sign_in->password, &ret->good, err) != 0)
         return -1;
     if (!ret->good || !password_is_stale(ret->user.password))
@@ -40,7 +40,7 @@ int sign_in_check(struct db *db, const struct sign_in *sign_in, struct arena *ar
 static int find_again(struct db *db, const struct user_row *checked, struct arena *arena,
                       struct user_row *ret, struct error *err)
 {
-    if (store_user_find(db, checked->email, arena, ret, err) != 0)
+    if (user_find(db, checked->email, arena, ret, err) != 0)
         return -1;
     if (!str_eq(ret->user_id, checked->user_id) ||
         !digest_equal_text(ret->password, checked->password))
@@ -57,11 +57,11 @@ static int note_change(struct db *db, const struct user_row *user,
     struct str owner = STR_NULL;
 
     if (session->instead_of != NULL &&
-        store_session_owner(db, session->instead_of, arena, &owner, err) != 0)
+        session_owner(db, session->instead_of, arena, &owner, err) != 0)
         return -1;
     if (str_is_null(owner))
         owner = user->user_id;
-    return store_users_about(db, str_eq(owner, user->user_id) ? owner : STR_LIT(""), err);
+    return users_about(db, str_eq(owner, user->user_id) ? owner : STR_LIT(""), err);
 }
 
 static int add_session(struct db *db, const struct user_row *user,
@@ -78,10 +78,10 @@ static int add_session(struct db *db, const struct user_row *user,
 
     assert(!str_is_null(user->user_id) && user->last_login_at != TIME_NULL);
     if (note_change(db, user, session, arena, err) != 0 ||
-        (session->instead_of != NULL && store_session_end(db, session->instead_of, err) != 0))
+        (session->instead_of != NULL && session_end(db, session->instead_of, err) != 0))
         return -1;
-    if (store_session_add(db, &row, err) != 0 ||
-        store_sessions_keep_newest(db, user->user_id, SESSIONS_MAX, err) != 0)
+    if (session_add(db, &row, err) != 0 ||
+        sessions_keep_newest(db, user->user_id, SESSIONS_MAX, err) != 0)
         return -1;
     *ret = (struct session_answer){
         .user_id = user->user_id,
@@ -89,7 +89,7 @@ static int add_session(struct db *db, const struct user_row *user,
         .role = users_role_name(user->role),
         .expires_at = sessions_end(row.created_at, row.last_used_at),
     };
-    return store_memberships(db, user->user_id, arena, &ret->tenants, err);
+    return memberships(db, user->user_id, arena, &ret->tenants, err);
 }
 
 int sign_in_open(struct db *db, const struct sign_in_check *check,
@@ -104,7 +104,7 @@ int sign_in_open(struct db *db, const struct sign_in_check *check,
     if (!str_is_null(check->new_hash))
         user.password = check->new_hash;
     user.last_login_at = clock_wall_us();
-    if (store_user_set(db, &user, err) != 0)
+    if (user_set(db, &user, err) != 0)
         return -1;
     return add_session(db, &user, session, arena, ret, err);
 }
@@ -117,7 +117,7 @@ int sign_in_open_vouched(struct db *db, struct str email, const struct sign_in_s
     if (users_find(db, email, arena, &user, err) != 0)
         return -1;
     user.last_login_at = clock_wall_us();
-    if (store_user_set(db, &user, err) != 0)
+    if (user_set(db, &user, err) != 0)
         return -1;
     return add_session(db, &user, session, arena, ret, err);
 }
@@ -136,11 +136,11 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
                                    .confirmed = true };
     int64_t n, admins;
 
-    if (store_users_count(db, &n, &admins, err) != 0)
+    if (users_count(db, &n, &admins, err) != 0)
         return -1;
     if (n > 0)
         return err_set(err, ERR_CONFLICT, "The first user exists already; sign in instead");
-    if (store_user_add(db, &user, err) != 0)
+    if (user_add(db, &user, err) != 0)
         return -1;
     return add_session(db, &user, session, arena, ret, err);
 }
@@ -155,11 +155,11 @@ int sign_in_set_password(struct db *db, const struct sign_in_check *check,
     if (find_again(db, &check->user, &arena, &user, err) != 0)
         return -1;
     user.password = check->new_hash;
-    if (store_user_set(db, &user, err) != 0)
+    if (user_set(db, &user, err) != 0)
         return -1;
-    if (store_resets_end(db, user.email, err) != 0)
+    if (resets_end(db, user.email, err) != 0)
         return -1;
-    return store_sessions_end(db, user.user_id, keep, err);
+    return sessions_end_of(db, user.user_id, keep, err);
 }
 
 struct sign_in_session *vouched_prepare(struct api_call *call)
@@ -201,15 +201,15 @@ void vouched_opened(struct api_call *call, const struct error *err)
 
 int vouched_revoke(struct db *db, const struct user_row *user, struct error *err)
 {
-    if (store_sessions_end(db, user->user_id, NULL, err) != 0 ||
-        store_personal_end(db, user->user_id, INT64_MAX, err) != 0 ||
-        store_resets_end(db, user->email, err) != 0)
+    if (sessions_end_of(db, user->user_id, NULL, err) != 0 ||
+        personal_end(db, user->user_id, INT64_MAX, err) != 0 ||
+        resets_end(db, user->email, err) != 0)
         return -1;
-    return store_links_end_of(db, user->email, 0, err);
+    return links_end_of(db, user->email, 0, err);
 }
 
 int vouched_voucher(struct db *db, const struct sha256 *session, struct arena *arena,
                     struct str *ret, struct error *err)
 {
-    return store_session_voucher(db, session, arena, ret, err);
+    return session_voucher(db, session, arena, ret, err);
 }

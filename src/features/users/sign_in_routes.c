@@ -251,8 +251,8 @@ static int set_up(struct api_call *call, struct error *err)
 
 static int end_session(struct api_call *call, struct db *db, struct error *err)
 {
-    if (store_session_end(db, &call->caller->user->session, err) != 0 ||
-        store_users_about(db, call->caller->user->user_id, err) != 0)
+    if (session_end(db, &call->caller->user->session, err) != 0 ||
+        users_about(db, call->caller->user->user_id, err) != 0)
         return -1;
     call->audit_target = call->caller->user->email;
     return accounts_audit(call, db, call->caller->user, "session.close", err);

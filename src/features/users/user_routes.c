@@ -108,8 +108,7 @@ static int remove_user(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->email;
     if (users_find(db, path->email, call->arena, &user, err) != 0 ||
-        users_remove(db, path->email, err) != 0 ||
-        store_factor_remove(db, user.user_id, NULL, err) != 0)
+        users_remove(db, path->email, err) != 0 || factor_remove(db, user.user_id, NULL, err) != 0)
         return -1;
     return list_platform_users(call, db, err);
 }
@@ -136,7 +135,7 @@ static int list_tenant_users(struct api_call *call, struct db *db, struct error 
 {
     struct listing *answer = call->answer;
 
-    return store_tenant_users(db, call->tenant_id, call->arena, &answer->list, err);
+    return tenant_users(db, call->tenant_id, call->arena, &answer->list, err);
 }
 
 static void name_role(struct api_call *call, struct str email, int role)
@@ -231,8 +230,8 @@ static int set_password(struct api_call *call, struct db *db, struct error *err)
     const struct session_user *user = call->caller->user;
 
     if (sign_in_set_password(db, reauth_result(call), &user->session, err) != 0 ||
-        (!change->keep_tokens && store_personal_end(db, user->user_id, INT64_MAX, err) != 0) ||
-        store_users_about(db, user->user_id, err) != 0 || accounts_answer_me(call, db, err) != 0)
+        (!change->keep_tokens && personal_end(db, user->user_id, INT64_MAX, err) != 0) ||
+        users_about(db, user->user_id, err) != 0 || accounts_answer_me(call, db, err) != 0)
         return -1;
     call->audit_target = user->email;
     return accounts_audit(call, db, user, "password.change", err);

@@ -30,7 +30,7 @@ DB_QUERY(insert_user,
     "INSERT INTO users (" USER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
     " ON CONFLICT (email) DO NOTHING");
 DB_ROWS_QUERY(find_user, user_row, "SELECT " USER_COLUMNS " FROM users WHERE email = $1");
-DB_RUN_FN(store_user_set, (const struct user_row *row),
+DB_RUN_FN(user_set, (const struct user_row *row),
     (db_text(row->user_id), db_text(row->password), db_int(row->role),
      rows_time_value(row->last_login_at), db_int(row->confirmed)),
     "UPDATE users SET password = $2, platform_role = $3, last_login_at = $4,"
@@ -51,7 +51,7 @@ DB_ROWS_QUERY(select_tenant_users, tenant_user_shape,
 DB_QUERY(set_role,
     "INSERT INTO user_roles (tenant_id, user_id, role) VALUES ($1, $2, $3)"
     " ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role");
-DB_RUN_FN(store_role_remove, (int64_t tenant_id, struct str user_id),
+DB_RUN_FN(role_remove, (int64_t tenant_id, struct str user_id),
     (db_int(tenant_id), db_text(user_id)),
     "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
 DB_QUERY(select_role, "SELECT role FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
@@ -62,13 +62,13 @@ DB_ROWS_QUERY(select_memberships, tenant_membership_shape,
     "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug");
 /* clang-format on */
 
-static int store_roles_check_room(struct db *db, int64_t tenant_id, struct error *err)
+static int roles_check_room(struct db *db, int64_t tenant_id, struct error *err)
 {
     return db_check_room(db, &count_roles, DB_ARGS(db_int(tenant_id)), TENANT_USERS_MAX, "users",
                          err);
 }
 
-int store_user_add(struct db *db, const struct user_row *row, struct error *err)
+int user_add(struct db *db, const struct user_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_text(row->user_id), db_text(row->email), db_text(row->password),
@@ -80,13 +80,13 @@ int store_user_add(struct db *db, const struct user_row *row, struct error *err)
                      STR_ARG(row->email));
 }
 
-int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
-                    struct error *err)
+int user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+              struct error *err)
 {
     return rows_one(db, &find_user, DB_ARGS(db_text(email)), arena, ret, err);
 }
 
-int store_user_remove(struct db *db, struct str user_id, struct error *err)
+int user_remove(struct db *db, struct str user_id, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_text(user_id));
 
@@ -108,7 +108,7 @@ static bool read_counts(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct error *err)
+int users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct error *err)
 {
     struct counts counts = { 0 };
 
@@ -120,27 +120,26 @@ int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct e
     return 0;
 }
 
-static int store_user_answers(struct db *db, struct arena *arena, struct list *ret,
-                              struct error *err)
+static int user_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_user_answers, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                       struct error *err)
+int tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                 struct error *err)
 {
     return rows_list(db, &select_tenant_users, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
-int store_role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
-                   struct error *err)
+int role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
+             struct error *err)
 {
     assert(tenant_id > 0 && role != ROLE_NONE);
     return db_run(db, &set_role, DB_ARGS(db_int(tenant_id), db_text(user_id), db_int(role)), err);
 }
 
-int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
-               struct error *err)
+int role_find(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
+              struct error *err)
 {
     int64_t role = ROLE_NONE;
 
@@ -151,13 +150,13 @@ int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant
     return 0;
 }
 
-static int store_roles(struct db *db, struct arena *arena, struct list *ret, struct error *err)
+static int roles_load(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_roles, DB_NO_ARGS, arena, ret, err);
 }
 
-int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                      struct error *err)
+int memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                struct error *err)
 {
     return rows_list(db, &select_memberships, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
@@ -188,9 +187,9 @@ static struct user user_answer(const struct user_row *row, struct list tenants)
  * to the person, and one tenant must not end the invitations of others. */
 static int add_row(struct db *db, const struct user_row *row, struct error *err)
 {
-    if (store_user_add(db, row, err) != 0 || store_users_about(db, row->user_id, err) != 0)
+    if (user_add(db, row, err) != 0 || users_about(db, row->user_id, err) != 0)
         return -1;
-    return row->confirmed ? store_invitations_end(db, row->email, err) : 0;
+    return row->confirmed ? invitations_end(db, row->email, err) : 0;
 }
 
 int users_add(struct db *db, const struct user_create *create, struct arena *arena,
@@ -214,7 +213,7 @@ int users_add(struct db *db, const struct user_create *create, struct arena *are
 int users_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
                struct error *err)
 {
-    if (store_user_find(db, email, arena, ret, err) != 0)
+    if (user_find(db, email, arena, ret, err) != 0)
         return -1;
     if (str_is_null(ret->user_id))
         return err_set(err, ERR_NOT_FOUND, "There is no user '%.*s'", STR_ARG(email));
@@ -239,7 +238,7 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
 
     if (user->role != PLATFORM_ADMIN)
         return 0;
-    if (store_users_count(db, &n, &admins, err) != 0)
+    if (users_count(db, &n, &admins, err) != 0)
         return -1;
     assert(admins > 0 && admins <= n); /* at least this one */
     if (admins <= 1)
@@ -253,10 +252,10 @@ static int check_not_last_admin(struct db *db, const struct user_row *user, stru
  * outlive a new password. */
 static int end_other_ways(struct db *db, const struct user_row *user, struct error *err)
 {
-    if (store_personal_end(db, user->user_id, INT64_MAX, err) != 0 ||
-        store_resets_end(db, user->email, err) != 0)
+    if (personal_end(db, user->user_id, INT64_MAX, err) != 0 ||
+        resets_end(db, user->email, err) != 0)
         return -1;
-    return store_links_end_of(db, user->email, 0, err);
+    return links_end_of(db, user->email, 0, err);
 }
 
 bool users_confirms(const struct user_row *user, const struct user_patch *patch)
@@ -296,12 +295,12 @@ int users_set(struct db *db, struct str email, const struct user_patch *patch, s
         row.role = patch->role;
     if (!str_is_null(password))
         row.password = password;
-    if (store_user_set(db, &row, err) != 0 || store_users_about(db, row.user_id, err) != 0 ||
-        (changes && store_sessions_end(db, row.user_id, NULL, err) != 0) ||
+    if (user_set(db, &row, err) != 0 || users_about(db, row.user_id, err) != 0 ||
+        (changes && sessions_end_of(db, row.user_id, NULL, err) != 0) ||
         (!str_is_null(password) && end_other_ways(db, &row, err) != 0) ||
-        (confirms && store_invitations_end(db, row.email, err) != 0) ||
-        (patch->role == PLATFORM_NONE && store_links_end_of(db, row.email, 0, err) != 0) ||
-        store_memberships(db, row.user_id, arena, &tenants, err) != 0)
+        (confirms && invitations_end(db, row.email, err) != 0) ||
+        (patch->role == PLATFORM_NONE && links_end_of(db, row.email, 0, err) != 0) ||
+        memberships(db, row.user_id, arena, &tenants, err) != 0)
         return -1;
     *ret = user_answer(&row, tenants);
     return 0;
@@ -313,12 +312,12 @@ int users_remove(struct db *db, struct str email, struct error *err)
     ARENA_SCOPED(arena);
 
     if (users_find(db, email, &arena, &row, err) != 0 || check_not_last_admin(db, &row, err) != 0 ||
-        store_sessions_end(db, row.user_id, NULL, err) != 0 || end_other_ways(db, &row, err) != 0 ||
-        store_invitations_end(db, row.email, err) != 0 ||
-        store_identities_remove(db, row.user_id, NULL, err) != 0 ||
-        store_users_about(db, row.user_id, err) != 0)
+        sessions_end_of(db, row.user_id, NULL, err) != 0 || end_other_ways(db, &row, err) != 0 ||
+        invitations_end(db, row.email, err) != 0 ||
+        identities_remove(db, row.user_id, NULL, err) != 0 ||
+        users_about(db, row.user_id, err) != 0)
         return -1;
-    return store_user_remove(db, row.user_id, err);
+    return user_remove(db, row.user_id, err);
 }
 
 /* The roles of one user, out of the roles of all users, which are sorted by user. */
@@ -345,8 +344,7 @@ int users_list(struct db *db, struct arena *arena, struct listing *ret, struct e
     struct list roles;
     struct user *users;
 
-    if (store_user_answers(db, arena, &ret->list, err) != 0 ||
-        store_roles(db, arena, &roles, err) != 0)
+    if (user_answers(db, arena, &ret->list, err) != 0 || roles_load(db, arena, &roles, err) != 0)
         return -1;
     users = ret->list.items;
     for (size_t i = 0; i < ret->list.n; i++)
@@ -360,7 +358,7 @@ int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
     ARENA_SCOPED(arena);
     int r;
 
-    r = store_user_find(db, email, &arena, &row, err);
+    r = user_find(db, email, &arena, &row, err);
     *ret = r == 0 && str_is_null(row.user_id);
     return r;
 }
@@ -369,7 +367,7 @@ int users_is_new(struct db *db, struct str email, bool *ret, struct error *err)
 static int find_or_make(struct db *db, int64_t tenant_id, const struct tenant_user_create *create,
                         struct arena *arena, struct user_row *ret, struct error *err)
 {
-    if (store_user_find(db, create->email, arena, ret, err) != 0)
+    if (user_find(db, create->email, arena, ret, err) != 0)
         return -1;
     if (!str_is_null(ret->user_id))
         return 0;
@@ -396,16 +394,16 @@ int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_cr
 
     if (users_is_new(db, create->email, &is_new, err) != 0 ||
         find_or_make(db, tenant_id, create, arena, &row, err) != 0 ||
-        store_role(db, tenant_id, row.user_id, &role, err) != 0)
+        role_find(db, tenant_id, row.user_id, &role, err) != 0)
         return -1;
     if (role != ROLE_NONE)
         return err_set(err, ERR_CONFLICT, "'%.*s' has a role in this tenant already",
                        STR_ARG(create->email));
     assert(tenant_id > 0 && wanted != ROLE_NONE);
     if (users_check_confirmed(&row, tenant_id, err) != 0 ||
-        store_roles_check_room(db, tenant_id, err) != 0 ||
-        store_role_set(db, tenant_id, row.user_id, wanted, err) != 0 ||
-        store_users_about(db, row.user_id, err) != 0)
+        roles_check_room(db, tenant_id, err) != 0 ||
+        role_set(db, tenant_id, row.user_id, wanted, err) != 0 ||
+        users_about(db, row.user_id, err) != 0)
         return -1;
     *ret = (struct tenant_user_added){ .user_id = row.user_id,
                                        .email = row.email,
@@ -421,8 +419,8 @@ static int find_in_tenant(struct db *db, int64_t tenant_id, struct str email, st
     enum tenant_role role = ROLE_NONE;
 
     assert(tenant_id > 0);
-    if (store_user_find(db, email, arena, ret, err) != 0 ||
-        (!str_is_null(ret->user_id) && store_role(db, tenant_id, ret->user_id, &role, err) != 0))
+    if (user_find(db, email, arena, ret, err) != 0 ||
+        (!str_is_null(ret->user_id) && role_find(db, tenant_id, ret->user_id, &role, err) != 0))
         return -1;
     if (role == ROLE_NONE)
         return err_set(err, ERR_NOT_FOUND, "'%.*s' has no role in this tenant", STR_ARG(email));
@@ -437,7 +435,7 @@ static int end_sessions(struct db *db, const struct user_row *user, size_t n_rol
     assert(n_roles > 0); /* the role that changes */
     if (user->role == PLATFORM_ADMIN || n_roles > 1)
         return 0;
-    return store_sessions_end(db, user->user_id, NULL, err);
+    return sessions_end_of(db, user->user_id, NULL, err);
 }
 
 int users_set_role(struct db *db, const struct role_change *change, struct arena *arena,
@@ -448,12 +446,11 @@ int users_set_role(struct db *db, const struct role_change *change, struct arena
     struct user_row row;
 
     if (find_in_tenant(db, change->tenant_id, change->email, arena, &row, err) != 0 ||
-        store_role(db, change->tenant_id, row.user_id, &before, err) != 0 ||
-        store_memberships(db, row.user_id, arena, &tenants, err) != 0 ||
-        store_role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
-        store_users_about(db, row.user_id, err) != 0 ||
-        (change->role != ROLE_ADMIN &&
-         store_links_end_of(db, row.email, change->tenant_id, err) != 0) ||
+        role_find(db, change->tenant_id, row.user_id, &before, err) != 0 ||
+        memberships(db, row.user_id, arena, &tenants, err) != 0 ||
+        role_set(db, change->tenant_id, row.user_id, change->role, err) != 0 ||
+        users_about(db, row.user_id, err) != 0 ||
+        (change->role != ROLE_ADMIN && links_end_of(db, row.email, change->tenant_id, err) != 0) ||
         (change->role != before && end_sessions(db, &row, tenants.n, err) != 0))
         return -1;
     *ret = (struct tenant_user){ .user_id = row.user_id,
@@ -471,10 +468,9 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
     ARENA_SCOPED(arena);
 
     if (find_in_tenant(db, tenant_id, email, &arena, &row, err) != 0 ||
-        store_memberships(db, row.user_id, &arena, &tenants, err) != 0 ||
-        store_role_remove(db, tenant_id, row.user_id, err) != 0 ||
-        store_users_about(db, row.user_id, err) != 0 ||
-        store_links_end_of(db, row.email, tenant_id, err) != 0)
+        memberships(db, row.user_id, &arena, &tenants, err) != 0 ||
+        role_remove(db, tenant_id, row.user_id, err) != 0 ||
+        users_about(db, row.user_id, err) != 0 || links_end_of(db, row.email, tenant_id, err) != 0)
         return -1;
     return end_sessions(db, &row, tenants.n, err);
 }

@@ -95,44 +95,42 @@ struct role_row {
 };
 
 /* ERR_CONFLICT when the e-mail is taken. */
-int store_user_add(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
+int user_add(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
 
 /* ERR_CONFLICT when TENANT_USERS_MAX have a role in the tenant: users of all tenants are in memory,
  * and their lists are answered as a whole. */
 enum { TENANT_USERS_MAX = 1000 };
 
 /* The user with this e-mail, in the arena; its user_id is STR_NULL when there is no such user. */
-int store_user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
-                    struct error *err) MUST_CHECK;
+int user_find(struct db *db, struct str email, struct arena *arena, struct user_row *ret,
+              struct error *err) MUST_CHECK;
 
 /* Changes password, role, last sign-in and confirmation of the user with the row's user_id. */
-int store_user_set(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
+int user_set(struct db *db, const struct user_row *row, struct error *err) MUST_CHECK;
 
-/* Deletes the user and all its roles; store_sessions_end() ends the sessions. */
-int store_user_remove(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
+/* Deletes the user and all its roles; sessions_end_of() ends the sessions. */
+int user_remove(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
 
 /* How many users there are, and how many of them are platform admins. */
-int store_users_count(struct db *db, int64_t *ret, int64_t *ret_admins,
-                      struct error *err) MUST_CHECK;
+int users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct error *err) MUST_CHECK;
 
 /* The users with a role in the tenant, oldest first: a list of struct tenant_user; in the arena. */
-int store_tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                       struct error *err) MUST_CHECK;
+int tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
+                 struct error *err) MUST_CHECK;
 
 /* Adds or replaces a role in a tenant. */
-int store_role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
-                   struct error *err) MUST_CHECK;
+int role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
+             struct error *err) MUST_CHECK;
 
-int store_role_remove(struct db *db, int64_t tenant_id, struct str user_id,
-                      struct error *err) MUST_CHECK;
+int role_remove(struct db *db, int64_t tenant_id, struct str user_id, struct error *err) MUST_CHECK;
 
 /* The user's role in a tenant, or ROLE_NONE. */
-int store_role(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
-               struct error *err) MUST_CHECK;
+int role_find(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
+              struct error *err) MUST_CHECK;
 
 /* A user's roles by the tenant's slug: a list of struct tenant_membership; in the arena. */
-int store_memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                      struct error *err) MUST_CHECK;
+int memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                struct error *err) MUST_CHECK;
 
 struct personal_row {
     struct str token_id, user_id, name;
@@ -142,8 +140,6 @@ struct personal_row {
 };
 
 /* Those of a user that expire before `before`; INT64_MAX: all. */
-int store_personal_end(struct db *db, struct str user_id, int64_t before,
-                       struct error *err) MUST_CHECK;
+int personal_end(struct db *db, struct str user_id, int64_t before, struct error *err) MUST_CHECK;
 
-int store_personal_count(struct db *db, struct str user_id, int64_t *ret,
-                         struct error *err) MUST_CHECK;
+int personal_count(struct db *db, struct str user_id, int64_t *ret, struct error *err) MUST_CHECK;

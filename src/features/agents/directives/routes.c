@@ -113,7 +113,7 @@ static int set_model(struct api_call *call, struct db *db, struct error *err)
     const struct model_set *set = call->body;
     BUF_SCOPED(text, SIZE_MAX); /* bounded by the size of the request */
 
-    if (store_registry_about_directives(db, target.tenant_id, err) != 0)
+    if (registry_about_directives(db, target.tenant_id, err) != 0)
         return -1;
     if (set == NULL
             ? model_remove(db, &target, err) != 0
@@ -152,7 +152,7 @@ static int set_policy(struct api_call *call, struct db *db, struct error *err)
     const struct policy_set *set = call->body;
     const struct policy_setting *answer = call->answer;
 
-    if (store_registry_about_directives(db, target.tenant_id, err) != 0)
+    if (registry_about_directives(db, target.tenant_id, err) != 0)
         return -1;
     if (set == NULL ? policy_remove(db, &target, err) != 0
                     : policy_put(db, &target, set, clock_wall_us(), err) != 0 ||

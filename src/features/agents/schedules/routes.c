@@ -40,7 +40,7 @@ static int set_schedule(struct api_call *call, struct db *db, struct error *err)
 
     call->audit_target = path->agent_name;
     answer->agent_name = path->agent_name;
-    if (store_registry_about_schedules(db, call->tenant_id, err) != 0 ||
+    if (registry_about_schedules(db, call->tenant_id, err) != 0 ||
         agents_require(db, call->tenant_id, path->agent_name, &agent, err) != 0)
         return -1;
     answer->schedule = schedule_answer(&agent.interval_seconds, &row, now_us, call->arena);
@@ -166,7 +166,7 @@ static int add_window(struct api_call *call, struct db *db, struct error *err)
                               .created_at = now_us,
                               .created_by = auth_actor(call) };
 
-    if (store_registry_about_schedules(db, call->tenant_id, err) != 0 ||
+    if (registry_about_schedules(db, call->tenant_id, err) != 0 ||
         make_room(call, db, now_us, err) != 0)
         return -1;
     if (!str_is_null(body->agent_name)) {
@@ -220,7 +220,7 @@ static int remove_window(struct api_call *call, struct db *db, struct error *err
     struct window_row *row;
 
     call->audit_target = path->window_id;
-    if (store_registry_about_schedules(db, call->tenant_id, err) != 0 ||
+    if (registry_about_schedules(db, call->tenant_id, err) != 0 ||
         find_window(call, db, path->window_id, &row, err) != 0)
         return -1;
     if (row == NULL)

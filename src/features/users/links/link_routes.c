@@ -247,7 +247,7 @@ static int list_invitations(struct api_call *call, struct db *db, struct error *
 static int revoke(struct api_call *call, struct db *db, struct str link_id, struct error *err)
 {
     call->audit_target = link_id;
-    if (store_invitation_revoke(db, call->tenant_id, link_id, err) != 0)
+    if (invitation_revoke(db, call->tenant_id, link_id, err) != 0)
         return -1;
     return list_invitations(call, db, err);
 }
@@ -350,7 +350,7 @@ static int show_link(struct api_call *call, struct db *db, struct error *err)
                                    .email = link.email,
                                    .role = users_role_name(link.platform_role),
                                    .expires_at = link.expires_at };
-    return store_link_roles(db, link.link_id, call->arena, &answer->tenants, err);
+    return link_roles(db, link.link_id, call->arena, &answer->tenants, err);
 }
 
 static void link_shown(struct api_call *call, const struct error *err)

@@ -33,7 +33,7 @@ DB_ROWS_QUERY(find_link, link_row_shape,
     "SELECT " LINK_COLUMNS " FROM user_links WHERE digest = $1");
 DB_QUERY(use_link,
     "UPDATE user_links SET state = 1 WHERE link_id = $1 AND state = 0 AND expires_at > $2");
-DB_INT_FN(store_links_open, (int64_t tenant_id, enum link_kind kind, int64_t now),
+DB_INT_FN(links_open, (int64_t tenant_id, enum link_kind kind, int64_t now),
     (db_int(tenant_id), db_int(kind), db_int(now)),
     "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND kind = $2 AND state = 0"
     " AND expires_at > $3 AND made_by <> email");
@@ -45,13 +45,13 @@ DB_QUERY(count_asked,
     " AND made_by = email");
 DB_QUERY(count_all_asked,
     "SELECT COUNT(*) FROM user_links WHERE created_at > $1 AND kind = 1 AND made_by = email");
-ROWS_LIST_FN(store_invitations, link_row_shape, (int64_t tenant_id, int64_t now),
+ROWS_LIST_FN(invitations_load, link_row_shape, (int64_t tenant_id, int64_t now),
     (db_int(tenant_id), db_int(now)),
     "SELECT " LINK_COLUMNS " FROM user_links WHERE tenant_id = $1 AND kind = 0"
     " AND state = 0 AND expires_at > $2 ORDER BY created_at DESC, link_id");
 ROW_TABLE(link_membership,
     STR(link_id), EMBEDDED(role, STR(slug), STR(name), STR(role, .choices = tenant_role_names)));
-ROWS_LIST_FN(store_invitations_roles, link_membership, (int64_t tenant_id, int64_t now),
+ROWS_LIST_FN(invitations_roles, link_membership, (int64_t tenant_id, int64_t now),
     (db_int(tenant_id), db_int(now)),
     "SELECT l.link_id, t.slug, t.name, r.role FROM user_links l"
     " JOIN user_link_roles r ON r.link_id = l.link_id JOIN tenants t ON t.tenant_id = r.tenant_id"
@@ -64,15 +64,15 @@ DB_ROWS_QUERY(select_roles, tenant_membership_shape,
 DB_QUERY(revoke_invitation,
     "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND link_id = $2 AND kind = 0"
     " AND state = 0");
-DB_RUN_FN(store_invitations_replace, (int64_t tenant_id, struct str email),
+DB_RUN_FN(invitations_replace, (int64_t tenant_id, struct str email),
     (db_int(tenant_id), db_text(email)),
     "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND email = $2 AND kind = 0"
     " AND state = 0");
-DB_RUN_FN(store_resets_end, (struct str email), (db_text(email)),
+DB_RUN_FN(resets_end, (struct str email), (db_text(email)),
     "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0");
-DB_RUN_FN(store_invitations_end, (struct str email), (db_text(email)),
+DB_RUN_FN(invitations_end, (struct str email), (db_text(email)),
     "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 0 AND state = 0");
-DB_RUN_FN(store_links_end_of, (struct str made_by, int64_t tenant_id),
+DB_RUN_FN(links_end_of, (struct str made_by, int64_t tenant_id),
     (db_text(made_by), db_int(tenant_id)),
     "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
     " AND (tenant_id = $2 OR $2 = 0)");
@@ -82,7 +82,7 @@ DB_QUERY(prune_roles,
 DB_QUERY(prune_links, "DELETE FROM user_links WHERE created_at < $1");
 /* clang-format on */
 
-static int store_link_add(struct db *db, const struct link_row *row, struct error *err)
+static int link_add(struct db *db, const struct link_row *row, struct error *err)
 {
     const struct db_args args = DB_ARGS(
         db_text(row->link_id), db_int(row->kind), db_int(row->state), db_int(row->tenant_id),
@@ -93,8 +93,8 @@ static int store_link_add(struct db *db, const struct link_row *row, struct erro
     return db_run(db, &insert_link, args, err);
 }
 
-static int store_link_role_add(struct db *db, int64_t tenant_id, struct str link_id, int role,
-                               struct error *err)
+static int link_role_add(struct db *db, int64_t tenant_id, struct str link_id, int role,
+                         struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(link_id), db_int(role));
 
@@ -102,28 +102,27 @@ static int store_link_role_add(struct db *db, int64_t tenant_id, struct str link
     return db_run(db, &insert_role, args, err);
 }
 
-static int store_link_find(struct db *db, const struct sha256 *digest, struct arena *arena,
-                           struct link_row *ret, struct error *err)
+static int link_find(struct db *db, const struct sha256 *digest, struct arena *arena,
+                     struct link_row *ret, struct error *err)
 {
     return rows_one(db, &find_link, DB_ARGS(db_blob(digest_str(digest))), arena, ret, err);
 }
 
 /* Marks an open link as used; false when it is not open at `now`. */
-static int store_link_use(struct db *db, struct str link_id, int64_t now, bool *ret,
-                          struct error *err)
+static int link_use(struct db *db, struct str link_id, int64_t now, bool *ret, struct error *err)
 {
     return db_run_changed(db, &use_link, DB_ARGS(db_text(link_id), db_int(now)), ret, err);
 }
 
-static int store_links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
-                             struct error *err)
+static int links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
+                       struct error *err)
 {
     return db_exec_int(db, &count_since, DB_ARGS(db_int(tenant_id), db_int(since)), ret, err);
 }
 
 /* How many resets this user (STR_NULL: all users) asked for after `since`. */
-static int store_resets_asked(struct db *db, struct str email, int64_t since, int64_t *ret,
-                              struct error *err)
+static int resets_asked(struct db *db, struct str email, int64_t since, int64_t *ret,
+                        struct error *err)
 {
     *ret = 0;
     if (str_is_null(email))
@@ -131,19 +130,19 @@ static int store_resets_asked(struct db *db, struct str email, int64_t since, in
     return db_exec(db, &count_asked, DB_ARGS(db_text(email), db_int(since)), db_read_int, ret, err);
 }
 
-int store_link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
-                     struct error *err)
+int link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
+               struct error *err)
 {
     return rows_list(db, &select_roles, DB_ARGS(db_text(link_id)), arena, ret, err);
 }
 
-int store_invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id, struct error *err)
+int invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id, struct error *err)
 {
     return db_run_or(db, &revoke_invitation, DB_ARGS(db_int(tenant_id), db_text(link_id)), err,
                      ERR_NOT_FOUND, "There is no open invitation '%.*s'", STR_ARG(link_id));
 }
 
-static int store_links_prune(struct db *db, int64_t created_before, struct error *err)
+static int links_prune(struct db *db, int64_t created_before, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(created_before));
 
@@ -175,7 +174,7 @@ static int check_user(struct db *db, const struct link_wish *wish, struct arena 
     struct user_row user;
     bool is_new;
 
-    if (store_user_find(db, wish->email, arena, &user, err) != 0)
+    if (user_find(db, wish->email, arena, &user, err) != 0)
         return -1;
     is_new = str_is_null(user.user_id);
     *ret_takes_over = wish->kind == LINK_INVITATION && !is_new;
@@ -202,8 +201,8 @@ static int check_bounds(struct db *db, const struct link_wish *wish, int64_t now
     const int64_t day_us = (int64_t)DAY_S * USEC_PER_SEC;
     int64_t open = 0, lately = 0;
 
-    if (store_links_open(db, wish->tenant_id, wish->kind, now, &open, err) != 0 ||
-        store_links_since(db, wish->tenant_id, now - day_us, &lately, err) != 0)
+    if (links_open(db, wish->tenant_id, wish->kind, now, &open, err) != 0 ||
+        links_since(db, wish->tenant_id, now - day_us, &lately, err) != 0)
         return -1;
     if (open >= open_max)
         return err_set(err, ERR_CONFLICT, "%lld links are open, which is the limit: revoke some",
@@ -218,9 +217,8 @@ static int check_bounds(struct db *db, const struct link_wish *wish, int64_t now
 /* A new link takes the place of the one that the person has. */
 static int end_previous(struct db *db, const struct link_wish *wish, struct error *err)
 {
-    return wish->kind == LINK_RESET
-               ? store_resets_end(db, wish->email, err)
-               : store_invitations_replace(db, wish->tenant_id, wish->email, err);
+    return wish->kind == LINK_RESET ? resets_end(db, wish->email, err)
+                                    : invitations_replace(db, wish->tenant_id, wish->email, err);
 }
 
 /* The token that is shown instead of a mailed one. */
@@ -263,15 +261,15 @@ int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
     const int64_t now = clock_wall_us();
 
     *ret = (struct link_made){ 0 };
-    if (store_links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
+    if (links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
         check_user(db, wish, arena, &ret->takes_over, err) != 0 ||
         end_previous(db, wish, err) != 0 || check_bounds(db, wish, now, err) != 0)
         return -1;
     make_row(wish, now, arena, ret);
-    if (store_link_add(db, &ret->row, err) != 0)
+    if (link_add(db, &ret->row, err) != 0)
         return -1;
     for (size_t i = 0; i < wish->roles.n; i++)
-        if (store_link_role_add(db, roles[i].tenant_id, ret->row.link_id, roles[i].role, err) != 0)
+        if (link_role_add(db, roles[i].tenant_id, ret->row.link_id, roles[i].role, err) != 0)
             return -1;
     return 0;
 }
@@ -283,9 +281,9 @@ static int check_asked(struct db *db, struct str email, int64_t now, bool *ret, 
     const int64_t day_ago = now - (int64_t)DAY_S * USEC_PER_SEC;
     int64_t lately = 0, today = 0, all = 0;
 
-    if (store_resets_asked(db, email, now - (int64_t)RESET_S * USEC_PER_SEC, &lately, err) != 0 ||
-        store_resets_asked(db, email, day_ago, &today, err) != 0 ||
-        store_resets_asked(db, STR_NULL, day_ago, &all, err) != 0)
+    if (resets_asked(db, email, now - (int64_t)RESET_S * USEC_PER_SEC, &lately, err) != 0 ||
+        resets_asked(db, email, day_ago, &today, err) != 0 ||
+        resets_asked(db, STR_NULL, day_ago, &all, err) != 0)
         return -1;
     /* a user without a link that may still be used always gets one: strangers cannot prevent it */
     *ret =
@@ -303,15 +301,15 @@ int links_ask(struct db *db, struct str email, struct arena *arena, struct user_
     bool enough;
 
     *ret = (struct link_made){ 0 };
-    if (store_links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
-        store_user_find(db, email, arena, ret_user, err) != 0 ||
+    if (links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
+        user_find(db, email, arena, ret_user, err) != 0 ||
         check_asked(db, email, now, &enough, err) != 0)
         return -1;
     /* who signs in by the identity provider must not get around it: its groups decide */
     if (enough || str_is_null(ret_user->user_id) || ret_user->password.len == 0)
         return 0;
     make_row(&wish, now, arena, ret);
-    return store_link_add(db, &ret->row, err);
+    return link_add(db, &ret->row, err);
 }
 
 int links_find(struct db *db, struct str token, int64_t now, struct arena *arena,
@@ -320,10 +318,10 @@ int links_find(struct db *db, struct str token, int64_t now, struct arena *arena
     const struct sha256 shown = digest_sha256(token),
                         mailed = digest_sha256(shown_token(token, arena));
 
-    if (store_link_find(db, &shown, arena, ret, err) != 0)
+    if (link_find(db, &shown, arena, ret, err) != 0)
         return -1;
     if (str_is_null(ret->link_id)) {
-        if (store_link_find(db, &mailed, arena, ret, err) != 0)
+        if (link_find(db, &mailed, arena, ret, err) != 0)
             return -1;
         ret->mailed = true;
     }
@@ -363,7 +361,7 @@ int links_check_user(struct db *db, const struct link_row *link, struct error *e
 
     if (link->kind != LINK_INVITATION)
         return 0;
-    if (store_user_find(db, link->email, &arena, &user, err) != 0)
+    if (user_find(db, link->email, &arena, &user, err) != 0)
         return -1;
     return str_is_null(user.user_id) || (link->mailed && !user.confirmed)
                ? 0
@@ -377,7 +375,7 @@ static int is_platforms(struct db *db, const struct link_row *link, struct arena
 {
     struct user_row maker;
 
-    if (store_user_find(db, link->made_by, arena, &maker, err) != 0)
+    if (user_find(db, link->made_by, arena, &maker, err) != 0)
         return -1;
     *ret = link->tenant_id == 0 || str_eq_c(link->made_by, LINK_OPERATOR) ||
            (!str_is_null(maker.user_id) && maker.role == PLATFORM_ADMIN);
@@ -418,8 +416,8 @@ static int add_role(struct db *db, const struct user *user, const struct tenant_
     struct tenant_row tenant;
     enum tenant_role now;
 
-    if (store_tenant(db, role->slug, arena, &tenant, err) != 0 ||
-        store_role(db, tenant.tenant_id, user->user_id, &now, err) != 0)
+    if (tenant_find(db, role->slug, arena, &tenant, err) != 0 ||
+        role_find(db, tenant.tenant_id, user->user_id, &now, err) != 0)
         return -1;
     return now != ROLE_NONE ? 0 : users_add_role(db, tenant.tenant_id, &added, arena, &answer, err);
 }
@@ -434,7 +432,7 @@ static int accept_invitation(struct db *db, const struct link_row *link, struct 
 
     if (links_check_user(db, link, err) != 0 || users_is_new(db, link->email, &is_new, err) != 0 ||
         (is_new ? add_user : set_password)(db, link, hash, arena, ret, err) != 0 ||
-        store_link_roles(db, link->link_id, arena, &roles, err) != 0)
+        link_roles(db, link->link_id, arena, &roles, err) != 0)
         return -1;
     role = roles.items;
     for (size_t i = 0; i < roles.n; i++)
@@ -449,7 +447,7 @@ int links_accept(struct db *db, const struct link_row *link, struct str hash, st
     bool used;
 
     assert(!str_is_null(link->link_id) && !str_is_null(hash));
-    if (store_link_use(db, link->link_id, clock_wall_us(), &used, err) != 0)
+    if (link_use(db, link->link_id, clock_wall_us(), &used, err) != 0)
         return -1;
     if (!used) /* by another request, since it was found */
         return err_set(err, ERR_NOT_FOUND, "This link was used already, or has just ended");
@@ -484,8 +482,8 @@ int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct lis
     struct list rows, roles;
     struct map by_id;
 
-    if (store_invitations(db, tenant_id, now, arena, &rows, err) != 0 ||
-        store_invitations_roles(db, tenant_id, now, arena, &roles, err) != 0)
+    if (invitations_load(db, tenant_id, now, arena, &rows, err) != 0 ||
+        invitations_roles(db, tenant_id, now, arena, &roles, err) != 0)
         return -1;
     row = rows.items;
     items = ARENA_ARRAY(arena, struct invitation, rows.n);

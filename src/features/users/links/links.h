@@ -126,12 +126,12 @@ struct link_row {
 
 /* How many of a tenant's links of this kind are open at `now`; and how many of any kind were
  * created after `since`. */
-int store_links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int64_t now,
-                     int64_t *ret, struct error *err) MUST_CHECK;
+int links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int64_t now, int64_t *ret,
+               struct error *err) MUST_CHECK;
 
 /* The open invitations of a tenant, newest first: a list of struct link_row; in the arena. */
-int store_invitations(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
-                      struct list *ret, struct error *err) MUST_CHECK;
+int invitations_load(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
+                     struct list *ret, struct error *err) MUST_CHECK;
 
 /* One of the roles of a link. */
 struct link_membership {
@@ -141,24 +141,24 @@ struct link_membership {
 
 /* The roles of all of them in tenants that exist, by link: a list of struct link_membership; in the
  * arena. */
-int store_invitations_roles(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
-                            struct list *ret, struct error *err) MUST_CHECK;
+int invitations_roles(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
+                      struct list *ret, struct error *err) MUST_CHECK;
 
 /* The roles of a link in tenants that exist: a list of struct tenant_membership; in the arena. */
-int store_link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
-                     struct error *err) MUST_CHECK;
+int link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
+               struct error *err) MUST_CHECK;
 
 /* Ends open links: one invitation (ERR_NOT_FOUND); those of a tenant for this e-mail; all resets of
  * this e-mail; all invitations of it, of any tenant; all that a user made, in one tenant (0:
  * anywhere). */
-int store_invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id,
-                            struct error *err) MUST_CHECK;
-int store_invitations_replace(struct db *db, int64_t tenant_id, struct str email,
-                              struct error *err) MUST_CHECK;
-int store_resets_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
-int store_invitations_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
-int store_links_end_of(struct db *db, struct str made_by, int64_t tenant_id,
-                       struct error *err) MUST_CHECK;
+int invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id,
+                      struct error *err) MUST_CHECK;
+int invitations_replace(struct db *db, int64_t tenant_id, struct str email,
+                        struct error *err) MUST_CHECK;
+int resets_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
+int invitations_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
+int links_end_of(struct db *db, struct str made_by, int64_t tenant_id,
+                 struct error *err) MUST_CHECK;
 
 /* A link to create; for an invitation also who gets which roles. */
 struct link_wish {

@@ -37,20 +37,20 @@ DB_QUERY(use_factor,
 DB_QUERY(delete_factor, "DELETE FROM user_factors WHERE user_id = $1");
 DB_QUERY(delete_codes, "DELETE FROM recovery_codes WHERE user_id = $1");
 DB_QUERY(insert_code, "INSERT INTO recovery_codes (user_id, digest) VALUES ($1, $2)");
-DB_INT_FN(store_recovery_count, (struct str user_id), (db_text(user_id)),
+DB_INT_FN(recovery_count, (struct str user_id), (db_text(user_id)),
     "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1");
 DB_QUERY(find_code, "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND digest = $2");
 DB_QUERY(use_code, "DELETE FROM recovery_codes WHERE user_id = $1 AND digest = $2");
 /* clang-format on */
 
-static int store_factor(struct db *db, struct str user_id, struct arena *arena,
-                        struct factor_row *ret, struct error *err)
+static int factor_find(struct db *db, struct str user_id, struct arena *arena,
+                       struct factor_row *ret, struct error *err)
 {
     return rows_one(db, &select_factor, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
 /* A factor that is not active yet, in place of an earlier one that is not. */
-static int store_factor_begin(struct db *db, const struct factor_row *row, struct error *err)
+static int factor_row_begin(struct db *db, const struct factor_row *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_text(row->user_id), db_blob(row->sealed), db_int(row->created_at));
@@ -59,8 +59,8 @@ static int store_factor_begin(struct db *db, const struct factor_row *row, struc
                      "You have a second factor already; remove it first");
 }
 
-static int store_factor_confirm(struct db *db, struct str user_id, int64_t step, int64_t now,
-                                struct error *err)
+static int factor_row_confirm(struct db *db, struct str user_id, int64_t step, int64_t now,
+                              struct error *err)
 {
     const struct db_args args = DB_ARGS(db_text(user_id), db_int(step), db_int(now));
     bool changed;
@@ -71,13 +71,13 @@ static int store_factor_confirm(struct db *db, struct str user_id, int64_t step,
 }
 
 /* Notes that the code of this step was used; false when it, or a later one, was used before. */
-static int store_factor_use(struct db *db, struct str user_id, int64_t step, bool *ret,
-                            struct error *err)
+static int factor_row_use(struct db *db, struct str user_id, int64_t step, bool *ret,
+                          struct error *err)
 {
     return db_run_changed(db, &use_factor, DB_ARGS(db_text(user_id), db_int(step)), ret, err);
 }
 
-int store_factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err)
+int factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_text(user_id));
 
@@ -88,27 +88,27 @@ int store_factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struc
     return 0;
 }
 
-static int store_recovery_clear(struct db *db, struct str user_id, struct error *err)
+static int recovery_clear(struct db *db, struct str user_id, struct error *err)
 {
     return db_run(db, &delete_codes, DB_ARGS(db_text(user_id)), err);
 }
 
-static int store_recovery_add(struct db *db, struct str user_id, const struct sha256 *code,
-                              struct error *err)
+static int recovery_add(struct db *db, struct str user_id, const struct sha256 *code,
+                        struct error *err)
 {
     return db_run(db, &insert_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), err);
 }
 
-static int store_recovery_has(struct db *db, struct str user_id, const struct sha256 *code,
-                              bool *ret, struct error *err)
+static int recovery_has(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
+                        struct error *err)
 {
     return db_exec_bool(db, &find_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), ret,
                         err);
 }
 
 /* Deletes it; false when it was not there. */
-static int store_recovery_use(struct db *db, struct str user_id, const struct sha256 *code,
-                              bool *ret, struct error *err)
+static int recovery_use(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
+                        struct error *err)
 {
     return db_run_changed(db, &use_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), ret,
                           err);
@@ -194,13 +194,13 @@ int factor_show(struct db *db, struct str user_id, struct arena *arena, struct f
     struct factor_row row;
 
     *ret = (struct factor_state){ .confirmed_at = TIME_NULL };
-    if (store_factor(db, user_id, arena, &row, err) != 0)
+    if (factor_find(db, user_id, arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.user_id) || !row.active)
         return 0;
     ret->active = true;
     ret->confirmed_at = row.confirmed_at;
-    return store_recovery_count(db, user_id, &ret->recovery_codes_left, err);
+    return recovery_count(db, user_id, &ret->recovery_codes_left, err);
 }
 
 int factor_begin(struct api_call *call, struct db *db, struct error *err)
@@ -221,7 +221,7 @@ int factor_begin(struct api_call *call, struct db *db, struct error *err)
                    str_from((const char *)key, sizeof(key)), &sealed, err);
     if (r == 0) {
         row.sealed = buf_str(&sealed);
-        r = store_factor_begin(db, &row, err);
+        r = factor_row_begin(db, &row, err);
     }
     *answer = (struct factor_begun){
         .secret = arena_copy(call->arena, str_of(text)),
@@ -270,7 +270,7 @@ static int match_recovery(struct vault *vault, struct db *db, struct str user_id
     bool known = false;
 
     if (vault_digest(vault, db, code, &ret->recovery, err) != 0 ||
-        store_recovery_has(db, user_id, &ret->recovery, &known, err) != 0)
+        recovery_has(db, user_id, &ret->recovery, &known, err) != 0)
         return -1;
     ret->is_recovery = true;
     if (known)
@@ -287,7 +287,7 @@ int factor_check(const struct engine *e, struct db *db, struct str user_id, stru
     struct str code;
 
     *ret = (struct factor_check){ .verdict = FACTOR_NONE };
-    if (store_factor(db, user_id, &arena, &row, err) != 0)
+    if (factor_find(db, user_id, &arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.user_id) || !row.active)
         return 0;
@@ -306,8 +306,8 @@ int factor_use(struct db *db, struct str user_id, const struct factor_check *che
 {
     assert(check->verdict == FACTOR_GOOD);
     if (check->is_recovery)
-        return store_recovery_use(db, user_id, &check->recovery, ret, err);
-    return store_factor_use(db, user_id, check->step, ret, err);
+        return recovery_use(db, user_id, &check->recovery, ret, err);
+    return factor_row_use(db, user_id, check->step, ret, err);
 }
 
 /* "k7wq-2mzd-x4pt-9hvc": 80 random bits, in letters and digits that are not mistaken. */
@@ -336,12 +336,12 @@ static int make_recovery_codes(struct api_call *call, struct db *db, struct erro
     char room[FACTOR_CODE_MAX];
     struct sha256 digest;
 
-    if (store_recovery_clear(db, call->caller->user->user_id, err) != 0)
+    if (recovery_clear(db, call->caller->user->user_id, err) != 0)
         return -1;
     for (size_t i = 0; i < RECOVERY_CODES; i++) {
         codes[i] = make_recovery_code(call->arena);
         if (vault_digest(vault, db, normal_code(codes[i], room), &digest, err) != 0 ||
-            store_recovery_add(db, call->caller->user->user_id, &digest, err) != 0)
+            recovery_add(db, call->caller->user->user_id, &digest, err) != 0)
             return -1;
     }
     answer->recovery_codes = (struct list){ codes, RECOVERY_CODES };
@@ -356,7 +356,7 @@ int factor_confirm(struct api_call *call, struct db *db, struct error *err)
     struct factor_row row;
     const int64_t now = clock_wall_us();
 
-    if (store_factor(db, call->caller->user->user_id, call->arena, &row, err) != 0)
+    if (factor_find(db, call->caller->user->user_id, call->arena, &row, err) != 0)
         return -1;
     if (str_is_null(row.user_id) || row.active)
         return err_set(err, ERR_CONFLICT,
@@ -371,7 +371,7 @@ int factor_confirm(struct api_call *call, struct db *db, struct error *err)
         return call_refuse_body(call, err, "code", STR_NULL,
                                 "Should be the code that the app shows now: check the clocks of "
                                 "the device and the service");
-    if (store_factor_confirm(db, call->caller->user->user_id, check.step, now, err) != 0)
+    if (factor_row_confirm(db, call->caller->user->user_id, check.step, now, err) != 0)
         return -1;
     return make_recovery_codes(call, db, err);
 }
@@ -380,7 +380,7 @@ int factor_renew(struct api_call *call, struct db *db, struct error *err)
 {
     struct factor_row row;
 
-    if (store_factor(db, call->caller->user->user_id, call->arena, &row, err) != 0)
+    if (factor_find(db, call->caller->user->user_id, call->arena, &row, err) != 0)
         return -1;
     if (!row.active)
         return err_set(err, ERR_CONFLICT, "You have no second factor");

@@ -57,11 +57,9 @@ struct factor_row {
 };
 
 /* Deletes the factor and its recovery codes; *ret_n: how many factors there were (may be NULL). */
-int store_factor_remove(struct db *db, struct str user_id, int64_t *ret_n,
-                        struct error *err) MUST_CHECK;
+int factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err) MUST_CHECK;
 
-int store_recovery_count(struct db *db, struct str user_id, int64_t *ret,
-                         struct error *err) MUST_CHECK;
+int recovery_count(struct db *db, struct str user_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 enum factor_verdict {
     FACTOR_NONE,   /* the user has no second factor */

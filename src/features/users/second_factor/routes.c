@@ -78,7 +78,7 @@ static int remove_factor(struct api_call *call, struct db *db, struct error *err
 {
     int64_t n;
 
-    if (store_factor_remove(db, call->caller->user->user_id, &n, err) != 0 ||
+    if (factor_remove(db, call->caller->user->user_id, &n, err) != 0 ||
         show_factor(call, db, err) != 0)
         return -1;
     return enter_audit(call, db, "factor.remove", err);
@@ -139,7 +139,7 @@ static int reset_users_factor(struct api_call *call, struct db *db, struct error
 
     call->audit_target = path->email;
     if (users_find(db, path->email, call->arena, &user, err) != 0 ||
-        store_factor_remove(db, user.user_id, &n, err) != 0)
+        factor_remove(db, user.user_id, &n, err) != 0)
         return -1;
     return factor_show(db, user.user_id, call->arena, call->answer, err);
 }

@@ -20,7 +20,7 @@ struct world {
 
 static inline void changed(struct world *w)
 {
-    CHECK(store_registry_changed(w->db, NULL) == 0);
+    CHECK(registry_changed(w->db, NULL) == 0);
 }
 
 static inline void refresh(struct world *w)
@@ -38,7 +38,7 @@ static inline int64_t add_tenant(struct world *w, const char *slug)
     };
 
     changed(w);
-    CHECK(store_tenant_add(w->db, &row, NULL) == 0);
+    CHECK(tenant_add(w->db, &row, NULL) == 0);
     return row.tenant_id;
 }
 
@@ -61,7 +61,7 @@ static inline void add_key(struct world *w, int64_t tenant_id, const char *token
                                  .rotated_at = TIME_NULL,
                                  .first_used_at = TIME_NULL };
 
-    CHECK(store_key_add(w->db, &row, NULL) == 0);
+    CHECK(key_add(w->db, &row, NULL) == 0);
 }
 
 static inline const struct key_entry *find(struct world *w, const char *token, int64_t now)
@@ -95,7 +95,7 @@ static inline void revoke_key(struct world *w, const char *key_id)
     struct arena arena;
 
     arena_init(&arena);
-    CHECK(store_key_revoke(w->db, &revocation, &arena, &revoked, NULL) == 0);
+    CHECK(key_revoke(w->db, &revocation, &arena, &revoked, NULL) == 0);
     CHECK_INT(revoked.n, 1);
     arena_done(&arena);
 }
@@ -118,10 +118,10 @@ static inline void rotate(struct world *w, const char *token, const char *fresh)
 
     arena_init(&arena);
     changed(w);
-    CHECK(store_key_lock(w->db, w->tenant_id, str_of(token), &arena, &old, NULL) == 0);
-    CHECK(store_key_rotated(w->db, &old, clock_wall_us(), &arena, &replaced, NULL) == 0);
+    CHECK(key_lock(w->db, w->tenant_id, str_of(token), &arena, &old, NULL) == 0);
+    CHECK(key_rotated(w->db, &old, clock_wall_us(), &arena, &replaced, NULL) == 0);
     row.line = old.line;
-    CHECK(store_key_add(w->db, &row, NULL) == 0);
+    CHECK(key_add(w->db, &row, NULL) == 0);
     arena_done(&arena);
 }
 

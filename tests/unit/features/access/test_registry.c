@@ -101,7 +101,7 @@ TEST(a_changed_plan_is_seen_and_the_rate_window_survives)
     refresh(&w);
     rate = key_rate(find(&w, "one", NOW));
     changed(&w);
-    CHECK(store_tenant_set(w.db, &row, NULL) == 0);
+    CHECK(tenant_set(w.db, &row, NULL) == 0);
     refresh(&w);
     CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->max_agents), 70);
     CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->rate_limit), 110);
@@ -128,7 +128,7 @@ TEST(nothing_is_read_while_the_change_number_stands_still)
     refresh(&w);
     CHECK(registry_tenant(w.registry, STR_LIT("renamed")) == NULL);
     changed(&w);
-    CHECK(store_registry_reload(w.db, NULL) == 0); /* of all tenants */
+    CHECK(registry_reload(w.db, NULL) == 0); /* of all tenants */
     refresh(&w);
     CHECK(registry_tenant(w.registry, STR_LIT("renamed")) != NULL);
     CHECK(find(&w, "said", NOW) != NULL && find(&w, "silent", NOW) == NULL);
@@ -375,13 +375,13 @@ TEST(a_change_tells_that_it_is_about_schedules)
     struct world w;
 
     world_init(&w);
-    CHECK(store_registry_number(w.db, &span.after, NULL) == 0);
+    CHECK(registry_load_number(w.db, &span.after, NULL) == 0);
     changed(&w);
-    CHECK(store_registry_number(w.db, &span.until, NULL) == 0);
-    CHECK(store_registry_abouts(w.db, span, &abouts, NULL) == 0);
+    CHECK(registry_load_number(w.db, &span.until, NULL) == 0);
+    CHECK(registry_load_abouts(w.db, span, &abouts, NULL) == 0);
     CHECK(!abouts.schedules);
-    CHECK(store_registry_about_schedules(w.db, w.tenant_id, NULL) == 0);
-    CHECK(store_registry_abouts(w.db, span, &abouts, NULL) == 0);
+    CHECK(registry_about_schedules(w.db, w.tenant_id, NULL) == 0);
+    CHECK(registry_load_abouts(w.db, span, &abouts, NULL) == 0);
     CHECK(abouts.schedules && !abouts.any_agents && !abouts.any_directives);
     world_done(&w);
 }
@@ -393,8 +393,8 @@ static struct told abouts(struct world *w, int64_t after, bool *ret_all)
     struct told told = { 0 };
     struct registry_abouts abouts = { note_agent, note_directives, &told, false, false, false };
 
-    CHECK(store_registry_number(w->db, &span.until, NULL) == 0);
-    CHECK(store_registry_abouts(w->db, span, &abouts, NULL) == 0);
+    CHECK(registry_load_number(w->db, &span.until, NULL) == 0);
+    CHECK(registry_load_abouts(w->db, span, &abouts, NULL) == 0);
     CHECK(abouts.any_agents == abouts.any_directives && abouts.any_agents == abouts.schedules);
     *ret_all = abouts.any_agents;
     return told;
@@ -412,21 +412,21 @@ TEST(a_change_tells_what_it_is_about_and_one_that_does_not_tell_may_be_about_all
     bool all;
 
     world_init(&w);
-    CHECK(store_registry_number(w.db, &first, NULL) == 0);
+    CHECK(registry_load_number(w.db, &first, NULL) == 0);
     changed(&w);
     changed(&w);
-    CHECK(store_registry_about_agent(w.db, 5, 7, NULL) == 0);
+    CHECK(registry_about_agent(w.db, 5, 7, NULL) == 0);
     changed(&w);
     told = abouts(&w, first, &all);
     CHECK(!all && told.n == 1 && told.tenant_id == 5 && told.agent_id == 7);
     CHECK(abouts(&w, first + 2, &all).n == 0 && !all);
     changed(&w);
-    CHECK(store_registry_about_directives(w.db, 6, NULL) == 0);
+    CHECK(registry_about_directives(w.db, 6, NULL) == 0);
     told = abouts(&w, first, &all);
     CHECK(!all && told.n == 2 && told.tenant_id == 6 && told.agent_id == -1);
     CHECK(db_run(w.db, &bump, DB_NO_ARGS, NULL) == 0); /* by a program that tells nothing */
     CHECK(abouts(&w, first, &all).n == 2 && all);
-    CHECK(store_registry_number(w.db, &since, NULL) == 0);
+    CHECK(registry_load_number(w.db, &since, NULL) == 0);
     for (int i = 0; i < MANY; i++)
         changed(&w);
     CHECK(abouts(&w, since, &all).n == 0 && !all);

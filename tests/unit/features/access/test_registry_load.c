@@ -306,7 +306,7 @@ TEST(a_tenant_that_is_deleted_ends_its_keys_and_not_the_walk)
     fleet_init(&w);
     tenant_id = registry_tenant(w.registry, STR_LIT("fleet-a"))->id;
     changed(&w);
-    CHECK(store_tenant_delete(w.db, tenant_id, NOW, NULL) == 0);
+    CHECK(tenant_delete(w.db, tenant_id, NOW, NULL) == 0);
     refresh(&w);
     CHECK(registry_tenant(w.registry, STR_LIT("fleet-a")) == NULL);
     CHECK(!has_key(&w, 0, 0) && !has_key(&w, 0, KEYS - 1) && has_key(&w, 1, 0));

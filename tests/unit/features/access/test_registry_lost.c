@@ -76,7 +76,7 @@ TEST(what_was_lost_is_as_if_it_had_not_been)
     end_key(&w, "three");
     add_key(&w, w.tenant_id, "new", NULL, TIME_NULL);
     rotate(&w, "one", "four");
-    CHECK(store_tenant_set(w.db, &row, NULL) == 0);
+    CHECK(tenant_set(w.db, &row, NULL) == 0);
     refresh(&w);
     CHECK(is_good(&w, "new") && !is_good(&w, "three"));
     take_over(&w, standby, AGAIN);
@@ -103,7 +103,7 @@ TEST(a_first_use_that_was_lost_is_stored_again)
     CHECK(!key_use_is_noted(find(&w, "successor", NOW)->use));
     standby = copy_database(&w, FIRST);
     changed(&w);
-    CHECK(store_key_first_used(w.db, w.tenant_id, STR_LIT("successor"), NOW, &good, NULL) == 0);
+    CHECK(key_first_used(w.db, w.tenant_id, STR_LIT("successor"), NOW, &good, NULL) == 0);
     CHECK(db_script(w.db, "UPDATE keys SET changed = " CHANGE_NUMBER, NULL) == 0);
     refresh(&w);
     CHECK(key_use_is_noted(find(&w, "successor", NOW)->use));
@@ -147,14 +147,14 @@ TEST(the_keys_of_a_tenant_whose_deletion_was_lost_follow_its_plan)
     server_init(&w);
     standby = copy_database(&w, FIRST);
     changed(&w);
-    CHECK(store_tenant_delete(w.db, w.tenant_id, NOW, NULL) == 0);
-    CHECK(store_registry_reload(w.db, NULL) == 0);
+    CHECK(tenant_delete(w.db, w.tenant_id, NOW, NULL) == 0);
+    CHECK(registry_reload(w.db, NULL) == 0);
     refresh(&w);
     CHECK(registry_tenant(w.registry, STR_LIT("acme")) == NULL && !is_good(&w, "one"));
     take_over(&w, standby, AGAIN);
     refresh(&w);
     changed(&w);
-    CHECK(store_tenant_set(w.db, &row, NULL) == 0);
+    CHECK(tenant_set(w.db, &row, NULL) == 0);
     refresh(&w);
     CHECK(is_good(&w, "one"));
     CHECK_INT(atomic_load(&find(&w, "one", NOW)->tenant->max_agents), 70);

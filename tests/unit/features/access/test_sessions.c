@@ -40,7 +40,7 @@ static void world_done(struct world *w)
 
 static void refresh(struct world *w)
 {
-    CHECK(store_users_changed(w->db, NULL) == 0);
+    CHECK(users_changed(w->db, NULL) == 0);
     CHECK(sessions_refresh(w->sessions, w->db, NULL) == 0);
 }
 
@@ -52,7 +52,7 @@ static void add_user(struct world *w, const char *name, const char *hash, enum p
                                   .role = (int)role,
                                   .last_login_at = TIME_NULL };
 
-    CHECK(store_user_add(w->db, &row, NULL) == 0);
+    CHECK(user_add(w->db, &row, NULL) == 0);
 }
 
 static struct sha256 add_session(struct world *w, const char *cookie, const char *user_id)
@@ -60,15 +60,15 @@ static struct sha256 add_session(struct world *w, const char *cookie, const char
     const struct session_row row = { .digest = digest_sha256(str_of(cookie)),
                                      .user_id = str_of(user_id) };
 
-    CHECK(store_session_add(w->db, &row, NULL) == 0);
+    CHECK(session_add(w->db, &row, NULL) == 0);
     return row.digest;
 }
 
 /* A change about one user. */
 static void refresh_about(struct world *w, const char *user_id)
 {
-    CHECK(store_users_changed(w->db, NULL) == 0);
-    CHECK(store_users_about(w->db, str_of(user_id), NULL) == 0);
+    CHECK(users_changed(w->db, NULL) == 0);
+    CHECK(users_about(w->db, str_of(user_id), NULL) == 0);
     CHECK(sessions_refresh(w->sessions, w->db, NULL) == 0);
 }
 
@@ -94,7 +94,7 @@ TEST(a_change_about_one_user_loads_that_user_alone)
     CHECK(is_in(&w, &ann) && is_in(&w, &bob));
 
     /* one ends, one begins, the role changes; bob's ends unsaid */
-    CHECK(store_session_end(w.db, &ann, NULL) == 0 && store_session_end(w.db, &bob, NULL) == 0);
+    CHECK(session_end(w.db, &ann, NULL) == 0 && session_end(w.db, &bob, NULL) == 0);
     ann_2 = add_session(&w, "second cookie of ann", "ann");
     CHECK(db_script(w.db, "UPDATE users SET platform_role = 0", NULL) == 0);
     refresh_about(&w, "ann");
@@ -120,11 +120,11 @@ TEST(a_change_of_several_users_is_not_taken_for_one_of_the_last)
     for (int round = 0; round < 2; round++) {
         const char *several = round == 0 ? "ann" : "";
 
-        CHECK(store_session_end(w.db, round == 0 ? &ann : &bob, NULL) == 0);
-        CHECK(store_users_changed(w.db, NULL) == 0);
-        CHECK(store_users_about(w.db, str_of(several), NULL) == 0);
-        CHECK(store_users_about(w.db, STR_LIT("x"), NULL) == 0);
-        CHECK(store_users_about(w.db, STR_LIT("x"), NULL) == 0);
+        CHECK(session_end(w.db, round == 0 ? &ann : &bob, NULL) == 0);
+        CHECK(users_changed(w.db, NULL) == 0);
+        CHECK(users_about(w.db, str_of(several), NULL) == 0);
+        CHECK(users_about(w.db, STR_LIT("x"), NULL) == 0);
+        CHECK(users_about(w.db, STR_LIT("x"), NULL) == 0);
         CHECK(sessions_refresh(w.sessions, w.db, NULL) == 0);
         CHECK(!is_in(&w, round == 0 ? &ann : &bob));
     }
@@ -146,13 +146,13 @@ TEST(several_changes_load_the_users_whom_they_are_about)
     bob = add_session(&w, "cookie of bob", "bob");
     eve = add_session(&w, "cookie of eve", "eve"); /* in the database, but of no change */
     for (size_t i = 0; i < COUNT_OF(users); i++) {
-        CHECK(store_users_changed(w.db, NULL) == 0);
-        CHECK(store_users_about(w.db, str_of(users[i]), NULL) == 0);
+        CHECK(users_changed(w.db, NULL) == 0);
+        CHECK(users_about(w.db, str_of(users[i]), NULL) == 0);
     }
     CHECK(sessions_refresh(w.sessions, w.db, NULL) == 0);
     CHECK(is_in(&w, &ann) && is_in(&w, &bob) && !is_in(&w, &eve));
 
-    CHECK(store_session_end(w.db, &ann, NULL) == 0);
+    CHECK(session_end(w.db, &ann, NULL) == 0);
     CHECK(db_script(w.db, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'",
                     NULL) == 0); /* by a program that does not tell */
     refresh_about(&w, "bob");
@@ -172,8 +172,8 @@ TEST(changes_about_many_users_load_all)
     refresh(&w);
     eve = add_session(&w, "cookie of eve", "eve");
     for (; name[0] <= 'q'; name[0]++) {
-        CHECK(store_users_changed(w.db, NULL) == 0);
-        CHECK(store_users_about(w.db, str_of(name), NULL) == 0);
+        CHECK(users_changed(w.db, NULL) == 0);
+        CHECK(users_about(w.db, str_of(name), NULL) == 0);
     }
     CHECK(sessions_refresh(w.sessions, w.db, NULL) == 0);
     CHECK(is_in(&w, &eve));
@@ -192,20 +192,20 @@ TEST(changes_that_were_missed_load_all_users)
     CHECK(is_in(&w, &ann) && !sessions_has_no_user(w.sessions));
     add_user(&w, "bob", "x", PLATFORM_NONE);
     bob = add_session(&w, "cookie of bob", "bob");
-    CHECK(store_users_changed(w.db, NULL) == 0);
-    CHECK(store_users_about(w.db, STR_LIT("bob"), NULL) == 0);
+    CHECK(users_changed(w.db, NULL) == 0);
+    CHECK(users_about(w.db, STR_LIT("bob"), NULL) == 0);
     refresh_about(&w, "ann"); /* the second change since */
     CHECK(is_in(&w, &bob));
 
     /* a process that does not say whom its change is about */
-    CHECK(store_session_end(w.db, &bob, NULL) == 0);
+    CHECK(session_end(w.db, &bob, NULL) == 0);
     refresh(&w);
     CHECK(!is_in(&w, &bob));
-    CHECK(store_session_end(w.db, &ann, NULL) == 0);
-    CHECK(store_user_remove(w.db, STR_LIT("ann"), NULL) == 0);
+    CHECK(session_end(w.db, &ann, NULL) == 0);
+    CHECK(user_remove(w.db, STR_LIT("ann"), NULL) == 0);
     refresh_about(&w, "ann");
     CHECK(!is_in(&w, &ann));
-    CHECK(store_user_remove(w.db, STR_LIT("bob"), NULL) == 0);
+    CHECK(user_remove(w.db, STR_LIT("bob"), NULL) == 0);
     refresh_about(&w, "bob");
     CHECK(sessions_has_no_user(w.sessions));
     world_done(&w);
@@ -232,7 +232,7 @@ TEST(a_session_that_ends_after_changes_were_lost_is_over_whatever_its_number_is)
         temp_db_copy(w.url + strlen("sqlite:"), url + strlen("sqlite:"));
         copy = temp_db_open(url, DB_WRITER);
         lost = add_session(&w, "another cookie of bob", "bob");
-        CHECK(store_session_end(w.db, &ann, NULL) == 0);
+        CHECK(session_end(w.db, &ann, NULL) == 0);
         refresh_about(&w, "ann");
         refresh_about(&w, "bob");
         CHECK(!is_in(&w, &ann) && is_in(&w, &lost));
@@ -240,9 +240,9 @@ TEST(a_session_that_ends_after_changes_were_lost_is_over_whatever_its_number_is)
         db_close(w.db);
         w.db = copy;
         w.db->session = 1;
-        CHECK(store_session_end(w.db, &bob, NULL) == 0);
+        CHECK(session_end(w.db, &bob, NULL) == 0);
         for (int n = 0; n < others; n++)
-            CHECK(store_users_changed(w.db, NULL) == 0);
+            CHECK(users_changed(w.db, NULL) == 0);
         refresh_about(&w, "ann"); /* the one change since, to judge by the number */
         CHECK(is_in(&w, &ann) && !is_in(&w, &bob) && !is_in(&w, &lost));
         world_done(&w);
@@ -264,8 +264,8 @@ TEST(a_session_is_found_with_its_user_and_roles)
                   "INSERT INTO tenants (tenant_id, slug, name, max_agents, rate_limit, created_at)"
                   " VALUES (7, 'a', '', 1, 1, 0), (9, 'b', '', 1, 1, 0);",
                   NULL) == 0);
-    CHECK(store_role_set(w.db, 7, STR_LIT("bob"), ROLE_MEMBER, NULL) == 0);
-    CHECK(store_role_set(w.db, 9, STR_LIT("bob"), ROLE_ADMIN, NULL) == 0);
+    CHECK(role_set(w.db, 7, STR_LIT("bob"), ROLE_MEMBER, NULL) == 0);
+    CHECK(role_set(w.db, 9, STR_LIT("bob"), ROLE_ADMIN, NULL) == 0);
     ann = add_session(&w, "cookie of ann", "ann");
     bob = add_session(&w, "cookie of bob", "bob");
     CHECK(sessions_find(w.sessions, &ann, 0, &w.arena) == NULL); /* before the first refresh */
@@ -283,12 +283,12 @@ TEST(a_session_is_found_with_its_user_and_roles)
     CHECK_INT(user_role(user, 9), ROLE_ADMIN);
     CHECK_INT(user_role(user, 8), ROLE_NONE);
     CHECK(sessions_find(w.sessions, &unknown, 0, &w.arena) == NULL);
-    CHECK(store_sessions_end(w.db, STR_LIT("bob"), NULL, NULL) == 0);
+    CHECK(sessions_end_of(w.db, STR_LIT("bob"), NULL, NULL) == 0);
     refresh(&w);
     CHECK(sessions_find(w.sessions, &bob, 0, &w.arena) == NULL);
     CHECK_STR(user->email, "bob"); /* a request under way has its own */
     CHECK(sessions_find(w.sessions, &ann, 0, &w.arena) != NULL);
-    CHECK(store_user_remove(w.db, STR_LIT("ann"), NULL) == 0);
+    CHECK(user_remove(w.db, STR_LIT("ann"), NULL) == 0);
     refresh(&w);
     CHECK(sessions_find(w.sessions, &ann, 0, &w.arena) == NULL); /* nor without its user */
     world_done(&w);
@@ -330,7 +330,7 @@ TEST(a_use_known_here_survives_a_reload_of_older_ones)
     assert_non_null(sessions_find(w.sessions, &digest, 11 * hour_us, &w.arena));
     refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, 22 * hour_us, &w.arena));
-    CHECK(store_sessions_used(w.db, &elsewhere, 1, NULL) == 0);
+    CHECK(sessions_used(w.db, &elsewhere, 1, NULL) == 0);
     refresh(&w);
     assert_non_null(sessions_find(w.sessions, &digest, 41 * hour_us, &w.arena));
     world_done(&w);
@@ -366,7 +366,7 @@ static int64_t stored_use(struct world *w)
     const struct session_row *row;
     struct list rows = { 0 };
 
-    CHECK(store_sessions(w->db, STR_LIT("ann"), &w->arena, &rows, NULL) == 0);
+    CHECK(sessions_load(w->db, STR_LIT("ann"), &w->arena, &rows, NULL) == 0);
     CHECK_INT(rows.n, 1);
     row = rows.items;
     return row->last_used_at;

@@ -35,8 +35,8 @@ static void world_init(struct world *w)
         w->txns[i] = (struct txn){ .db = w->db };
         txn_set_part(&w->txns[i], admit_part, admit_new(w->cache));
     }
-    CHECK(store_tenant_add(w->db, &acme, NULL) == 0);
-    CHECK(store_tenant_add(w->db, &other, NULL) == 0);
+    CHECK(tenant_add(w->db, &acme, NULL) == 0);
+    CHECK(tenant_add(w->db, &other, NULL) == 0);
     w->tenants[0] = acme.tenant_id;
     w->tenants[1] = other.tenant_id;
 }

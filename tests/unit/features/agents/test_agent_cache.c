@@ -39,7 +39,7 @@ static void world_init(struct world *w, int nth)
     *w = (struct world){ .real = temp_db_open(temp_db_migrated(), DB_WRITER),
                          .cache = agent_cache_new() };
     agent_cache_on_sightings(w->cache, silent_alert_on_sightings);
-    CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
+    CHECK(tenant_add(w->real, &tenant, NULL) == 0);
     CHECK(agents_add(w->real, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
     w->agent_id = agent.agent_id;

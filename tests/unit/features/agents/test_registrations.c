@@ -49,7 +49,7 @@ static void world_init(struct world *w, int nth, enum err_code code)
     struct tenant_row tenant = { .slug = STR_LIT("acme"), .name = STR_LIT(""), .max_agents = 1 };
 
     *w = (struct world){ .real = temp_db_open(url, DB_WRITER) };
-    CHECK(store_tenant_add(w->real, &tenant, NULL) == 0);
+    CHECK(tenant_add(w->real, &tenant, NULL) == 0);
     w->tenant.id = tenant.tenant_id;
     w->reader = temp_db_open(url, DB_READER);
     w->fault = db_fault_new(w->real, nth, code);

@@ -93,7 +93,7 @@ static void world_init(struct world *w)
     *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
                          .cache = agent_cache_new(),
                          .now = { wall_start, mono_start, 0, true } };
-    CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
+    CHECK(tenant_add(w->db, &tenant, NULL) == 0);
     CHECK(agents_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     CHECK(db_exec(w->db, &set_interval, DB_ARGS(db_int(INTERVAL)), NULL, NULL, NULL) == 0);
     w->tenant_id = tenant.tenant_id;

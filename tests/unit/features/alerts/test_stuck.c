@@ -58,7 +58,7 @@ static void world_init(struct world *w, int64_t wall_us)
                                      .max_agents = 9 };
         struct agent_row agent;
 
-        CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
+        CHECK(tenant_add(w->db, &tenant, NULL) == 0);
         CHECK(agents_add(w->db, tenant.tenant_id, STR_LIT("x"), 1, &agent, NULL) == 0);
         w->tenants[i] = tenant.tenant_id;
         w->agents[i] = agent.agent_id;

@@ -30,7 +30,7 @@ static inline void log_world_init(struct log_world *w)
 
     *w = (struct log_world){ .db = temp_db_open(temp_db_migrated(), DB_WRITER) };
     arena_init(&w->arena);
-    log_must(store_tenant_add(w->db, &tenant, &err), &err);
+    log_must(tenant_add(w->db, &tenant, &err), &err);
     w->tenant_id = tenant.tenant_id;
     log_must(agents_add(w->db, w->tenant_id, STR_LIT("collector"), 1, &agent, &err), &err);
     w->agent_id = agent.agent_id;

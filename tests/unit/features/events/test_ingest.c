@@ -50,7 +50,7 @@ static void add_tenant(struct world *w, size_t i, const char *slug)
         .slug = str_of(slug), .name = STR_LIT(""), .max_agents = CAP, .rate_limit = 100
     };
 
-    CHECK(store_tenant_add(w->real, &row, NULL) == 0);
+    CHECK(tenant_add(w->real, &row, NULL) == 0);
     w->tenants[i].id = row.tenant_id;
     w->tenants[i].slug = row.slug;
 }

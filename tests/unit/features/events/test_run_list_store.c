@@ -143,7 +143,7 @@ TEST(filters_hold_together_or_alone_and_never_reach_another_tenant)
     w.agent_id = agent.agent_id;
     add_event(&w, "04", 4, EVENT_COMPLETED, "w");
     add_event(&w, "05", 5, EVENT_IN_PROGRESS, NULL);
-    log_must(store_tenant_add(w.db, &tenant, &err), &err);
+    log_must(tenant_add(w.db, &tenant, &err), &err);
     own_tenant = w.tenant_id;
     w.tenant_id = tenant.tenant_id;
     log_must(agents_add(w.db, w.tenant_id, STR_LIT("other"), 1, &foreign, &err), &err);

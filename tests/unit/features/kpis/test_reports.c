@@ -60,7 +60,7 @@ static void add_tenant(struct world *w, size_t i, const char *slug)
 {
     struct tenant_row row = { .slug = str_of(slug), .name = STR_LIT(""), .max_agents = CAP };
 
-    CHECK(store_tenant_add(w->real, &row, NULL) == 0);
+    CHECK(tenant_add(w->real, &row, NULL) == 0);
     w->tenants[i].id = row.tenant_id;
     w->tenants[i].slug = row.slug;
 }

@@ -78,7 +78,7 @@ static void world_init(struct world *w)
     *w = (struct world){ .db = temp_db_open(url, DB_WRITER),
                          .wall_us = wall_start,
                          .mono_us = mono_start };
-    CHECK(store_tenant_add(w->db, &tenant, NULL) == 0);
+    CHECK(tenant_add(w->db, &tenant, NULL) == 0);
     CHECK(agents_add(w->db, tenant.tenant_id, STR_LIT("a"), 1, &agent, NULL) == 0);
     CHECK(event_log_new(w->db, &w->log, NULL) == 0);
     w->tenant_id = tenant.tenant_id;
@@ -131,7 +131,7 @@ static int run_setting(void *ctx, struct db *db, struct error *err)
 {
     const struct setting *s = ctx;
 
-    return store_retention_set(db, s->tenant_id, &s->limits, 1, err);
+    return retention_set(db, s->tenant_id, &s->limits, 1, err);
 }
 
 static void limit(struct world *w, int64_t days, int64_t keep_failed)

@@ -39,7 +39,7 @@ static int load_directives(void *ctx, struct db *db, const struct change_span *s
     int64_t tenant_id = DIRECTIVES_OF_ALL;
     struct registry_abouts abouts = { note_agent, note_tenant, &tenant_id, false, false, false };
 
-    if (span != NULL && store_registry_abouts(db, *span, &abouts, err) != 0)
+    if (span != NULL && registry_load_abouts(db, *span, &abouts, err) != 0)
         return -1;
     if (span == NULL || abouts.any_directives)
         return directives_cache_load(ctx, db, err);
@@ -79,7 +79,7 @@ static struct directive_key place_of(int64_t tenant, const char *agent)
 /* As an administrative change does it: first the one, then the other. */
 static void will_change(struct world *w)
 {
-    CHECK(store_registry_changed(w->db, NULL) == 0);
+    CHECK(registry_changed(w->db, NULL) == 0);
 }
 
 static void changed(struct world *w)
@@ -95,7 +95,7 @@ static struct str set_model(struct world *w, int64_t tenant, const char *agent, 
     struct model_row row;
 
     will_change(w);
-    CHECK(store_registry_about_directives(w->db, tenant, NULL) == 0);
+    CHECK(registry_about_directives(w->db, tenant, NULL) == 0);
     CHECK((model == NULL ? model_remove(w->db, &place, NULL) : model_put(w->db, &set, NULL)) == 0);
     changed(w);
     CHECK(model_in_effect(w->db, &place, &w->arena, &row, NULL) == 0);
@@ -197,7 +197,7 @@ TEST(a_change_loads_the_directives_of_its_tenant_alone)
     CHECK_STR(told(&w, OTHER, STR_LIT("a")), "first/workspace");
 
     will_change(&w);
-    CHECK(store_registry_reload(w.db, NULL) == 0);
+    CHECK(registry_reload(w.db, NULL) == 0);
     changed(&w);
     CHECK_STR(told(&w, OTHER, STR_LIT("a")), "unseen/workspace");
     CHECK_STR(told(&w, ACME, STR_LIT("a")), "new/workspace");
