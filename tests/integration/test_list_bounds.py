@@ -56,7 +56,7 @@ def test_the_largest_lists_of_secrets_and_values_can_be_read(own_server):
     assert (secret("LAST").returncode, value("last").returncode) == (0, 0)  # replaced
     said = own_server.cli("secret", "list", "--tenant", tenant.slug, "--json")
     assert len(json.loads(said)["secrets"]) == SECRETS
-    own_server.cli("value", "rm", "k1", "--tenant", tenant.slug)
+    own_server.cli("value", "delete", "k1", "--tenant", tenant.slug)
     insert(tenant, f"UPDATE config_values SET value = '{'y' * 4200}' WHERE {of_tenant(tenant)}")
     full = value("k1")
     assert full.returncode != 0 and str(VALUE_BYTES) in full.stderr

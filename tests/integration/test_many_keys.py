@@ -39,7 +39,7 @@ def test_each_key_is_known_while_a_fleet_is_still_loaded(own_server):
     agent, other, ended = (tenant.add_key(name) for name in ("collector", "stranger", "collector"))
     key_id = stored(own_server, "SELECT key_id FROM keys WHERE agent_name = 'collector'"
                                 " ORDER BY created_at DESC LIMIT 1")[0]["key_id"]  # fmt: skip
-    own_server.cli("key", "revoke", "--tenant", tenant.slug, key_id)
+    own_server.cli("key", "delete", "--tenant", tenant.slug, key_id)
     unknown = well_formed_token()
     own_server.stop()
     add_fleet(own_server, fleet)
