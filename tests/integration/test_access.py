@@ -450,3 +450,8 @@ def test_a_read_only_key_cannot_be_bound_to_an_agent(cast):
     before = len(cast.callers[ADMIN].get(cast.tenant.path("keys")).json()["keys"])
     assert cast.callers[ADMIN].post(cast.tenant.path("keys"), body).status == 422
     assert len(cast.callers[ADMIN].get(cast.tenant.path("keys")).json()["keys"]) == before
+
+
+def test_the_document_is_what_the_program_prints(cast):
+    for path in ("/openapi.json", "/api/v1/openapi.json"):
+        assert cast.server.client().get(path).body.decode().strip() == cast.server.cli("openapi").strip()
