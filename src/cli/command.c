@@ -436,12 +436,31 @@ static int run_row(struct invocation *in)
     return r == 0 ? EXIT_DONE : command_fail(&err);
 }
 
+/* Other words by which people delete. */
+static const char *verb_meant(const char *noun, const char *verb)
+{
+    static const struct {
+        const char *noun, *verb; /* noun NULL: any */
+    } deletes[] = {
+        { NULL, "rm" },
+        { NULL, "unset" },
+        { "maintenance", "remove" },
+        { "key", "revoke" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(deletes); i++)
+        if (strcmp(verb, deletes[i].verb) == 0 &&
+            (deletes[i].noun == NULL || strcmp(noun, deletes[i].noun) == 0))
+            return "delete";
+    return verb;
+}
+
 /* Does the command line begin with this command's words? */
 static bool is_command(const struct command *c, int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], c->noun) != 0)
         return false;
-    return c->verb == NULL || (argc > 2 && strcmp(argv[2], c->verb) == 0);
+    return c->verb == NULL || (argc > 2 && strcmp(verb_meant(c->noun, argv[2]), c->verb) == 0);
 }
 
 static const struct command *find(const struct command **list, int argc, char **argv)

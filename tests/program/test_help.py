@@ -75,6 +75,8 @@ def test_one_verb_means_the_same_for_every_noun():
     """add, set, list, show and delete; what is none of these has a verb of its own."""
     others = {"create", "new", "update", "change", "edit", "get", "ls", "rm", "remove", "revoke", "unset"}
     assert [row for row in commands() if row[1] in others] == []
+    for words in (("key", "revoke"), ("maintenance", "remove"), ("model", "unset")):  # still known
+        assert muster("help", *words).stdout.startswith(f"muster {words[0]} delete ")
 
 
 def test_a_noun_alone_shows_its_commands_as_wrong_usage():
