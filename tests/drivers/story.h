@@ -16,7 +16,7 @@
 #include "features/agents/agents_store.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
-#include "features/events/runs_store.h"
+#include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "test.h"
 #include "unit/random.h"

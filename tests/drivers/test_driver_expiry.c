@@ -1,5 +1,5 @@
 /* test_driver_expiry.c - what is deleted is what a plain list says, on every database. */
-#include "features/events/run_cursor.h"
+#include "features/events/shapes.h"
 #include "features/retention/expiry_store.h"
 #include "story.h"
 #include "suite.h"

@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "db/migrate.h"
-#include "features/events/run_list_store.h"
+#include "features/events/run_list.h"
 #include "suite.h"
 
 static const char fill[] =

@@ -5,7 +5,7 @@
 #include "features/access/stored_bytes.h"
 #include "features/agents/admit.h"
 #include "features/cost/llm_totals.h"
-#include "features/events/event_batch.h"
+#include "features/events/ingest.h"
 #include "features/kpis/rollups.h"
 
 static inline struct txn txn_parts_new(struct db *db, struct event_log *log,

@@ -22,8 +22,8 @@
 #include "features/alerts/alerts.h"
 #include "features/alerts/rules.h"
 #include "features/alerts/watch.h"
-#include "features/events/event_batch.h"
 #include "features/events/event_log.h"
+#include "features/events/ingest.h"
 #include "features/events/shapes.h"
 
 enum {

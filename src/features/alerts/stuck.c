@@ -22,7 +22,7 @@
 #include "features/alerts/alerts.h"
 #include "features/alerts/failing.h"
 #include "features/alerts/watch.h"
-#include "features/events/run_cursor.h"
+#include "features/events/shapes.h"
 
 enum {
     PERIOD_S = 60,            /* between the starts of two rounds */

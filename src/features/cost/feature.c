@@ -11,7 +11,7 @@
 #include "features/cost/prices.h"
 #include "features/cost/reports.h"
 #include "features/cost/usage.h"
-#include "features/events/run_spending.h"
+#include "features/events/runs.h"
 #include "features/features.h"
 
 /* Without --format: our own files have "prices" at the top, LiteLLM's have models there. */

@@ -7,7 +7,7 @@
 #include "features/cost/cost.h"
 #include "features/cost/prices.h"
 #include "features/cost/report_store.h"
-#include "features/events/run_spending.h"
+#include "features/events/runs.h"
 
 /* Reports are grouped by run: with the next run, the sum of the previous one is complete. */
 struct summing {

@@ -70,7 +70,7 @@ struct usage_request {
 int usage_read(struct db *db, const struct usage_request *request, struct arena *arena,
                struct usage_answer *ret, struct error *err) MUST_CHECK;
 
-/* A run_spending_fn (features/events/run_spending.h). Its cost is that of reading the reports of
+/* A run_spending_fn (features/events/runs.h). Its cost is that of reading the reports of
  * these runs. */
 int cost_of_runs(const struct engine *e, struct db *db, struct run_spending *of,
                  struct error *err) MUST_CHECK;

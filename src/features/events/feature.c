@@ -5,10 +5,10 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "features/events/event_batch.h"
 #include "features/events/event_log.h"
+#include "features/events/ingest.h"
 #include "features/events/routes.h"
-#include "features/events/run_spending.h"
+#include "features/events/runs.h"
 #include "features/features.h"
 
 struct events {

@@ -7,8 +7,8 @@
 #include "base/map.h"
 #include "db/db.h"
 #include "features/agents/agents.h"
-#include "features/events/run_facets_store.h"
-#include "features/events/run_list_store.h"
+#include "features/events/run_list.h"
+#include "features/events/runs.h"
 #include "features/events/shapes.h"
 
 enum {

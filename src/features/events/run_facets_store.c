@@ -4,7 +4,7 @@
  * runs_workflow. The filters are not in it: a run that one filter leaves out still counts for that
  * filter's values.
  */
-#include "features/events/run_facets_store.h"
+#include "features/events/runs.h"
 
 #include "db/db.h"
 #include "features/events/shapes.h"

@@ -7,7 +7,6 @@
 #include "features/access/shapes.h"
 #include "features/events/event_log.h"
 #include "features/events/routes.h"
-#include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 
 enum { SHORT_PAGE = 100 }; /* runs */

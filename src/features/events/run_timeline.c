@@ -4,11 +4,10 @@
 #include "db/db.h"
 #include "features/access/registry.h"
 #include "features/events/event_log.h"
-#include "features/events/event_page_store.h"
+#include "features/events/event_pages.h"
 #include "features/events/event_rows.h"
 #include "features/events/routes.h"
 #include "features/events/runs.h"
-#include "features/events/runs_store.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 

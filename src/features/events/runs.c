@@ -9,10 +9,8 @@
 #include "features/access/registry.h"
 #include "features/agents/agents.h"
 #include "features/events/event_log.h"
-#include "features/events/event_page_store.h"
-#include "features/events/run_list_store.h"
-#include "features/events/run_spending.h"
-#include "features/events/runs_store.h"
+#include "features/events/event_pages.h"
+#include "features/events/run_list.h"
 #include "features/events/shapes.h"
 
 enum {

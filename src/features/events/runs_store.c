@@ -1,5 +1,5 @@
 /* runs_store.c - SQL that reads runs and rebuilds their states. */
-#include "features/events/runs_store.h"
+#include "features/events/runs.h"
 
 #include <assert.h>
 #include <string.h>

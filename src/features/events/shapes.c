@@ -1,7 +1,7 @@
 /* shapes.c - the shapes of run events and runs. */
 #include "features/events/shapes.h"
 
-#include "features/events/event_page_store.h"
+#include "features/events/event_pages.h"
 #include "shape/table.h"
 #include "shape/timerange.h"
 

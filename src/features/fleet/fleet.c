@@ -18,7 +18,7 @@
 #include "features/agents/shapes.h"
 #include "features/cost/llm_totals.h"
 #include "features/cost/reports.h"
-#include "features/events/runs_store.h"
+#include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "features/fleet/ranking.h"
 #include "features/fleet/reads.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "db/db.h"
 #include "features/agents/agents.h"
-#include "features/events/run_facets_store.h"
+#include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"

@@ -5,7 +5,7 @@
 #pragma once
 #include "base/err.h"
 #include "features/agents/schedules/schedules.h"
-#include "features/events/runs_store.h"
+#include "features/events/runs.h"
 #include "shape/shape.h"
 
 struct agent_register;

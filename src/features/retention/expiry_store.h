@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "features/events/run_cursor.h"
+#include "features/events/shapes.h"
 #include "shape/shape.h"
 
 struct db;

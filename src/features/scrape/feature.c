@@ -21,7 +21,7 @@
 #include "features/agents/liveness.h"
 #include "features/cost/prices.h"
 #include "features/cost/usage.h"
-#include "features/events/runs_store.h"
+#include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "features/features.h"
 #include "features/fleet/fleet.h"

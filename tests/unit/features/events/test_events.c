@@ -1,5 +1,5 @@
 /* test_events.c - an event comes back from the store as it went in, field by field. */
-#include "features/events/runs_store.h"
+#include "features/events/runs.h"
 #include "unit/features/events/log_world.h"
 
 static const int64_t received_at = 1735787045000001;

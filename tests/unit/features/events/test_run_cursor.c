@@ -1,5 +1,5 @@
 /* test_run_cursor.c - a cursor comes back as it went out, or not at all. */
-#include "features/events/run_cursor.h"
+#include "features/events/shapes.h"
 
 #include "base/digest.h"
 #include "test.h"

@@ -1,6 +1,6 @@
-/* test_run_list_store.c - pages of runs: their order, what is filtered, and that none is lost
+/* test_run_list.c - pages of runs: their order, what is filtered, and that none is lost
  * between. */
-#include "features/events/run_list_store.h"
+#include "features/events/run_list.h"
 
 #include "base/buf.h"
 #include "unit/features/events/log_world.h"

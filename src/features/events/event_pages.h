@@ -1,11 +1,11 @@
-/* event_page_store.h - pages of a run's narrative: its events by seq, timestamp and arrival. */
+/* event_pages.h - pages of a run's narrative: its events by seq, timestamp and arrival. */
 #pragma once
 #include "base/err.h"
 #include "shape/shape.h"
 
 struct db;
 struct placed_event;
-struct run_found; /* run_list_store.h */
+struct run_found; /* run_list.h */
 
 /* Where an event is in its run's narrative. */
 struct event_place {

@@ -1,9 +1,8 @@
-/* run_list_store.h - pages of runs, newest start first. */
+/* run_list.h - pages of runs, newest start first. */
 #pragma once
 #include "base/err.h"
-#include "features/events/run_cursor.h"
-#include "features/events/run_spending.h"
-#include "features/events/runs_store.h"
+#include "features/events/runs.h"
+#include "features/events/shapes.h"
 #include "shape/shape.h"
 
 /* As in run_order_names. */

@@ -1,5 +1,5 @@
-/* event_page_store.c - SQL of pages of a run's narrative. */
-#include "features/events/event_page_store.h"
+/* event_pages.c - SQL of pages of a run's narrative. */
+#include "features/events/event_pages.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "db/id_list.h"
 #include "db/row_sum.h"
 #include "features/events/event_rows.h"
-#include "features/events/run_list_store.h"
+#include "features/events/run_list.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 
