@@ -229,7 +229,7 @@ struct slowed {
 
 static void *slow_down(void *ctx)
 {
-    static const struct timespec still = { .tv_nsec = 3000000 }, moving = { .tv_nsec = 100000 };
+    static const struct timespec still = { .tv_nsec = 3000000 }, moving = { .tv_nsec = 1000000 };
     struct slowed *slowed = ctx;
 
     while (!atomic_load(&slowed->over)) {
