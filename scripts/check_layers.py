@@ -5,8 +5,9 @@ Its two tables are read here, so that there is no second description: the machin
 with the libraries that each folder may include; and the features, with what each uses and which of
 its headers others may include. Red on an include that points up or sideways, that reaches into a
 feature by a private header or without a row that allows it, on features that use each other in a
-circle, on headers that include each other in a circle, on a crowded folder, and on SQL in a file that is
-no store and is not named there as one that has some.
+circle, on headers that include each other in a circle, on more nouns of a room that do than there were, on a
+room with more than eight public headers or with a store among them, on a crowded folder, and on SQL in a
+file that is no store and is not named there as one that has some.
 """
 
 import re
@@ -15,6 +16,8 @@ from fnmatch import fnmatch
 from gate import files_in, line_at, run
 
 C_FILES_MAX = 40  # in one folder
+PUBLIC_MAX = 8  # headers of one room
+RINGS_LEFT = 25  # circles inside rooms that are still there; none may be added
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
 CODE = re.compile(r"`([^`]+)`")
 SQL = re.compile(r'\bDB_(?:ROWS_)?QUERY\s*\(|\bDB_(?:RUN|INT)_FN\s*\(|\.(?:sql|sqlite|postgres)\s*=\s*[A-Z_]*\s*"')
@@ -140,6 +143,49 @@ def circles(includes):
     return problems
 
 
+def rings(edges):
+    """Sets of nodes that lead to each other (Tarjan)."""
+    number, lowest, path, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = lowest[node] = len(number)
+        path.append(node)
+        for following in sorted(edges.get(node, ())):
+            if following not in number:
+                visit(following)
+            if following in path:
+                lowest[node] = min(lowest[node], lowest[following])
+        if lowest[node] == number[node]:
+            at = path.index(node)
+            found.append(path[at:])
+            del path[at:]
+
+    for node in sorted(edges):
+        if node not in number:
+            visit(node)
+    return [ring for ring in found if len(ring) > 1]
+
+
+def room_rings(includes):
+    """A problem for each set of nouns of a room, a .c and its .h, that include each other in a circle."""
+    edges = {}
+    for path, headers in includes.items():
+        noun = path.rpartition(".")[0]
+        others = {header.rpartition(".")[0] for header in headers if room_of(header) == room_of(path)}
+        edges.setdefault(noun, set()).update(others - {noun})
+    found = [f"src/: include each other in a circle: {', '.join(sorted(ring))}" for ring in rings(edges)]
+    return found if len(found) > RINGS_LEFT else []
+
+
+def public_problems(house):
+    for room, headers in house.public.items():
+        if len(headers) > PUBLIC_MAX:
+            yield f"docs/ARCHITECTURE.md: {room} has {len(headers)} public headers, {PUBLIC_MAX} are allowed"
+        for header in sorted(headers):
+            if header.endswith("store.h"):
+                yield f"docs/ARCHITECTURE.md: {room}/{header} is a store: offer functions, its SQL is {room}'s own"
+
+
 def crowded(files, root):
     count = {}
     for path in files:
@@ -201,7 +247,7 @@ def gate(root):
             problem = own_problem(house, where, own) if own else library_problem(house, where, library)
             if problem:
                 problems.append(f"src/{where}:{line_at(text, match.start())}: {problem}")
-    problems += circles(includes)
+    problems += circles(includes) + room_rings(includes) + [*public_problems(house)]
     edges = sum(len(used) for used in house.uses.values())
     return problems, f"{len(files)} files, {len(house.uses)} features, {edges} edges between them"
 

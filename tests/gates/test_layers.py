@@ -1,11 +1,15 @@
 """The layers gate, on a small house of its own: green as it is, red on each kind of violation."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from check_layers import RINGS_LEFT  # noqa: E402
 
 PAGE = """# Architecture
 
@@ -108,6 +112,28 @@ def test_headers_that_include_each_other_are_named(house):
     done = house({"src/base/a.h": '#include "base/b.h"\n', "src/base/b.h": '#include "base/a.h"\n'})
     assert done.returncode == 1
     assert "included in a circle" in done.stderr
+
+
+def test_nouns_that_include_each_other_are_named(house):
+    """As many circles as are still there are let through, and none more."""
+    files = {}
+    for n in range(RINGS_LEFT):
+        files |= {f"src/base/a{n}.c": f'#include "base/b{n}.h"\n', f"src/base/a{n}.h": "\n",
+                  f"src/base/b{n}.h": f'#include "base/a{n}.h"\n'}  # fmt: skip
+    done = house(files)
+    assert done.returncode == 0, done.stderr
+    done = house(files | {"src/engine/pen.c": '#include "engine/ink.h"\n', "src/engine/pen.h": "\n",
+                          "src/engine/ink.h": '#include "engine/pen.h"\n'})  # fmt: skip
+    assert done.returncode == 1
+    assert "include each other in a circle: engine/ink, engine/pen" in done.stderr
+
+
+def test_a_room_offers_at_most_eight_headers_and_no_store(house):
+    many = ", ".join(f"`k{n}.h`" for n in range(9))
+    done = house({"docs/ARCHITECTURE.md": PAGE.replace("`keys.h`", f"`keys.h`, {many}")})
+    assert "keys has 10 public headers, 8 are allowed" in done.stderr
+    done = house({"docs/ARCHITECTURE.md": PAGE.replace("`keys.h`", "`keys.h`, `store.h`")})
+    assert (done.returncode, "keys/store.h is a store" in done.stderr) == (1, True)
 
 
 def test_a_crowded_folder_is_named(house):
