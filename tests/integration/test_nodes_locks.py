@@ -158,8 +158,8 @@ def stranger_of(node, tenant):
     server, events = place_of(node.database, "events", row["tenant_id"])
     take = (
         f"INSERT INTO {events} (tenant_id, run_no, agent_id, event_no, event_id, event, timestamp,"
-        " received_at, seq, agent_version, message, level, category, source) OVERRIDING SYSTEM VALUE"
-        f" VALUES ({row['tenant_id']}, 1, 1, 1, 'taken', 0, 0, 0, 0, '', '', '', '', '')"
+        " received_at, seq, agent_version, message, level, category, source, checksum) OVERRIDING SYSTEM VALUE"
+        f" VALUES ({row['tenant_id']}, 1, 1, 1, 'taken', 0, 0, 0, 0, '', '', '', '', '', 0)"
     )
     cross = f"UPDATE tenants SET name = 'x' WHERE slug = '{tenant.slug}'"
     if is_distributed():
