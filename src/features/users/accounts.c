@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "db/servers.h"
 #include "engine/engine.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
@@ -213,10 +214,10 @@ static void take_out(struct api_call *call, sync_job_fn *fn, const struct stored
 
 /* Has it waited for its turn, behind others that wait for a database that does not answer? It would
  * then wait for as long as they did, once more. */
-static bool waits_in_vain(const struct api_call *call)
+static bool waits_in_vain(const struct api_call *call, const struct db *db)
 {
     return clock_raw_us() - call->asked_us > USEC_PER_SEC &&
-           engine_problem(call->api->engine) != NULL;
+           (db_is_away(db, 0) || writer_is_stalled(engine_writer(call->api->engine)));
 }
 
 int accounts_check(struct api_call *call, struct db *db, const struct throttle_attempt *attempt,
@@ -229,7 +230,7 @@ int accounts_check(struct api_call *call, struct db *db, const struct throttle_a
     int r;
 
     assert(!str_is_null(attempt->account)); /* accounts_begin_attempt() counted it */
-    if (waits_in_vain(call))
+    if (waits_in_vain(call, db))
         return err_set(err, ERR_BUSY, "the database does not answer"); /* no reason to reconnect */
     digest_random_base62(id, ATTEMPT_CHARS);
     row.attempt = str_of(id);
