@@ -18,8 +18,15 @@ enum {
     OPEN_REPLIES_PER_ADDRESS = 4 << 20,
 };
 
+enum { TENANT_BODIES_LEAST = 8 << 20 }; /* or all, where there are fewer: a batch must fit */
+
 /* Of all callers: whose they are is known only when they are read. */
 enum { PIPELINED = 16 << 20, PIPELINED_PER_ADDRESS = 1 << 20 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 static int64_t larger(int64_t a, int64_t b)
 {
@@ -36,10 +43,11 @@ static int64_t key_share(int64_t of_tenant)
 static void set_bodies(const struct settings *settings, struct budgets *b)
 {
     const enum budget_kind kind = BUDGET_BODY_BYTES;
-    int64_t tenant = settings->inflight_max_bytes / 3;
+    const int64_t all = settings->inflight_max_bytes;
+    const int64_t tenant = smaller(all, larger(all / 3, TENANT_BODIES_LEAST));
     struct budget_level *level;
 
-    b->service_level.max[kind] = settings->inflight_max_bytes;
+    b->service_level.max[kind] = all;
     b->tenant_level.max[kind] = tenant;
     b->key_level.max[kind] = key_share(tenant);
     for (size_t i = 0; (level = budgets_level(b, i)) != NULL; i++)

@@ -125,9 +125,10 @@ def complaints(server):
 
 
 def settled(server, tenant, request):
-    """The status, once what the failed request began has ended: a sign-in is one at a time."""
+    """The status, once what the failed request began has ended: a sign-in is one at a time, and after a
+    connection to PostgreSQL that could not be made all requests are refused for a second."""
     status = attempt(server, tenant, request, fresh=False)
-    return None if status == 429 else status
+    return None if status in (429, 503) else status
 
 
 def sweep(server, tenant, allocations, make, good):
