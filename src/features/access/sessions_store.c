@@ -137,24 +137,17 @@ int sessions_load(struct db *db, struct str user_id, struct arena *arena, struct
                      DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
-static int list_of(struct db *db, const struct db_query *all, const struct db_query *of_user,
-                   struct str user_id, struct arena *arena, struct list *ret, struct error *err)
-{
-    if (str_is_null(user_id))
-        return rows_list(db, all, DB_NO_ARGS, arena, ret, err);
-    return rows_list(db, of_user, DB_ARGS(db_text(user_id)), arena, ret, err);
-}
-
 int sessions_load_rows(struct db *db, struct arena *arena, struct session_rows *ret,
                        struct error *err)
 {
-    const struct str of = ret->about;
+    const bool all = str_is_null(ret->about);
+    const struct db_args of = all ? DB_NO_ARGS : DB_ARGS(db_text(ret->about));
 
-    if (list_of(db, &select_users, &select_user, of, arena, &ret->users, err) != 0 ||
-        list_of(db, &select_roles, &select_roles_of, of, arena, &ret->roles, err) != 0 ||
-        sessions_load(db, of, arena, &ret->sessions, err) != 0)
+    if (rows_list(db, all ? &select_users : &select_user, of, arena, &ret->users, err) != 0 ||
+        rows_list(db, all ? &select_roles : &select_roles_of, of, arena, &ret->roles, err) != 0 ||
+        sessions_load(db, ret->about, arena, &ret->sessions, err) != 0)
         return -1;
-    return list_of(db, &select_tokens, &select_tokens_of, of, arena, &ret->tokens, err);
+    return rows_list(db, all ? &select_tokens : &select_tokens_of, of, arena, &ret->tokens, err);
 }
 
 int users_number(struct db *db, int64_t *ret, struct error *err)

@@ -89,8 +89,8 @@ call_work_fn factor_confirm;
 /* Replaces all recovery codes. ERR_CONFLICT when no factor is active. */
 call_work_fn factor_renew;
 
-/* Judges the code (STR_NULL: none) of a user; changes nothing. Any thread. */
-int factor_check(const struct engine *e, struct db *db, struct str user_id, struct str code,
+/* Judges the code that was given (STR_NULL: none) of a user; changes nothing. Any thread. */
+int factor_check(const struct engine *e, struct db *db, struct str user_id, struct str given,
                  struct factor_check *ret, struct error *err) MUST_CHECK;
 
 /* In the transaction that opens the session: a good code can be used only once. *ret is false when
