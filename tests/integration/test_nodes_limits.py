@@ -4,12 +4,14 @@ import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from conftest import running
 from muster import WATCHES
 from nodes import more_servers
 from people import add_user, platform_admin, post_log_in
+from postgres import Session, lock_waits
 from stored import stored
 from waiting import until
 
@@ -110,6 +112,22 @@ def test_after_its_first_seconds_a_burst_passes_at_no_node(nodes):
         until(lambda: not any([ask(node, tenant.token) for node in nodes]))
         later = sum(pool.map(lambda node: ask(node, tenant.token, LIMIT), nodes))
     assert later == 0 or time.monotonic() - began > 60
+
+
+def test_a_window_that_could_not_be_stored_is_stored_later(nodes):
+    tenant = nodes[0].add_tenant(rate_limit=LIMIT)
+    others, url = windows(nodes[0]), nodes[0].database
+    with closing(Session(url)) as stranger:
+        stranger.run("BEGIN")
+        stranger.run("LOCK TABLE rate_windows IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        passed = ask(nodes[0], tenant.token, LIMIT // 4)
+        until(lambda: lock_waits(url))
+        until(lambda: not lock_waits(url))  # they gave up
+        stranger.run("ROLLBACK")
+    passed += ask(nodes[0], tenant.token)
+    until(lambda: stored_requests(nodes[0], others) >= passed)
+    assert ask(nodes[0], tenant.token, LIMIT) <= LIMIT - passed or time.monotonic() - began > 60
 
 
 def test_a_node_that_falls_and_starts_again_has_no_fresh_window(nodes):

@@ -355,11 +355,15 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
     return v;
 }
 
-int64_t rate_take_due(struct rate_window *w)
+void rate_clear_due(struct rate_window *w)
+{
+    atomic_store(&w->due, false);
+}
+
+int64_t rate_unsaved(struct rate_window *w)
 {
     int64_t unsaved;
 
-    atomic_store(&w->due, false);
     lock_acquire(&w->lock);
     unsaved = w->unsaved;
     lock_release(&w->lock);

@@ -74,10 +74,11 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
 /* True for the first call of all. */
 bool rate_is_new(struct rate_window *w);
 
-/* The window is to be stored: true for the first call since rate_take_due(), which returns how many
- * requests are not stored yet. rate_saved() says that `n` of them are. */
+/* The window is to be stored: true for the first call since rate_clear_due(). How many requests are
+ * not stored yet; rate_saved() says that `n` of them are. */
 bool rate_mark_due(struct rate_window *w);
-int64_t rate_take_due(struct rate_window *w);
+void rate_clear_due(struct rate_window *w);
+int64_t rate_unsaved(struct rate_window *w);
 void rate_saved(struct rate_window *w, int64_t n);
 
 /* The oldest second of which something may still be in the window. */

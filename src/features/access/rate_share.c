@@ -21,7 +21,7 @@
 
 enum {
     UNSAVED_PARTS = 20, /* of the limit: what all nodes let through before they store it */
-    STEP = 1024,        /* windows in a transaction */
+    STEP = 4096,        /* windows in a transaction, of which there is one a second */
     NODE_CHARS = 16,
     AHEAD_S = 5,       /* how much the clocks of nodes may differ */
     SEEN_PERIOD_S = 2, /* how often a node says that it runs */
@@ -262,7 +262,7 @@ static int apply_windows(struct exchange *x, struct rate_moment now, struct db *
     int r;
 
     for (size_t i = 0; i < x->n; i++)
-        x->due[i].n = rate_take_due(x->due[i].window);
+        x->due[i].n = rate_unsaved(x->due[i].window);
     if (!x->share->shared)
         return add_each(x, second, db, err);
     if (add_many(x, second, db, err) != 0)
@@ -307,7 +307,7 @@ static int exchange_apply(struct writer_job *job, struct txn *txn, struct error 
     return exchange_run(CONTAINER_OF(job, struct exchange, job), txn->db, err);
 }
 
-/* The writer's thread, or the caller's. Counts that could not be stored are due again. */
+/* The writer's thread, or the caller's. */
 static void exchange_done(struct writer_job *job, const struct error *err)
 {
     struct exchange *x = CONTAINER_OF(job, struct exchange, job);
@@ -337,6 +337,9 @@ static struct exchange *exchange_new(struct rate_share *s)
         memmove(s->due, s->due + x->n, s->n_due * sizeof(*s->due));
     }
     lock_release(&s->lock);
+    /* now and not when they are stored: if that fails, the next request makes them due again */
+    for (size_t i = 0; i < x->n; i++)
+        rate_clear_due(x->due[i].window);
     return x;
 }
 

@@ -260,9 +260,10 @@ static void exchange(struct node nodes[NODES], size_t which, int64_t now_us)
 {
     const struct rate_moment now = moment_of(&nodes[which], now_us);
     const int64_t first = rate_first_second(now.wall_us) - epoch_s;
-    const int64_t n = rate_take_due(nodes[which].window);
+    const int64_t n = rate_unsaved(nodes[which].window);
     struct rate_others others = { 0 };
 
+    rate_clear_due(nodes[which].window);
     nodes[which].rows[now_us / USEC_PER_SEC] += n;
     for (size_t i = 0; i < NODES; i++) {
         int64_t sum = 0;
@@ -383,7 +384,8 @@ TEST(what_has_left_the_window_need_not_be_stored)
     CHECK_INT(rate_take(w, 5, 10).unsaved, 1);
     CHECK_INT(rate_take(w, 5, 20).unsaved, 2);
     CHECK(rate_mark_due(w) && !rate_mark_due(w));
-    CHECK_INT(rate_take_due(w), 2);
+    CHECK_INT(rate_unsaved(w), 2);
+    rate_clear_due(w);
     CHECK(rate_mark_due(w));
     rate_saved(w, 1);
     CHECK_INT(rate_take(w, 5, 30).unsaved, 2);
