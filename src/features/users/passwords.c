@@ -129,7 +129,7 @@ const char *password_problem(struct str password, struct str email)
     }
     if (is_of_email(s, email))
         return "A password should not be the e-mail address";
-    if (is_repetition(s) || is_in_row(s) || is_decorated_word(s))
+    if (is_repetition(s) || is_in_row(s) || str_is_one_of(s, words) || is_decorated_word(s))
         return "This password is easy to guess; choose another";
     return NULL;
 }
