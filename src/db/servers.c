@@ -116,6 +116,10 @@ static void note(struct breaker *b, enum met met, int64_t now_us)
 {
     const int64_t until_us = now_us + (met == MET_REFUSAL ? REFUSED_US : SILENT_US);
 
+    if (met == MET_NOTHING) {
+        b->until_us = now_us; /* another may try */
+        return;
+    }
     b->n_slow = met == MET_SLOW ? b->n_slow + 1 : 0;
     if (met == MET_ANSWER) {
         b->open = false;

@@ -93,6 +93,7 @@ enum met {
     MET_SLOW,    /* its server ended a statement, which took too long there */
     MET_REFUSAL, /* at once */
     MET_SILENCE, /* no answer in time */
+    MET_NOTHING, /* rolled back: whether the server commits is as unknown as before */
 };
 void servers_note(struct servers *s, int64_t number, bool writes, enum met met);
 

@@ -482,8 +482,23 @@ static bool is_general(enum err_code code)
     return code == ERR_IO || code == ERR_FULL || code == ERR_UNAVAILABLE;
 }
 
+/* Fails a job that others have kept waiting for too long. */
+static bool is_refused(struct writer_thread *t, struct job_list *single, int64_t began_us)
+{
+    const unsigned max_ms = t->writer->options.limits.wait_max_ms;
+    struct error err;
+
+    if (max_ms == 0 || single->first->unbounded ||
+        clock_raw_us() - began_us < (int64_t)max_ms * USEC_PER_MSEC)
+        return false;
+    err_set(&err, ERR_BUSY, "the database did not take it within %u ms", max_ms);
+    finish(single, &err);
+    return true;
+}
+
 static void run_group(struct writer_thread *t, struct job_list *group)
 {
+    const int64_t began_us = clock_raw_us();
     struct error err = { 0 };
     struct pace pace = { 0 };
 
@@ -494,13 +509,14 @@ static void run_group(struct writer_thread *t, struct job_list *group)
     }
     metric_add(METRIC_COMMITS_FAILED, 1);
     if (group->first != NULL && group->first->next != NULL && !is_general(err.code)) {
-        /* retry one by one, so that only the bad job fails */
+        /* retry one by one, so that only the bad job fails; each may wait for a lock */
         while (group->first != NULL && !is_fatal(t->writer)) {
             struct job_list single;
 
             job_list_init(&single);
             job_list_add(&single, job_list_take(group));
-            run_group(t, &single);
+            if (!is_refused(t, &single, began_us))
+                run_group(t, &single);
         }
     }
     finish(group, &err);

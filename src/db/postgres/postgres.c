@@ -70,10 +70,15 @@ static int begin_statement(struct postgres *pg, struct error *err)
     return pg->inside ? 0 : db_postgres_ready(pg, err);
 }
 
-static int end_statement(struct postgres *pg, int r)
+static void note_end(struct postgres *pg, enum met met)
 {
     if (!pg->inside && pg->conn != NULL && !pg->noted)
-        db_postgres_note(pg, MET_ANSWER);
+        db_postgres_note(pg, met);
+}
+
+static int end_statement(struct postgres *pg, int r)
+{
+    note_end(pg, MET_ANSWER);
     return r;
 }
 
@@ -99,7 +104,7 @@ static void postgres_rollback(struct db *db)
         db_postgres_drop(pg);
     if (pg->inside) {
         pg->inside = false;
-        (void)end_statement(pg, 0);
+        note_end(pg, pg->mode == DB_WRITER ? MET_NOTHING : MET_ANSWER);
     }
 }
 
@@ -205,7 +210,11 @@ static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
     struct postgres *pg = postgres_of(db);
 
     pg->read_max_us = us / 2;
-    return begin_statement(pg, err) != 0 ? -1 : end_statement(pg, set_timeout(pg, err));
+    if (begin_statement(pg, err) == 0 && set_timeout(pg, err) == 0)
+        return end_statement(pg, 0);
+    if (!pg->inside && pg->conn != NULL)
+        db_postgres_drop(pg); /* it would keep the former limit */
+    return -1;
 }
 
 static int postgres_checkpoint(struct db *db, struct error *err)
