@@ -35,7 +35,7 @@ RAN = (  # what pytest, Node.js and ctest say at their end; of ctest each progra
     re.compile(r"^(?:#|ℹ) (?:pass|fail) (\d+)$", re.M),
     re.compile(r"tests passed, \d+ tests failed out of (\d+)"),
 )
-OF_PASSED = re.compile(r"^ *Start +\d+: |^ *\d+/\d+ Test .* Passed |^ok \d+|^ *(?:✔|▶|#) ")
+OF_PASSED = re.compile(r"^[.sxFE]+ *\[ *\d+%\]$|^ *Start +\d+: |^ *\d+/\d+ Test .* Passed |^ok \d+|^ *(?:✔|▶|#) ")
 
 output = threading.Lock()
 failed = {}  # by name of a job: why, as lines

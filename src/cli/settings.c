@@ -73,7 +73,7 @@ const struct setting settings_table[] = {
     { NUMBER(max_exports),                 .initial = "4",     .least = 1, .most = 64,      .help = "exports that run at once in total, of which a tenant has a quarter, at least one; beyond it 503" },
     { NUMBER(queue_max_events), .initial = "100000",    .least = 1,       .most = 100000000,       .help = "events waiting to be stored; beyond it 503" },
     { NUMBER(queue_max_wait_ms), .initial = "5000",     .least = 0,       .most = 600000,          .help = "how long a request may wait for its turn at the database, by expectation or by the clock, in milliseconds; then it is 503; 0: no limit" },
-    { NUMBER(inflight_max_bytes), .initial = "25165824", .least = 1048576, .most = 1LL << 40,      .help = "bytes of all request bodies not answered yet, of which a tenant has a third and a key a quarter; beyond it 503" },
+    { NUMBER(inflight_max_bytes), .initial = "25165824", .least = 1048576, .most = 1LL << 40,      .help = "bytes of all request bodies not answered yet, of which a tenant has a third (at least 8 MiB) and a key three quarters of that; beyond it 503" },
     { NUMBER(reply_max_bytes), .initial = "100663296", .least = 1048576, .most = 1LL << 40,        .help = "bytes of all replies that clients have not read yet, of which a tenant has half; beyond it reads are 503" },
     { NUMBER(wal_max_bytes),    .initial = "134217728", .least = 0,       .most = 1LL << 40,       .help = "bytes of SQLite's write-ahead log; near it the log is restarted, and reads that have taken over 0.5 s then are 503; 0: no limit" },
     { NUMBER(batch_max_events), .initial = "1000",      .least = 1,       .most = 1000000,         .help = "events per batch" },

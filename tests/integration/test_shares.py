@@ -124,7 +124,7 @@ def test_a_route_without_a_key_takes_small_bodies_only(server):
 
 # A2: a tenant that sends far more than its share, with two keys.
 def test_a_tenant_holds_its_share_and_leaves_the_rest(store, tmp_path):
-    share = 2 * MIB
+    share = 8 * MIB
     arguments = ["--log-level", "error", "--inflight-max-bytes", str(3 * share)]
     with running(store, tmp_path, arguments=arguments) as server, contextlib.ExitStack() as stack:
         greedy, tenant = server.add_tenant(), server.add_tenant()

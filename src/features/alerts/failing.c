@@ -418,7 +418,7 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
     return update_alert(txn, &open, detail_of(&v, arena), arena, err);
 }
 
-/* In the order of the tick, by tenant and agent, as failures.c. In a transaction of its own, so
+/* In the order of the tick, by tenant and agent. In a transaction of its own, so
  * that no report's rows are locked before. */
 static int failing_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* erasure.h - erases tenants that were deleted, in steps.
  *
- * A tenant is first marked as deleted (access/tenants_store.h): from then on all of
+ * A tenant is first marked as deleted (access/tenants.h): from then on all of
  * its requests are refused. Its rows are then deleted in writer transactions of
  * a few milliseconds, limited to a share of each second, and its own row last,
  * in a transaction that finds nothing else. The mark is in the database, so a

@@ -220,6 +220,7 @@ struct claim {
 struct turn {
     struct courier *courier;
     struct arena arena;
+    bool fanned_out;
     int64_t fan_out_after;
     struct claim claims[ATTEMPTS_MAX];
     size_t n_claims;
@@ -308,8 +309,8 @@ static int apply_turn(void *ctx, struct db *db, struct error *err)
     t->fan_out_after = c->fan_out_after;
     if (!c->released && delivery_store_release(db, clock_wall_us(), err) != 0)
         return -1;
-    if (clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC &&
-        fan_out(t, db, err) != 0)
+    t->fanned_out = clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC;
+    if (t->fanned_out && fan_out(t, db, err) != 0)
         return -1;
     return claim_due(t, db, err);
 }
@@ -383,7 +384,7 @@ static int take_turn(struct courier *c, struct turn *t, struct error *err)
     if (r != 0)
         return -1;
     c->released = true;
-    if (clock_raw_us() - c->fan_out_us >= (int64_t)PERIOD_MS * USEC_PER_MSEC)
+    if (t->fanned_out)
         c->fan_out_us = clock_raw_us();
     for (size_t i = 0; i < t->n_claims && r == 0; i++)
         r = start_claimed(c, &t->claims[i], err);
