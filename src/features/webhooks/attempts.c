@@ -2,7 +2,6 @@
 #include "features/webhooks/attempts.h"
 
 #include <assert.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "features/webhooks/formats.h"
-#include "features/webhooks/lookup.h"
 #include "features/webhooks/notice.h"
 #include "features/webhooks/shapes.h"
 
@@ -20,37 +18,8 @@ static const char not_public[] = "the host name resolves to an address that is n
 
 enum { TIMEOUT_MS = 15000, CONNECT_MS = 5000, REPLY_MAX = 64 << 10 };
 
-/* Compares the addresses, not the ports. */
-static bool is_same_address(const struct sockaddr *a, const struct sockaddr *b)
-{
-    struct sockaddr_in6 a6, b6;
-    struct sockaddr_in a4, b4;
-
-    if (a->sa_family != b->sa_family)
-        return false;
-    if (a->sa_family == AF_INET6) {
-        memcpy(&a6, a, sizeof(a6));
-        memcpy(&b6, b, sizeof(b6));
-        return memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof(a6.sin6_addr)) == 0;
-    }
-    memcpy(&a4, a, sizeof(a4));
-    memcpy(&b4, b, sizeof(b4));
-    return a4.sin_addr.s_addr == b4.sin_addr.s_addr;
-}
-
-/* Is it one of the addresses that the lookup found? */
-static bool was_looked_up(const struct attempt *a, const struct sockaddr *address)
-{
-    const char *why;
-
-    for (const struct addrinfo *info = lookup_found(a->lookup, &why); info != NULL;
-         info = info->ai_next)
-        if (is_same_address(info->ai_addr, address))
-            return true;
-    return false;
-}
-
 /* The check that counts: libcurl opens every connection through here, however it resolved the
+ * name. While the attempt probes, libcurl gets no connection and so tries all addresses of the
  * name. */
 static curl_socket_t attempt_open_socket(void *ctx, curlsocktype purpose,
                                          struct curl_sockaddr *address)
@@ -58,12 +27,10 @@ static curl_socket_t attempt_open_socket(void *ctx, curlsocktype purpose,
     struct attempt *a = ctx;
 
     (void)purpose;
-    if (!a->options->rules.allow_private &&
-        (!target_is_public(&address->addr) ||
-         (a->lookup != NULL && !was_looked_up(a, &address->addr)))) {
-        a->forbidden = true;
+    a->forbidden |= !a->options->rules.allow_private && !target_is_public(&address->addr);
+    a->probed |= a->probes;
+    if (a->forbidden || a->probes)
         return CURL_SOCKET_BAD;
-    }
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -113,11 +80,6 @@ static void set_common(struct attempt *a)
     (void)curl_easy_setopt(e, CURLOPT_WRITEDATA, (void *)a);
     (void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, attempt_drop_reply);
     (void)curl_easy_setopt(e, CURLOPT_HEADERDATA, (void *)a);
-}
-
-static void attempt_lookup_done(void *multi)
-{
-    (void)curl_multi_wakeup(multi);
 }
 
 static struct notice notice_for(struct attempt *a)
@@ -189,10 +151,7 @@ static const char *prepare_post(struct attempt *a)
     (void)curl_easy_setopt(e, CURLOPT_POSTFIELDS, a->body.data);
     (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, attempt_open_socket);
     (void)curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, (void *)a);
-    a->endpoint = target_endpoint_of(a->webhook.url, &a->arena);
-    if (a->endpoint.is_name && !a->options->rules.allow_private)
-        a->lookup =
-            lookup_new(a->endpoint.host, a->endpoint.port, attempt_lookup_done, a->options->multi);
+    a->probes = !a->options->rules.allow_private;
     return NULL;
 }
 
@@ -280,59 +239,6 @@ const char *attempt_prepare(struct attempt *a, const struct attempt_options *opt
     return is_mail(a) ? prepare_mail(a, &options->mail) : prepare_post(a);
 }
 
-/* Gives libcurl the addresses found, so that it does not look the name up again. */
-static void pin_addresses(struct attempt *a, const struct addrinfo *found)
-{
-    char address[INET6_ADDRSTRLEN];
-    struct buf entry;
-
-    buf_init(&entry, KIB(8));
-    buf_printf(&entry, "+%.*s:%.*s:", STR_ARG(a->endpoint.host), STR_ARG(a->endpoint.port));
-    for (const struct addrinfo *info = found; info != NULL && entry.len < KIB(4);
-         info = info->ai_next) {
-        if (getnameinfo(info->ai_addr, info->ai_addrlen, address, sizeof(address), NULL, 0,
-                        NI_NUMERICHOST) != 0)
-            continue;
-        buf_printf(&entry, info->ai_family == AF_INET6 ? "%s[%s]" : "%s%s",
-                   info == found ? "" : ",", address);
-    }
-    a->pinned = curl_slist_append(NULL, arena_cstr(&a->arena, buf_str(&entry)));
-    buf_done(&entry);
-    if (a->pinned == NULL)
-        err_die("out of memory");
-    (void)curl_easy_setopt(a->easy, CURLOPT_RESOLVE, a->pinned);
-}
-
-enum attempt_clearance { ATTEMPT_WAITS, ATTEMPT_CLEARED, ATTEMPT_REFUSED };
-
-/* May it be sent? A name is looked up once, and only addresses of that answer are connected to: one
- * of them that is not public refuses them all. *ret_wrong says why it is refused. */
-static enum attempt_clearance attempt_clear(struct attempt *a, const char **ret_wrong)
-{
-    const struct addrinfo *found;
-    const char *why = "";
-
-    if (a->lookup == NULL)
-        return ATTEMPT_CLEARED;
-    if (!lookup_is_done(a->lookup)) {
-        *ret_wrong = "looking up the host name timed out";
-        return clock_raw_us() - a->began_us > (int64_t)CONNECT_MS * USEC_PER_MSEC ? ATTEMPT_REFUSED
-                                                                                  : ATTEMPT_WAITS;
-    }
-    found = lookup_found(a->lookup, &why);
-    (void)snprintf(a->error, sizeof(a->error), "looking up the host name failed: %s", why);
-    *ret_wrong = a->error;
-    if (found == NULL)
-        return ATTEMPT_REFUSED;
-    *ret_wrong = not_public;
-    for (const struct addrinfo *info = found; info != NULL; info = info->ai_next)
-        if (!target_is_public(info->ai_addr))
-            return ATTEMPT_REFUSED;
-    pin_addresses(a, found);
-    a->error[0] = '\0';
-    return ATTEMPT_CLEARED;
-}
-
 static const char *error_of(struct attempt *a, CURLcode result, long status)
 {
     if (a->forbidden)
@@ -385,8 +291,6 @@ void attempt_free(struct attempt *a)
     curl_easy_cleanup(a->easy);
     curl_slist_free_all(a->headers);
     curl_slist_free_all(a->recipients);
-    curl_slist_free_all(a->pinned);
-    lookup_free(a->lookup);
     arena_done(&a->arena);
     free(a);
 }
@@ -395,8 +299,8 @@ void attempts_init(struct attempts *all)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
         err_die("libcurl cannot be initialized");
-    all->options.multi = curl_multi_init();
-    if (all->options.multi == NULL)
+    all->multi = curl_multi_init();
+    if (all->multi == NULL)
         err_die("out of memory");
     all->first = NULL;
     all->n = 0;
@@ -405,8 +309,14 @@ void attempts_init(struct attempts *all)
 void attempts_done(struct attempts *all)
 {
     assert(all->first == NULL && all->n == 0);
-    (void)curl_multi_cleanup(all->options.multi);
+    (void)curl_multi_cleanup(all->multi);
     curl_global_cleanup();
+}
+
+static void add_transfer(struct attempts *all, struct attempt *a)
+{
+    if (curl_multi_add_handle(all->multi, a->easy) != CURLM_OK)
+        err_die("libcurl refused a transfer");
 }
 
 void attempts_start(struct attempts *all, struct attempt *a)
@@ -421,6 +331,7 @@ void attempts_start(struct attempts *all, struct attempt *a)
     a->next = all->first;
     all->first = a;
     all->n += a->owner == NULL;
+    add_transfer(all, a);
 }
 
 static void detach(struct attempts *all, struct attempt *a)
@@ -432,32 +343,20 @@ static void detach(struct attempts *all, struct attempt *a)
     *at = a->next;
     assert(a->owner != NULL || all->n > 0);
     all->n -= a->owner == NULL;
-    if (a->sending)
-        (void)curl_multi_remove_handle(all->options.multi, a->easy);
+    (void)curl_multi_remove_handle(all->multi, a->easy);
 }
 
-/* Hands to libcurl what may be sent now. True when one has ended. */
-static bool start_cleared(struct attempts *all)
+/* All addresses of the name are public: sends it. libcurl still has the addresses (its cache keeps
+ * them for a minute). */
+static bool is_cleared(struct attempts *all, struct attempt *a)
 {
-    struct attempt *next;
-    bool any = false;
-
-    for (struct attempt *a = all->first; a != NULL; a = next) {
-        const char *wrong = NULL;
-        enum attempt_clearance clearance = a->sending ? ATTEMPT_WAITS : attempt_clear(a, &wrong);
-
-        next = a->next;
-        if (clearance == ATTEMPT_REFUSED) {
-            detach(all, a);
-            all->ended(all->ctx, a, &(struct attempt_end){ .error = wrong });
-            any = true;
-        } else if (clearance == ATTEMPT_CLEARED) {
-            if (curl_multi_add_handle(all->options.multi, a->easy) != CURLM_OK)
-                err_die("libcurl refused a transfer");
-            a->sending = true;
-        }
-    }
-    return any;
+    if (!a->probes || !a->probed || a->forbidden)
+        return false;
+    a->probes = false;
+    a->error[0] = '\0';
+    (void)curl_multi_remove_handle(all->multi, a->easy);
+    add_transfer(all, a);
+    return true;
 }
 
 /* True when one has ended. */
@@ -467,14 +366,14 @@ static bool take_finished(struct attempts *all)
     bool any = false;
     int left;
 
-    while ((message = curl_multi_info_read(all->options.multi, &left)) != NULL) {
+    while ((message = curl_multi_info_read(all->multi, &left)) != NULL) {
         CURLcode result = message->data.result;
         struct attempt_end end;
         struct attempt *a = all->first;
 
         while (message->msg == CURLMSG_DONE && a != NULL && a->easy != message->easy_handle)
             a = a->next;
-        if (message->msg != CURLMSG_DONE || a == NULL)
+        if (message->msg != CURLMSG_DONE || a == NULL || is_cleared(all, a))
             continue;
         end = attempt_finish(a, result);
         detach(all, a);
@@ -486,20 +385,20 @@ static bool take_finished(struct attempts *all)
 
 bool attempts_advance(struct attempts *all, int wait_ms)
 {
-    bool any = start_cleared(all);
     int running;
+    bool any;
 
     assert(thread_may_be("muster-courier"));
-    (void)curl_multi_perform(all->options.multi, &running);
-    any = take_finished(all) || any;
+    (void)curl_multi_perform(all->multi, &running);
+    any = take_finished(all);
     if (!any)
-        (void)curl_multi_poll(all->options.multi, NULL, 0, wait_ms, NULL);
+        (void)curl_multi_poll(all->multi, NULL, 0, wait_ms, NULL);
     return any;
 }
 
 void attempts_wake(struct attempts *all)
 {
-    (void)curl_multi_wakeup(all->options.multi);
+    (void)curl_multi_wakeup(all->multi);
 }
 
 struct attempt *attempts_pop(struct attempts *all)

@@ -24,7 +24,6 @@ struct attempt_options {
     struct target_rules rules;
     struct mail_options mail;
     const char *public_url; /* of links in messages; NULL or empty: none */
-    CURLM *multi;           /* woken when a name lookup is done */
 };
 
 struct attempt {
@@ -38,16 +37,15 @@ struct attempt {
     const struct letter *letter; /* a mail that is no message of a webhook; NULL: none */
 
     CURL *easy;
-    struct curl_slist *headers, *recipients, *pinned;
+    struct curl_slist *headers, *recipients;
     struct str body;
     size_t body_sent; /* of a mail */
     size_t reply_bytes;
     const struct attempt_options *options;
-    struct target_endpoint endpoint;
-    struct lookup *lookup; /* of the host name; NULL: no lookup needed */
-    bool sending;          /* libcurl has it */
-    bool forbidden;        /* an address was not public */
-    int64_t began_us;      /* raw */
+    bool probes;      /* connects to no address: they are checked first, all of them */
+    bool probed;      /* the name has one */
+    bool forbidden;   /* an address was not public */
+    int64_t began_us; /* raw */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -62,8 +60,8 @@ struct attempt_end {
     const char *error;     /* NULL when delivered; lives as long as the attempt */
 };
 
-/* Prepares a->easy from delivery, webhook and secrets, and begins to look up its name. NULL, or a
- * sentence that says why it cannot be sent. Tests call it. */
+/* Prepares a->easy from delivery, webhook and secrets. NULL, or a sentence that says why it cannot
+ * be sent. Tests call it. */
 const char *attempt_prepare(struct attempt *a, const struct attempt_options *options);
 
 /* NULL is fine. */
@@ -71,6 +69,7 @@ void attempt_free(struct attempt *a);
 
 struct attempts {
     struct attempt_options options;
+    CURLM *multi;
     struct attempt *first; /* newest first */
     size_t n;              /* without tests, which have an owner */
 
@@ -85,7 +84,7 @@ void attempts_init(struct attempts *all);
 /* The list must be empty. */
 void attempts_done(struct attempts *all);
 
-/* Takes ownership. It is sent once it is cleared, or has ended on return. */
+/* Takes ownership. It is being sent, or has ended, on return. */
 void attempts_start(struct attempts *all, struct attempt *a);
 
 /* Makes progress, or waits for it up to `wait_ms`. True when one has ended. */

@@ -337,8 +337,8 @@ static int has_work(struct turn *t, bool *ret, struct error *err)
     return 0;
 }
 
-/* Reads what was claimed, and starts an attempt. If it cannot be read, the delivery is due again
- * when its lease expires. */
+/* Reads what was claimed, and starts an attempt. If it cannot be read, the delivery (but none of
+ * the others) is due again only when its lease expires. */
 static int start_claimed(struct courier *c, const struct claim *claim, struct error *err)
 {
     const struct due_webhook *due = claim->due;
@@ -386,8 +386,9 @@ static int take_turn(struct courier *c, struct turn *t, struct error *err)
     c->released = true;
     if (t->fanned_out)
         c->fan_out_us = clock_raw_us();
-    for (size_t i = 0; i < t->n_claims && r == 0; i++)
-        r = start_claimed(c, &t->claims[i], err);
+    for (size_t i = 0; i < t->n_claims; i++)
+        if (start_claimed(c, &t->claims[i], err) != 0)
+            r = -1;
     return r;
 }
 

@@ -211,22 +211,3 @@ const char *target_check_url(struct str url, const struct target_rules *rules)
     curl_url_cleanup(parsed);
     return wrong;
 }
-
-struct target_endpoint target_endpoint_of(struct str url, struct arena *arena)
-{
-    struct target_endpoint endpoint = { STR_NULL, STR_NULL, false };
-    CURLU *parsed = parse(url);
-    char *host = NULL, *port = NULL;
-    struct in_addr v4;
-
-    if (parsed != NULL && curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-        curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
-        endpoint.host = arena_copy(arena, str_of(host));
-        endpoint.port = arena_copy(arena, str_of(port));
-        endpoint.is_name = host[0] != '[' && inet_pton(AF_INET, host, &v4) != 1;
-    }
-    curl_free(host);
-    curl_free(port);
-    curl_url_cleanup(parsed);
-    return endpoint;
-}

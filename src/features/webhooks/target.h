@@ -20,14 +20,5 @@ struct target_rules {
  * sentence that says what is wrong. */
 const char *target_check_url(struct str url, const struct target_rules *rules);
 
-/* Host and port of a URL that passed the check. */
-struct target_endpoint {
-    struct str host, port;
-    bool is_name; /* and not an address */
-};
-
-/* In the arena. */
-struct target_endpoint target_endpoint_of(struct str url, struct arena *arena);
-
 /* May we connect to this address? */
 bool target_is_public(const struct sockaddr *address);
