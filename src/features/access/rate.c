@@ -1,5 +1,4 @@
-/* rate.c - the sliding window, as a ring of timestamps or as counts of sub-windows, and beside it
- * what other nodes let through. */
+/* rate.c - the sliding window as a ring of timestamps, and what other nodes let through. */
 #include "features/access/rate.h"
 
 #include <assert.h>
@@ -13,8 +12,8 @@
 #include "base/mem.h"
 
 enum {
-    SLOTS = 601,
-    SLOT_US = 100000, /* 60 s of sub-windows, and the one that is leaving the window */
+    ROOM_LEAST = 16,     /* timestamps */
+    ROOM_KEPT = 1 << 12, /* of a window that is empty */
 
     SHARE_S = 3,     /* how long a share holds, if the database does not answer */
     SHARE_PARTS = 4, /* per second a node gets a quarter of its part: nodes see each other late */
@@ -36,13 +35,9 @@ struct rate_window {
     atomic_bool known, due; /* rate_is_new(), rate_mark_due() */
     char name[BASE64URL_LEN + 1];
 
-    /* exact: a ring of timestamps, the oldest at `first` */
+    /* a ring of timestamps, the oldest at `first` */
     int64_t *stamps GUARDED_BY(lock);
     size_t room GUARDED_BY(lock), first GUARDED_BY(lock), n GUARDED_BY(lock);
-
-    /* counted: SLOTS sub-windows, `slot` is the newest, and those before `oldest` are empty */
-    int64_t *counts GUARDED_BY(lock);
-    int64_t slot GUARDED_BY(lock), oldest GUARDED_BY(lock), total GUARDED_BY(lock);
 
     struct others *others GUARDED_BY(lock);               /* NULL: none */
     int64_t unsaved GUARDED_BY(lock);                     /* counted here, and not stored yet */
@@ -96,7 +91,6 @@ void rate_window_free(struct rate_window *w)
     lock_unshared(&w->lock);
     lock_done(&w->lock);
     free(w->stamps);
-    free(w->counts);
     free(w->others);
     free(w);
 }
@@ -115,96 +109,38 @@ static int64_t stamp_at(const struct rate_window *w, size_t i) REQUIRES(w->lock)
     return w->stamps[ring_index(w, i)];
 }
 
-static void drop_left(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
+/* Those counted here that have not left the window. */
+static int64_t own_total(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
     while (w->n > 0 && stamp_at(w, 0) <= now_us - window_us) {
         w->first = ring_index(w, 1);
         w->n--;
     }
+    if (w->n == 0 && w->room > ROOM_KEPT) {
+        free(w->stamps);
+        w->stamps = NULL;
+        w->room = w->first = 0;
+    }
+    return (int64_t)w->n;
 }
 
-/* Never shrinks: a limit that falls and rises again must not lose timestamps. */
-static void grow_ring(struct rate_window *w, size_t room) REQUIRES(w->lock)
+static void count_one(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
-    int64_t *stamps = mem_new(room * sizeof(*stamps));
+    if (w->n == w->room) {
+        const size_t room = w->room == 0 ? ROOM_LEAST : 2 * w->room;
+        int64_t *stamps = mem_new(room * sizeof(*stamps));
 
-    assert(w->counts == NULL || w->stamps == NULL); /* one method at a time */
-    ASSERT_ALWAYS(w->n <= room);
-    for (size_t i = 0; i < w->n; i++)
-        stamps[i] = stamp_at(w, i);
-    free(w->stamps);
-    w->stamps = stamps;
-    w->room = room;
-    w->first = 0;
-}
-
-static void begin_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
-{
-    w->counts = mem_new(SLOTS * sizeof(*w->counts));
-    w->slot = now_us / SLOT_US;
-    w->oldest = w->slot < SLOTS ? 0 : w->slot - SLOTS + 1;
-    drop_left(w, now_us);
-    for (size_t i = 0; i < w->n; i++) {
-        int64_t slot = stamp_at(w, i) / SLOT_US;
-
-        w->counts[(slot < w->slot ? slot : w->slot) % SLOTS]++;
+        for (size_t i = 0; i < w->n; i++)
+            stamps[i] = stamp_at(w, i);
+        free(w->stamps);
+        w->stamps = stamps;
+        w->room = room;
+        w->first = 0;
     }
-    w->total = (int64_t)w->n;
-    free(w->stamps);
-    w->stamps = NULL;
-    w->room = w->n = 0;
-}
-
-/* Moves on to this sub-window and drops those that have left the window. */
-static void advance_to_slot(struct rate_window *w, int64_t slot) REQUIRES(w->lock)
-{
-    if (slot - w->slot >= SLOTS) {
-        memset(w->counts, 0, SLOTS * sizeof(*w->counts));
-        w->total = 0;
-        w->slot = w->oldest = slot;
-    }
-    while (w->slot < slot) {
-        w->slot++;
-        w->total -= w->counts[w->slot % SLOTS];
-        w->counts[w->slot % SLOTS] = 0;
-    }
-    if (w->oldest <= w->slot - SLOTS)
-        w->oldest = w->slot - SLOTS + 1;
-    while (w->oldest < w->slot && w->counts[w->oldest % SLOTS] == 0)
-        w->oldest++;
-}
-
-/* Turns counts into timestamps, each at the end of its sub-window. */
-static void end_counting(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
-{
-    ASSERT_ALWAYS(w->total <= RATE_EXACT_MAX); /* they fit into the ring */
-    grow_ring(w, RATE_EXACT_MAX);
-    for (int64_t slot = w->oldest; slot <= w->slot; slot++) {
-        int64_t end_us = (slot + 1) * SLOT_US;
-
-        for (int64_t i = 0; i < w->counts[slot % SLOTS]; i++)
-            w->stamps[w->n++] = end_us < now_us ? end_us : now_us;
-    }
-    free(w->counts);
-    w->counts = NULL;
-}
-
-/* Chooses the method for `limit`. Sub-windows stay in use below RATE_EXACT_MAX while the window has
- * more requests than the ring can hold. */
-static void choose_method(struct rate_window *w, int64_t limit, int64_t now_us) REQUIRES(w->lock)
-{
-    if (limit > RATE_EXACT_MAX) {
-        if (w->counts == NULL)
-            begin_counting(w, now_us);
-        return;
-    }
-    if (w->counts != NULL) {
-        advance_to_slot(w, now_us / SLOT_US);
-        if (w->total <= RATE_EXACT_MAX)
-            end_counting(w, now_us);
-    } else if (w->room < (size_t)limit) {
-        grow_ring(w, (size_t)limit);
-    }
+    w->n++;
+    w->stamps[ring_index(w, w->n - 1)] = now_us;
+    w->unsaved++;
+    w->share--;
 }
 
 static int64_t seconds_up(int64_t us)
@@ -229,94 +165,33 @@ static int64_t others_total(struct rate_window *w, int64_t now_us) REQUIRES(w->l
     return 0;
 }
 
-/* A walk through all that is counted, here and by others, the oldest first. */
-struct walk {
-    size_t stamp;
-    int64_t slot;
-    size_t second;
-};
-
-/* When the next of those counted here leave the window, and how many they are; 0: there are none.
- */
-static int64_t own_leaves(const struct rate_window *w, struct walk *at, int64_t *ret_us)
-    REQUIRES(w->lock)
-{
-    *ret_us = INT64_MAX;
-    if (w->counts == NULL) {
-        if (at->stamp >= w->n)
-            return 0;
-        *ret_us = stamp_at(w, at->stamp) + window_us;
-        return 1;
-    }
-    while (at->slot <= w->slot && w->counts[at->slot % SLOTS] == 0)
-        at->slot++;
-    if (at->slot > w->slot)
-        return 0;
-    /* a sub-window leaves when all of it is 60 s old */
-    *ret_us = (at->slot + 1) * SLOT_US + window_us;
-    return w->counts[at->slot % SLOTS];
-}
-
-static int64_t others_leave(const struct rate_window *w, struct walk *at, int64_t *ret_us)
-    REQUIRES(w->lock)
-{
-    const struct others *o = w->others;
-
-    *ret_us = INT64_MAX;
-    while (o != NULL && at->second < RATE_SECONDS && o->counts[at->second] == 0)
-        at->second++;
-    if (o == NULL || at->second == RATE_SECONDS)
-        return 0;
-    *ret_us = o->leaves_us + (int64_t)at->second * USEC_PER_SEC;
-    return o->counts[at->second];
-}
-
-/* When more than `before` of those that are counted have left; INT64_MAX: there are fewer. */
+/* When more than `before` of those that are counted have left, here or at other nodes, the oldest
+ * first; INT64_MAX: there are fewer. */
 static int64_t leaves_at(const struct rate_window *w, int64_t before) REQUIRES(w->lock)
 {
-    struct walk at = { .slot = w->oldest, .second = w->others == NULL ? 0 : w->others->first };
+    const struct others *o = w->others;
+    size_t stamp = 0, second = o == NULL ? RATE_SECONDS : o->first;
 
     for (;;) {
-        int64_t own_us, others_us;
-        const int64_t own = own_leaves(w, &at, &own_us);
-        const int64_t others = others_leave(w, &at, &others_us);
-        const bool is_own = own_us <= others_us;
-        const int64_t n = is_own ? own : others;
+        int64_t own_us = INT64_MAX, others_us = INT64_MAX;
 
-        if (n > before || n == 0)
-            return is_own ? own_us : others_us;
-        before -= n;
-        at.stamp += is_own ? 1 : 0;
-        at.slot += is_own ? 1 : 0;
-        at.second += is_own ? 0 : 1;
+        while (second < RATE_SECONDS && o->counts[second] == 0)
+            second++;
+        if (stamp < w->n)
+            own_us = stamp_at(w, stamp) + window_us;
+        if (second < RATE_SECONDS)
+            others_us = o->leaves_us + (int64_t)second * USEC_PER_SEC;
+        if (own_us <= others_us) {
+            if (before < 1 || own_us == INT64_MAX)
+                return own_us;
+            before--;
+            stamp++;
+        } else {
+            if (before < o->counts[second])
+                return others_us;
+            before -= o->counts[second++];
+        }
     }
-}
-
-/* Those counted here that have not left the window. */
-static int64_t own_total(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
-{
-    if (w->counts != NULL) {
-        advance_to_slot(w, now_us / SLOT_US);
-        assert(w->total >= 0 && w->oldest <= w->slot && w->slot - w->oldest < SLOTS);
-        return w->total;
-    }
-    if (w->n > 0)
-        drop_left(w, now_us);
-    return (int64_t)w->n;
-}
-
-static void count_one(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
-{
-    if (w->counts != NULL) {
-        w->counts[w->slot % SLOTS]++;
-        w->total++;
-    } else {
-        assert(w->n < w->room);
-        w->n++;
-        w->stamps[ring_index(w, w->n - 1)] = now_us;
-    }
-    w->unsaved++;
-    w->share--;
 }
 
 struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_us)
@@ -325,7 +200,6 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
     int64_t own, total, leaves_us, left;
 
     lock_acquire(&w->lock);
-    choose_method(w, v.limit, now_us);
     w->limit = v.limit;
     own = own_total(w, now_us);
     total = own + others_total(w, now_us);
@@ -355,15 +229,11 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
     return v;
 }
 
-void rate_clear_due(struct rate_window *w)
-{
-    atomic_store(&w->due, false);
-}
-
-int64_t rate_unsaved(struct rate_window *w)
+int64_t rate_begin_saving(struct rate_window *w)
 {
     int64_t unsaved;
 
+    atomic_store(&w->due, false);
     lock_acquire(&w->lock);
     unsaved = w->unsaved;
     lock_release(&w->lock);

@@ -1,10 +1,7 @@
 /* rate.h - rate limit per key: at most N requests in any 60 seconds.
  *
- * Exact up to RATE_EXACT_MAX: the time of every counted request is kept until
- * it leaves the window. Above that, requests are counted in short sub-windows,
- * and the oldest counts fully until all of it has left the window: never more
- * than N pass in 60 seconds, sometimes a little fewer. Refused requests do not count.
- * Monotonic time only.
+ * Exact: the time of every counted request is kept until it leaves the window, in 8 bytes.
+ * Refused requests do not count. Monotonic time only.
  *
  * Where several nodes count for one key (rate_share.h), what the others let
  * through counts too, each second until all of it has left the window. A window
@@ -32,7 +29,6 @@ struct rate_share *access_rates(const struct engine *e);
 
 enum {
     RATE_WINDOW_S = 60,
-    RATE_EXACT_MAX = 10000,
     RATE_SECONDS = 64, /* 61 that have not left the window, and some for unequal clocks */
 };
 
@@ -74,11 +70,10 @@ struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_
 /* True for the first call of all. */
 bool rate_is_new(struct rate_window *w);
 
-/* The window is to be stored: true for the first call since rate_clear_due(). How many requests are
- * not stored yet; rate_saved() says that `n` of them are. */
+/* The window is to be stored: true for the first call since rate_begin_saving(), which returns how
+ * many requests are not stored yet. rate_saved() says that `n` of them are. */
 bool rate_mark_due(struct rate_window *w);
-void rate_clear_due(struct rate_window *w);
-int64_t rate_unsaved(struct rate_window *w);
+int64_t rate_begin_saving(struct rate_window *w);
 void rate_saved(struct rate_window *w, int64_t n);
 
 /* The oldest second of which something may still be in the window. */

@@ -135,22 +135,28 @@ static int64_t end_second(int64_t first)
     return first + RATE_WINDOW_S + AHEAD_S;
 }
 
-static void add_others(struct rate_others *others, int64_t second, int64_t n)
+/* Those of the window with this name, in which `n` were counted `second` seconds after the first.
+ */
+static struct rate_others *add_others(struct map *all, struct arena *arena, struct str name,
+                                      int64_t second, int64_t n)
 {
+    struct rate_others *others = map_get(all, name);
+
+    if (others == NULL) {
+        others = ARENA_NEW(arena, struct rate_others);
+        map_put(all, arena_copy(arena, name), others);
+    }
     others->counts[second < RATE_SECONDS ? second : RATE_SECONDS - 1] += n;
+    return others;
 }
 
 static bool read_past(void *ctx, const struct db_row *row)
 {
     struct rate_share *s = ctx;
-    struct rate_others *others = map_get(&s->past, db_get_text(row, 0));
+    const int64_t first = rate_first_second(s->past_read.wall_us);
 
-    if (others == NULL) {
-        others = ARENA_NEW(&s->arena, struct rate_others);
-        map_put(&s->past, arena_copy(&s->arena, db_get_text(row, 0)), others);
-    }
-    add_others(others, db_get_int(row, 1) - rate_first_second(s->past_read.wall_us),
-               db_get_int(row, 2));
+    (void)add_others(&s->past, &s->arena, db_get_text(row, 0), db_get_int(row, 1) - first,
+                     db_get_int(row, 2));
     return true;
 }
 
@@ -208,20 +214,16 @@ struct reading {
 static bool read_other(void *ctx, const struct db_row *row)
 {
     struct reading *r = ctx;
-    const struct str name = db_get_text(row, 0), node = db_get_text(row, 1);
-    struct rate_others *others = map_get(&r->others, name);
+    const struct str node = db_get_text(row, 1);
+    struct rate_others *others = add_others(&r->others, &r->arena, db_get_text(row, 0),
+                                            db_get_int(row, 2) - r->first, db_get_int(row, 3));
 
-    if (others == NULL) {
-        others = ARENA_NEW(&r->arena, struct rate_others);
-        map_put(&r->others, arena_copy(&r->arena, name), others);
-    }
     if (others != r->last || !str_eq(node, r->last_node)) {
         others->nodes++;
         others->rank += str_cmp(node, r->node) < 0 ? 1 : 0;
         r->last = others;
         r->last_node = arena_copy(&r->arena, node);
     }
-    add_others(others, db_get_int(row, 2) - r->first, db_get_int(row, 3));
     return true;
 }
 
@@ -261,8 +263,6 @@ static int apply_windows(struct exchange *x, struct rate_moment now, struct db *
                                .first = rate_first_second(now.wall_us) };
     int r;
 
-    for (size_t i = 0; i < x->n; i++)
-        x->due[i].n = rate_unsaved(x->due[i].window);
     if (!x->share->shared)
         return add_each(x, second, db, err);
     if (add_many(x, second, db, err) != 0)
@@ -339,7 +339,7 @@ static struct exchange *exchange_new(struct rate_share *s)
     lock_release(&s->lock);
     /* now and not when they are stored: if that fails, the next request makes them due again */
     for (size_t i = 0; i < x->n; i++)
-        rate_clear_due(x->due[i].window);
+        x->due[i].n = rate_begin_saving(x->due[i].window);
     return x;
 }
 
