@@ -15,15 +15,91 @@
 #include "engine/feature.h"
 #include "features/access/registry.h"
 #include "features/features.h"
-#include "features/mcp/shapes.h"
 #include "http/exchange.h"
 #include "shape/json.h"
 #include "shape/problems.h"
+#include "shape/table.h"
 
 enum {
     MESSAGE_MAX = 64 << 10, /* bytes of a request */
     ANSWER_MAX = 1 << 20,   /* bytes of a tool's answer, which is sent twice */
 };
+
+/* A request; a notification when it has no id; a response when it has no method. */
+struct rpc_message {
+    struct str jsonrpc;
+    struct str id; /* JSON text of a string or number; STR_NULL: none */
+    struct str method;
+    struct str params; /* JSON text of an object */
+    struct str result; /* JSON text; of a response */
+    struct str error;
+};
+
+/* An answer with a result or an error, for the OpenAPI document and for errors. */
+struct rpc_error {
+    int64_t code;
+    struct str message;
+};
+
+struct rpc_answer {
+    struct str jsonrpc;
+    struct str id;     /* JSON text; STR_NULL: null */
+    struct str result; /* JSON text; STR_NULL: an error */
+    struct rpc_error *error;
+};
+
+struct initialize_params {
+    struct str version; /* the newest that the client speaks */
+};
+
+struct list_params {
+    struct str cursor;
+};
+
+struct tool_params {
+    struct str name;
+    struct str arguments; /* JSON text of an object */
+};
+
+/* clang-format off */
+STATIC_SHAPE(rpc_message, "RpcMessage", (),
+    STR(jsonrpc,   .flags = F_REQUIRED),
+    JSON(id,       .flags = F_NULL),
+    STR(method,    .flags = F_NULL),
+    OBJECT(params, .absent = "{}"),
+    JSON(result,   .flags = F_NULL),
+    JSON(error,    .flags = F_NULL));
+
+STATIC_SHAPE(rpc_error, "RpcError", (.doc = "An error of JSON-RPC.",
+      .example = EXAMPLE({"code": -32601, "message": "There is no method 'resources/list'"})),
+    INT(code,    .flags = F_REQUIRED, .doc = "-32700 not JSON, -32600 not a message, -32601 unknown method, -32602 bad parameters, -32603 a failure of the service, -32000 refused as the HTTP status says."),
+    STR(message, .flags = F_REQUIRED, .doc = "What is wrong and how to fix it."));
+
+#define ID_ROW JSON(id, .flags = F_REQUIRED | F_NULL, .doc = "Of the request. Null: it is not known.")
+
+STATIC_SHAPE(rpc_answer, "RpcAnswer", (.doc = "Answer to a request of JSON-RPC: a result or an error.",
+      .example = EXAMPLE({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "{\"alerts\":[],\"next\":null}"}], "structuredContent": {"alerts": [], "next": null}, "isError": false}})),
+    STR(jsonrpc,   .flags = F_REQUIRED, .doc = "Always 2.0."),
+    ID_ROW,
+    OBJECT(result, .flags = F_OMIT, .doc = "As the Model Context Protocol says for the method."),
+    NESTED(error, struct rpc_error, rpc_error_shape, .flags = F_OMIT, .doc = "Sent instead of a result: what went wrong."));
+
+SHAPE_TABLE(static, rpc_failure_shape, struct rpc_answer, "RpcFailure", (.doc = "An error of JSON-RPC, with the HTTP status of the refusal.",
+      .example = EXAMPLE({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "Invalid or expired token"}})),
+    STR(jsonrpc, .flags = F_REQUIRED, .doc = "Always 2.0."),
+    ID_ROW,
+    NESTED(error, struct rpc_error, rpc_error_shape, .flags = F_REQUIRED, .doc = "Why the message was refused."));
+
+STATIC_SHAPE(initialize_params, "InitializeParams", (),
+    STR_AS("protocolVersion", version, .max = 64, .flags = F_REQUIRED));
+
+STATIC_SHAPE(list_params, "ListParams", (),
+    STR(cursor, .flags = F_NULL));
+
+STATIC_SHAPE(tool_params, "ToolParams", (),
+    STR(name,         .max = 256, .flags = F_REQUIRED),
+    OBJECT(arguments, .flags = F_NULL));
+/* clang-format on */
 
 /* JSON-RPC's own codes, and one for what HTTP's status says already. */
 enum rpc_code {
