@@ -8,6 +8,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "db/db.h"
 #include "features/access/registry.h"
 #include "features/agents/agent_cache.h"
@@ -20,7 +21,6 @@
 #include "features/cost/reports.h"
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
-#include "features/fleet/ranking.h"
 #include "features/fleet/reads.h"
 #include "features/fleet/shapes.h"
 #include "features/fleet/store.h"
@@ -34,6 +34,189 @@ enum {
     SCAN_MAX = 157 * SCAN_STEP, /* agents scanned per page */
     PAGE_BYTES_MAX = 16 << 20   /* of names and descriptions, and of the agents of a query */
 };
+
+/* What a person should look at first. */
+static const enum liveness_state by_trouble[] = {
+    LIVENESS_SILENT, LIVENESS_LATE,        LIVENESS_NEVER_REPORTED,
+    LIVENESS_UP,     LIVENESS_UNSCHEDULED, LIVENESS_DISABLED,
+};
+
+_Static_assert(sizeof(by_trouble) / sizeof(*by_trouble) == LIVENESS_STATES, "each state once");
+
+struct ranked {
+    int64_t agent_id;
+    int64_t last_seen_at; /* TIME_NULL */
+};
+
+/* Agents that were added by name. By trouble there is a rank for each state; by agent, one; by last
+ * seen, one for those that were seen and one for the others. */
+struct rank {
+    struct ranked *agents;
+    size_t n, room;
+};
+
+struct scan {
+    const struct fleet_view *view;
+    const struct agents_query *query;
+    struct rank ranks[LIVENESS_STATES]; /* the first is listed first */
+    size_t counts[LIVENESS_STATES];
+};
+
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* Does the agent's name contain the query's text? */
+static bool name_matches(const struct agents_query *query, struct str agent_name)
+{
+    const struct str part = query->q;
+
+    if (str_is_null(part))
+        return true;
+    for (size_t at = 0; at + part.len <= agent_name.len; at++) {
+        size_t n = 0;
+
+        while (n < part.len && lower(agent_name.data[at + n]) == lower(part.data[n]))
+            n++;
+        if (n == part.len)
+            return true;
+    }
+    return false;
+}
+
+static void add_to_rank(struct rank *rank, const struct ranked *agent)
+{
+    rank->agents = mem_grow(rank->agents, rank->n, &rank->room, sizeof(*rank->agents));
+    rank->agents[rank->n++] = *agent;
+}
+
+/* The rank that the agent belongs to. */
+static size_t place_of(const struct scan *scan, enum liveness_state state, int64_t last_seen_at)
+{
+    size_t place = 0;
+
+    if (scan->query->order == AGENTS_BY_LAST_SEEN)
+        return last_seen_at == TIME_NULL;
+    if (scan->query->order != AGENTS_BY_TROUBLE)
+        return 0;
+    while (by_trouble[place] != state)
+        place++;
+    return place;
+}
+
+static struct liveness facts_of(const struct fleet_view *view, const struct fleet_sign *sign)
+{
+    return (struct liveness){
+        .enabled = sign->enabled,
+        .schedule = schedule_of(&sign->interval_seconds, &sign->schedule),
+        .windows = { view->windows.items, view->windows.n, sign->agent_id },
+        .last_seen_at = agent_cache_last_seen(view->cache, view->tenant->id, sign->agent_id,
+                                              sign->last_seen_at, view->now_us),
+        .state_only = true,
+    };
+}
+
+static void rank_agent(void *ctx, const struct fleet_sign *sign)
+{
+    struct scan *scan = ctx;
+    const struct liveness facts = facts_of(scan->view, sign);
+    enum liveness_state state;
+
+    if (!name_matches(scan->query, sign->agent_name))
+        return;
+    state = liveness_of(&facts, scan->view->now_us).state;
+    scan->counts[state]++;
+    if (scan->query->state < 0 || scan->query->state == (int)state)
+        add_to_rank(&scan->ranks[place_of(scan, state, facts.last_seen_at)],
+                    &(struct ranked){ sign->agent_id, facts.last_seen_at });
+}
+
+/* The latest first; at the same time, in an order that stays. */
+static int compare_last_seen(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->last_seen_at != y->last_seen_at)
+        return x->last_seen_at > y->last_seen_at ? -1 : 1;
+    return x->agent_id < y->agent_id ? -1 : x->agent_id > y->agent_id;
+}
+
+static void reverse(struct rank *rank)
+{
+    for (size_t i = 0; i < rank->n / 2; i++) {
+        const struct ranked first = rank->agents[i];
+
+        rank->agents[i] = rank->agents[rank->n - 1 - i];
+        rank->agents[rank->n - 1 - i] = first;
+    }
+}
+
+/* Sorts the first rank, which all agents of the orders but trouble are in that have a place. */
+static void sort_first(struct scan *scan)
+{
+    struct rank *rank = &scan->ranks[0];
+
+    if (scan->query->order == AGENTS_BY_TROUBLE || rank->n == 0)
+        return;
+    if (scan->query->order == AGENTS_BY_LAST_SEEN)
+        qsort(rank->agents, rank->n, sizeof(*rank->agents), compare_last_seen);
+    if (scan->query->reverse)
+        reverse(rank);
+}
+
+/* The tenant's agents that match the name and state of a query, in its order. Names are compared
+ * only while they are read, so 16 bytes are kept for each. */
+struct fleet_ranking {
+    int64_t *agent_ids; /* the page of the query: `limit` after `offset` */
+    size_t n;
+    struct agent_counts counts; /* of all states, for agents whose name matches */
+};
+
+/* Copies the page of the query out of the ranks. */
+static void take_page(const struct scan *scan, struct arena *arena, struct fleet_ranking *ret)
+{
+    size_t skip = (size_t)scan->query->offset, limit = (size_t)scan->query->limit;
+
+    ret->agent_ids = ARENA_ARRAY(arena, int64_t, limit);
+    ret->n = 0;
+    for (size_t i = 0; i < LIVENESS_STATES; i++) {
+        const struct rank *rank = &scan->ranks[i];
+
+        for (size_t at = skip; at < rank->n && ret->n < limit; at++)
+            ret->agent_ids[ret->n++] = rank->agents[at].agent_id;
+        skip -= skip < rank->n ? skip : rank->n;
+    }
+}
+
+static struct agent_counts state_counts(const size_t n[LIVENESS_STATES])
+{
+    return (struct agent_counts){
+        .up = (int64_t)n[LIVENESS_UP],
+        .late = (int64_t)n[LIVENESS_LATE],
+        .silent = (int64_t)n[LIVENESS_SILENT],
+        .unscheduled = (int64_t)n[LIVENESS_UNSCHEDULED],
+        .never_reported = (int64_t)n[LIVENESS_NEVER_REPORTED],
+        .disabled = (int64_t)n[LIVENESS_DISABLED],
+    };
+}
+
+static int rank_agents(struct db *db, const struct fleet_view *view,
+                       const struct agents_query *query, struct arena *arena,
+                       struct fleet_ranking *ret, struct error *err)
+{
+    struct scan scan = { .view = view, .query = query };
+    int r = fleet_signs(db, view->tenant->id, INT64_MAX, rank_agent, &scan, err);
+
+    if (r == 0) {
+        sort_first(&scan);
+        take_page(&scan, arena, ret);
+        ret->counts = state_counts(scan.counts);
+    }
+    for (size_t i = 0; i < LIVENESS_STATES; i++)
+        free(scan.ranks[i].agents);
+    return r;
+}
 
 /* Agents per query, of those that may still be scanned. */
 static size_t step_of(size_t wanted, size_t scanned)
@@ -134,7 +317,7 @@ static void add_runs(struct agent_listed *agent, const struct fleet_agent *row,
 
 static bool matches(const struct agents_query *query, const struct agent_listed *agent)
 {
-    if (!fleet_name_matches(query, agent->agent_name))
+    if (!name_matches(query, agent->agent_name))
         return false;
     return query->state < 0 || str_eq_c(agent->state, liveness_names[query->state]);
 }
@@ -241,7 +424,7 @@ static int load_ranked(struct page *p, struct agent_list *ret, struct error *err
     struct list list;
     size_t added;
 
-    if (fleet_rank(p->db, p->view, p->query, p->arena, &ranking, err) != 0)
+    if (rank_agents(p->db, p->view, p->query, p->arena, &ranking, err) != 0)
         return -1;
     ret->counts = ARENA_NEW(p->arena, struct agent_counts);
     *ret->counts = ranking.counts;
@@ -291,55 +474,38 @@ int fleet_list(struct api_call *call, struct db *db, struct error *err)
     return r;
 }
 
-/* A walk: `after` is the key of the last agent seen, in the walk's arena. */
 struct walk {
     struct fleet_view view;
-    fleet_agent_fn *fn;
+    fleet_state_fn *fn;
     void *ctx;
-    struct str after;
-    size_t scanned;
-    struct arena keys;
+    size_t n;
 };
 
-static int walk_step(struct db *db, struct walk *w, bool *ret_more, struct error *err)
+static void walk_agent(void *ctx, const struct fleet_sign *sign)
 {
-    const size_t step = step_of(SCAN_STEP_MAX, w->scanned);
-    const struct fleet_span span = { w->after, (int64_t)step, PAGE_BYTES_MAX };
-    const struct fleet_agent *agents;
-    struct agent_listed agent;
-    ARENA_SCOPED(arena);
-    struct rows_page rows;
-    int r;
+    struct walk *w = ctx;
+    const struct liveness facts = facts_of(&w->view, sign);
 
-    r = fleet_rows_page(db, w->view.tenant->id, &span, &arena, &rows, err);
-    agents = r == 0 ? rows.list.items : NULL;
-    for (size_t i = 0; r == 0 && i < rows.list.n; i++) {
-        set_liveness(&w->view, &agents[i], &arena, &agent);
-        w->fn(w->ctx, &agent);
-    }
-    *ret_more = r == 0 && (rows.cut || rows.list.n == step);
-    if (*ret_more) {
-        w->after = arena_copy(&w->keys, agents[rows.list.n - 1].key);
-        w->scanned += rows.list.n;
-    }
-    return r;
+    if (w->n++ < SCAN_MAX)
+        w->fn(w->ctx,
+              &(struct fleet_state){ sign->agent_name, liveness_of(&facts, w->view.now_us).state,
+                                     facts.last_seen_at });
 }
 
-int fleet_walk(struct db *db, const struct fleet_view *view, fleet_agent_fn *fn, void *ctx,
+int fleet_walk(struct db *db, const struct fleet_view *view, fleet_state_fn *fn, void *ctx,
                bool *ret_more, struct error *err)
 {
     struct walk w = { .view = *view, .fn = fn, .ctx = ctx };
+    ARENA_SCOPED(arena);
     int r;
 
     if (db_begin(db, err) != 0)
         return -1;
-    arena_init(&w.keys);
-    r = schedules_windows(db, view->tenant->id, &w.keys, &w.view.windows, err);
-    *ret_more = true;
-    while (r == 0 && *ret_more && w.scanned < SCAN_MAX)
-        r = walk_step(db, &w, ret_more, err);
-    arena_done(&w.keys);
+    r = schedules_windows(db, view->tenant->id, &arena, &w.view.windows, err);
+    if (r == 0)
+        r = fleet_signs(db, view->tenant->id, SCAN_MAX + 1, walk_agent, &w, err);
     db_rollback(db);
+    *ret_more = w.n > SCAN_MAX;
     return r;
 }
 

@@ -3,9 +3,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "features/agents/schedules/schedules.h"
+#include "features/agents/liveness.h"
 
-struct agent_listed;
 struct db;
 struct agent_cache;
 struct directives_cache;
@@ -20,10 +19,16 @@ struct fleet_view {
     struct windows windows; /* of the tenant: filled in by the functions below */
 };
 
-/* Called with an agent without its runs; its strings live until the call returns. */
-typedef void fleet_agent_fn(void *ctx, const struct agent_listed *agent);
+/* An agent; its name lives until the call returns. */
+struct fleet_state {
+    struct str agent_name;
+    enum liveness_state state;
+    int64_t last_seen_at; /* TIME_NULL */
+};
+
+typedef void fleet_state_fn(void *ctx, const struct fleet_state *agent);
 
 /* Calls `fn` with the tenant's agents by name, in one snapshot: all of them, or the first 10,000
  * with *ret_more. */
-int fleet_walk(struct db *db, const struct fleet_view *view, fleet_agent_fn *fn, void *ctx,
+int fleet_walk(struct db *db, const struct fleet_view *view, fleet_state_fn *fn, void *ctx,
                bool *ret_more, struct error *err) MUST_CHECK;

@@ -62,8 +62,8 @@ static const struct db_query agents_by_id = {
     " WHERE a.tenant_id = $1"                                                                      \
     " AND a.deleted_at IS NULL"
 static const struct db_query select_signs = {
-    .sqlite = SIGNS " ORDER BY a.agent_name",
-    .postgres = SIGNS " ORDER BY a.agent_name COLLATE \"C\"",
+    .sqlite = SIGNS " ORDER BY a.agent_name LIMIT $2",
+    .postgres = SIGNS " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
 };
 ROW_TABLE(fleet_contract,
     INT(agent_id), LIST(inputs, io_field_shape), LIST(outputs, io_field_shape));
@@ -241,13 +241,14 @@ static bool read_sign(void *ctx, const struct db_row *row)
     return true;
 }
 
-int fleet_signs(struct db *db, int64_t tenant_id,
+int fleet_signs(struct db *db, int64_t tenant_id, int64_t limit,
                 void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
                 struct error *err)
 {
     struct sign_reader reader = { each, ctx };
 
-    return db_exec(db, &select_signs, DB_ARGS(db_int(tenant_id)), read_sign, &reader, err);
+    return db_exec(db, &select_signs, DB_ARGS(db_int(tenant_id), db_int(limit)), read_sign, &reader,
+                   err);
 }
 
 int fleet_rows_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,

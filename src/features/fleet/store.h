@@ -50,8 +50,8 @@ struct fleet_sign {
     int64_t last_seen_at;         /* TIME_NULL */
 };
 
-/* All agents of a tenant, by the bytes of their keys. */
-int fleet_signs(struct db *db, int64_t tenant_id,
+/* At most `limit` agents of a tenant, by the bytes of their keys. */
+int fleet_signs(struct db *db, int64_t tenant_id, int64_t limit,
                 void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
                 struct error *err) MUST_CHECK;
 

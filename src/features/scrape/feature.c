@@ -46,8 +46,7 @@ struct scrape {
 enum {
     PART_BYTES =
         3 << 20, /* of agents' states, of their last signs, of runs, of usage and of KPIs */
-    AGENTS_NAMED = 1000,
-    STATES_MAX = 16
+    AGENTS_NAMED = 1000
 };
 
 /* What did not fit, in the order of part_names. */
@@ -64,7 +63,7 @@ struct writing {
 
 /* Of one walk over the agents: counts, and the lines of two families, which stand apart. */
 struct agents {
-    int64_t in_state[STATES_MAX];
+    int64_t in_state[LIVENESS_STATES];
     struct buf states, signs;
     struct exposition by_state, by_sign;
     size_t named;
@@ -81,14 +80,13 @@ static void add_sign(struct agents *a, const struct exposition_label *label, int
                    str_of(text));
 }
 
-static void add_agent(void *ctx, const struct agent_listed *agent)
+static void add_agent(void *ctx, const struct fleet_state *agent)
 {
     const struct exposition_label labels[] = { { "agent", agent->agent_name },
-                                               { "state", agent->state } };
+                                               { "state", str_of(liveness_names[agent->state]) } };
     struct agents *a = ctx;
 
-    for (size_t i = 0; liveness_names[i] != NULL; i++)
-        a->in_state[i] += str_eq_c(agent->state, liveness_names[i]);
+    a->in_state[agent->state]++;
     if (a->named == AGENTS_NAMED) {
         a->cut = true;
         return;
