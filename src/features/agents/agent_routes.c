@@ -48,11 +48,11 @@ static int remove_agent(struct api_call *call, struct db *db, struct error *err)
     call->audit_target = path->agent_name;
     answer->agent_name = path->agent_name;
     if (agents_delete(db, key.tenant_id, path->agent_name, clock_wall_us(), &deletion, err) != 0 ||
-        model_remove(db, &key, err) != 0)
+        directive_remove(db, DIRECTIVE_MODEL, &key, err) != 0)
         return -1;
     answer->keys_revoked = deletion.keys_revoked;
     note_changed(call, deletion.agent_id);
-    return policy_remove(db, &key, err);
+    return directive_remove(db, DIRECTIVE_POLICY, &key, err);
 }
 
 /* clang-format off */

@@ -14,9 +14,9 @@ enum { SINCE_MAX = 64 }; /* tenants loaded one by one before all are loaded agai
 
 /* As they were loaded at one time. */
 struct directives {
-    int64_t tenant_id;           /* or DIRECTIVES_OF_ALL */
-    struct arena arena;          /* holds all rows and their keys */
-    struct map models, policies; /* target -> struct model_row, struct policy_row */
+    int64_t tenant_id;                /* or DIRECTIVES_OF_ALL */
+    struct arena arena;               /* holds all rows and their keys */
+    struct map rows[DIRECTIVE_KINDS]; /* target -> struct directive_row */
 };
 
 /* Tenant, scope and name as one key, in the arena. */
@@ -37,8 +37,8 @@ static void directives_free(struct directives *g)
 {
     if (g == NULL)
         return;
-    map_done(&g->models);
-    map_done(&g->policies);
+    for (int kind = 0; kind < DIRECTIVE_KINDS; kind++)
+        map_done(&g->rows[kind]);
     arena_done(&g->arena);
     free(g);
 }
@@ -48,25 +48,22 @@ static int directives_load(struct db *db, int64_t tenant_id, struct directives *
                            struct error *err)
 {
     struct directives *g = NEW(struct directives);
-    struct list models, policies;
-    struct policy_row *policy;
-    struct model_row *model;
+    struct directive_row *rows;
+    struct list list;
 
     g->tenant_id = tenant_id;
     arena_init(&g->arena);
-    map_init(&g->models);
-    map_init(&g->policies);
-    if (models_of(db, tenant_id, &g->arena, &models, err) != 0 ||
-        policies_of(db, tenant_id, &g->arena, &policies, err) != 0) {
-        directives_free(g);
-        return -1;
+    for (int kind = 0; kind < DIRECTIVE_KINDS; kind++)
+        map_init(&g->rows[kind]);
+    for (int kind = 0; kind < DIRECTIVE_KINDS; kind++) {
+        if (directives_of(db, kind, tenant_id, &g->arena, &list, err) != 0) {
+            directives_free(g);
+            return -1;
+        }
+        rows = list.items;
+        for (size_t i = 0; i < list.n; i++)
+            (void)map_put(&g->rows[kind], key_of(&rows[i].target, &g->arena), &rows[i]);
     }
-    model = models.items;
-    for (size_t i = 0; i < models.n; i++)
-        (void)map_put(&g->models, key_of(&model[i].target, &g->arena), &model[i]);
-    policy = policies.items;
-    for (size_t i = 0; i < policies.n; i++)
-        (void)map_put(&g->policies, key_of(&policy[i].target, &g->arena), &policy[i]);
     *ret = g;
     return 0;
 }
@@ -86,50 +83,33 @@ static struct str tenant_key(const int64_t *tenant_id)
 }
 
 /* NULL: nothing is loaded. */
-static const struct directives *directives_of(const struct directives_cache *c, int64_t tenant_id)
-    REQUIRES_SHARED(c->lock)
+static const struct directives *directives_of_tenant(const struct directives_cache *c,
+                                                     int64_t tenant_id) REQUIRES_SHARED(c->lock)
 {
     const struct directives *since = map_get(&c->since, tenant_key(&tenant_id));
 
     return since != NULL ? since : c->all;
 }
 
-enum kind { MODELS, POLICIES };
-
-static const void *row_of(const struct directives *g, enum kind kind,
-                          const struct directive_key *target, struct arena *arena)
-{
-    if (g == NULL)
-        return NULL;
-    return map_get(kind == MODELS ? &g->models : &g->policies, key_of(target, arena));
-}
-
 /* The row of the most specific target that has one, or NULL. The arena is for temporary data. */
-static const void *find_row(const struct directives_cache *c, enum kind kind, int64_t tenant_id,
-                            struct str agent_name, struct arena *arena) REQUIRES_SHARED(c->lock)
+static const struct directive_row *find_row(const struct directives_cache *c,
+                                            enum directive_kind kind, int64_t tenant_id,
+                                            struct str agent_name, struct arena *arena)
+    REQUIRES_SHARED(c->lock)
 {
     const struct directive_key targets[] = {
         { SCOPE_AGENT, tenant_id, agent_name },
         { SCOPE_WORKSPACE, tenant_id, STR_LIT("") },
         { SCOPE_PLATFORM, 0, STR_LIT("") },
     };
-    const void *row = NULL;
+    const struct directive_row *row = NULL;
 
-    for (size_t i = 0; row == NULL && i < COUNT_OF(targets); i++)
-        row = row_of(directives_of(c, targets[i].tenant_id), kind, &targets[i], arena);
+    for (size_t i = 0; row == NULL && i < COUNT_OF(targets); i++) {
+        const struct directives *g = directives_of_tenant(c, targets[i].tenant_id);
+
+        row = g == NULL ? NULL : map_get(&g->rows[kind], key_of(&targets[i], arena));
+    }
     return row;
-}
-
-static void find_model(const struct directives_cache *c, int64_t tenant_id, struct str agent_name,
-                       struct arena *arena, struct agent_model *ret) REQUIRES_SHARED(c->lock)
-{
-    const struct model_row *row = find_row(c, MODELS, tenant_id, agent_name, arena);
-
-    *ret = (struct agent_model){ .agent_name = agent_name };
-    if (row == NULL)
-        return;
-    ret->model = arena_copy(arena, row->model);
-    ret->source = directive_source(row->target.scope);
 }
 
 static struct list copy_strings(const struct list *list, struct arena *arena)
@@ -140,25 +120,6 @@ static struct list copy_strings(const struct list *list, struct arena *arena)
     for (size_t i = 0; i < list->n; i++)
         to[i] = arena_copy(arena, from[i]);
     return (struct list){ to, list->n };
-}
-
-static void find_policy(const struct directives_cache *c, int64_t tenant_id, struct str agent_name,
-                        struct arena *arena, struct command_policy *ret) REQUIRES_SHARED(c->lock)
-{
-    const struct policy_row *row = find_row(c, POLICIES, tenant_id, agent_name, arena);
-
-    *ret = (struct command_policy){ .agent_name = agent_name,
-                                    .mode = str_of(policy_mode_names[POLICY_DENY_ALL]),
-                                    .source = directive_source(SCOPE_PLATFORM),
-                                    .updated_at = TIME_NULL };
-    if (row == NULL)
-        return;
-    ret->mode = str_of(policy_mode_names[row->policy.mode]);
-    ret->allow = copy_strings(&row->policy.allow, arena);
-    ret->deny = copy_strings(&row->policy.deny, arena);
-    ret->source = directive_source(row->target.scope);
-    ret->version = row->version;
-    ret->updated_at = row->updated_at;
 }
 
 struct directives_cache *directives_cache_new(void)
@@ -253,15 +214,36 @@ struct str directives_cache_stop(const struct directives_cache *c, int64_t tenan
 void directives_cache_model(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                             struct arena *arena, struct agent_model *ret)
 {
+    const struct directive_row *row;
+
+    *ret = (struct agent_model){ .agent_name = agent_name };
     rwlock_read(&c->lock);
-    find_model(c, tenant_id, agent_name, arena, ret);
+    row = find_row(c, DIRECTIVE_MODEL, tenant_id, agent_name, arena);
+    if (row != NULL) {
+        ret->model = arena_copy(arena, row->model);
+        ret->source = directive_source(row->target.scope);
+    }
     rwlock_release(&c->lock);
 }
 
 void directives_cache_policy(struct directives_cache *c, int64_t tenant_id, struct str agent_name,
                              struct arena *arena, struct command_policy *ret)
 {
+    const struct directive_row *row;
+
+    *ret = (struct command_policy){ .agent_name = agent_name,
+                                    .mode = str_of(policy_mode_names[POLICY_DENY_ALL]),
+                                    .source = directive_source(SCOPE_PLATFORM),
+                                    .updated_at = TIME_NULL };
     rwlock_read(&c->lock);
-    find_policy(c, tenant_id, agent_name, arena, ret);
+    row = find_row(c, DIRECTIVE_POLICY, tenant_id, agent_name, arena);
+    if (row != NULL) {
+        ret->mode = str_of(policy_mode_names[row->policy.mode]);
+        ret->allow = copy_strings(&row->policy.allow, arena);
+        ret->deny = copy_strings(&row->policy.deny, arena);
+        ret->source = directive_source(row->target.scope);
+        ret->version = row->version;
+        ret->updated_at = row->updated_at;
+    }
     rwlock_release(&c->lock);
 }

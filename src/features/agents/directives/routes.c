@@ -71,30 +71,44 @@ static struct str agent_of(const struct directive_key *target)
 enum { DIRECTIVES_MAX = 10000, DIRECTIVES_BYTES_MAX = 4 << 20 };
 
 /* After one was set: an error takes it back. */
-static int check_size(struct api_call *call, struct db *db, bool of_policies, struct error *err)
+static int check_size(struct api_call *call, struct db *db, enum directive_kind kind,
+                      struct error *err)
 {
     struct directives_size size = { 0 };
 
     if (call->tenant == NULL)
         return 0;
-    if (directives_measure(db, call->tenant_id, of_policies, call->arena, &size, err) != 0)
+    if (directives_measure(db, kind, call->tenant_id, call->arena, &size, err) != 0)
         return -1;
     if (size.n <= DIRECTIVES_MAX && size.bytes <= DIRECTIVES_BYTES_MAX)
         return 0;
     return err_set(err, ERR_CONFLICT,
                    "The workspace has as many %s as it may: %d, of %d bytes in all; unset some "
                    "first",
-                   of_policies ? "command policies" : "models", DIRECTIVES_MAX,
+                   kind == DIRECTIVE_POLICY ? "command policies" : "models", DIRECTIVES_MAX,
                    DIRECTIVES_BYTES_MAX);
+}
+
+/* Without a body (DELETE) it unsets. */
+static int change_directive(struct api_call *call, struct db *db, enum directive_kind kind,
+                            struct directive_row *row, struct error *err)
+{
+    row->target = target_of(call);
+    row->updated_at = clock_wall_us();
+    if (registry_about_directives(db, row->target.tenant_id, err) != 0)
+        return -1;
+    if (call->body == NULL)
+        return directive_remove(db, kind, &row->target, err);
+    return directive_put(db, kind, row, err) != 0 ? -1 : check_size(call, db, kind, err);
 }
 
 static int show_model(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
     struct model_setting *ret = call->answer;
-    struct model_row row;
+    struct directive_row row;
 
-    if (model_in_effect(db, &target, call->arena, &row, err) != 0)
+    if (directive_in_effect(db, DIRECTIVE_MODEL, &target, call->arena, &row, err) != 0)
         return -1;
     *ret = (struct model_setting){
         .tenant = tenant_of(call),
@@ -106,21 +120,15 @@ static int show_model(struct api_call *call, struct db *db, struct error *err)
     return 0;
 }
 
-/* Without a body (DELETE) it unsets. Answers what is in effect then. */
+/* Answers what is in effect then. */
 static int set_model(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct directive_key target = target_of(call);
     const struct model_set *set = call->body;
+    struct directive_row row = { .model = set == NULL ? STR_NULL : set->model };
     BUF_SCOPED(text, SIZE_MAX); /* bounded by the size of the request */
 
-    if (registry_about_directives(db, target.tenant_id, err) != 0)
-        return -1;
-    if (set == NULL
-            ? model_remove(db, &target, err) != 0
-            : model_put(db, &(struct model_row){ target, set->model, clock_wall_us() }, err) != 0 ||
-                  check_size(call, db, false, err) != 0)
-        return -1;
-    if (show_model(call, db, err) != 0)
+    if (change_directive(call, db, DIRECTIVE_MODEL, &row, err) != 0 ||
+        show_model(call, db, err) != 0)
         return -1;
     shape_write_json(&model_setting_shape, call->answer, &text);
     call->audit_detail = buf_take(&text, call->arena);
@@ -131,9 +139,9 @@ static int show_policy(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
     struct policy_setting *ret = call->answer;
-    struct policy_row row;
+    struct directive_row row;
 
-    if (policy_in_effect(db, &target, call->arena, &row, err) != 0)
+    if (directive_in_effect(db, DIRECTIVE_POLICY, &target, call->arena, &row, err) != 0)
         return -1;
     *ret = (struct policy_setting){ .tenant = tenant_of(call),
                                     .agent_name = agent_of(&target),
@@ -148,17 +156,12 @@ static int show_policy(struct api_call *call, struct db *db, struct error *err)
 
 static int set_policy(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct directive_key target = target_of(call);
     const struct policy_set *set = call->body;
     const struct policy_setting *answer = call->answer;
+    struct directive_row row = { .policy = set == NULL ? (struct policy_set){ 0 } : *set };
 
-    if (registry_about_directives(db, target.tenant_id, err) != 0)
-        return -1;
-    if (set == NULL ? policy_remove(db, &target, err) != 0
-                    : policy_put(db, &target, set, clock_wall_us(), err) != 0 ||
-                          check_size(call, db, true, err) != 0)
-        return -1;
-    if (show_policy(call, db, err) != 0)
+    if (change_directive(call, db, DIRECTIVE_POLICY, &row, err) != 0 ||
+        show_policy(call, db, err) != 0)
         return -1;
     call->audit_detail = arena_printf(call->arena, "{\"mode\":\"%.*s\",\"version\":%lld}",
                                       STR_ARG(answer->mode), (long long)answer->version);

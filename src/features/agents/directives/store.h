@@ -15,6 +15,8 @@ static inline struct str directive_source(int scope)
     return str_of(directive_scope_names[scope]);
 }
 
+enum directive_kind { DIRECTIVE_MODEL, DIRECTIVE_POLICY, DIRECTIVE_KINDS };
+
 /* What a directive is set for. The agent need not be known yet. */
 struct directive_key {
     int scope;             /* enum directive_scope */
@@ -22,47 +24,39 @@ struct directive_key {
     struct str agent_name; /* empty unless scope is SCOPE_AGENT */
 };
 
-struct model_row {
+struct directive_row {
     struct directive_key target;
-    struct str model; /* STR_NULL: not set */
+    struct str model;         /* of a model; STR_NULL: not set */
+    struct policy_set policy; /* of a policy */
+    int64_t version;          /* counts the times a policy was set; 0: not set */
     int64_t updated_at;
 };
 
-struct policy_row {
-    struct directive_key target;
-    struct policy_set policy;
-    int64_t version; /* 0: not set */
-    int64_t updated_at;
-};
+/* Counts the version; the row's own is ignored. */
+int directive_put(struct db *db, enum directive_kind kind, const struct directive_row *row,
+                  struct error *err) MUST_CHECK;
 
-int model_put(struct db *db, const struct model_row *row, struct error *err) MUST_CHECK;
+/* Does nothing when it is not set. */
+int directive_remove(struct db *db, enum directive_kind kind, const struct directive_key *target,
+                     struct error *err) MUST_CHECK;
 
-/* Does nothing when it is not set; the same for policies. */
-int model_remove(struct db *db, const struct directive_key *target, struct error *err) MUST_CHECK;
+/* What is in effect for this target, at whichever level it is set; without any policy, deny_all.
+ * In the arena. */
+int directive_in_effect(struct db *db, enum directive_kind kind, const struct directive_key *target,
+                        struct arena *arena, struct directive_row *ret,
+                        struct error *err) MUST_CHECK;
 
-/* The model in effect for this target, at whichever level it is set; in the arena. */
-int model_in_effect(struct db *db, const struct directive_key *target, struct arena *arena,
-                    struct model_row *ret, struct error *err) MUST_CHECK;
-
-/* The models and the policies of one tenant (0: of the platform), or of all (DIRECTIVES_OF_ALL):
- * lists of struct model_row and struct policy_row; in the arena. */
+/* Those of one tenant (0: of the platform), or of all (DIRECTIVES_OF_ALL): a list of struct
+ * directive_row; in the arena. */
 enum { DIRECTIVES_OF_ALL = -1 };
-int models_of(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-              struct error *err) MUST_CHECK;
-int policies_of(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                struct error *err) MUST_CHECK;
-
-/* Increments the version. */
-int policy_put(struct db *db, const struct directive_key *target, const struct policy_set *set,
-               int64_t now_us, struct error *err) MUST_CHECK;
-int policy_remove(struct db *db, const struct directive_key *target, struct error *err) MUST_CHECK;
-int policy_in_effect(struct db *db, const struct directive_key *target, struct arena *arena,
-                     struct policy_row *ret, struct error *err) MUST_CHECK;
+int directives_of(struct db *db, enum directive_kind kind, int64_t tenant_id, struct arena *arena,
+                  struct list *ret, struct error *err) MUST_CHECK;
 
 struct directives_size {
     int64_t n, bytes;
 };
 
-/* Of the models, or the policies, that a workspace has set for itself and for its agents. */
-int directives_measure(struct db *db, int64_t tenant_id, bool of_policies, struct arena *arena,
-                       struct directives_size *ret, struct error *err) MUST_CHECK;
+/* What a workspace has set for itself and for its agents. */
+int directives_measure(struct db *db, enum directive_kind kind, int64_t tenant_id,
+                       struct arena *arena, struct directives_size *ret,
+                       struct error *err) MUST_CHECK;

@@ -91,14 +91,15 @@ static void changed(struct world *w)
 static struct str set_model(struct world *w, int64_t tenant, const char *agent, const char *model)
 {
     const struct directive_key place = place_of(tenant, agent);
-    const struct model_row set = { place, str_of(model), 1 };
-    struct model_row row;
+    const struct directive_row set = { .target = place, .model = str_of(model), .updated_at = 1 };
+    struct directive_row row;
 
     will_change(w);
     CHECK(registry_about_directives(w->db, tenant, NULL) == 0);
-    CHECK((model == NULL ? model_remove(w->db, &place, NULL) : model_put(w->db, &set, NULL)) == 0);
+    CHECK((model == NULL ? directive_remove(w->db, DIRECTIVE_MODEL, &place, NULL)
+                         : directive_put(w->db, DIRECTIVE_MODEL, &set, NULL)) == 0);
     changed(w);
-    CHECK(model_in_effect(w->db, &place, &w->arena, &row, NULL) == 0);
+    CHECK(directive_in_effect(w->db, DIRECTIVE_MODEL, &place, &w->arena, &row, NULL) == 0);
     if (str_is_null(row.model))
         return STR_LIT("/");
     return arena_printf(&w->arena, "%.*s/%s", STR_ARG(row.model),
@@ -114,41 +115,6 @@ static struct str told(struct world *w, int64_t tenant, struct str agent)
     CHECK(str_eq(model.agent_name, agent));
     CHECK(str_is_null(model.model) == str_is_null(model.source));
     return arena_printf(&w->arena, "%.*s/%.*s", STR_ARG(model.model), STR_ARG(model.source));
-}
-
-TEST(the_most_special_model_is_told)
-{
-    static const struct {
-        int64_t tenant; /* what is set (model NULL: unset), */
-        const char *agent, *model;
-        const char *answer;              /* what the change answers, */
-        const char *a, *b, *empty, *far; /* and what agents a, b and "" of ACME and a of OTHER are
-                                            told then */
-    } steps[] = {
-        { PLATFORM, NULL, NULL, "/", "/", "/", "/", "/" },
-        { ACME, "a", "own", "own/agent", "own/agent", "/", "/", "/" },
-        { ACME, NULL, "ws", "ws/workspace", "own/agent", "ws/workspace", "ws/workspace", "/" },
-        { PLATFORM, NULL, "p", "p/platform", "own/agent", "ws/workspace", "ws/workspace",
-          "p/platform" },
-        { ACME, "", "e", "e/agent", "own/agent", "ws/workspace", "e/agent", "p/platform" },
-        { ACME, "a", "new", "new/agent", "new/agent", "ws/workspace", "e/agent", "p/platform" },
-        { ACME, NULL, NULL, "p/platform", "new/agent", "p/platform", "e/agent", "p/platform" },
-        { ACME, "a", NULL, "p/platform", "p/platform", "p/platform", "e/agent", "p/platform" },
-        { PLATFORM, NULL, NULL, "/", "/", "/", "e/agent", "/" },
-        { ACME, "", NULL, "/", "/", "/", "/", "/" },
-    };
-    struct world w;
-
-    world_init(&w);
-    CHECK_STR(told(&w, ACME, STR_LIT("a")), "/"); /* before anything is loaded */
-    for (size_t i = 0; i < COUNT_OF(steps); i++) {
-        CHECK_STR(set_model(&w, steps[i].tenant, steps[i].agent, steps[i].model), steps[i].answer);
-        CHECK_STR(told(&w, ACME, STR_LIT("a")), steps[i].a);
-        CHECK_STR(told(&w, ACME, STR_LIT("b")), steps[i].b);
-        CHECK_STR(told(&w, ACME, STR_LIT("")), steps[i].empty);
-        CHECK_STR(told(&w, OTHER, STR_LIT("a")), steps[i].far);
-    }
-    world_done(&w);
 }
 
 /* Names that differ only where an index entry would not reach are still two. */
@@ -176,9 +142,11 @@ TEST(names_of_any_length_are_told_apart)
 /* What is stored without a change of the registry is seen only when its tenant is loaded. */
 static void store_unseen(struct world *w, int64_t tenant, const char *model)
 {
-    const struct model_row row = { place_of(tenant, NULL), str_of(model), 1 };
+    const struct directive_row row = { .target = place_of(tenant, NULL),
+                                       .model = str_of(model),
+                                       .updated_at = 1 };
 
-    CHECK(model_put(w->db, &row, NULL) == 0);
+    CHECK(directive_put(w->db, DIRECTIVE_MODEL, &row, NULL) == 0);
 }
 
 TEST(a_change_loads_the_directives_of_its_tenant_alone)
