@@ -72,7 +72,7 @@ LIFTS = {
          'return !bound_is_lifted("A8") && tenant_is_over_quota('),
         ("features/alerts/closed.c", "next, CLOSED_MAX,",
          f'next, {lifted("A8", "INT64_MAX")}CLOSED_MAX),'),
-        ("features/agents/config/handouts.c", "return found;",
+        ("features/agents/config/config_routes.c", "return found;",
          'return found && !bound_is_lifted("A8");'),
         ("features/access/hooks.c", "rate_take(window, TENANT_CHANGES_MAX,",
          f'rate_take(window, {lifted("A8", "1000000")}TENANT_CHANGES_MAX),'),

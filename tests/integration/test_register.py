@@ -130,26 +130,41 @@ def test_declared_keys_are_not_undeclared(tenant):
     assert report(tenant, metrics) == list(metrics)
 
 
+LONG = "0123456789abcdef" * 3 + "0123456789abcde"  # a name is quoted by its first 64 bytes
+UNITS = "is none of count, money:<ISO currency code>, percent, duration"
+AGGS = "is none of sum, last, avg, max; treated as last"
+TYPES = "is none of string, integer, number, boolean, json, list; treated as string"
+ODD_KPIS = [  # unit or aggregation, and what is said of it
+    ({"unit": "count", "agg": "last"}, None),
+    ({"unit": "percent", "agg": "avg"}, None),
+    ({"unit": "duration", "agg": "max"}, None),
+    ({"unit": "money:EUR"}, None),
+    *(({"unit": unit}, f"unit of KPI 'k%d': '{unit}' {UNITS}")
+      for unit in ("money:eur", "money:", "money:EURO", "", "apples")),
+    *(({"agg": agg}, f"agg of KPI 'k%d': '{shown}' {AGGS}")
+      for agg, shown in (("Sum", "Sum"), (LONG + "f", LONG + "f"), (LONG + "ff", LONG + "f…"), (LONG + "€", LONG + "…"))),
+]  # fmt: skip
+ODD_PARAMS = [
+    ({"default": "x"}, None),
+    ({"value_type": "integer"}, None),
+    ({"value_type": "integer", "default": "5"}, None),
+    ({"value_type": "integer", "default": "x"}, "default of parameter 'k%d': not a valid integer; treated as null"),
+    ({"value_type": "list", "default": "a,b"}, "default of parameter 'k%d': not a valid list; treated as null"),
+    ({"value_type": "int", "default": "x"}, f"value_type of parameter 'k%d': 'int' {TYPES}"),
+]
+
+
 def test_words_outside_the_vocabularies_are_stored_and_named(tenant):
     said = register(
         tenant.client,
-        business_kpis=[{"key": "a", "unit": "apples", "agg": "median"}, {"key": "b"}],
-        config_schema={
-            "params": [
-                {"key": "c", "value_type": "colour"},
-                {"key": "d", "value_type": "integer", "default": "many"},
-            ]
-        },
+        business_kpis=[{"key": f"k{i}", **members} for i, (members, _) in enumerate(ODD_KPIS)],
+        config_schema={"params": [{"key": f"k{i}", **members} for i, (members, _) in enumerate(ODD_PARAMS)]},
     )
-    assert (said["kpis"], said["params"], len(said["warnings"])) == (2, 2, 4)
-    for warning, words in zip(
-        said["warnings"],
-        (["unit", "'a'", "'apples'"], ["agg", "'a'", "'median'"],
-         ["value_type", "'c'", "'colour'"], ["default", "'d'", "integer"]),
-        strict=True,
-    ):  # fmt: skip
-        assert all(word in warning for word in words), warning
-    assert kpis(tenant)[0] == {"key": "a", "label": "", "unit": "apples", "agg": "median"}
+    assert said["warnings"] == [
+        text % i for rows in (ODD_KPIS, ODD_PARAMS) for i, (_, text) in enumerate(rows) if text
+    ]
+    stored_units = {row["key"]: row["unit"] for row in kpis(tenant)}
+    assert stored_units["k8"] == "apples"
 
 
 def test_a_key_declared_twice_is_refused(tenant):

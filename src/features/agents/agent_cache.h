@@ -14,15 +14,11 @@
 #pragma once
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "features/agents/agents.h"
 
-struct agent_cache;
 struct agent_entry; /* one per agent; freed by agent_cache_free() */
 struct txn;
 struct writer;
-
-/* A sighting further in the future than this is wrong: a clock has been set back since. */
-#define SIGHTING_AHEAD_US (60LL * 1000 * 1000)
 
 /* Is `at` later than `than`, which may be wrong? */
 static inline bool sighting_is_later(int64_t at, int64_t than, int64_t now)
@@ -31,12 +27,6 @@ static inline bool sighting_is_later(int64_t at, int64_t than, int64_t now)
 
     return at > than || (than > most && at <= most);
 }
-
-struct sighting {
-    int64_t tenant_id, agent_id;
-    int64_t at;
-    bool stored; /* set by sightings_put(); false: another process was writing the same row */
-};
 
 /* Writer thread, in the transaction that stores the sightings. */
 typedef int sightings_fn(struct txn *txn, const struct sighting *sightings, size_t n,

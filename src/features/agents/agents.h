@@ -45,6 +45,15 @@ int agents_is_off(struct db *db, int64_t tenant_id, int64_t agent_id, bool *ret,
 int agents_is_muted(struct db *db, int64_t tenant_id, int64_t agent_id, int64_t now_us, bool *ret,
                     struct error *err) MUST_CHECK;
 
+/* A sighting further in the future than this is wrong: a clock has been set back since. */
+#define SIGHTING_AHEAD_US (60LL * 1000 * 1000)
+
+struct sighting {
+    int64_t tenant_id, agent_id;
+    int64_t at;
+    bool stored; /* set by sightings_put(); false: another process was writing the same row */
+};
+
 /* Counts the agents of all tenants, for Citus. */
 int agents_count_all(struct db *db, struct error *err) MUST_CHECK;
 

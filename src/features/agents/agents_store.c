@@ -128,6 +128,14 @@ DB_QUERY(delete_windows, "DELETE FROM maintenance_windows WHERE tenant_id = $1 A
 DB_QUERY(revoke_keys,
     "UPDATE keys SET revoked_at = $3, changed = " CHANGE_NUMBER
     " WHERE tenant_id = $1 AND agent_name = $2 AND revoked_at IS NULL");
+DB_QUERY(select_schema,
+    "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2");
+static const struct db_query select_schemas = {
+    .sqlite = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
+              " WHERE tenant_id = $1 AND instr(config_schema, $2) > 0 LIMIT 1000",
+    .postgres = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
+                " WHERE tenant_id = $1 AND strpos(config_schema, $2) > 0 LIMIT 1000",
+};
 /* clang-format on */
 
 struct agent_count {
@@ -455,4 +463,20 @@ int agents_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64
         return -1;
     ret->keys_revoked = db_changes(db);
     return registry_about_agent(db, tenant_id, ret->agent_id, err);
+}
+
+int config_schema_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
+                     struct str *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
+
+    return rows_one_text(db, &select_schema, args, arena, ret, err);
+}
+
+int config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
+                        void *ctx, struct error *err)
+{
+    return db_exec(db, &select_schemas, DB_ARGS(db_int(tenant_id), db_text(word)), on_row, ctx,
+                   err);
 }

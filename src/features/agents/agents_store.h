@@ -1,9 +1,7 @@
 /* agents_store.h - agents as rows. Their names may be of any length (db/name_key.h). */
 #pragma once
-#include "base/err.h"
+#include "db/db.h"
 #include "shape/shape.h"
-
-struct db;
 
 struct agent_row {
     int64_t agent_id; /* 0: no such agent */
@@ -58,3 +56,12 @@ struct agent_deletion {
  * ERR_NOT_FOUND. */
 int agents_delete(struct db *db, int64_t tenant_id, struct str agent_name, int64_t now_us,
                   struct agent_deletion *ret, struct error *err) MUST_CHECK;
+
+/* The agent's configuration schema, as JSON in the arena; STR_NULL: not declared. */
+int config_schema_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
+                     struct str *ret, struct error *err) MUST_CHECK;
+
+/* Calls on_row with the name and the configuration schema of at most 1,000 agents of a tenant whose
+ * schema contains `word`. */
+int config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
+                        void *ctx, struct error *err) MUST_CHECK;

@@ -14,7 +14,7 @@
 #include "features/agents/admit.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
-#include "features/agents/config/handouts.h"
+#include "features/agents/config/config.h"
 #include "features/agents/directives/directives.h"
 #include "features/agents/routes.h"
 #include "features/features.h"

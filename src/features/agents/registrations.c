@@ -1,5 +1,8 @@
-/* registrations.c - registration of agents: the route and its writer job. */
-#include "features/agents/registrations.h"
+/* registrations.c - registration of agents: the route and its writer job, which stores it in one
+ * transaction, together with other requests. It never changes whether the agent is enabled, its
+ * directives, or existing entries of the security catalog.
+ */
+#include "features/agents/registrations_store.h"
 
 #include "api/call.h"
 #include "base/clock.h"
@@ -10,11 +13,28 @@
 #include "features/agents/admit.h"
 #include "features/agents/agents_store.h"
 #include "features/agents/config/catalog_store.h"
+#include "features/agents/config/params.h"
 #include "features/agents/report.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
-#include "features/agents/vocabulary.h"
 #include "http/exchange.h"
+
+/* call->own. */
+struct registration_request {
+    struct writer_job job;
+    struct registration_rows rows; /* the body as it is stored */
+    struct str catalog; /* catalog entries for the parameters, used for those that are new */
+    const struct tenant_entry *tenant;
+    const struct agent_register *body;
+    struct arena *arena; /* the request's; belongs to the writer from submit until done() */
+    size_t bytes;        /* size of the request, for the queue's limit */
+    int64_t received_at; /* wall clock */
+
+    enum verdict verdict; /* accepted, or agent cap */
+    bool is_new;          /* the agent was unknown */
+    bool is_other;        /* its interval has changed */
+    bool catalog_full;    /* new parameters were not entered */
+};
 
 static struct job_cost registration_cost = JOB_COST(5);
 
@@ -97,7 +117,8 @@ static struct str catalog_of(const struct list *list, struct arena *arena)
     return catalog_prepare(entries, list->n, arena);
 }
 
-void registrations_prepare(struct registration_request *request)
+/* Fills in the job, `rows` and `catalog`. */
+static void prepare(struct registration_request *request)
 {
     const struct agent_register *body = request->body;
     size_t params = body->config_schema == NULL ? 0 : body->config_schema->params.n;
@@ -117,15 +138,123 @@ void registrations_prepare(struct registration_request *request)
     };
 }
 
-/* A parameter without an entry is treated by its name, but cannot be classified. */
-static struct list add_warning(struct list warnings, struct str warning, struct arena *arena)
-{
-    struct str *items = ARENA_ARRAY(arena, struct str, warnings.n + 1);
+enum {
+    WARNINGS_MAX = 100, /* listed one by one; a last warning counts the rest */
+    QUOTE_MAX = 64,     /* bytes of a name in a warning: a name may be as long as the body */
+};
 
-    if (warnings.n > 0)
-        memcpy(items, warnings.items, warnings.n * sizeof(*items));
-    items[warnings.n] = warning;
-    return (struct list){ items, warnings.n + 1 };
+struct warnings {
+    struct arena *arena;
+    struct str *items;
+    size_t n, dropped;
+};
+
+static const char *const units[] = { "count", "percent", "duration" };
+static const char *const aggregations[] = { "sum", "last", "avg", "max" };
+
+static void warn(struct warnings *w, struct str text)
+{
+    if (w->n == WARNINGS_MAX)
+        w->dropped++;
+    else
+        w->items[w->n++] = text;
+}
+
+/* The text, truncated. */
+static struct str quote(struct str text, struct arena *arena)
+{
+    size_t len = QUOTE_MAX;
+
+    if (text.len <= QUOTE_MAX)
+        return text;
+    while (((unsigned char)text.data[len] & 0xc0) == 0x80)
+        len--; /* do not split a character */
+    return arena_printf(arena, "%.*s…", (int)len, text.data);
+}
+
+static bool is_one_of(struct str word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq_c(word, words[i]))
+            return true;
+    return false;
+}
+
+/* Such as money:EUR. */
+static bool is_money(struct str unit)
+{
+    static const struct str prefix = STR_INIT("money:");
+    enum { CODE_LEN = 3 };
+
+    if (!str_starts(unit, prefix) || unit.len != prefix.len + CODE_LEN)
+        return false;
+    for (size_t i = prefix.len; i < unit.len; i++)
+        if (unit.data[i] < 'A' || unit.data[i] > 'Z')
+            return false;
+    return true;
+}
+
+/* The element with this key has a member whose value is none of `words`. */
+static void warn_unknown_word(struct warnings *w, const char *about, struct str key,
+                              struct str given, const char *words)
+{
+    const struct str quoted_key = quote(key, w->arena), quoted = quote(given, w->arena);
+
+    warn(w, arena_printf(w->arena, "%s '%.*s': '%.*s' is none of %s", about, STR_ARG(quoted_key),
+                         STR_ARG(quoted), words));
+}
+
+static void check_kpi(struct warnings *w, const struct business_kpi_decl *kpi)
+{
+    if (!is_one_of(kpi->unit, units, COUNT_OF(units)) && !is_money(kpi->unit))
+        warn_unknown_word(w, "unit of KPI", kpi->key, kpi->unit,
+                          "count, money:<ISO currency code>, percent, duration");
+    if (!is_one_of(kpi->agg, aggregations, COUNT_OF(aggregations)))
+        warn_unknown_word(w, "agg of KPI", kpi->key, kpi->agg,
+                          "sum, last, avg, max; treated as last");
+}
+
+static void check_param(struct warnings *w, const struct config_param_decl *param,
+                        struct arena *work)
+{
+    const struct str key = quote(param->key, w->arena);
+
+    if (!config_type_is_known(param->value_type))
+        warn_unknown_word(w, "value_type of parameter", param->key, param->value_type,
+                          "string, integer, number, boolean, json, list; treated as string");
+    if (param->default_value.len > 0 &&
+        !config_type_fits(param->value_type, param->default_value, work))
+        warn(w, arena_printf(w->arena,
+                             "default of parameter '%.*s': not a valid %.*s; treated as null",
+                             STR_ARG(key), STR_ARG(param->value_type)));
+}
+
+/* Words outside their vocabularies and defaults that do not fit their type, in the order of the
+ * body; all are stored. A parameter that found no room in the catalog is treated by its name, but
+ * cannot be classified. */
+static struct list warnings_of(const struct agent_register *body, bool catalog_full,
+                               struct arena *arena)
+{
+    const struct list params =
+        body->config_schema == NULL ? (struct list){ 0 } : body->config_schema->params;
+    const struct business_kpi_decl *kpis = body->business_kpis.items;
+    struct warnings w = { .arena = arena,
+                          .items = ARENA_ARRAY(arena, struct str, WARNINGS_MAX + 2) };
+    ARENA_SCOPED(work);
+
+    for (size_t i = 0; i < body->business_kpis.n; i++)
+        check_kpi(&w, &kpis[i]);
+    for (size_t i = 0; i < params.n; i++) {
+        check_param(&w, (const struct config_param_decl *)params.items + i, &work);
+        arena_reset(&work);
+    }
+    if (w.dropped > 0)
+        w.items[w.n++] = arena_printf(arena, "and %zu more", w.dropped);
+    if (catalog_full)
+        w.items[w.n++] = arena_printf(
+            arena, "the catalog has %d parameters or more: new ones were not added to it",
+            CATALOG_MAX);
+    return (struct list){ w.items, w.n };
 }
 
 static int fill_registered(struct api_call *call, struct error *err)
@@ -143,15 +272,8 @@ static int fill_registered(struct api_call *call, struct error *err)
         .agent_version = body->agent_version,
         .kpis = (int64_t)body->business_kpis.n,
         .params = body->config_schema == NULL ? 0 : (int64_t)body->config_schema->params.n,
-        .warnings = vocabulary_warnings(body, call->arena),
+        .warnings = warnings_of(body, request->catalog_full, call->arena),
     };
-    if (request->catalog_full)
-        answer->warnings = add_warning(
-            answer->warnings,
-            arena_printf(call->arena,
-                         "the catalog has %d parameters or more: new ones were not added to it",
-                         CATALOG_MAX),
-            call->arena);
     return 0;
 }
 
@@ -169,7 +291,7 @@ static int register_agent(struct api_call *call, struct error *err)
                                               .bytes = call->exchange->request.body.len,
                                               .received_at = clock_wall_us() };
     call->own = request;
-    registrations_prepare(request);
+    prepare(request);
     return call_submit(call, &request->job, fill_registered, err);
 }
 

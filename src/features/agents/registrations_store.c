@@ -62,14 +62,6 @@ static const struct db_query replace_kpis = {
                 " label = excluded.label, unit = excluded.unit, agg = excluded.agg",
     .citus = "SELECT 1", /* replaced by two statements there */
 };
-DB_QUERY(select_schema,
-    "SELECT config_schema FROM agents WHERE tenant_id = $1 AND agent_name = $2");
-static const struct db_query select_schemas = {
-    .sqlite = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
-              " WHERE tenant_id = $1 AND instr(config_schema, $2) > 0 LIMIT 1000",
-    .postgres = "SELECT COALESCE(full_name, agent_name), config_schema FROM agents"
-                " WHERE tenant_id = $1 AND strpos(config_schema, $2) > 0 LIMIT 1000",
-};
 /* clang-format on */
 
 static void add_kpi(struct buf *out, const struct business_kpi_decl *kpi, struct arena *arena)
@@ -174,20 +166,4 @@ int registration_rows_put(struct db *db, const struct report_key *key,
     if (body->business_kpis.n == 0)
         return 0;
     return db_run(db, &insert_kpis, kpis, err);
-}
-
-int config_schema_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
-                     struct str *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text(store_name_key(agent_name, arena).key));
-
-    return rows_one_text(db, &select_schema, args, arena, ret, err);
-}
-
-int config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
-                        void *ctx, struct error *err)
-{
-    return db_exec(db, &select_schemas, DB_ARGS(db_int(tenant_id), db_text(word)), on_row, ctx,
-                   err);
 }

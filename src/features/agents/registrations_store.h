@@ -22,12 +22,3 @@ void registration_rows_prepare(const struct agent_register *body, struct arena *
  * transaction ends, so that concurrent registrations are applied one after the other. */
 int registration_rows_put(struct db *db, const struct report_key *key,
                           const struct registration_rows *rows, struct error *err) MUST_CHECK;
-
-/* The agent's configuration schema, as JSON in the arena; STR_NULL: not declared. */
-int config_schema_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
-                     struct str *ret, struct error *err) MUST_CHECK;
-
-/* Calls on_row with the name and the configuration schema of at most 1,000 agents of a tenant whose
- * schema contains `word`. */
-int config_schemas_with(struct db *db, int64_t tenant_id, struct str word, db_row_fn *on_row,
-                        void *ctx, struct error *err) MUST_CHECK;

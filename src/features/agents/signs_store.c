@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "db/db.h"
-#include "features/agents/agent_cache.h"
+#include "features/agents/agents.h"
 
 enum { PROCESSES_MAX = 10000, FORGOTTEN = 1000 }; /* of a tenant, and how many make room */
 

@@ -11,6 +11,14 @@
 #include "shape/shape.h"
 
 struct config_part;
+struct engine;
+struct handouts;
+
+/* Which secrets were handed out within the last hour, to which key and address; the engine's.
+ * Thread-safe. Freeing NULL is fine. */
+struct handouts *agents_handouts(const struct engine *e);
+struct handouts *handouts_new(void);
+void handouts_free(struct handouts *h);
 
 /* A secret that the answer contains. */
 struct config_secret {

@@ -5,20 +5,128 @@
  */
 #include "features/agents/config/config.h"
 
+#include <stdlib.h>
+
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
+#include "base/digest.h"
+#include "base/lock.h"
+#include "base/map.h"
+#include "base/mem.h"
 #include "db/db.h"
 #include "engine/engine.h"
 #include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
-#include "features/agents/config/handouts.h"
 #include "features/agents/routes.h"
 #include "features/agents/shapes.h"
 #include "features/vault/vault.h"
 
-enum { ANSWER_MAX = 16 << 20 };
+enum { ANSWER_MAX = 16 << 20, HANDOUTS_MAX = 1 << 16, HOUR_S = 3600 };
+
+/* The audit log grows with what it records. So it has one entry an hour about the same value of a
+ * secret that the same key asks for from the same address. This process remembers the entries it
+ * made; when there are too many it forgets them all, and enters each again. */
+struct handouts {
+    struct lock lock;
+    struct map noted GUARDED_BY(lock); /* mark -> struct noted */
+};
+
+struct noted {
+    struct mark mark;
+    int64_t at_us; /* monotonic */
+};
+
+/* A secret that is handed out. */
+struct handout {
+    int64_t tenant_id;
+    struct str actor, origin; /* who gets it, and where */
+    struct str agent_name;    /* whose configuration refers to it */
+    struct str name;
+    struct str seal; /* of the sealed value: a secret that is deleted and set again has another */
+};
+
+struct handouts *handouts_new(void)
+{
+    struct handouts *h = NEW(struct handouts);
+
+    lock_init(&h->lock);
+    map_init(&h->noted);
+    return h;
+}
+
+static void forget_all(struct handouts *h) REQUIRES(h->lock)
+{
+    struct noted *noted;
+
+    for (size_t at = 0; (noted = map_next(&h->noted, &at)) != NULL;)
+        free(noted);
+    map_done(&h->noted);
+    map_init(&h->noted);
+}
+
+void handouts_free(struct handouts *h)
+{
+    if (h == NULL)
+        return;
+    lock_unshared(&h->lock);
+    forget_all(h);
+    lock_done(&h->lock);
+    free(h);
+}
+
+static struct mark mark_of(const struct handout *handout)
+{
+    const struct str texts[] = { handout->actor, handout->origin, handout->agent_name,
+                                 handout->name, handout->seal };
+    BUF_SCOPED(out, SIZE_MAX); /* names and an address: short */
+
+    buf_printf(&out, "%lld:", (long long)handout->tenant_id);
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        buf_printf(&out, "%zu:", texts[i].len);
+        buf_add(&out, texts[i]);
+    }
+    return digest_mark(buf_str(&out));
+}
+
+static struct str key_of(const struct mark *mark)
+{
+    return str_from((const char *)mark->bytes, sizeof(mark->bytes));
+}
+
+/* Was it entered in the audit log less than an hour ago? */
+static bool handouts_has(struct handouts *h, const struct handout *handout)
+{
+    const struct mark mark = mark_of(handout);
+    const struct noted *noted;
+    bool found;
+
+    lock_acquire(&h->lock);
+    noted = map_get(&h->noted, key_of(&mark));
+    found = noted != NULL && clock_mono_us() - noted->at_us < (int64_t)HOUR_S * USEC_PER_SEC;
+    lock_release(&h->lock);
+    return found;
+}
+
+/* Its entry is durable. */
+static void handouts_add(struct handouts *h, const struct handout *handout)
+{
+    const struct mark mark = mark_of(handout);
+    struct noted *noted;
+
+    lock_acquire(&h->lock);
+    noted = map_get(&h->noted, key_of(&mark));
+    if (noted == NULL) {
+        if (h->noted.n == HANDOUTS_MAX)
+            forget_all(h);
+        noted = NEW(struct noted);
+        noted->mark = mark;
+        (void)map_put(&h->noted, key_of(&noted->mark), noted);
+    }
+    noted->at_us = clock_mono_us();
+    lock_release(&h->lock);
+}
 
 /* call->own. */
 struct config_call {
@@ -98,7 +206,7 @@ static void config_audit_done(struct writer_job *job, const struct error *err)
         return;
     }
     for (size_t i = 0; i < c->n_fresh; i++)
-        handouts_add(handouts, &c->fresh[i], clock_mono_us());
+        handouts_add(handouts, &c->fresh[i]);
     call_resume(c->call, NULL, reply_config);
 }
 
@@ -149,7 +257,7 @@ static void find_fresh(struct config_call *c)
     for (size_t i = 0; i < c->config.opened.n; i++) {
         handout.name = opened[i].name;
         handout.seal = opened[i].seal;
-        if (!handouts_has(handouts, &handout, clock_mono_us()))
+        if (!handouts_has(handouts, &handout))
             c->fresh[c->n_fresh++] = handout;
     }
 }

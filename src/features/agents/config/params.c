@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "features/agents/registrations_store.h"
+#include "features/agents/agents_store.h"
 #include "shape/json.h"
 #include "shape/json_write.h"
 #include "shape/problems.h"

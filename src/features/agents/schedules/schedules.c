@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/zone.h"
-#include "features/agents/schedules/shapes.h"
 
 static const int64_t interval_max_s = 100LL * 365 * 24 * 3600;
 static const int64_t grace_least_us = 60LL * USEC_PER_SEC, grace_most_us = 3600LL * USEC_PER_SEC;

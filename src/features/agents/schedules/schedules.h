@@ -93,6 +93,8 @@ struct agent_schedule {
 };
 
 extern const struct shape agent_schedule_shape;
+extern const char *const schedule_kind_names[];   /* interval, cron */
+extern const char *const schedule_source_names[]; /* declared, set */
 
 /* For people; NULL: the agent has no schedule. */
 struct agent_schedule *schedule_answer(const struct opt_int *declared_seconds,

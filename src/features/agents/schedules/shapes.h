@@ -5,9 +5,7 @@
 #pragma once
 #include "features/agents/schedules/schedules.h"
 
-extern const char *const schedule_kind_names[];   /* interval, cron */
-extern const char *const schedule_source_names[]; /* declared, set */
-extern const char *const weekday_names[];         /* sun to sat, ends in NULL */
+extern const char *const weekday_names[]; /* sun to sat, ends in NULL */
 
 struct schedule_set {
     struct opt_int interval_seconds;
