@@ -29,7 +29,7 @@ enum {
     STOP_MAX_S = 9,
     FATAL_STOP_MS = 1000,
     SPARE_FILES = 256,
-    FILES_PER_LOOP = 16, /* of two threads, and sockets passed between them */
+    FILES_PER_LOOP = 16,
     METRICS_CONNECTIONS = 16,
     TOKEN_MIN = 16,
     RESERVE_BYTES = 64 << 20, /* to finish what was admitted when memory runs out */

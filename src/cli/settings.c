@@ -63,7 +63,7 @@ const struct setting settings_table[] = {
     { NUMBER(confine),    .initial = CONFINE_INITIAL, .least = 0, .most = 1, .help = "0: do not restrict the server's system calls (seccomp)" },
     { NUMBER(webhook_allow_http),    .initial = "0", .least = 0, .most = 1, .help = "1: allow http:// webhooks, for local use" },
     { NUMBER(webhook_allow_private), .initial = "0", .least = 0, .most = 1, .help = "1: allow webhooks to any address and port, for local use" },
-    { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, plus the same number for large bodies; 0: one per core" },
+    { NUMBER(loops),   .initial = "0", .least = 0, .most = 256, .help = "threads that serve connections, plus the same number for requests with large bodies; 0: one per core" },
     { NUMBER(readers), .initial = "4", .least = 1, .most = 64,  .help = "threads that read from the database" },
     { NUMBER(min_free_bytes), .initial = "0", .least = 0, .most = 1LL << 50, .help = "free bytes of the database's file system below which reports get 503, while everything else goes on; 0: 5 % of it, at most 256 MiB" },
     { NUMBER(max_connections),             .initial = "10000", .least = 1, .most = 1000000, .help = "open connections in total" },

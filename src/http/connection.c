@@ -4,21 +4,20 @@
  *
  *         first byte       head          complete             reply
  *   IDLE ------------> HEAD ----> BODY ------------> BUSY ----------> IDLE
- *                        \ MOVING /
  *                        \          \                  \
  *                         \          +-- too large --+  +-- queued --> WRITE --+
  *                          +-- answered by on_head --+-- SKIP ---------------- IDLE
  *   any refusal, or an answer with too much unread: LINGER, then CLOSING.
  *
  * Invariants:
- * 1. `call` is set in HEAD, MOVING, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
+ * 1. `call` is set in HEAD, BODY, BUSY and WRITE, and NULL otherwise. In BUSY
  *    (complete, or waiting before its body) the application owns it: it outlives a connection that
  *    ends, and is freed when it is answered. In WRITE libuv has it, until written(). A stream goes
  *    from BUSY (nothing to send) to WRITE (waiting for the client) and back, and is the
  *    application's in both.
- * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What arrives in BUSY, WRITE
- *    and MOVING is stashed and reading stops, so at most one read is held. If there
- *    is no room for it, the reply in progress is the connection's last.
+ * 2. Input is parsed in IDLE, HEAD, BODY and SKIP only. What arrives in BUSY and WRITE
+ *    is stashed and reading stops, so at most one read is held. If there is no room
+ *    for it, the reply in progress is the connection's last.
  * 3. The stash is empty whenever reading resumes.
  * 4. Only the outermost pump() advances through the input: a reply inside it
  *    changes the state and returns.
@@ -49,22 +48,21 @@ enum {
 /* A state in its own row: the connection makes progress, and its time starts again. */
 static const unsigned allowed[CONN_STATES] = {
     [CONN_IDLE] = TO(CONN_HEAD) | TO(CONN_HANDSHAKE) | TO(CONN_CLOSING),
-    [CONN_HEAD] = TO(CONN_BODY) | TO(CONN_MOVING) | TO(CONN_BUSY) | TO(CONN_WRITE) | TO(CONN_SKIP) |
-                  TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_HEAD] = TO(CONN_BODY) | TO(CONN_BUSY) | TO(CONN_WRITE) | TO(CONN_SKIP) | TO(CONN_LINGER) |
+                  TO(CONN_CLOSING),
     [CONN_BODY] =
         TO(CONN_BODY) | TO(CONN_BUSY) | TO(CONN_WRITE) | TO(CONN_LINGER) | TO(CONN_CLOSING),
     [CONN_SKIP] = TO(CONN_IDLE) | TO(CONN_CLOSING),
-    [CONN_BUSY] = TO(CONN_BODY) | TO(CONN_MOVING) | TO(CONN_IDLE) | TO(CONN_SKIP) | TO(CONN_WRITE) |
-                  TO(CONN_LINGER) | TO(CONN_CLOSING),
+    [CONN_BUSY] = TO(CONN_BODY) | TO(CONN_IDLE) | TO(CONN_SKIP) | TO(CONN_WRITE) | TO(CONN_LINGER) |
+                  TO(CONN_CLOSING),
     [CONN_WRITE] = TO(CONN_WRITE) | TO(CONN_BUSY) | TO(CONN_IDLE) | TO(CONN_SKIP) |
                    TO(CONN_LINGER) | TO(CONN_CLOSING),
     [CONN_HANDSHAKE] = TO(CONN_IDLE) | TO(CONN_CLOSING),
     [CONN_LINGER] = TO(CONN_LINGER) | TO(CONN_CLOSING),
     [CONN_CLOSING] = 0,
-    [CONN_MOVING] = TO(CONN_BODY),
 };
 
-void http_conn_list_remove(struct http_conn *c)
+static void list_remove(struct http_conn *c)
 {
     struct http_conn_list *list = &c->loop->lists[c->state];
 
@@ -81,7 +79,7 @@ void http_conn_list_remove(struct http_conn *c)
         list->last = c->previous;
 }
 
-void http_conn_list_add(struct http_conn *c, enum http_conn_state state)
+static void list_add(struct http_conn *c, enum http_conn_state state)
 {
     struct http_conn_list *list = &c->loop->lists[state];
 
@@ -101,8 +99,8 @@ void http_conn_enter(struct http_conn *c, enum http_conn_state state)
 {
     assert((allowed[c->state] & TO(state)) != 0);
     (void)allowed; /* in release */
-    http_conn_list_remove(c);
-    http_conn_list_add(c, state);
+    list_remove(c);
+    list_add(c, state);
 }
 
 /* The end */
@@ -128,7 +126,7 @@ static void on_closed(uv_handle_t *handle)
 
     assert(c->state == CONN_CLOSING && c->call == NULL && c->stash == NULL);
     http_transport_done(c);
-    http_conn_list_remove(c);
+    list_remove(c);
     if (c->admitted)
         http_admission_leave(loop->admission, c->address, c->peer.kind);
     if (c->over)
@@ -166,7 +164,6 @@ static void let_go(struct http_conn *c)
 
 void http_conn_close(struct http_conn *c)
 {
-    assert(c->state != CONN_MOVING); /* move.c's alone */
     if (c->state == CONN_CLOSING)
         return;
     let_go(c);
@@ -178,7 +175,6 @@ void http_conn_close(struct http_conn *c)
 
 void http_conn_reset(struct http_conn *c)
 {
-    assert(c->state != CONN_MOVING);
     if (c->h.handle.type == UV_TCP && c->state != CONN_CLOSING) {
         let_go(c);
         http_conn_drop_stash(c);
@@ -251,12 +247,11 @@ static void say_continue(struct http_conn *c)
         http_conn_close(c);
 }
 
-/* The body is read next: here, or on the other loop. */
 static void begin_body(struct http_conn *c)
 {
     c->body_began_us = c->loop->now_us;
     c->cut_short = false;
-    http_conn_enter(c, http_conn_must_move(c) ? CONN_MOVING : CONN_BODY);
+    http_conn_enter(c, CONN_BODY);
 }
 
 static void head_complete(struct http_conn *c)
@@ -304,7 +299,8 @@ static void request_complete(struct http_conn *c)
         return;
     }
     http_conn_enter(c, CONN_BUSY);
-    app->on_request(app->ctx, &c->call->x);
+    if (!http_large_take(c->loop->large, c->call))
+        app->on_request(app->ctx, &c->call->x);
 }
 
 /* Many clients send all of a body before they read, and must learn that it was too large instead of
@@ -390,8 +386,8 @@ static void forgo_rest(struct http_conn *c)
 
 static void stash(struct http_conn *c, struct str bytes)
 {
-    /* Part of a body will be read, and count for its caller, at once or when its head is let in. */
-    const bool has_body = c->state == CONN_MOVING || (c->state == CONN_BUSY && c->cut_short);
+    /* Part of a body will be read, and count for its caller, when its head is let in. */
+    const bool has_body = c->state == CONN_BUSY && c->cut_short;
     const bool must = has_body || c->peer.kind == PEER_OPERATOR;
 
     assert(c->stash == NULL); /* 3: else bytes would be lost */
@@ -440,13 +436,9 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 
-/* After any change of state: reads, moves or closes as the state demands. */
+/* After any change of state: reads or closes as the state demands. */
 static void settle(struct http_conn *c)
 {
-    if (c->state == CONN_MOVING) {
-        http_conn_move(c);
-        return;
-    }
     if (c->state == CONN_LINGER || c->state == CONN_HANDSHAKE || takes_input(c)) {
         if (c->eof) {
             http_conn_close(c);
@@ -467,7 +459,7 @@ static void settle(struct http_conn *c)
 static void take_in(struct http_conn *c, struct str in)
 {
     pump(c, &in);
-    if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE || c->state == CONN_MOVING))
+    if (in.len > 0 && (c->state == CONN_BUSY || c->state == CONN_WRITE))
         stash(c, in);
     if (c->state == CONN_BODY) {
         http_charge_list(&c->call->x.charge, c->loop->now_us);
@@ -538,7 +530,7 @@ struct http_conn *http_conn_new(struct http_loop *loop, bool is_unix)
     c->h.handle.data = c;
     c->loop = loop;
     loop->n_conns++;
-    http_conn_list_add(c, CONN_IDLE);
+    list_add(c, CONN_IDLE);
     return c;
 }
 
@@ -599,7 +591,6 @@ void http_conn_expired(struct http_conn *c)
         break;
     case CONN_BUSY:
     case CONN_CLOSING:
-    case CONN_MOVING:
         break;
     }
 }

@@ -173,7 +173,8 @@ bool http_gzip(struct buf *body);
  * repeated. */
 struct str http_header_get(const struct http_request *request, const char *name);
 
-/* The application behind the carriers. All slots run on the carrier's thread and must not block. */
+/* The application behind the carriers. All slots run on the carrier's thread and must not block;
+ * on_request may run on another that the carrier has for it. */
 struct http_app {
     void *ctx;
     /* Head parsed, body not yet read. May answer before it returns (then the body is not wanted),

@@ -7,7 +7,7 @@
  *   server.c        starts and stops the loops
  *   loop.c          the thread of a loop: timers, posted replies, the stop
  *   listener.c      sockets, and from them to connections
- *   move.c          moves connections with large bodies to another loop
+ *   large.c         threads that handle requests with large bodies
  *   connection.c    the state machine of one connection: bytes in, its states, its end
  *   stream.c        replies that come in parts
  *   send.c          whole replies
@@ -33,11 +33,10 @@
 /* The only calls that point up, each to continue what the caller has finished:
  *
  *   From                    To                                        When
- *   connection.c            http_conn_must_move(), http_conn_move()   a large body belongs to another loop
  *   send.c                  http_conn_resume()                        the reply is sent: parse what follows
  *   send.c, transport.c     http_conn_close()                         the end, or the socket is broken
  *   call.c                  http_conn_send(), http_stream_advance()   a reply was posted
- *   connection.c, move.c    http_loop_conn_gone()                     the last connection ends its loop
+ *   connection.c            http_loop_conn_gone()                     the last connection ends its loop
  */
 /* clang-format on */
 
@@ -61,10 +60,8 @@ enum http_conn_state {
     CONN_HANDSHAKE, /* TLS is being set up: no request yet */
     CONN_LINGER,    /* answered and half-closed; reading on so that the client gets the answer */
     CONN_CLOSING,
-    CONN_MOVING, /* head complete, on its way to another loop; after CLOSING, since only move.c may
-                  * touch it */
 };
-enum { CONN_STATES = CONN_MOVING + 1 };
+enum { CONN_STATES = CONN_CLOSING + 1 };
 
 struct http_conn;
 struct http_loop;
@@ -132,8 +129,6 @@ struct http_conn {
     int64_t body_began_us;
     uint64_t write_left; /* bytes that the client had not taken when last checked */
     size_t linger_left;  /* bytes still to be drained at most */
-    int moving_fd;       /* its socket, between two loops */
-    unsigned n_small;    /* requests since the last large one */
     struct http_conn_peer peer;
     struct http_session *session; /* of TLS; NULL: none */
     bool reading, eof;
@@ -168,8 +163,7 @@ struct http_loop {
     const struct http_limits *limits;
     const struct http_app *app;
     const struct http_carrier *carrier; /* of the exchanges that it makes */
-    struct http_loop *other;            /* move.c: takes the other kind of body; NULL: none */
-    bool is_for_large;                  /* move.c: bodies; else it is for all others */
+    struct http_large *large;           /* handles large bodies; NULL: the loop does */
     uv_thread_t thread;
     bool started;
     union http_handle tcp_listener, unix_listener;
@@ -186,7 +180,6 @@ struct http_loop {
     struct http_date date;
     char next_id[REQUEST_ID_LEN];
     bool draining, ending;
-    bool overdue;   /* the deadline of its stop has passed */
     unsigned n_cut; /* connections that the deadline ended */
     char *read_buffer;
     struct http_tls *tls; /* borrowed; NULL: none */
@@ -194,9 +187,8 @@ struct http_loop {
     char *record_buffer;  /* what becomes one record */
 
     struct lock lock;
-    struct http_call *posted GUARDED_BY(lock);   /* newest first */
-    struct http_conn *arriving GUARDED_BY(lock); /* move.c: from the other loop */
-    bool evicted GUARDED_BY(lock);               /* one of its bodies has lost its room */
+    struct http_call *posted GUARDED_BY(lock); /* newest first */
+    bool evicted GUARDED_BY(lock);             /* one of its bodies has lost its room */
     bool closed GUARDED_BY(lock);
     bool stop_asked GUARDED_BY(lock);
     unsigned stop_deadline_ms GUARDED_BY(lock);
@@ -271,17 +263,28 @@ extern const struct http_carrier http_conn_carrier;
  * was posted instead. */
 void http_carrier_posted(struct http_call *call);
 
-/* move.c */
+/* large.c */
 
-/* Does the request, whose head is complete, belong to the other loop? Once per request. */
-bool http_conn_must_move(struct http_conn *c);
+/* Threads beside the loops, and the complete requests that wait for one. */
+struct http_large {
+    const struct http_app *app;
+    pthread_t *threads;
+    unsigned n_threads;
+    struct lock lock;
+    struct cond changed;
+    struct http_call *first GUARDED_BY(lock), **last GUARDED_BY(lock);
+    bool ends GUARDED_BY(lock);
+};
 
-/* In CONN_MOVING, with the part of the body that has arrived stashed: sends it to the other loop.
- */
-void http_conn_move(struct http_conn *c);
+int http_large_start(struct http_large *large, const struct http_app *app, unsigned n_threads,
+                     struct error *err) MUST_CHECK;
 
-/* Goes on with the connections that have left the other loop; a list from loop->arriving. */
-void http_conn_take_up_all(struct http_loop *loop, struct http_conn *arriving);
+/* Takes a request if its body is large; one of the threads then calls the application. NULL takes
+ * none. */
+bool http_large_take(struct http_large *large, struct http_call *call);
+
+/* Once the loops have ended: joins the threads, and drops the requests that still wait. */
+void http_large_stop(struct http_large *large);
 
 /* connection.c */
 
@@ -324,10 +327,6 @@ void http_conn_part(struct http_conn *c);
 /* Are there bytes that came after the current request? */
 bool http_conn_has_leftover(const struct http_conn *c);
 void http_conn_drop_stash(struct http_conn *c);
-
-/* Puts a connection at the end of a state's list and notes the time. */
-void http_conn_list_add(struct http_conn *c, enum http_conn_state state);
-void http_conn_list_remove(struct http_conn *c);
 
 /* Moves it to another state, or to the end of its own: it has made progress. */
 void http_conn_enter(struct http_conn *c, enum http_conn_state state);
@@ -402,9 +401,6 @@ size_t http_transport_unsent(const struct http_conn *c);
 /* Decrypts what was read: *in becomes its text, valid until the next call in this loop. 0, UV_EOF
  * when nothing more follows, or another error of libuv when the connection must be closed. */
 int http_transport_open(struct http_conn *c, struct str *in);
-
-/* Has everything been handed to the socket? */
-bool http_transport_is_quiet(const struct http_conn *c);
 
 /* Is there part of a record that is not complete? */
 bool http_transport_has_input(const struct http_conn *c);

@@ -81,7 +81,7 @@ static void end(struct http_loop *loop)
         return;
     assert(loop->draining && loop->n_conns == 0);
     lock_acquire(&loop->lock);
-    loop->ending = loop->closed = loop->arriving == NULL;
+    loop->ending = loop->closed = true;
     call = loop->posted;
     loop->posted = NULL;
     lock_release(&loop->lock);
@@ -91,8 +91,6 @@ static void end(struct http_loop *loop)
         http_carrier_posted(call);
         call = next;
     }
-    if (!loop->ending) /* connections are arriving: it ends after them */
-        return;
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_close((uv_handle_t *)&loop->tick, NULL);
     uv_close((uv_handle_t *)&loop->deadline, NULL);
@@ -111,7 +109,6 @@ static void on_deadline(uv_timer_t *timer)
     struct http_loop *loop = timer->data;
 
     loop->now_us = clock_mono_us();
-    loop->overdue = true;
     for (int state = CONN_IDLE; state < CONN_CLOSING; state++) {
         struct http_conn *c;
 
@@ -148,10 +145,10 @@ static void begin_drain(struct http_loop *loop, unsigned deadline_ms)
         next = c->next;
         http_conn_drain(c);
     }
-    /* Even without connections: some may be on their way from the other loop. */
-    (void)uv_timer_start(&loop->deadline, on_deadline, deadline_ms, 0);
     if (loop->n_conns == 0)
         end(loop);
+    else
+        (void)uv_timer_start(&loop->deadline, on_deadline, deadline_ms, 0);
 }
 
 void http_loop_stop(struct http_loop *loop, unsigned deadline_ms)
@@ -205,7 +202,6 @@ static void on_wake(uv_async_t *async)
 {
     struct http_loop *loop = async->data;
     struct http_call *call;
-    struct http_conn *arriving;
     unsigned deadline_ms;
     bool stop, evicted;
 
@@ -213,8 +209,6 @@ static void on_wake(uv_async_t *async)
     lock_acquire(&loop->lock);
     call = loop->posted;
     loop->posted = NULL;
-    arriving = loop->arriving;
-    loop->arriving = NULL;
     evicted = loop->evicted;
     loop->evicted = false;
     stop = loop->stop_asked;
@@ -226,7 +220,6 @@ static void on_wake(uv_async_t *async)
         http_carrier_posted(call);
         call = next;
     }
-    http_conn_take_up_all(loop, arriving);
     if (evicted)
         refuse_evicted(loop);
     if (stop && !loop->draining)
@@ -270,10 +263,7 @@ void http_loop_run(void *ctx)
     /* The main thread handles signals; SIGPIPE, which libuv's writes can raise, stays blocked. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
-    if (loop->is_for_large)
-        thread_begin("muster-large", THREAD_STEADY);
-    else
-        thread_begin("muster-loop", THREAD_PROMPT);
+    thread_begin("muster-loop", THREAD_PROMPT);
     http_loop_become_mine(loop);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
 }

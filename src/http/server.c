@@ -23,33 +23,41 @@ struct http_server {
     struct http_admission admission;
     struct http_loop *loops;
     unsigned n_loops; /* initialised */
+    struct http_large large;
     unsigned port;
     char *unix_path;
     bool stopped;
 };
 
-static void pair(struct http_loop *loop, struct http_loop *for_large)
+static int start_threads(struct http_server *server, bool large_apart, struct error *err)
 {
-    loop->other = for_large;
-    for_large->other = loop;
-    for_large->is_for_large = true;
+    if (large_apart && http_large_start(&server->large, &server->app, server->n_loops, err) != 0)
+        return -1;
+    for (unsigned i = 0; i < server->n_loops; i++) {
+        struct http_loop *loop = &server->loops[i];
+        int r = uv_thread_create(&loop->thread, http_loop_run, loop);
+
+        if (r != 0)
+            return err_set(err, ERR_INTERNAL, "cannot start a thread: %s", uv_strerror(r));
+        loop->started = true;
+    }
+    return 0;
 }
 
 static int start(struct http_server *server, const struct http_options *options, struct error *err)
 {
     unsigned n = options->loops == 0 ? 1 : options->loops;
-    unsigned all = options->large_apart ? 2 * n : n;
 
-    server->loops = mem_new(all * sizeof(*server->loops));
-    for (; server->n_loops < all; server->n_loops++) {
+    server->loops = mem_new(n * sizeof(*server->loops));
+    for (; server->n_loops < n; server->n_loops++) {
         if (http_loop_init(&server->loops[server->n_loops], &server->app, &server->admission,
                            err) != 0)
             return -1;
         if (options->tls != NULL)
             http_transport_prepare(&server->loops[server->n_loops], options->tls);
+        if (options->large_apart)
+            server->loops[server->n_loops].large = &server->large;
     }
-    for (unsigned i = n; i < all; i++)
-        pair(&server->loops[i - n], &server->loops[i]);
     /* Another process that shares its port would silently get half of our clients, and the other
      * way round: a socket that does not share is refused where one that does is not. */
     if (http_server_try(options->host, server->port, err) != 0)
@@ -64,15 +72,7 @@ static int start(struct http_server *server, const struct http_options *options,
     }
     if (options->bound != NULL)
         options->bound(options->bound_ctx, server->port);
-    for (unsigned i = all; i-- > 0;) { /* those who take over before those who hand over */
-        struct http_loop *loop = &server->loops[i];
-        int r = uv_thread_create(&loop->thread, http_loop_run, loop);
-
-        if (r != 0)
-            return err_set(err, ERR_INTERNAL, "cannot start a thread: %s", uv_strerror(r));
-        loop->started = true;
-    }
-    return 0;
+    return start_threads(server, options->large_apart, err);
 }
 
 int http_server_new(const struct http_options *options, const struct http_app *app,
@@ -116,6 +116,7 @@ unsigned http_server_stop(struct http_server *server, unsigned deadline_ms)
             (void)uv_thread_join(&loop->thread);
         n_cut += loop->n_cut;
     }
+    http_large_stop(&server->large);
     return n_cut;
 }
 

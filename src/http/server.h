@@ -1,9 +1,8 @@
 /* server.h - HTTP/1.1 over libuv and llhttp: loops, listeners, limits.
  *
  * N loop threads, each with its own TCP listener (SO_REUSEPORT), its own
- * connections and nothing shared; loop 0 can also listen on a unix socket. Each
- * loop can have a partner for connections with large bodies (move.c). Knows no
- * route and no tenant: every complete, well-framed request goes to the
+ * connections and nothing shared; loop 0 can also listen on a unix socket. Knows
+ * no route and no tenant: every complete, well-framed request goes to the
  * application (exchange.h).
  */
 #pragma once
@@ -34,7 +33,7 @@ struct http_options {
     unsigned port;         /* 0: any free one; see http_server_port() */
     const char *unix_path; /* NULL: none. Made with mode 0600; a stale file is replaced */
     unsigned loops;        /* threads, at least 1 */
-    bool large_apart;      /* as many again, for large bodies alone */
+    bool large_apart;      /* as many again call on_request for large bodies (large.c) */
     struct http_tls *tls;  /* tls.h; NULL: none. Never on the unix socket; borrowed */
     struct http_limits limits;
     struct budgets *budgets; /* connections, bodies and replies count there; NULL: no limits */

@@ -387,13 +387,6 @@ int http_transport_open(struct http_conn *c, struct str *in)
     return why == SSL_ERROR_ZERO_RETURN ? UV_EOF : 0;
 }
 
-bool http_transport_is_quiet(const struct http_conn *c)
-{
-    const struct http_session *s = c->session;
-
-    return s == NULL || (!s->flushes && s->out.len == 0);
-}
-
 bool http_transport_has_input(const struct http_conn *c)
 {
     return c->session != NULL && SSL_has_pending(c->session->ssl) == 1;
@@ -403,7 +396,7 @@ void http_transport_say_end(struct http_conn *c)
 {
     struct http_session *s = c->session;
 
-    if (s == NULL || s->ssl == NULL || s->failed || !http_transport_is_quiet(c) ||
+    if (s == NULL || s->ssl == NULL || s->failed || s->flushes || s->out.len > 0 ||
         !SSL_is_init_finished(s->ssl))
         return;
     ERR_clear_error();

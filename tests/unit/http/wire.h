@@ -3,7 +3,8 @@
  * The application answers 200 with "METHOD path?query [body]", but for paths
  * that begin with /held (kept until the test answers), /early (401 from
  * on_head), /wait (kept after its head until the test reads on), /large (a body of `large_len`
- * bytes), /limit (body_max is what stands after it) and /who ("by thread length", of the body).
+ * bytes), /limit (body_max is what stands after it), /who ("by thread length", of the body) and
+ * /block (the same, once the test has set `go`).
  */
 #pragma once
 #include <arpa/inet.h>
@@ -32,6 +33,7 @@ struct wire {
     unsigned n_done;  /* replies that were handed over or dropped */
     unsigned n_heads; /* on_head calls */
     unsigned operators;
+    unsigned n_blocked, go;
     size_t large_len;
 };
 
@@ -94,6 +96,21 @@ static inline void wire_tell_who(struct http_exchange *x, int status, const char
     wire_answer(x, status, arena_printf(x->arena, "%s %s %zu", words, name, x->request.body.len));
 }
 
+/* Waits until the counter reaches `n`. */
+static inline void wire_wait(struct wire *w, const unsigned *counter, unsigned n)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_SECONDS;
+    pthread_mutex_lock(&w->mutex);
+    while (*counter < n) {
+        if (pthread_cond_timedwait(&w->changed, &w->mutex, &until) == ETIMEDOUT)
+            fail_msg("waited for %u, is still %u", n, *counter);
+    }
+    pthread_mutex_unlock(&w->mutex);
+}
+
 static inline void wire_on_request(void *ctx, struct http_exchange *x)
 {
     struct wire *w = ctx;
@@ -108,6 +125,13 @@ static inline void wire_on_request(void *ctx, struct http_exchange *x)
                                             .content_type = "text/plain",
                                             .body = str_from(body, w->large_len),
                                             .body_take = body });
+    } else if (str_starts(x->request.path, STR_LIT("/block"))) {
+        pthread_mutex_lock(&w->mutex);
+        w->n_blocked++;
+        pthread_cond_broadcast(&w->changed);
+        pthread_mutex_unlock(&w->mutex);
+        wire_wait(w, &w->go, 1);
+        wire_tell_who(x, 200, "by");
     } else if (str_starts(x->request.path, STR_LIT("/who"))) {
         wire_tell_who(x, 200, "by");
     } else {
@@ -187,21 +211,6 @@ static inline void wire_stop(struct wire *w)
     http_server_free(w->server);
     pthread_mutex_destroy(&w->mutex);
     pthread_cond_destroy(&w->changed);
-}
-
-/* Waits until the counter reaches `n`. */
-static inline void wire_wait(struct wire *w, const unsigned *counter, unsigned n)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += WAIT_SECONDS;
-    pthread_mutex_lock(&w->mutex);
-    while (*counter < n) {
-        if (pthread_cond_timedwait(&w->changed, &w->mutex, &until) == ETIMEDOUT)
-            fail_msg("waited for %u, is still %u", n, *counter);
-    }
-    pthread_mutex_unlock(&w->mutex);
 }
 
 static inline unsigned wire_count(struct wire *w, const unsigned *counter)
