@@ -190,7 +190,7 @@ def main():
     ):
         for folder in (disk, memory):
             os.chmod(folder, 0o711)  # PostgreSQL's own user passes through
-        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk, MUSTER_TEST_CLUSTER=f"{memory}/cluster")
+        os.environ.update(TMPDIR=memory, MUSTER_TEST_DISK=disk, MUSTER_TEST_CLUSTER=f"{memory}/initdb")
         guarded("the run itself", *((run_kinds, kinds) if kinds else (VERBS[verb],)))
     sys.exit(verdict())
 

@@ -86,12 +86,13 @@ def test_a_page_hears_of_what_the_node_of_another_server_took_in(nodes, pair):
     stream.close()
 
 
-def test_a_node_of_a_worker_goes_on_without_the_coordinator_and_finds_it_again(nodes):
+def test_a_node_of_a_worker_finds_the_coordinator_again(nodes):
+    """It listens there; what was changed between two of its sessions is noticed too."""
     node, other = nodes[1], nodes[0]
     made = Changes(node, other)
-    psql(other.database, "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname ="
-         " current_database() AND application_name = 'muster'")  # fmt: skip
-    until(lambda: "that use other servers are noticed within a second only" in node.log())
+    ended = psql(other.database, "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE"
+                 " datname = current_database() AND application_name = 'muster'")  # fmt: skip
+    assert int(ended) > 0
     until(lambda: made.report("a"))
     until(lambda: median(seconds_until_seen(made.disabled) for _ in range(CHANGES)) < SOON_S)
 

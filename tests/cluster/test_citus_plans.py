@@ -22,6 +22,7 @@ SEVERAL = {
     "features/alerts/store.c:alert_store_unnotified_query": "the watch over all alerts",
     "features/alerts/alert_runs_store.c:alert_runs_store_stuck_over_query": "the watch over all runs",
     "features/alerts/alert_runs_store.c:alert_runs_store_stuck_tenants_query": "as above",
+    "features/audit/store.c:select_next": "the check of all tenants' logs, one after another",
     "features/audit/store.c:select_unsigned": "at the start",
     "features/vault/data_keys_store.c:data_keys_after_query": "a rotation of data keys, of all tenants",
     "features/vault/data_keys_store.c:select_all": "at the start",

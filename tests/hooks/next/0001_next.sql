@@ -9,3 +9,6 @@ CREATE TABLE next_things (
     thing     TEXT   NOT NULL,
     PRIMARY KEY (tenant_id, thing)
 );
+
+-- Of the manifest of distributed tables: tests/cluster/test_citus.py takes it away before.
+CREATE TABLE IF NOT EXISTS rate_windows (name TEXT NOT NULL PRIMARY KEY);
