@@ -82,7 +82,8 @@ def run(name, command, environment=None, has_tests=False):
             env={**os.environ, **(environment or {})}, start_new_session=True,
         )  # fmt: skip
         running.add(process)
-        status = process.wait()
+        _, status, spent = os.wait4(process.pid, 0)
+        process.returncode = status = os.waitstatus_to_exitcode(status)
         running.discard(process)
     said = log.read_text(errors="replace")
     if has_tests:
@@ -94,7 +95,8 @@ def run(name, command, environment=None, has_tests=False):
         failed[name] = ["no test ran"]
     with output:
         tests = f", {counts[name]} tests" if has_tests else ""
-        print(f"=== {'FAILED' if name in failed else 'ok'}: {name}{tests}, {time.monotonic() - began:.0f} s", flush=True)
+        took = f"{time.monotonic() - began:.0f} s, {spent.ru_utime + spent.ru_stime:.0f} s of processors"
+        print(f"=== {'FAILED' if name in failed else 'ok'}: {name}{tests}, {took}", flush=True)
     return name not in failed
 
 

@@ -45,7 +45,7 @@ THREADED = (
 
 # Long C tests of one thread alone, in which TSan has nothing to find.
 ONE_THREAD = (
-    "/(test_ids|test_id_segment|test_id_filter|test_event_log|test_runs|test_run_state"
+    "/(test_ids|test_id_segment|test_id_filter|test_event_log|test_runs|test_run_state|test_registry_lo(ad|st)"
     "|test_token|test_sessions|test_throttle|test_[a-z_]*_store)$"
 )
 

@@ -12,10 +12,12 @@ import { close, openAs, openBrowser, Server, shot } from "./muster.mjs";
 
 /** Runs a script in a folder with a virtual environment; pip and npm reach no registry. */
 function runInShell(folder, script) {
-    const nowhere = { PIP_NO_INDEX: "1", npm_config_registry: "http://127.0.0.1:9/", npm_config_audit: "false" };
+    const nowhere = { PIP_NO_INDEX: "1", npm_config_registry: "http://127.0.0.1:9/", npm_config_audit: "false",
+        npm_config_update_notifier: "false", npm_config_fund: "false", npm_config_fetch_retries: "0" };
     const clean = Object.entries(process.env).filter(([name]) => !/^(MUSTER_|PYTHON)/.test(name));
     const env = { ...Object.fromEntries(clean), ...nowhere, HOME: folder, no_proxy: "*" };
-    execFileSync("/usr/bin/python3", ["-m", "venv", join(folder, "venv")]);
+    if (script.startsWith("pip")) // which is half of the work
+        execFileSync("/usr/bin/python3", ["-m", "venv", join(folder, "venv")]);
     env.PATH = `${join(folder, "venv/bin")}:${env.PATH}`;
     return execFileSync("bash", ["-e"], { cwd: folder, env, input: script, encoding: "utf8" });
 }
