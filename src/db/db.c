@@ -4,31 +4,13 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "db/driver.h"
 #include "db/embedded.h"
-#include "db/number.h"
 #include "db/row_sum.h"
 #include "db/servers.h"
-
-/* Asserts that no other thread uses the connection meanwhile, and no row callback either. */
-static void begin_use(struct db *db)
-{
-#ifdef NDEBUG
-    (void)db;
-#else
-    const bool in_use = atomic_exchange(&db->in_use, true);
-
-    assert(!in_use);
-#endif
-}
-
-static int end_use(struct db *db, int r)
-{
-    atomic_store_explicit(&db->in_use, false, memory_order_release);
-    return r;
-}
 
 int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
 {
@@ -53,44 +35,30 @@ int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *e
         "out for SQLite in the data directory");
 }
 
-int db_open_coordinator(struct db *db, enum db_mode mode, struct db **ret, struct error *err)
-{
-    if (!db->worker)
-        return err_set(err, ERR_INTERNAL, "this server is no worker of Citus");
-    begin_use(db);
-    return end_use(db, db->driver->open_coordinator(db, mode, ret, err));
-}
-
 void db_close(struct db *db)
 {
     if (db == NULL)
         return;
-    begin_use(db);
+    db_begin_use(db);
     db->driver->close(db);
 }
 
 int db_begin(struct db *db, struct error *err)
 {
-    begin_use(db);
+    db_begin_use(db);
     db->contended = false;
-    return end_use(db, db->driver->begin(db, err));
+    return db_end_use(db, db->driver->begin(db, err));
 }
 
 int db_commit(struct db *db, struct error *err)
 {
-    begin_use(db);
-    return end_use(db, db->driver->commit(db, err));
+    db_begin_use(db);
+    return db_end_use(db, db->driver->commit(db, err));
 }
 
 bool db_may_defer_sync(const struct db *db)
 {
-    return db->driver->defer_sync != NULL;
-}
-
-int db_defer_sync(struct db *db, struct error *err)
-{
-    begin_use(db);
-    return end_use(db, db->driver->defer_sync(db, err));
+    return db->driver->sync != NULL;
 }
 
 int db_sync(struct db *db, struct error *err)
@@ -100,9 +68,9 @@ int db_sync(struct db *db, struct error *err)
 
 void db_rollback(struct db *db)
 {
-    begin_use(db);
+    db_begin_use(db);
     db->driver->rollback(db);
-    (void)end_use(db, 0);
+    (void)db_end_use(db, 0);
 }
 
 int db_end_read(struct db *db, int r)
@@ -160,13 +128,13 @@ int db_exec(struct db *db, const struct db_query *q, struct db_args args, db_row
             void *ctx, struct error *err)
 {
     assert(args.n == 0 || args.values != NULL);
-    begin_use(db);
+    db_begin_use(db);
     if (q->sum != NULL && on_row != NULL) {
         struct verified v = { db, q->sum, on_row, ctx, false };
 
-        return end_use(db, exec_verified(db, q, args, &v, err));
+        return db_end_use(db, exec_verified(db, q, args, &v, err));
     }
-    return end_use(db, db->driver->exec(db, q, args, on_row, ctx, err));
+    return db_end_use(db, db->driver->exec(db, q, args, on_row, ctx, err));
 }
 
 int db_run(struct db *db, const struct db_query *q, struct db_args args, struct error *err)
@@ -185,16 +153,8 @@ int db_exec_later(struct db *db, const struct db_query *q, struct db_args args, 
     assert(q->sum == NULL); /* what verifies them would be gone by then */
     if (db->driver->exec_later == NULL)
         return db_exec(db, q, args, on_row, ctx, err);
-    begin_use(db);
-    return end_use(db, db->driver->exec_later(db, q, args, on_row, ctx, err));
-}
-
-int db_settle(struct db *db, struct error *err)
-{
-    if (db->driver->settle == NULL)
-        return 0;
-    begin_use(db);
-    return end_use(db, db->driver->settle(db, err));
+    db_begin_use(db);
+    return db_end_use(db, db->driver->exec_later(db, q, args, on_row, ctx, err));
 }
 
 int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
@@ -221,75 +181,21 @@ int64_t db_session(const struct db *db)
 
 int64_t db_changes(const struct db *db)
 {
-    return db->driver->changes(db);
+    return db->changes;
 }
 
 int db_script(struct db *db, const char *sql, struct error *err)
 {
-    begin_use(db);
-    return end_use(db, db->driver->script(db, sql, err));
+    db_begin_use(db);
+    return db_end_use(db, db->driver->script(db, sql, err));
 }
 
 int db_notify(struct db *db, struct str text, struct error *err)
 {
     if (db->driver->notify == NULL)
         return 0;
-    begin_use(db);
-    return end_use(db, db->driver->notify(db, text, err));
-}
-
-int db_listen(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err)
-{
-    if (db->driver->listen == NULL)
-        return err_set(err, ERR_INTERNAL, "this database has one process");
-    begin_use(db);
-    return end_use(db, db->driver->listen(db, ms, on_text, ctx, err));
-}
-
-int db_guard(struct db *db, struct error *err)
-{
-    if (db->driver->guard == NULL)
-        return 0;
-    begin_use(db);
-    return end_use(db, db->driver->guard(db, err));
-}
-
-int db_checkpoint(struct db *db, struct error *err)
-{
-    begin_use(db);
-    return end_use(db, db->driver->checkpoint(db, err));
-}
-
-void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
-{
-    if (db->driver->watch != NULL)
-        db->driver->watch(db, go_on, ctx);
-}
-
-void db_set_log_max(struct db *db, int64_t bytes)
-{
-    if (db->driver->set_log_max != NULL)
-        db->driver->set_log_max(db, bytes);
-}
-
-bool db_set_deadline(struct db *db, int64_t until_us)
-{
-    assert(until_us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));
-    if (db->driver->set_deadline == NULL || !db->driver->set_deadline(db, until_us))
-        return false;
-    db->has_deadline = until_us != 0;
-    return true;
-}
-
-int db_set_read_max(struct db *db, int64_t us, struct error *err)
-{
-    assert(us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));
-    return db->driver->set_read_max == NULL ? 0 : db->driver->set_read_max(db, us, err);
-}
-
-bool db_has_deadline(const struct db *db)
-{
-    return db->has_deadline;
+    db_begin_use(db);
+    return db_end_use(db, db->driver->notify(db, text, err));
 }
 
 bool db_has_citus(const struct db *db)
@@ -431,4 +337,28 @@ int db_run_changed(struct db *db, const struct db_query *q, struct db_args args,
         return -1;
     *ret = db_changes(db) > 0;
     return 0;
+}
+
+/* clang-format off */
+static const struct db_query select_size = {
+    .sqlite = "SELECT c.page_count * s.page_size FROM pragma_page_count() c, pragma_page_size() s",
+    .postgres = "SELECT pg_database_size(current_database())",
+};
+/* clang-format on */
+
+int db_size(struct db *db, int64_t *ret, struct error *err)
+{
+    return db_exec_int(db, &select_size, DB_NO_ARGS, ret, err);
+}
+
+int64_t db_log_bytes(const char *url)
+{
+    static const struct str scheme = STR_INIT("sqlite:");
+    struct stat file;
+    char path[4096];
+
+    if (!str_starts(str_of(url), scheme))
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s-wal", url + scheme.len);
+    return stat(path, &file) == 0 ? (int64_t)file.st_size : 0;
 }

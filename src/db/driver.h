@@ -1,10 +1,9 @@
 /* driver.h - what a database driver implements; private to this folder. */
 #pragma once
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "db/db.h"
-#include "db/embedded.h"
-#include "db/servers.h"
 
 struct db_driver {
     const char *dialect; /* "sqlite", "postgres" */
@@ -16,21 +15,9 @@ struct db_driver {
                 void *ctx, struct error *err);
     int (*exec_later)(struct db *db, const struct db_query *q, struct db_args args,
                       db_row_fn *on_row, void *ctx, struct error *err); /* may be NULL */
-    int (*settle)(struct db *db, struct error *err);                    /* may be NULL */
-    int64_t (*changes)(const struct db *db);
     int (*script)(struct db *db, const char *sql, struct error *err);
-    int (*checkpoint)(struct db *db, struct error *err);
-    void (*watch)(struct db *db, bool (*go_on)(void *ctx), void *ctx); /* may be NULL */
-    bool (*set_deadline)(struct db *db, int64_t until_us);             /* may be NULL */
-    int (*set_read_max)(struct db *db, int64_t us, struct error *err); /* may be NULL */
-    int (*open_coordinator)(struct db *db, enum db_mode mode, struct db **ret,
-                            struct error *err);                       /* may be NULL */
     int (*notify)(struct db *db, struct str text, struct error *err); /* may be NULL */
-    int (*listen)(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
-    int (*guard)(struct db *db, struct error *err);      /* may be NULL */
-    void (*set_log_max)(struct db *db, int64_t bytes);   /* may be NULL */
-    int (*defer_sync)(struct db *db, struct error *err); /* may be NULL, and sync with it */
-    int (*sync)(struct db *db, struct error *err);       /* any thread */
+    int (*sync)(struct db *db, struct error *err); /* any thread; NULL: see db_may_defer_sync() */
 };
 
 /* Columns of a row, one set per driver. */
@@ -49,7 +36,10 @@ enum { DB_NUMBER_SLOTS = 4096 };
 
 struct db {
     const struct db_driver *driver; /* first member of every driver's connection */
-    bool has_deadline;              /* see db_set_deadline() */
+    struct sqlite *file;            /* what only SQLite has, see embedded.h; or NULL */
+    struct postgres *server;        /* what only PostgreSQL has, see servers.h; or NULL */
+    int64_t changes;                /* see db_changes(); the driver sets it */
+    int64_t read_max_us;            /* see db_set_read_max(); 0: not set */
     bool skip_damaged;              /* see db_set_skip_damaged() */
     int64_t n_skipped;              /* rows that were left out for it */
     bool contended;                 /* see db_was_contended(); the driver sets it */
@@ -67,6 +57,24 @@ struct db {
 struct db_row {
     const struct db_row_methods *methods; /* first member of every driver's row */
 };
+
+/* Asserts that no other thread uses the connection meanwhile, and no row callback either. */
+static inline void db_begin_use(struct db *db)
+{
+#ifdef NDEBUG
+    (void)db;
+#else
+    const bool in_use = atomic_exchange(&db->in_use, true);
+
+    assert(!in_use);
+#endif
+}
+
+static inline int db_end_use(struct db *db, int r)
+{
+    atomic_store_explicit(&db->in_use, false, memory_order_release);
+    return r;
+}
 
 /* ERR_INTERNAL: fewer arguments than parameters. Returns -1. */
 int db_fail_args(struct db_args args, unsigned n_params, struct error *err);

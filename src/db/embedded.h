@@ -1,4 +1,5 @@
-/* embedded.h - what only the embedded store does: its log, and reads that must not wait.
+/* embedded.h - what only the embedded store does: its log, and reads that must not wait; and how
+ * large a store is.
  */
 #pragma once
 #include "db/db.h"
@@ -33,3 +34,8 @@ bool db_set_deadline(struct db *db, int64_t until_us);
 
 /* For code that knows that it would miss the deadline, or would wait for something else. */
 bool db_has_deadline(const struct db *db);
+
+/* Bytes of the whole database, all tenants together; of the write-ahead log's file (0 with
+ * PostgreSQL). */
+int db_size(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
+int64_t db_log_bytes(const char *url);

@@ -64,12 +64,19 @@ int db_notify(struct db *db, struct str text, struct error *err) MUST_CHECK;
 
 typedef void db_text_fn(void *ctx, struct str text);
 
-typedef void db_text_fn(void *ctx, struct str text);
-
 /* Waits for up to `ms` for such texts of other connections and passes them on; returns as soon as
  * some have come. 1: it listens from now on, so some may have been missed before. ERR_INTERNAL with
  * SQLite. */
 int db_listen(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err) MUST_CHECK;
+
+/* A new number for a row, from a writer of PostgreSQL, whose nodes make them by themselves: unique
+ * among all writers of a database, and greater than those made before it, on any node, as far as
+ * clocks agree. */
+int64_t db_number(struct db *db);
+
+/* When it was made, and the least number of a time: microseconds since 1970. */
+int64_t db_number_time(int64_t number);
+int64_t db_number_at(int64_t us);
 
 /* --- For drivers. --- */
 

@@ -1,7 +1,7 @@
 /* test_driver_event_days.c - an export looks wherever events of its days may be, and at little
  * else. */
 #include "db/migrate.h"
-#include "db/number.h"
+#include "db/servers.h"
 #include "features/events/event_days.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"

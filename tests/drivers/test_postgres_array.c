@@ -1,5 +1,5 @@
 /* test_postgres_array.c - what goes into an array of PostgreSQL comes out of it. */
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "suite.h"
 
 enum { ROWS_MAX = 64 };

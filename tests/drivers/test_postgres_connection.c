@@ -1,7 +1,5 @@
 /* test_postgres_connection.c - connections that are lost, and servers that are refused. */
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "db/number.h"
 #include "db/postgres/postgres.h"
 #include "db/servers.h"
 #include "suite.h"
@@ -218,55 +215,6 @@ TEST(a_failed_transaction_cannot_be_committed_by_mistake)
     CHECK_INT(err.code, ERR_INTERNAL);
     db_rollback(db);
     CHECK_INT(suite_int(db, &count), 0);
-    db_close(db);
-}
-
-/* A backend that stands still for most of the time, so that its statements exceed their limit. */
-struct slowed {
-    pid_t pid;
-    atomic_bool over;
-};
-
-static void *slow_down(void *ctx)
-{
-    static const struct timespec still = { .tv_nsec = 3000000 }, moving = { .tv_nsec = 1000000 };
-    struct slowed *slowed = ctx;
-
-    while (!atomic_load(&slowed->over)) {
-        (void)kill(slowed->pid, SIGSTOP);
-        (void)nanosleep(&still, NULL);
-        (void)kill(slowed->pid, SIGCONT);
-        (void)nanosleep(&moving, NULL);
-    }
-    return NULL;
-}
-
-static void fail_to_begin(struct db *db)
-{
-    struct slowed slowed = { .pid = (pid_t)suite_int(db, &backend) };
-    pthread_t thread;
-
-    CHECK(db_set_read_max(db, 2, NULL) == 0);
-    CHECK(pthread_create(&thread, NULL, slow_down, &slowed) == 0);
-    while (db_begin(db, NULL) == 0)
-        db_rollback(db);
-    atomic_store(&slowed.over, true);
-    CHECK(pthread_join(thread, NULL) == 0);
-}
-
-/* BEGIN may be done then, and what goes with it not. */
-TEST(a_transaction_that_did_not_begin_in_time_is_not_open)
-{
-    struct db *db = suite_open(suite_new_database(), DB_READER);
-    int64_t pid;
-
-    for (int i = 0; i < 3; i++) {
-        fail_to_begin(db);
-        /* the limit of the statement that lifts it may come late, and end the one after it */
-        while (db_set_read_max(db, 0, NULL) != 0 ||
-               db_exec_int(db, &backend, DB_NO_ARGS, &pid, NULL) != 0)
-            continue;
-    }
     db_close(db);
 }
 

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "db/embedded.h"
-#include "db/size.h"
 #include "db/sqlite/sqlite.h"
 #include "hooks/clock_hook.h"
 #include "suite.h"

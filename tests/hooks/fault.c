@@ -1,6 +1,5 @@
 /* fault.c - counts the fallible calls and fails one of them instead of making it. */
 #include "hooks/fault.h"
-#include "db/embedded.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -84,18 +83,15 @@ static int fault_exec(struct db *db, const struct db_query *q, struct db_args ar
     struct fault *f = fault_of(db);
     struct few few = { on_row, ctx, f->rows };
 
-    if (count(f, "exec", err) == 0)
-        return db_exec(f->real, q, args, on_row, ctx, err);
+    if (count(f, "exec", err) == 0) {
+        int r = db_exec(f->real, q, args, on_row, ctx, err);
+
+        db->changes = db_changes(f->real);
+        return r;
+    }
     if (f->rows > 0 && on_row != NULL && db_exec(f->real, q, args, take_few, &few, NULL) != 0)
         f->rows = 0; /* it fails anyway */
     return -1;
-}
-
-static int64_t fault_changes(const struct db *db)
-{
-    const struct fault *f = (const struct fault *)db;
-
-    return db_changes(f->real);
 }
 
 static int fault_script(struct db *db, const char *sql, struct error *err)
@@ -103,18 +99,6 @@ static int fault_script(struct db *db, const char *sql, struct error *err)
     struct fault *f = fault_of(db);
 
     return count(f, "script", err) != 0 ? -1 : db_script(f->real, sql, err);
-}
-
-static int fault_checkpoint(struct db *db, struct error *err)
-{
-    struct fault *f = fault_of(db);
-
-    return count(f, "checkpoint", err) != 0 ? -1 : db_checkpoint(f->real, err);
-}
-
-static bool fault_set_deadline(struct db *db, int64_t until_us)
-{
-    return db_set_deadline(fault_of(db)->real, until_us);
 }
 
 struct db *db_fault_new(struct db *real, int nth, enum err_code code)
@@ -129,12 +113,10 @@ struct db *db_fault_new(struct db *real, int nth, enum err_code code)
         .commit = fault_commit,
         .rollback = fault_rollback,
         .exec = fault_exec,
-        .changes = fault_changes,
         .script = fault_script,
-        .checkpoint = fault_checkpoint,
-        .set_deadline = fault_set_deadline,
     };
     f->base.driver = &f->driver;
+    f->base.file = real->file;
     f->real = real;
     f->remaining = nth;
     f->code = code;

@@ -3,7 +3,7 @@
 #include "db/db.h"
 
 /* A connection that passes every call on to `real` but for the nth fallible one (begin, exec,
- * script, commit, ping, checkpoint; counted from 0), which fails with `code` and does nothing.
+ * script, commit; counted from 0), which fails with `code` and does nothing.
  * Borrows `real`: close both. */
 struct db *db_fault_new(struct db *real, int nth, enum err_code code) MUST_CHECK;
 

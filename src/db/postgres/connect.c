@@ -274,10 +274,9 @@ static bool read_coordinator(void *ctx, const struct db_row *row)
     return false;
 }
 
-int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
-                                 struct error *err)
+static int open_coordinator(struct postgres *pg, enum db_mode mode, struct db **ret,
+                            struct error *err)
 {
-    struct postgres *pg = (struct postgres *)db;
     struct coordinator c = { 0 };
     struct db *opened;
 
@@ -297,4 +296,12 @@ int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **r
     }
     db_close(opened);
     return err_set(err, ERR_UNAVAILABLE, "%s:%s is not the coordinator from here", c.host, c.port);
+}
+
+int db_open_coordinator(struct db *db, enum db_mode mode, struct db **ret, struct error *err)
+{
+    if (!db->worker)
+        return err_set(err, ERR_INTERNAL, "this server is no worker of Citus");
+    db_begin_use(db);
+    return db_end_use(db, open_coordinator(db->server, mode, ret, err));
 }

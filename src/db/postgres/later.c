@@ -26,7 +26,7 @@ static int take_all(struct postgres *pg, db_row_fn *on_row, void *ctx, struct er
     bool more = true, failed = false;
     PGresult *result;
 
-    pg->changes = 0;
+    pg->base.changes = 0;
     while (pg->conn != NULL) {
         struct error *why = failed ? NULL : err; /* of several errors the first is the cause */
 
@@ -143,7 +143,7 @@ int db_postgres_exec_later(struct db *db, const struct db_query *q, struct db_ar
 {
     struct postgres *pg = (struct postgres *)db;
 
-    pg->changes = 0;
+    pg->base.changes = 0;
     if (pg->conn == NULL)
         return db_postgres_fail(pg, NULL, err);
     if (on_row != NULL && pg->rows_fn != NULL && db_postgres_settle(pg, err) != 0)

@@ -6,6 +6,8 @@
  */
 #include "db/postgres/postgres.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,15 +84,16 @@ static int end_statement(struct postgres *pg, int r)
     return r;
 }
 
-/* Of a reader's statements. When it was set, half of the time is for the last statement of a
- * transaction, the other for those before it. */
+/* Of a reader's statements. Half of a time that was set is for the last statement of a transaction,
+ * the other for those before it. */
 static int set_timeout(struct postgres *pg, struct error *err)
 {
     char sql[64];
 
     (void)snprintf(sql, sizeof(sql), "SET statement_timeout = %lld",
-                   pg->read_max_us == 0 ? (long long)DB_POSTGRES_READ_MAX_MS
-                                        : (long long)(pg->read_max_us / USEC_PER_MSEC + 1));
+                   pg->base.read_max_us == 0
+                       ? (long long)DB_POSTGRES_READ_MAX_MS
+                       : (long long)(pg->base.read_max_us / 2 / USEC_PER_MSEC + 1));
     return db_postgres_run(pg, sql, NULL, NULL, err);
 }
 
@@ -179,14 +182,12 @@ static int postgres_script(struct db *db, const char *sql, struct error *err)
     return begin_statement(pg, err) != 0 ? -1 : end_statement(pg, db_postgres_script(db, sql, err));
 }
 
-static int postgres_settle(struct db *db, struct error *err)
+int db_settle(struct db *db, struct error *err)
 {
-    return db_postgres_settle(postgres_of(db), err);
-}
-
-static int64_t postgres_changes(const struct db *db)
-{
-    return ((const struct postgres *)db)->changes;
+    if (db->server == NULL)
+        return 0;
+    db_begin_use(db);
+    return db_end_use(db, db_postgres_settle(db->server, err));
 }
 
 static int own_wait_ms(const struct postgres *pg)
@@ -194,10 +195,12 @@ static int own_wait_ms(const struct postgres *pg)
     return pg->mode == DB_READER || pg->guarded ? DB_POSTGRES_SHORT_WAIT_MS : DB_POSTGRES_WAIT_MS;
 }
 
-static int postgres_guard(struct db *db, struct error *err)
+int db_guard(struct db *db, struct error *err)
 {
-    struct postgres *pg = postgres_of(db);
+    struct postgres *pg = db->server;
 
+    if (pg == NULL)
+        return 0;
     pg->guarded = true;
     pg->wait_ms = own_wait_ms(pg);
     return pg->mode != DB_WRITER || pg->conn == NULL
@@ -205,23 +208,87 @@ static int postgres_guard(struct db *db, struct error *err)
                : db_postgres_run(pg, DB_POSTGRES_SET_GUARDED, NULL, NULL, err);
 }
 
-static int postgres_set_read_max(struct db *db, int64_t us, struct error *err)
+int db_set_read_max(struct db *db, int64_t us, struct error *err)
 {
-    struct postgres *pg = postgres_of(db);
+    struct postgres *pg = db->server;
 
-    pg->read_max_us = us / 2;
-    if (begin_statement(pg, err) == 0 && set_timeout(pg, err) == 0)
-        return end_statement(pg, 0);
+    assert(us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));
+    db->read_max_us = us;
+    if (pg == NULL || (begin_statement(pg, err) == 0 && set_timeout(pg, err) == 0))
+        return pg == NULL ? 0 : end_statement(pg, 0);
     if (!pg->inside && pg->conn != NULL)
         db_postgres_drop(pg); /* it would keep the former limit */
     return -1;
 }
 
-static int postgres_checkpoint(struct db *db, struct error *err)
+/* --- texts from one process to the others, by NOTIFY and LISTEN --- */
+
+static int postgres_notify(struct db *db, struct str text, struct error *err)
 {
-    (void)db;
-    (void)err;
-    return 0; /* the server does that */
+    static const struct db_query notify = { .postgres = "SELECT pg_notify('muster', $1)" };
+    struct postgres *pg = (struct postgres *)db;
+    const struct db_args args = DB_ARGS(db_text(text));
+
+    if (pg->inside) /* with the next turn */
+        return db_postgres_exec_later(db, &notify, args, NULL, NULL, err);
+    return db_postgres_ready(pg, err) != 0 ? -1
+                                           : db_postgres_exec(db, &notify, args, NULL, NULL, err);
+}
+
+/* Passes on what has come; what this connection sent itself is left out. */
+static bool pass_on(struct postgres *pg, db_text_fn *on_text, void *ctx)
+{
+    PGnotify *text;
+    bool any = false;
+
+    while ((text = PQnotifies(pg->conn)) != NULL) {
+        any = true;
+        if (text->be_pid != PQbackendPID(pg->conn))
+            on_text(ctx, str_of(text->extra));
+        PQfreemem(text);
+    }
+    return any;
+}
+
+/* Listens in this session, *ret: from now on. */
+static int listen_once(struct postgres *pg, bool *ret, struct error *err)
+{
+    if (db_postgres_ready(pg, err) != 0)
+        return -1;
+    *ret = pg->listens_in != pg->session;
+    if (*ret && db_postgres_run(pg, "LISTEN muster", NULL, NULL, err) != 0)
+        return -1;
+    pg->listens_in = pg->session;
+    return 0;
+}
+
+static int listen_for(struct postgres *pg, int ms, db_text_fn *on_text, void *ctx,
+                      struct error *err)
+{
+    struct pollfd fd = { .events = POLLIN };
+    bool fresh;
+    int n;
+
+    if (listen_once(pg, &fresh, err) != 0)
+        return -1;
+    if (pass_on(pg, on_text, ctx) || fresh)
+        return fresh;
+    fd.fd = PQsocket(pg->conn);
+    n = poll(&fd, 1, ms);
+    if (n == 0 || (n < 0 && errno == EINTR))
+        return 0;
+    if (n < 0 || PQconsumeInput(pg->conn) == 0)
+        return db_postgres_fail(pg, NULL, err);
+    (void)pass_on(pg, on_text, ctx);
+    return 0;
+}
+
+int db_listen(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err)
+{
+    if (db->server == NULL)
+        return err_set(err, ERR_INTERNAL, "this database has one process");
+    db_begin_use(db);
+    return db_end_use(db, listen_for(db->server, ms, on_text, ctx, err));
 }
 
 static const struct db_driver driver = {
@@ -232,15 +299,8 @@ static const struct db_driver driver = {
     .rollback = postgres_rollback,
     .exec = postgres_exec,
     .exec_later = db_postgres_exec_later,
-    .settle = postgres_settle,
-    .changes = postgres_changes,
     .script = postgres_script,
-    .checkpoint = postgres_checkpoint,
-    .open_coordinator = db_postgres_open_coordinator,
-    .notify = db_postgres_notify,
-    .listen = db_postgres_listen,
-    .guard = postgres_guard,
-    .set_read_max = postgres_set_read_max,
+    .notify = postgres_notify,
 };
 
 int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db **ret,
@@ -249,6 +309,7 @@ int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db *
     struct postgres *pg = NEW(struct postgres);
 
     pg->base.driver = &driver;
+    pg->base.server = pg;
     pg->base.servers = servers_of(at->url);
     pg->mode = mode == DB_POOLED ? DB_READER : mode;
     pg->guarded = mode == DB_POOLED;

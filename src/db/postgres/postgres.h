@@ -24,11 +24,9 @@ struct postgres {
     unsigned listens_in; /* the session that listens; 0: none */
     unsigned says_in;    /* the session that knows the commands of later.c; 0: none */
     struct db_cache statements;
-    struct buf text; /* texts of the current call, each ended by NUL as libpq wants them */
-    int64_t changes;
+    struct buf text;        /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t transaction_us; /* when it began, by the raw clock */
     int wait_ms;            /* for an answer */
-    int64_t read_max_us;    /* half of what db_set_read_max() says; 0: not set */
     bool keeps_plans;   /* this transaction uses kept plans: all of its statements say keeps_plan */
     unsigned n_later;   /* statements that were sent and not yet answered */
     unsigned rows_at;   /* the place of the one among them that has rows */
@@ -73,10 +71,6 @@ int db_postgres_connect(struct postgres *pg, struct error *err);
 /* ERR_UNAVAILABLE, and the connection is dropped, if another one has led to the server that took
  * the place of this one's since. */
 int db_postgres_check_timeline(struct postgres *pg, struct error *err);
-
-/* The driver's open_coordinator. */
-int db_postgres_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
-                                 struct error *err);
 
 /* --- postgres.c --- */
 
@@ -174,13 +168,6 @@ int db_postgres_script(struct db *db, const char *sql, struct error *err);
 /* The first statement of *rest, which is then what follows it; STR_NULL when only comments are
  * left. Knows quotes, comments and dollar quotes. */
 struct str db_postgres_next_statement(struct str *rest);
-
-/* --- notify.c: the driver's notify and listen --- */
-
-int db_postgres_notify(struct db *db, struct str text, struct error *err);
-int db_postgres_listen(struct db *db, int ms, db_text_fn *on_text, void *ctx, struct error *err);
-
-/* --- row.c --- */
 
 /* Passes the rows of `result` to on_row; false when it returned false. */
 bool db_postgres_rows(const PGresult *result, db_row_fn *on_row, void *ctx);

@@ -283,11 +283,11 @@ int db_postgres_take(struct postgres *pg, PGresult *result, db_row_fn *on_row, v
     case PGRES_TUPLES_OK:
         if (on_row != NULL && *ret_more)
             *ret_more = db_postgres_rows(result, on_row, ctx);
-        pg->changes = count_changes(result);
+        pg->base.changes = count_changes(result);
         return 0;
     case PGRES_COMMAND_OK:
     case PGRES_EMPTY_QUERY:
-        pg->changes = count_changes(result);
+        pg->base.changes = count_changes(result);
         return 0;
     case PGRES_COPY_IN:
     case PGRES_COPY_OUT:
@@ -306,7 +306,7 @@ int db_postgres_finish(struct postgres *pg, db_row_fn *on_row, void *ctx, struct
     bool more = true, failed = false;
     PGresult *result;
 
-    pg->changes = 0;
+    pg->base.changes = 0;
     if (db_postgres_flush(pg, err) != 0)
         return -1;
     while (pg->conn != NULL) {

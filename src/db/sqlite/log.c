@@ -6,16 +6,31 @@
  * those that have taken a while end, and a RESTART checkpoint waits for the
  * last of them. A reader of another process (a backup) cannot be ended: then
  * the log grows, and the writer tries again later.
+ *
+ * A checkpoint syncs the log, writes pages to the file and syncs that: ten milliseconds, in which
+ * the writer could store nothing. So a thread, the mover, does it on a connection of its own.
+ *
+ * SQLite before 3.51.3 can corrupt a file when one connection checkpoints at the moment at which
+ * another starts the log again from its beginning. That cannot happen here:
+ *  1. The log is started again only when all of it is in the file.
+ *  2. The mover is asked when that is not so, and nothing else is moved until it is done: the
+ *     writer, which asks, checkpoints by itself only when the mover is idle.
+ *  3. So from its first look at the log to its last the mover sees the log that the writer saw.
  */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "db/sqlite/mover.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "db/embedded.h"
 #include "db/sqlite/sqlite.h"
 
 enum {
@@ -60,11 +75,14 @@ static int checkpoint_pages(const struct sqlite *s)
     return s->log_max_pages > 0 && part < CHECKPOINT_PAGES ? part : CHECKPOINT_PAGES;
 }
 
-void db_sqlite_set_log_max(struct sqlite *s, int64_t bytes)
+void db_set_log_max(struct db *db, int64_t bytes)
 {
+    struct sqlite *s = db->file;
     int64_t pages = bytes / LOG_PAGE, limit = bytes / 2;
     char sql[64];
 
+    if (s == NULL)
+        return;
     assert(s->mode == DB_WRITER && bytes >= 0);
     if (bytes > 0 && pages < LOG_PAGES_LEAST)
         pages = LOG_PAGES_LEAST;
@@ -75,6 +93,159 @@ void db_sqlite_set_log_max(struct sqlite *s, int64_t bytes)
     (void)sqlite3_snprintf(sizeof(sql), sql, "PRAGMA journal_size_limit = %lld", (long long)limit);
     (void)sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
 }
+
+/* --- the mover --- */
+
+/* What the mover was last asked to do. */
+struct move {
+    int code;  /* SQLite's */
+    int pages; /* of the log, from its beginning, that are in the file; -1: unknown */
+};
+
+struct mover {
+    sqlite3 *handle; /* the thread's own, while it runs */
+    pthread_t id;
+
+    struct lock lock;
+    struct cond changed;
+    bool asked GUARDED_BY(lock); /* until it is done */
+    bool stopping GUARDED_BY(lock);
+    struct move last GUARDED_BY(lock);
+};
+
+/* SQLite leaves the sync of the file to who moves the last page. That is the writer, which would
+ * then wait for all that was moved here. */
+static int sync_file(sqlite3 *handle)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&file);
+
+    return code == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : code;
+}
+
+static struct move move_log(sqlite3 *handle)
+{
+    struct move move = { .pages = -1 };
+
+    move.code =
+        sqlite3_wal_checkpoint_v2(handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, &move.pages);
+    if (move.code == SQLITE_OK)
+        move.code = sync_file(handle);
+    return move;
+}
+
+static void *mover_main(void *arg)
+{
+    struct mover *m = arg;
+
+    thread_begin("muster-mover", THREAD_PLAIN);
+    lock_acquire(&m->lock);
+    for (;;) {
+        struct move move;
+
+        while (!m->asked && !m->stopping)
+            cond_wait(&m->changed, &m->lock);
+        if (!m->asked)
+            break;
+        lock_release(&m->lock);
+        move = move_log(m->handle);
+        lock_acquire(&m->lock);
+        m->last = move;
+        m->asked = false;
+        cond_broadcast(&m->changed);
+    }
+    lock_release(&m->lock);
+    return NULL;
+}
+
+/* No checkpoint on close, and none by itself: each is asked for. The read opens the log. */
+static int open_file(const char *path, sqlite3 **ret)
+{
+    int code = sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (code != SQLITE_OK)
+        return code;
+    (void)sqlite3_extended_result_codes(*ret, 1);
+    (void)sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    return sqlite3_exec(*ret,
+                        "PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL;"
+                        "PRAGMA mmap_size = 0; PRAGMA cache_size = -64;"
+                        "SELECT 1 FROM sqlite_schema LIMIT 1",
+                        NULL, NULL, NULL);
+}
+
+/* For this file; NULL when its connection or thread cannot be had. */
+static struct mover *mover_new(const char *path)
+{
+    struct mover *m = NEW(struct mover);
+
+    lock_init(&m->lock);
+    cond_init(&m->changed);
+    if (open_file(path, &m->handle) == SQLITE_OK &&
+        pthread_create(&m->id, NULL, mover_main, m) == 0)
+        return m;
+    (void)sqlite3_close(m->handle);
+    cond_done(&m->changed);
+    lock_done(&m->lock);
+    free(m);
+    return NULL;
+}
+
+/* Asks it to move what is in the log now. It must be idle. */
+static void mover_begin(struct mover *m)
+{
+    lock_acquire(&m->lock);
+    assert(!m->asked && !m->stopping);
+    m->asked = true;
+    cond_broadcast(&m->changed);
+    lock_release(&m->lock);
+}
+
+/* Is it idle again? Then *ret says what it did. */
+static bool mover_is_done(struct mover *m, struct move *ret)
+{
+    bool done;
+
+    lock_acquire(&m->lock);
+    done = !m->asked;
+    *ret = m->last;
+    lock_release(&m->lock);
+    return done;
+}
+
+static struct move mover_wait(struct mover *m)
+{
+    struct move last;
+
+    lock_acquire(&m->lock);
+    while (m->asked)
+        cond_wait(&m->changed, &m->lock);
+    last = m->last;
+    lock_release(&m->lock);
+    return last;
+}
+
+void db_sqlite_free_mover(struct sqlite *s)
+{
+    struct mover *m = s->mover;
+    int code;
+
+    if (m == NULL)
+        return;
+    lock_acquire(&m->lock);
+    m->stopping = true;
+    cond_broadcast(&m->changed);
+    lock_release(&m->lock);
+    (void)pthread_join(m->id, NULL); /* what it was asked for is done first */
+    code = sqlite3_close(m->handle);
+    assert(code == SQLITE_OK);
+    (void)code;
+    cond_done(&m->changed);
+    lock_done(&m->lock);
+    free(m);
+}
+
+/* --- when it is asked --- */
 
 /* Only an I/O error is a failure: after any other the commits are durable in the log, and a later
  * checkpoint tries again. */
@@ -107,7 +278,7 @@ static int move_here(struct sqlite *s, struct error *err)
     return 0;
 }
 
-/* What was committed last is not in the file (mover.h). False: there is no mover, and cannot be one
+/* What was committed last is not in the file. False: there is no mover, and cannot be one
  * now. */
 static bool ask_mover(struct sqlite *s)
 {
@@ -215,9 +386,9 @@ int db_sqlite_before_write(struct sqlite *s, struct error *err)
 /* Commits are written in order, and each frame's checksum covers those before it: whatever a sync
  * that began later has not reached, what is before it stays readable. SQLite itself still syncs the
  * log before it moves pages, the file after, and the head of a restarted log. */
-int db_sqlite_defer_sync(struct db *db, struct error *err)
+int db_defer_sync(struct db *db, struct error *err)
 {
-    struct sqlite *s = (struct sqlite *)db;
+    struct sqlite *s = db->file;
     const char *path = sqlite3_filename_wal(sqlite3_db_filename(s->handle, "main"));
 
     assert(s->mode == DB_WRITER && s->log_fd < 0);

@@ -1,6 +1,6 @@
 /* sqlite.c - the embedded store: one file, one writer, readers beside it.
  *
- * 1. One connection writes and checkpoints, or has its mover do that (mover.h). SQLite before
+ * 1. One connection writes and checkpoints, or has its mover do that (log.c). SQLite before
  *    3.51.3 can corrupt a file when two do so at once, so readers are read-only, and there is
  *    no checkpoint on close and no automatic one.
  * 2. A commit is synced (WAL, synchronous=FULL) before it returns; after db_defer_sync() it is
@@ -22,7 +22,6 @@
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "db/embedded.h"
-#include "db/sqlite/mover.h"
 
 enum {
     ROLLBACK_TRIES = 3,
@@ -55,7 +54,7 @@ static void sqlite_close(struct db *db)
     struct sqlite *s = sqlite_of(db);
     int code;
 
-    mover_free(s->mover);
+    db_sqlite_free_mover(s);
     db_sqlite_forget_statements(s);
     code = sqlite3_close(s->handle);
     assert(code == SQLITE_OK); /* else a statement is still open, and the handle leaks */
@@ -121,11 +120,6 @@ static int sqlite_commit(struct db *db, struct error *err)
     return 0;
 }
 
-static int64_t sqlite_changes(const struct db *db)
-{
-    return ((const struct sqlite *)db)->changes;
-}
-
 static int run_script(struct sqlite *s, const char *sql, struct error *err)
 {
     int code;
@@ -150,9 +144,8 @@ static int sqlite_ping(struct db *db, struct error *err)
     return run_script(sqlite_of(db), "SELECT 1 FROM sqlite_schema LIMIT 1", err);
 }
 
-static int sqlite_checkpoint(struct db *db, struct error *err)
+static int checkpoint(struct sqlite *s, struct error *err)
 {
-    struct sqlite *s = sqlite_of(db);
     int code;
 
     if (s->broken)
@@ -170,6 +163,14 @@ static int sqlite_checkpoint(struct db *db, struct error *err)
     return 0;
 }
 
+int db_checkpoint(struct db *db, struct error *err)
+{
+    if (db->file == NULL)
+        return 0;
+    db_begin_use(db);
+    return db_end_use(db, checkpoint(db->file, err));
+}
+
 /* Ends a maintenance statement that is no longer wanted. */
 static int is_unwanted(void *ctx)
 {
@@ -178,26 +179,20 @@ static int is_unwanted(void *ctx)
     return s->go_on != NULL && !s->go_on(s->go_on_ctx);
 }
 
-static void sqlite_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
+void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx)
 {
-    struct sqlite *s = sqlite_of(db);
-
-    s->go_on = go_on;
-    s->go_on_ctx = ctx;
+    if (db->file == NULL)
+        return;
+    db->file->go_on = go_on;
+    db->file->go_on_ctx = ctx;
 }
 
-static int sqlite_set_read_max(struct db *db, int64_t us, struct error *err)
+bool db_set_deadline(struct db *db, int64_t until_us)
 {
-    (void)err;
-    sqlite_of(db)->read_max_us = us;
-    return 0;
-}
+    struct sqlite *s = db->file;
 
-static bool sqlite_set_deadline(struct db *db, int64_t until_us)
-{
-    struct sqlite *s = sqlite_of(db);
-
-    if (s->mode != DB_READER)
+    assert(until_us >= 0 && !atomic_load_explicit(&db->in_use, memory_order_relaxed));
+    if (s == NULL || s->mode != DB_READER)
         return false;
     s->until_us = until_us;
     s->given = 0;
@@ -205,9 +200,9 @@ static bool sqlite_set_deadline(struct db *db, int64_t until_us)
     return true;
 }
 
-static void sqlite_set_log_max(struct db *db, int64_t bytes)
+bool db_has_deadline(const struct db *db)
 {
-    db_sqlite_set_log_max(sqlite_of(db), bytes);
+    return db->file != NULL && db->file->until_us != 0;
 }
 
 static const struct db_driver driver = {
@@ -217,14 +212,7 @@ static const struct db_driver driver = {
     .commit = sqlite_commit,
     .rollback = sqlite_rollback,
     .exec = db_sqlite_exec,
-    .changes = sqlite_changes,
     .script = sqlite_script,
-    .checkpoint = sqlite_checkpoint,
-    .watch = sqlite_watch,
-    .set_deadline = sqlite_set_deadline,
-    .set_read_max = sqlite_set_read_max,
-    .set_log_max = sqlite_set_log_max,
-    .defer_sync = db_sqlite_defer_sync,
     .sync = db_sqlite_sync,
 };
 
@@ -322,7 +310,7 @@ bool db_sqlite_is_over_time(const struct sqlite *s, int64_t now_us)
     const int64_t since_us = outside ? s->began_us : s->transaction_us;
 
     return now_us - s->began_us > READ_MAX_US || now_us - since_us > TRANSACTION_MAX_US ||
-           (s->read_max_us != 0 && now_us - since_us > s->read_max_us) ||
+           (s->base.read_max_us != 0 && now_us - since_us > s->base.read_max_us) ||
            db_sqlite_is_hurried(now_us - since_us) || db_sqlite_is_late(s, now_us);
 }
 
@@ -401,6 +389,7 @@ int db_sqlite_open(const char *path, enum db_mode mode, struct db **ret, struct 
     (void)snprintf(file, size, "%s%s", path[0] == '/' ? "" : "./", path);
     s = NEW(struct sqlite);
     s->base.driver = &driver;
+    s->base.file = s;
     s->mode = mode == DB_POOLED ? DB_READER : mode;
     s->log_fd = -1;
     assert(s->mode == DB_WRITER || s->mode == DB_READER || s->mode == DB_MAINTENANCE);

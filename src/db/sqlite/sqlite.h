@@ -12,11 +12,9 @@ struct sqlite {
     sqlite3 *handle;
     enum db_mode mode;
     struct db_cache statements;
-    int64_t changes;
     int64_t began_us;         /* a reader's current statement, monotonic */
     int64_t transaction_us;   /* a reader's current transaction, monotonic */
     int64_t until_us;         /* a reader's deadline, monotonic; 0: none */
-    int64_t read_max_us;      /* see db_set_read_max(); 0: not set */
     size_t given;             /* bytes read from rows since the deadline was set */
     bool (*go_on)(void *ctx); /* see db_watch(); NULL: none */
     void *go_on_ctx;
@@ -68,19 +66,18 @@ bool db_sqlite_may_start_reading(const struct sqlite *s);
 /* Must a reader end that has been reading for so long? */
 bool db_sqlite_is_hurried(int64_t reading_us);
 
-/* See db_set_log_max(). */
-void db_sqlite_set_log_max(struct sqlite *s, int64_t bytes);
-
 /* Before the writer begins a transaction: restarts a log that is near its ceiling. */
 int db_sqlite_before_write(struct sqlite *s, struct error *err);
 
 /* Call after anything that may have committed: checkpoints when the log has grown long, or has that
- * done (mover.h). An I/O error here fails the caller, since a sync failed. */
+ * done. An I/O error here fails the caller, since a sync failed. */
 int db_sqlite_after_commit(struct sqlite *s, struct error *err);
 
 /* Waits for the mover, if it works. ERR_IO: it failed. */
 int db_sqlite_await_mover(struct sqlite *s, struct error *err);
 
-/* See db_defer_sync() and db_sync(). */
-int db_sqlite_defer_sync(struct db *db, struct error *err);
+/* Waits for the mover first. */
+void db_sqlite_free_mover(struct sqlite *s);
+
+/* The driver's sync. */
 int db_sqlite_sync(struct db *db, struct error *err);

@@ -1,10 +1,62 @@
-/* statement.c - statements of SQLite: prepared once, bound without a copy, stepped row by row. */
+/* statement.c - statements of SQLite: prepared once, bound without a copy, stepped row by row; and
+ * its result codes as ours. */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "db/sqlite/sqlite.h"
+
+/* A full disk under a write is SQLITE_FULL already; where SQLite needs a new file or a longer index
+ * of the log it is one of these. Elsewhere its errno may be that of an older error. */
+static bool is_no_space(const struct sqlite *s, int code)
+{
+    static const int codes[] = { SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMMAP,
+                                 SQLITE_CANTOPEN };
+    int why = sqlite3_system_errno(s->handle);
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (codes[i] == code)
+            return why == ENOSPC || why == EDQUOT;
+    return false;
+}
+
+static enum err_code classify(const struct sqlite *s, int code)
+{
+    static const struct {
+        int primary;
+        enum err_code code;
+    } map[] = {
+        { SQLITE_FULL, ERR_FULL },      { SQLITE_CONSTRAINT, ERR_CONSTRAINT },
+        { SQLITE_BUSY, ERR_BUSY },      { SQLITE_LOCKED, ERR_BUSY },
+        { SQLITE_PROTOCOL, ERR_BUSY },  { SQLITE_IOERR, ERR_IO },
+        { SQLITE_CORRUPT, ERR_IO },     { SQLITE_NOTADB, ERR_IO },
+        { SQLITE_CANTOPEN, ERR_IO },    { SQLITE_TOOBIG, ERR_INVALID },
+        { SQLITE_INTERRUPT, ERR_BUSY }, { SQLITE_NOMEM, ERR_BUSY },
+    };
+
+    if (is_no_space(s, code))
+        return ERR_FULL;
+    /* A reader that writes is our bug; a writer that may not was locked out by a chmod or mount. */
+    if ((code & 0xff) == SQLITE_READONLY && s->mode == DB_WRITER)
+        return ERR_UNAVAILABLE;
+    for (size_t i = 0; i < COUNT_OF(map); i++)
+        if (map[i].primary == (code & 0xff))
+            return map[i].code;
+    return ERR_INTERNAL;
+}
+
+int db_sqlite_fail(struct sqlite *s, int code, struct error *err)
+{
+    enum err_code ours = classify(s, code);
+
+    if (ours == ERR_IO && s->mode == DB_WRITER)
+        s->broken = true;
+    return err_set(err, ours, "SQLite: %s (%d)",
+                   ours == ERR_FULL ? sqlite3_errstr(SQLITE_FULL) : sqlite3_errmsg(s->handle),
+                   code);
+}
 
 /* SQLite numbers $1, $2, … by first appearance, so each has its index looked up once. */
 struct statement {
@@ -230,7 +282,7 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
     int64_t before = sqlite3_total_changes64(s->handle);
     int code;
 
-    s->changes = 0;
+    s->base.changes = 0;
     if (UNLIKELY(s->broken))
         return err_set(err, ERR_IO,
                        "refused after an earlier input/output error: it is unknown what is stored");
@@ -254,7 +306,7 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
                                                             : db_sqlite_fail(s, code, err);
     /* sqlite3_changes64() alone would repeat the last one's after a SELECT. */
     if (sqlite3_total_changes64(s->handle) != before)
-        s->changes = sqlite3_changes64(s->handle);
+        s->base.changes = sqlite3_changes64(s->handle);
     /* A sync by another thread comes first: what was committed is waited for. */
     return s->log_grew && s->log_fd < 0 ? db_sqlite_after_commit(s, err) : 0;
 }

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "db/db.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "engine/txn.h"
 #include "features/access/shapes.h"
 #include "features/access/tenants.h"

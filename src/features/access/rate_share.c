@@ -15,7 +15,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 

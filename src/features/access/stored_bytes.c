@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "db/db.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "features/access/registry.h"
 
 const char stored_bytes_part[] = "stored_bytes";

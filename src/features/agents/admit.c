@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "engine/txn.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents_store.h"

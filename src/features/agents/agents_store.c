@@ -2,9 +2,9 @@
  */
 #include "features/agents/agents_store.h"
 
+#include "db/lists.h"
 #include "db/name_key.h"
-#include "db/number.h"
-#include "db/postgres/array.h"
+#include "db/servers.h"
 #include "features/access/tenants.h"
 #include "features/agents/agents.h"
 #include "shape/rows.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "db/lists.h"
 #include "db/name_key.h"
-#include "db/postgres/array.h"
 #include "features/agents/shapes.h"
 #include "shape/rows.h"
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/buf.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "features/agents/agent_cache.h"
 #include "features/alerts/alerts.h"
 #include "shape/rows.h"

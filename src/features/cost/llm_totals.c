@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 
 const char llm_totals_part[] = "llm_totals";
 

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "db/db.h"
-#include "db/id_list.h"
+#include "db/lists.h"
 #include "features/cost/report_shapes.h"
 #include "features/cost/report_sums.h"
 #include "features/cost/reports.h"

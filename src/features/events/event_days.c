@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "db/db.h"
-#include "db/number.h"
+#include "db/servers.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "db/id_list.h"
+#include "db/lists.h"
 #include "db/row_sum.h"
 #include "features/events/event_rows.h"
 #include "features/events/run_list.h"

@@ -7,7 +7,7 @@
 #include "features/events/run_list.h"
 
 #include "base/digest.h"
-#include "db/id_list.h"
+#include "db/lists.h"
 #include "features/events/run_state.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "db/number.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
+#include "db/servers.h"
 #include "features/events/event_log.h"
 #include "features/events/run_state.h"
 #include "features/events/shapes.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "db/id_list.h"
+#include "db/lists.h"
 #include "features/events/event_rows.h"
 #include "features/events/run_state.h"
 #include "features/events/shapes.h"

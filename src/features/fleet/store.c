@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "db/id_list.h"
+#include "db/lists.h"
 #include "db/name_key.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"

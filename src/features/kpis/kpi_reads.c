@@ -7,7 +7,7 @@
  */
 #include "features/kpis/kpi_reads.h"
 
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "features/access/retention.h"
 #include "features/kpis/kpis.h"
 #include "features/kpis/report_sums.h"

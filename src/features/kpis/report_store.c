@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "db/number.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
+#include "db/servers.h"
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"

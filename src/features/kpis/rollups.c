@@ -10,8 +10,8 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "db/number.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
+#include "db/servers.h"
 #include "features/access/retention.h"
 #include "features/kpis/report_sums.h"
 #include "shape/timerange.h"

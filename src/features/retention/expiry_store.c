@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "db/db.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "features/access/stored_bytes.h"
 #include "features/cost/report_sums.h"
 #include "features/events/event_rows.h"

@@ -8,7 +8,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "db/size.h"
+#include "db/embedded.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/access/retention.h"
@@ -50,7 +50,7 @@ static void measure(struct engine *e, struct retention *retention)
 {
     int64_t bytes;
 
-    if (store_size(engine_watch_db(e), &bytes, NULL) == 0)
+    if (db_size(engine_watch_db(e), &bytes, NULL) == 0)
         atomic_store(&retention->store_bytes, bytes);
 }
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/metrics.h"
-#include "db/size.h"
+#include "db/embedded.h"
 #include "engine/engine.h"
 #include "engine/space.h"
 #include "features/access/rate.h"

@@ -2,7 +2,7 @@
 #include "features/vault/secrets.h"
 
 #include "db/db.h"
-#include "db/id_list.h"
+#include "db/lists.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "db/id_list.h"
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "features/webhooks/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"

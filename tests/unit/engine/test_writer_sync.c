@@ -67,11 +67,6 @@ static int slow_exec(struct db *db, const struct db_query *q, struct db_args arg
     return db_exec(slow_of(db)->real, q, args, on_row, ctx, err);
 }
 
-static int slow_defer_sync(struct db *db, struct error *err)
-{
-    return db_defer_sync(slow_of(db)->real, err);
-}
-
 static int slow_sync(struct db *db, struct error *err)
 {
     struct slow_db *s = slow_of(db);
@@ -99,9 +94,9 @@ static void slow_init(struct slow_db *s)
                                     .commit = slow_commit,
                                     .rollback = slow_rollback,
                                     .exec = slow_exec,
-                                    .defer_sync = slow_defer_sync,
                                     .sync = slow_sync };
     s->base.driver = &s->driver;
+    s->base.file = s->real->file;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
 }

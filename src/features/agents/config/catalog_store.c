@@ -2,7 +2,7 @@
 #include "features/agents/config/catalog_store.h"
 
 #include "base/map.h"
-#include "db/id_list.h"
+#include "db/lists.h"
 #include "db/name_key.h"
 #include "features/agents/agents.h"
 #include "features/agents/shapes.h"

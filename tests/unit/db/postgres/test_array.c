@@ -1,5 +1,5 @@
 /* test_array.c - the text of PostgreSQL's arrays; that a server reads them is in drivers. */
-#include "db/postgres/array.h"
+#include "db/lists.h"
 #include "test.h"
 
 #define T(literal) db_text(STR_LIT(literal))

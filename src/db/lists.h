@@ -1,10 +1,15 @@
-/* array.h - PostgreSQL's text form of arrays, for statements that take many rows at once;
- * private to this folder.
- */
+/* lists.h - many values as one parameter of a statement, and many rows as one statement. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
 #include "db/db.h"
+
+/* For unnest($2::bigint[]) in PostgreSQL and json_each($2) in SQLite; in the arena. */
+struct db_value db_id_list(const struct db *db, const int64_t *ids, size_t n, struct arena *arena);
+
+/* The same of texts, for unnest($2::text[]) and json_each($2). */
+struct db_value db_text_list(const struct db *db, const struct str *texts, size_t n,
+                             struct arena *arena);
 
 /* Is a statement that takes arrays of many tenants' rows the right one for this database? Others
  * have statements without arrays, or tenants that are distributed. */
