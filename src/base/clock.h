@@ -2,7 +2,7 @@
  *
  * All times that our code stores or decides by are read here (a gate checks), so a test can move
  * both clocks. Timers of libuv, waits on conditions, libcurl and OpenSSL read the kernel's clocks
- * by themselves, and the databases have clocks of their own: engine/database_clock.h.
+ * by themselves, and the databases have clocks of their own: engine/watcher.h.
  *
  * Thread-safe.
  */
@@ -16,7 +16,7 @@
 enum { USEC_PER_MSEC = 1000, USEC_PER_SEC = 1000000 };
 
 /* Microseconds since 1970, UTC. Steps when the administrator sets the clock. Where several machines
- * share a database it is the database's clock, so that they agree (engine/database_clock.h). */
+ * share a database it is the database's clock, so that they agree (engine/watcher.h). */
 int64_t clock_wall_us(void);
 
 /* The clock of this machine, and what is added to it for the one above. */

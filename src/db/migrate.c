@@ -242,15 +242,10 @@ static int create_version_table(struct db *db, struct error *err)
 {
     if (begin_locked(db, err) != 0)
         return -1;
-    if (db_run(db, &create_table, DB_NO_ARGS, err) != 0) {
-        db_rollback(db);
-        return -1;
-    }
-    if (db_commit(db, err) != 0) {
-        db_rollback(db);
-        return -1;
-    }
-    return 0;
+    if (db_run(db, &create_table, DB_NO_ARGS, err) == 0 && db_commit(db, err) == 0)
+        return 0;
+    db_rollback(db);
+    return -1;
 }
 
 /* A hint: who does not hear it goes on. */
@@ -262,11 +257,14 @@ static void tell(struct db *db, const char *text)
         log_write(LOG_INFO, "migrate", "nodes were not told: %s", why.text);
 }
 
-static int apply_while_others_pause(struct db *db, enum outcome *ret, struct error *err)
+/* Applies the step after the newest one; `pauses`: while nodes pause. */
+static int try_next(struct db *db, bool pauses, enum outcome *ret, struct error *err)
 {
     static const struct timespec heard = { .tv_nsec = PAUSE_US * 1000L };
     int r;
 
+    if (!pauses)
+        return apply_next(db, ret, err);
     tell(db, MIGRATE_BEGINS);
     (void)nanosleep(&heard, NULL);
     r = apply_next(db, ret, err);
@@ -274,54 +272,38 @@ static int apply_while_others_pause(struct db *db, enum outcome *ret, struct err
     return r;
 }
 
-/* Nodes keep no process from migrating that waits for another one to end that. */
-static int apply_again(struct db *db, enum outcome *ret, struct error *err)
+/* The same, as soon as others let it have its locks, and after another process has built an index
+ * or has gone, however long that takes. Nodes keep no process from migrating that waits for another
+ * one to end that. */
+static int apply_in_turn(struct db *db, enum outcome *ret, struct error *err)
 {
-    return *ret == STEP_ELSEWHERE ? apply_next(db, ret, err)
-                                  : apply_while_others_pause(db, ret, err);
-}
+    int64_t began_us = clock_raw_us(), said_us = 0;
+    bool pauses = false;
 
-/* The step after the newest one, as soon as others let it have its locks. */
-static int apply_patiently(struct db *db, enum outcome *ret, struct error *err)
-{
-    const bool shared = is_postgres(db);
-    const int64_t began_us = clock_raw_us();
-    struct error why = { 0 };
-    int r;
+    for (;;) {
+        struct error why = { 0 };
+        const int r = try_next(db, pauses, ret, &why);
+        const bool busy = r != 0 && is_postgres(db) && why.code == ERR_BUSY;
+        const int64_t now_us = clock_raw_us();
 
-    for (r = apply_next(db, ret, &why); r != 0; r = apply_again(db, ret, &why)) {
-        const bool busy = shared && why.code == ERR_BUSY;
-
-        if (!busy || clock_raw_us() - began_us > PATIENCE_US)
+        if (r == 0 && *ret != STEP_ELSEWHERE)
+            return 0;
+        if (r == 0)
+            began_us = now_us;
+        else if (!busy || now_us - began_us > PATIENCE_US)
             return err_set(
                 err, why.code, "%s%s", why.text,
                 busy ? ": others, such as reports, a dump or a vacuum of the database, hold a lock"
                      : "");
-        log_write(LOG_INFO, "migrate", "waits for others: %s", why.text);
-        (void)nanosleep(&turn, NULL);
-    }
-    return 0;
-}
-
-/* The same, after another process has built an index or has gone, however long that takes. */
-static int apply_in_turn(struct db *db, enum outcome *ret, struct error *err)
-{
-    const int64_t began_us = clock_raw_us();
-    int64_t said_us = 0;
-    int r;
-
-    while ((r = apply_patiently(db, ret, err)) == 0 && *ret == STEP_ELSEWHERE) {
-        const int64_t now_us = clock_raw_us();
-
-        if (said_us == 0 || now_us - said_us >= SAY_US) {
-            log_write(LOG_INFO, "migrate",
-                      "waits for another process, which builds an index: for %lld s so far",
-                      (long long)((now_us - began_us) / USEC_PER_SEC));
+        if (busy) {
+            log_write(LOG_INFO, "migrate", "waits for others: %s", why.text);
+        } else if (said_us == 0 || now_us - said_us >= SAY_US) {
+            log_write(LOG_INFO, "migrate", "waits for another process, which builds an index");
             said_us = now_us;
         }
+        pauses = busy && *ret != STEP_ELSEWHERE;
         (void)nanosleep(&turn, NULL);
     }
-    return r;
 }
 
 static int migrate_here(struct db *db, struct error *err)

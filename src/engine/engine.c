@@ -14,7 +14,6 @@
 #include "db/embedded.h"
 #include "db/migrate.h"
 #include "db/servers.h"
-#include "engine/database_clock.h"
 #include "engine/feature.h"
 #include "engine/job_cost.h"
 #include "engine/listener.h"

@@ -1,21 +1,74 @@
 /* job_queue.h - which jobs the writer accepts, and which of them form the next group.
  *
- * Accepted is what fits into the queue and into the tenant's share of it; taken
- * is what has its turn (turns.h), as much as one transaction should hold.
+ * Accepted is what fits into the queue and into the tenant's share of it; taken is what has its
+ * turn, as much as one transaction should hold.
+ *
+ * Jobs wait in one lane per tenant, in order of arrival, and administrative ones in a second; the
+ * service's own jobs have a lane too. In its turn a lane is given some of the writer's time, and
+ * its jobs are taken as far as their expected cost is covered; what is left counts for its next
+ * turn (deficit round robin). So a tenant's queue, however long or costly, delays the others by one
+ * turn.
+ *
+ * Invariants:
+ *  1. A lane exists only while it has jobs.
+ *  2. The jobs of a lane are taken in the order in which they were added.
+ *  3. `events`, `bytes` and `us` are the sums over all jobs in all lanes.
  *
  * One thread at a time: the writer's lock guards it.
  */
 #pragma once
 #include <stdbool.h>
 
-#include "engine/turns.h"
+#include "base/base.h"
+#include "base/budget.h"
 #include "engine/writer.h"
+
+struct lane;
+
+/* The tenant's node: the one just below the service. NULL: the service itself. */
+static inline struct budget *share_of(struct budget *b)
+{
+    while (b != NULL && b->parent != NULL && b->parent->parent != NULL)
+        b = b->parent;
+    return b;
+}
+
+/* Jobs in an order. */
+struct job_list {
+    struct writer_job *first, **last;
+    size_t events, bytes;
+    int64_t us; /* expected cost */
+};
+
+void job_list_init(struct job_list *list);
+void job_list_add(struct job_list *list, struct writer_job *job);
+
+/* Appends all of `from`, which is empty after it. */
+void job_list_move(struct job_list *list, struct job_list *from);
+
+/* By tenant, then by agent; jobs of one agent stay in the order in which they came. */
+void job_list_sort(struct job_list *list);
+
+/* The first; the list is not empty. */
+struct writer_job *job_list_take(struct job_list *list);
 
 enum {
     /* What a group should take at least beside that of another writer, and how long it waits for
      * that much. */
     BESIDE_GROUP_US = 500,
     BESIDE_WAIT_US = 2000,
+};
+
+enum { LANE_SLOTS = 256 };
+
+struct turns {
+    struct lane *current; /* whose turn it is; the lanes are a ring. NULL: no jobs */
+    struct lane
+        *passed_over; /* whose turn came first during this group, of another place; or NULL */
+    struct lane *slots[LANE_SLOTS], *spare;
+    size_t n_lanes;
+    size_t events, bytes;
+    int64_t us;
 };
 
 struct job_queue {

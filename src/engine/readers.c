@@ -20,7 +20,7 @@
 #include "base/thread.h"
 #include "db/embedded.h"
 #include "db/servers.h"
-#include "engine/turns.h"
+#include "engine/job_queue.h"
 
 /* The deadline of an inline read. A page or a lookup by key takes a tenth of it, so a read that
  * misses it is not short, or was preempted: under full ingest load 24 of 3,000 short reads missed a

@@ -12,7 +12,7 @@
 #include "base/thread.h"
 #include "db/db.h"
 #include "db/embedded.h"
-#include "engine/turns.h"
+#include "engine/job_queue.h"
 
 struct syncer {
     struct syncer_options options;

@@ -18,7 +18,6 @@
 #include "engine/job_cost.h"
 #include "engine/job_queue.h"
 #include "engine/syncer.h"
-#include "engine/turns.h"
 #include "engine/txn.h"
 
 /* For a test build that answers before it commits: the crash test must notice. */

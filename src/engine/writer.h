@@ -1,6 +1,6 @@
 /* writer.h - group commit: many jobs, one transaction.
  * Any thread submits jobs; a writer thread takes queued jobs, with tenants taking
- * turns (turns.h), applies them in one transaction, and has each job's done()
+ * turns (job_queue.h), applies them in one transaction, and has each job's done()
  * called only when that is durable: at once, or by the syncer (syncer.h).
  * SQLite has one writer thread, since only one connection may write; PostgreSQL
  * may have several, each with its own connection.
@@ -59,7 +59,7 @@ struct writer_job {
     void *owner; /* for the submitter */
 
     /* Whose rows it locks; 0 and STR_NULL: of several, or none; 0 and a key's id: that key's. See
-     * turns.h. */
+     * job_queue.h. */
     int64_t tenant_id;
     struct str agent_name;
 

@@ -1,6 +1,6 @@
 /* test_job_order.c - jobs of a group in one order, and those of one agent as they came. */
 
-#include "engine/turns.h"
+#include "engine/job_queue.h"
 #include "engine/writer.h"
 #include "test.h"
 

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "engine/job_cost.h"
-#include "engine/turns.h"
 #include "test.h"
 
 enum { TENANTS = 3, JOBS_MAX = 4000, DEAR_US = 9000 };
