@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/space.h"
 #include "engine/writer.h"
 #include "http/exchange.h"
 
@@ -216,14 +217,14 @@ static void call_submit_done(struct writer_job *job, const struct error *err)
     struct api_call *call = job->owner;
 
     if (err != NULL && err->code == ERR_FULL)
-        engine_note_full(call->api->engine);
+        space_note_full(engine_space(call->api->engine));
     call_resume(call, err, call_submit_end);
 }
 
 int call_submit(struct api_call *call, struct writer_job *job, call_step_fn *fill,
                 struct error *err)
 {
-    if (engine_is_low_on_space(call->api->engine))
+    if (space_is_low(engine_space(call->api->engine)))
         return call_refuse(call, err, 503,
                            "The service is low on disk space and stored nothing of this request; "
                            "retry later");

@@ -190,14 +190,6 @@ int db_script(struct db *db, const char *sql, struct error *err)
     return db_end_use(db, db->driver->script(db, sql, err));
 }
 
-int db_notify(struct db *db, struct str text, struct error *err)
-{
-    if (db->driver->notify == NULL)
-        return 0;
-    db_begin_use(db);
-    return db_end_use(db, db->driver->notify(db, text, err));
-}
-
 bool db_has_citus(const struct db *db)
 {
     return db->citus;

@@ -217,13 +217,6 @@ int db_settle(struct db *db, struct error *err) MUST_CHECK;
 #define DB_ONLY(...)  __VA_ARGS__
 #define DB_FN_END(id) _Static_assert(sizeof(#id) > 1, "a function has a name")
 
-/* Did the last call that failed meet a deadlock or another transaction's change? Then the same
- * transaction may succeed when it is tried again. */
-bool db_was_contended(const struct db *db);
-
-/* Sets *err to ERR_BUSY with this text, and makes it such a failure. */
-int db_contended(struct db *db, const char *text, struct error *err) MUST_CHECK;
-
 /* Another number after a connection of this process to the database was lost and made again: what
  * was read before it may not be there, if a standby has become the primary. Of the transaction or
  * statement that began last. */

@@ -16,7 +16,6 @@ struct db_driver {
     int (*exec_later)(struct db *db, const struct db_query *q, struct db_args args,
                       db_row_fn *on_row, void *ctx, struct error *err); /* may be NULL */
     int (*script)(struct db *db, const char *sql, struct error *err);
-    int (*notify)(struct db *db, struct str text, struct error *err); /* may be NULL */
     int (*sync)(struct db *db, struct error *err); /* any thread; NULL: see db_may_defer_sync() */
 };
 

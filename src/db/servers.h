@@ -58,6 +58,13 @@ bool db_is_worker(const struct db *db);
 int db_open_coordinator(struct db *db, enum db_mode mode, struct db **ret,
                         struct error *err) MUST_CHECK;
 
+/* Did the last call that failed meet a deadlock or another transaction's change? Then the same
+ * transaction may succeed when it is tried again. */
+bool db_was_contended(const struct db *db);
+
+/* Sets *err to ERR_BUSY with this text, and makes it such a failure. */
+int db_contended(struct db *db, const char *text, struct error *err) MUST_CHECK;
+
 /* Sends a text of less than 8,000 bytes to the connections that hear, in other processes too, when
  * the transaction commits. SQLite has one process: nothing to do. */
 int db_notify(struct db *db, struct str text, struct error *err) MUST_CHECK;

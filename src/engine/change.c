@@ -6,6 +6,7 @@
 #include "db/db.h"
 #include "engine/engine.h"
 #include "engine/job_cost.h"
+#include "engine/space.h"
 #include "engine/txn.h"
 
 static struct job_cost change_cost = JOB_COST(3000);
@@ -50,7 +51,7 @@ static void change_committed(struct writer_job *job, const struct error *err)
 
     if (err != NULL && err->code == ERR_FULL && !change->retried) {
         change->retried = true; /* the reserve, if there is one, is for this */
-        engine_note_full(change->engine);
+        space_note_full(engine_space(change->engine));
         if (writer_submit(engine_writer(change->engine), job, NULL) == 0)
             return;
     }

@@ -576,19 +576,9 @@ const char *engine_problem(const struct engine *e)
     return NULL;
 }
 
-bool engine_is_low_on_space(const struct engine *e)
+struct space *engine_space(struct engine *e)
 {
-    return space_is_low(&e->space);
-}
-
-void engine_note_full(struct engine *e)
-{
-    space_note_full(&e->space);
-}
-
-void engine_space(const struct engine *e, struct space_stats *ret)
-{
-    space_stats(&e->space, ret);
+    return &e->space;
 }
 
 void engine_stats(struct engine *e, struct engine_stats *ret)

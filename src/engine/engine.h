@@ -19,7 +19,7 @@ struct feature;
 struct reader_job;
 struct readers;
 struct settings;
-struct space_stats;
+struct space;
 
 /* The text of db_notify() after a change that others have in their caches: they look at once. */
 #define ENGINE_CHANGED "changed"
@@ -123,14 +123,8 @@ int engine_hash(struct engine *e, struct reader_job *job, struct error *err) MUS
 /* Why a report could not be stored now, as a sentence; NULL: it could. Any thread. */
 const char *engine_problem(const struct engine *e);
 
-/* Free space is below the floor: reports must be refused. Any thread. */
-bool engine_is_low_on_space(const struct engine *e);
-
-/* A write failed with ERR_FULL. Any thread. */
-void engine_note_full(struct engine *e);
-
-/* Any thread. */
-void engine_space(const struct engine *e, struct space_stats *ret);
+/* Free space where the database is. Any thread. */
+struct space *engine_space(struct engine *e);
 
 /* Any thread. */
 struct engine_stats {

@@ -142,10 +142,3 @@ bool space_is_full(const struct space *s)
 
     return full_us != 0 && clock_mono_us() - full_us < (int64_t)FULL_MEMORY_S * USEC_PER_SEC;
 }
-
-void space_stats(const struct space *s, struct space_stats *ret)
-{
-    *ret = (struct space_stats){ .low = space_is_low(s),
-                                 .free_bytes = atomic_load(&s->free_bytes),
-                                 .floor_bytes = atomic_load(&s->floor_bytes) };
-}

@@ -44,10 +44,3 @@ bool space_is_low(const struct space *s);
 
 /* Did the last write fail for lack of space, a few seconds ago at most? */
 bool space_is_full(const struct space *s);
-
-struct space_stats {
-    bool low;
-    int64_t free_bytes, floor_bytes; /* 0: the disk is not visible */
-};
-
-void space_stats(const struct space *s, struct space_stats *ret);

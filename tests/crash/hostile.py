@@ -3,8 +3,7 @@
 A process of its own, so that its threads take no turns with the honest client's:
     hostile.py HOST PORT SLUG SECONDS [ATTACK...] < tokens, one per line, the workspace key first
 Tokens that begin with mst_pat_ are those of an admin of the workspace. It prints, as JSON, how often
-each attack had which outcome. Without names it makes all attacks but those on handshakes, which need
-a server that speaks TLS: HOSTILE_TRUSTS names the file with its certificate.
+each attack had which outcome. Without names it makes all attacks.
 """
 
 import contextlib
@@ -15,7 +14,6 @@ import itertools
 import json
 import os
 import socket
-import ssl
 import sys
 import threading
 import time
@@ -54,14 +52,6 @@ def zeros():
     return gzip.compress(bytes(32 * MIB), 1)
 
 
-def client_hello():
-    """The first bytes of a handshake."""
-    coming, going = ssl.MemoryBIO(), ssl.MemoryBIO()
-    with contextlib.suppress(ssl.SSLWantReadError):
-        ssl.create_default_context().wrap_bio(coming, going, server_hostname="localhost").do_handshake()
-    return going.read()
-
-
 class Attack(threading.Thread):
     """Repeats one kind of attack until the time is over; refusals are what it expects."""
 
@@ -84,8 +74,6 @@ class Field:
         self.address, self.slug = address, slug
         self.tokens = [token for token in tokens if not token.startswith(OF_ADMINS)]
         self.admins = [token for token in tokens if token.startswith(OF_ADMINS)]
-        trusts = os.environ.get("HOSTILE_TRUSTS")
-        self.tls = ssl.create_default_context(cafile=trusts) if trusts else None
         self.until = time.monotonic() + seconds
         self.counts, self.lock = {}, threading.Lock()
         self.turn = itertools.count()
@@ -100,11 +88,7 @@ class Field:
         return self.tokens[next(self.turn) % len(self.tokens)]
 
     def connect(self, source=None):
-        made = self.raw(source)
-        return contextlib.closing(self.tls.wrap_socket(made, server_hostname="localhost") if self.tls else made)
-
-    def raw(self, source=None):
-        return socket.create_connection(self.address, timeout=30, source_address=source)
+        return contextlib.closing(socket.create_connection(self.address, timeout=30, source_address=source))
 
     def ask(self, method, path, body=None, token=None, source=None, headers=None):
         bearer = {"Authorization": f"Bearer {token}"} if token else {}
@@ -112,10 +96,7 @@ class Field:
         return self.send(method, path, sent, {**bearer, **(headers or {})}, source)
 
     def send(self, method, path, text, headers, source):
-        kind = http.client.HTTPConnection
-        if self.tls:
-            kind = functools.partial(http.client.HTTPSConnection, context=self.tls)
-        connection = kind(*self.address, timeout=60, source_address=source)
+        connection = http.client.HTTPConnection(*self.address, timeout=60, source_address=source)
         with contextlib.closing(connection):
             connection.request(method, path, text, headers)
             answer = connection.getresponse()
@@ -333,33 +314,6 @@ class Field:
         )[n % 5]
         return self.ask("POST", f"/api/v1/auth/{path}", body, source=STRANGER)
 
-    def begun_handshake(self, pieces, pause):
-        """Sends the beginning of a handshake in so many pieces, and waits to be cut off."""
-        with contextlib.closing(self.raw(STRANGER)) as connection:
-            hello = client_hello()
-            size = -(-len(hello) // pieces)
-            for at in range(0, len(hello) // 2 if pieces == 1 else len(hello), size):
-                connection.sendall(hello[at : at + (size if pieces > 1 else len(hello) // 2)])
-                self.wait(pause)
-            connection.settimeout(max(1.0, min(30, self.until - time.monotonic())))
-            while connection.recv(4096):
-                pass
-            return "closed"
-
-    def no_handshake(self):
-        with contextlib.closing(self.raw(STRANGER)) as connection:
-            connection.sendall(os.urandom(16384))
-            while connection.recv(4096):
-                pass
-            return "closed"
-
-    def handshakes(self):
-        """Each a whole one, without a session to resume, and nothing after it."""
-        for _ in range(20):
-            with self.connect(STRANGER):
-                pass
-        return "done"
-
     def hoard(self):
         held = []
         with contextlib.suppress(OSError):
@@ -406,13 +360,6 @@ class Field:
         ]
         if self.admins:
             kinds.append((3, "change as an admin", self.change))
-        if self.tls:
-            kinds += [
-                (40, "half a handshake", lambda: self.begun_handshake(1, 0)),
-                (20, "slow handshake", lambda: self.begun_handshake(40, 1)),
-                (4, "no handshake", self.no_handshake),
-                (4, "handshakes", self.handshakes),
-            ]
         return [Attack(self, name, once) for n, name, once in kinds for _ in range(n)]
 
 

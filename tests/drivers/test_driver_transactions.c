@@ -172,16 +172,6 @@ TEST(a_script_in_a_transaction_is_all_or_nothing)
     db_close(db);
 }
 
-TEST(a_good_connection_can_be_checkpointed)
-{
-    struct db *db = open_items(NULL);
-
-    CHECK(add(db, 1, NULL) == 0);
-    CHECK(db_checkpoint(db, NULL) == 0);
-    CHECK_INT(suite_int(db, &count), 1);
-    db_close(db);
-}
-
 TEST(only_readers_of_the_embedded_store_can_hurry)
 {
     const char *url;

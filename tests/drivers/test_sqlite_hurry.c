@@ -1,6 +1,4 @@
 /* test_sqlite_hurry.c - a reader in a hurry gives up in time, and says so. */
-#include <stdio.h>
-
 #include "db/embedded.h"
 #include "db/sqlite/sqlite.h"
 #include "hooks/clock_hook.h"
@@ -75,14 +73,6 @@ static bool count_three(void *ctx, const struct db_row *row)
     return true;
 }
 
-static bool count_one(void *ctx, const struct db_row *row)
-{
-    (void)row;
-    ++*(int *)ctx;
-    let_time_pass();
-    return false;
-}
-
 TEST(it_ends_between_rows_and_not_as_a_success)
 {
     struct error err = { 0 };
@@ -93,17 +83,6 @@ TEST(it_ends_between_rows_and_not_as_a_success)
     CHECK(db_exec(reader, &all, DB_NO_ARGS, count_three, &n, &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     CHECK_INT(n, 3);
-    end();
-}
-
-TEST(who_has_enough_in_time_has_it_all)
-{
-    int n = 0;
-
-    begin();
-    hurry();
-    CHECK(db_exec(reader, &all, DB_NO_ARGS, count_one, &n, NULL) == 0);
-    CHECK_INT(n, 1);
     end();
 }
 
@@ -149,20 +128,6 @@ TEST(a_statement_without_rows_ends_too)
     hurry();
     pass_time_within_statements(true);
     CHECK(db_exec(reader, &none, DB_NO_ARGS, NULL, NULL, &err) != 0);
-    CHECK_INT(err.code, ERR_BUSY);
-    end();
-}
-
-TEST(none_begins_when_it_is_too_late)
-{
-    static const struct db_query quick = { .sql = "SELECT id FROM item WHERE id < 0" };
-    struct error err = { 0 };
-
-    begin();
-    hurry();
-    CHECK(db_exec(reader, &quick, DB_NO_ARGS, NULL, NULL, &err) == 0);
-    let_time_pass();
-    CHECK(db_exec(reader, &quick, DB_NO_ARGS, NULL, NULL, &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
     end();
 }
@@ -216,22 +181,6 @@ TEST(a_view_in_which_time_ran_out_can_be_left)
     CHECK(db_set_deadline(reader, 0));
     suite_script(writer, "DELETE FROM item");
     CHECK_INT(suite_int(reader, &count), 0);
-    end();
-}
-
-/* Who stood still for long reads the schema again with all its time before it. */
-TEST(a_schema_that_has_changed_is_read_by_who_was_idle)
-{
-    static const struct db_query other = { .sql = "SELECT COUNT(*) FROM item_150" };
-    char sql[64];
-
-    begin();
-    for (int i = 0; i < 300; i++) {
-        (void)snprintf(sql, sizeof(sql), "CREATE TABLE item_%d (id INTEGER PRIMARY KEY)", i);
-        suite_script(writer, sql);
-    }
-    clock_advance_raw_us(60 * (int64_t)USEC_PER_SEC);
-    CHECK_INT(suite_int(reader, &other), 0);
     end();
 }
 

@@ -223,16 +223,24 @@ int db_set_read_max(struct db *db, int64_t us, struct error *err)
 
 /* --- texts from one process to the others, by NOTIFY and LISTEN --- */
 
-static int postgres_notify(struct db *db, struct str text, struct error *err)
+static int notify_with(struct postgres *pg, struct str text, struct error *err)
 {
     static const struct db_query notify = { .postgres = "SELECT pg_notify('muster', $1)" };
-    struct postgres *pg = (struct postgres *)db;
     const struct db_args args = DB_ARGS(db_text(text));
 
     if (pg->inside) /* with the next turn */
-        return db_postgres_exec_later(db, &notify, args, NULL, NULL, err);
-    return db_postgres_ready(pg, err) != 0 ? -1
-                                           : db_postgres_exec(db, &notify, args, NULL, NULL, err);
+        return db_postgres_exec_later(&pg->base, &notify, args, NULL, NULL, err);
+    return db_postgres_ready(pg, err) != 0
+               ? -1
+               : db_postgres_exec(&pg->base, &notify, args, NULL, NULL, err);
+}
+
+int db_notify(struct db *db, struct str text, struct error *err)
+{
+    if (db->server == NULL)
+        return 0;
+    db_begin_use(db);
+    return db_end_use(db, notify_with(db->server, text, err));
 }
 
 /* Passes on what has come; what this connection sent itself is left out. */
@@ -300,7 +308,6 @@ static const struct db_driver driver = {
     .exec = postgres_exec,
     .exec_later = db_postgres_exec_later,
     .script = postgres_script,
-    .notify = postgres_notify,
 };
 
 int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db **ret,

@@ -102,10 +102,9 @@ static void print_process(struct api *api, struct exposition *e)
 static void print_engine(struct engine *engine, struct exposition *e)
 {
     struct engine_stats s;
-    struct space_stats space;
+    const struct space *space = engine_space(engine);
 
     engine_stats(engine, &s);
-    engine_space(engine, &space);
     const struct {
         const char *name, *help;
         double value;
@@ -126,11 +125,12 @@ static void print_engine(struct engine *engine, struct exposition *e)
         { "muster_store_bytes", "Size of the database", (double)retention_store_bytes(engine) },
         { "muster_disk_free_bytes",
           "Free bytes of the embedded database's file system; 0 with PostgreSQL",
-          (double)space.free_bytes },
+          (double)atomic_load(&space->free_bytes) },
         { "muster_disk_floor_bytes",
           "Free bytes below which reports are refused; 0 with PostgreSQL",
-          (double)space.floor_bytes },
-        { "muster_disk_low", "1 while reports are refused for lack of disk space", space.low },
+          (double)atomic_load(&space->floor_bytes) },
+        { "muster_disk_low", "1 while reports are refused for lack of disk space",
+          space_is_low(space) },
         { "muster_wal_bytes", "Size of SQLite's write-ahead log",
           (double)db_log_bytes(engine_database(engine)) },
         { "muster_alerts_open", "Open alerts of all tenants", (double)alerts_count_open(engine) },

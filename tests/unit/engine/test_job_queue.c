@@ -356,3 +356,34 @@ TEST(the_jobs_of_a_group_have_one_place)
     CHECK(job_queue_is_empty(&w.queue));
     tear_down();
 }
+
+/* --- the order within a group --- */
+
+TEST(jobs_are_sorted_by_tenant_and_agent_and_those_of_one_agent_stay_as_they_came)
+{
+    static const struct {
+        int64_t tenant_id;
+        const char *agent;
+        int place;
+    } rows[] = {
+        { 3, "b", 6 }, { 1, "b", 2 }, { 3, "a", 5 }, { 1, "b", 3 },
+        { 0, "", 0 },  { 3, "b", 7 }, { 1, "a", 1 }, { 2, "", 4 },
+    };
+    struct writer_job jobs[COUNT_OF(rows)] = { 0 };
+    const struct writer_job *job;
+    struct job_list list;
+    size_t n = 0;
+
+    job_list_init(&list);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        jobs[i].tenant_id = rows[i].tenant_id;
+        jobs[i].agent_name = str_of(rows[i].agent);
+        jobs[i].events = 1;
+        job_list_add(&list, &jobs[i]);
+    }
+    job_list_sort(&list);
+    CHECK_INT(list.events, COUNT_OF(rows));
+    for (job = list.first; job != NULL; job = job->next)
+        CHECK_INT(rows[job - jobs].place, n++);
+    CHECK_INT(n, COUNT_OF(rows));
+}

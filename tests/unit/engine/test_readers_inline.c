@@ -110,13 +110,13 @@ static bool runs_inline(int64_t tenant_id)
     return false;
 }
 
-static void open_dbs(size_t n, enum db_mode mode)
+static void open_dbs(size_t n)
 {
     const char *url = temp_db_new();
 
     writer = temp_db_open(url, DB_WRITER);
     for (n_dbs = 0; n_dbs < n; n_dbs++)
-        dbs[n_dbs] = temp_db_open(url, mode);
+        dbs[n_dbs] = temp_db_open(url, DB_READER);
 }
 
 static void start(void)
@@ -126,7 +126,7 @@ static void start(void)
 
 static void begin(size_t n)
 {
-    open_dbs(n, DB_READER);
+    open_dbs(n);
     start();
 }
 
@@ -182,25 +182,6 @@ TEST(a_read_runs_on_the_thread_that_asks)
     CHECK_INT(a.dones, 1);
     CHECK_INT(a.told, ERR_NONE);
     CHECK_INT(metric_sum(METRIC_READS_HERE) - before, 1);
-    end();
-}
-
-static int find_nothing(struct asked *a, struct db *db, struct error *err)
-{
-    (void)a;
-    (void)db;
-    return err_set(err, ERR_NOT_FOUND, "there is none");
-}
-
-TEST(a_failure_that_more_time_would_not_mend_is_told_at_once)
-{
-    struct asked a;
-
-    begin(1);
-    ask(&a, 1, find_nothing);
-    CHECK(run_inline(&a));
-    CHECK_INT(a.dones, 1);
-    CHECK_INT(a.told, ERR_NOT_FOUND);
     end();
 }
 
@@ -283,7 +264,7 @@ TEST(a_lost_connection_is_left_to_the_readers)
     struct db *real;
     struct asked a;
 
-    open_dbs(1, DB_READER);
+    open_dbs(1);
     real = dbs[0];
     dbs[0] = db_fault_new(real, 0, ERR_UNAVAILABLE);
     start();
@@ -296,40 +277,6 @@ TEST(a_lost_connection_is_left_to_the_readers)
     CHECK_INT(a.told, ERR_NONE);
     end();
     db_close(real);
-}
-
-TEST(a_connection_that_cannot_hurry_is_not_taken)
-{
-    struct asked a;
-
-    open_dbs(1, DB_MAINTENANCE);
-    start();
-    CHECK(!runs_inline(1));
-    ask(&a, 1, nod);
-    CHECK(submit(&a)); /* which did not lose it */
-    CHECK(wait_for(&a.ended));
-    end();
-}
-
-TEST(the_connection_that_was_used_last_is_taken_first)
-{
-    struct asked slow, a;
-    struct db *last;
-
-    begin(3);
-    ask(&slow, 1, wait_to_go);
-    CHECK(submit(&slow));
-    CHECK(wait_for(&slow.begun));
-    for (int i = 0; i < 3; i++) {
-        ask(&a, 2, nod);
-        CHECK(run_inline(&a));
-        CHECK(a.db != slow.db);
-        CHECK(i == 0 || a.db == last);
-        last = a.db;
-    }
-    sem_post(&slow.let_go);
-    CHECK(wait_for(&slow.ended));
-    end();
 }
 
 TEST(what_is_queued_goes_first)
@@ -387,24 +334,6 @@ TEST(what_is_run_here_counts_for_the_share_of_its_tenant)
     end();
 }
 
-/* Nor is a thread that waits for it forgotten. */
-TEST(a_connection_in_use_is_nobody_elses)
-{
-    struct asked here, queued;
-    pthread_t caller;
-
-    begin(1);
-    caller = begin_call(&here, 1);
-    CHECK(!runs_inline(2));
-    ask(&queued, 2, nod);
-    CHECK(submit(&queued));
-    CHECK(sem_trywait(&queued.ended) != 0);
-    end_call(&here, caller);
-    CHECK(wait_for(&queued.ended));
-    CHECK(queued.db == here.db);
-    end();
-}
-
 /* The end, on a thread of its own. */
 static void *stop(void *arg)
 {
@@ -437,25 +366,6 @@ static void let_others_run(void)
         (void)sched_yield();
 }
 
-TEST(nothing_is_begun_here_when_they_stop)
-{
-    atomic_bool stopped;
-    struct asked busy;
-    pthread_t stopper;
-
-    begin(3);
-    ask(&busy, 1, wait_to_go);
-    CHECK(submit(&busy));
-    CHECK(wait_for(&busy.begun));
-    CHECK(runs_inline(2));
-    stopper = begin_stop(&stopped);
-    CHECK(!runs_inline(2));
-    sem_post(&busy.let_go);
-    CHECK_INT(pthread_join(stopper, NULL), 0);
-    CHECK_INT(busy.dones, 1);
-    close_dbs();
-}
-
 TEST(the_end_waits_for_who_runs_something_here)
 {
     atomic_bool stopped;
@@ -468,30 +378,6 @@ TEST(the_end_waits_for_who_runs_something_here)
     let_others_run();
     CHECK(!atomic_load(&stopped));
     end_call(&here, caller);
-    CHECK_INT(pthread_join(stopper, NULL), 0);
-    close_dbs();
-}
-
-/* Threads wait for a connection then, and each of them for the end. */
-TEST(what_is_queued_runs_before_the_end_once_there_is_a_connection)
-{
-    struct asked here[2], queued[QUEUE];
-    pthread_t callers[2], stopper;
-    atomic_bool stopped;
-
-    begin(2);
-    for (size_t i = 0; i < 2; i++)
-        callers[i] = begin_call(&here[i], (int64_t)i + 1);
-    for (size_t i = 0; i < QUEUE; i++) {
-        ask(&queued[i], 0, nod);
-        CHECK(submit(&queued[i]));
-    }
-    stopper = begin_stop(&stopped);
-    let_others_run();
-    end_call(&here[0], callers[0]);
-    for (size_t i = 0; i < QUEUE; i++)
-        CHECK(wait_for(&queued[i].ended));
-    end_call(&here[1], callers[1]);
     CHECK_INT(pthread_join(stopper, NULL), 0);
     close_dbs();
 }

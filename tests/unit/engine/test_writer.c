@@ -273,24 +273,6 @@ TEST(after_an_io_error_on_commit_everybody_waiting_and_later_fails)
     bench_done(&b);
 }
 
-TEST(a_full_disk_fails_its_group_and_nothing_after_it)
-{
-    struct job gate = { 0 }, jobs[GROUP] = { 0 };
-    struct bench b;
-
-    bench_init(&b, 1, ERR_FULL, wide);
-    run_behind_gate(&b, &gate, jobs, GROUP);
-    CHECK_INT(gate.result, ERR_FULL);
-    for (size_t i = 0; i < GROUP; i++)
-        CHECK_INT(jobs[i].result, ERR_NONE);
-    writer_free(b.writer);
-    b.writer = NULL;
-    CHECK(db_fault_fired(b.fault));
-    CHECK_INT(b.n_fatal, 0);
-    CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), GROUP);
-    bench_done(&b);
-}
-
 TEST(one_bad_job_does_not_sink_the_others)
 {
     for (size_t bad = 0; bad < GROUP; bad++) {
@@ -391,40 +373,6 @@ TEST(what_would_wait_too_long_is_refused_by_the_pace_of_large_commits)
         wait_done(&b, rows[i].refused ? 3 : 4);
         bench_done(&b);
     }
-}
-
-TEST(an_empty_queue_takes_a_job_of_any_size)
-{
-    struct writer_limits limits = { .events_max = 1, .bytes_max = 1, .group_max = 1 };
-    struct job job = { .id = 1, .write.events = 1000, .write.bytes = 1000000 };
-    struct bench b;
-
-    bench_init(&b, -1, ERR_NONE, limits);
-    must_submit(&b, &job);
-    wait_done(&b, 1);
-    CHECK_INT(job.result, ERR_NONE);
-    bench_done(&b);
-}
-
-TEST(the_end_commits_what_is_queued)
-{
-    struct job gate = { 0 }, jobs[50] = { 0 };
-    struct bench b;
-
-    bench_init(&b, -1, ERR_NONE, wide);
-    hold(&b, &gate);
-    for (size_t i = 0; i < COUNT_OF(jobs); i++) {
-        jobs[i].id = (int64_t)i;
-        must_submit(&b, &jobs[i]);
-    }
-    open_gate(&b);
-    writer_free(b.writer);
-    b.writer = NULL;
-    CHECK_INT(b.n_done, COUNT_OF(jobs) + 1);
-    for (size_t i = 0; i < COUNT_OF(jobs); i++)
-        CHECK_INT(jobs[i].result, ERR_NONE);
-    CHECK_INT(temp_db_int(b.reader, &count_marks, DB_NO_ARGS), COUNT_OF(jobs));
-    bench_done(&b);
 }
 
 enum { SENDERS = 8, EACH = 200 };

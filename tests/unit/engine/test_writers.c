@@ -2,28 +2,16 @@
 #include <semaphore.h>
 
 #include "base/clock.h"
-#include "db/driver.h"
 #include "engine/job_cost.h"
 #include "engine/job_queue.h"
 #include "engine/txn.h"
 #include "test.h"
+#include "unit/fake_db.h"
 
 enum { WRITERS = 2 };
 
-static int succeed(struct db *db, struct error *err)
-{
-    (void)db;
-    (void)err;
-    return 0;
-}
-
-static void rollback(struct db *db)
-{
-    (void)db;
-}
-
 static const struct db_driver driver = {
-    .dialect = "postgres", .begin = succeed, .commit = succeed, .rollback = rollback
+    .dialect = "postgres", .begin = fake_begin, .commit = fake_begin, .rollback = fake_rollback
 };
 
 struct job {
@@ -156,48 +144,6 @@ TEST(a_large_group_is_taken_at_once_and_a_small_one_when_a_writer_is_free)
     release(&first);
     await(&small);
     CHECK(small.applied_us - began_us < minute_us);
-    atomic_fetch_add(&clock_raw_shift_us, minute_us);
-    tear_down();
-}
-
-TEST(only_a_writer_with_a_group_is_waited_for)
-{
-    const struct writer_limits limits = { .events_max = 99, .bytes_max = 99, .group_max = 99 };
-    struct writer_job jobs[WRITERS] = { { .events = 1, .cost_us = 1 },
-                                        { .events = 1, .cost_us = 1 } };
-    struct job_queue queue;
-    struct job_list group;
-
-    job_queue_init(&queue, &limits, WRITERS);
-    CHECK_INT(job_queue_beside_until(&queue, 1), 0);
-    for (size_t i = 0; i < WRITERS; i++) {
-        const int64_t began_us = clock_raw_us();
-
-        CHECK(job_queue_add(&queue, &jobs[i], NULL) == 0);
-        job_queue_take_group(&queue, i, 1, &group);
-        CHECK(group.first == &jobs[i]);
-        CHECK(job_queue_beside_until(&queue, 1 - i) >= began_us + BESIDE_WAIT_US);
-        CHECK_INT(job_queue_beside_until(&queue, i), 0);
-        job_queue_end_group(&queue, i);
-        CHECK_INT(job_queue_beside_until(&queue, 1 - i), 0);
-    }
-    job_queue_done(&queue);
-}
-
-TEST(nothing_is_waited_for_after_a_group)
-{
-    const int64_t minute_us = INT64_C(60) * USEC_PER_SEC;
-    struct job first, second;
-    int64_t began_us;
-
-    set_up();
-    submit(world.w, &first, 50, NULL);
-    await(&first);
-    atomic_fetch_sub(&clock_raw_shift_us, minute_us); /* a wait would now take a minute */
-    began_us = clock_raw_us();
-    submit(world.w, &second, 1, NULL);
-    await(&second);
-    CHECK(second.applied_us - began_us < minute_us);
     atomic_fetch_add(&clock_raw_shift_us, minute_us);
     tear_down();
 }
