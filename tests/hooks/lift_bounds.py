@@ -59,7 +59,7 @@ LIFTS = {
          f'.bytes = {lifted("A5", "1 << 30")}PAGE_BYTES),'),
     ],
     "A6": [  # jobs are done in order of arrival
-        ("engine/turns.c", "share_of(job->budget)", f'{lifted("A6", "NULL")}share_of(job->budget))'),
+        ("engine/job_queue.c", "share_of(job->budget)", f'{lifted("A6", "NULL")}share_of(job->budget))'),
     ],
     "A7": [  # the write-ahead log has no ceiling
         ("app/assemble.c", ".log_max_bytes = settings->wal_max_bytes,",
