@@ -1,11 +1,11 @@
-/* diff.c - Myers' greedy difference with a bound, and its unified form. */
+/* diff.c - the longest common subsequence of lines, and the difference in its unified form. */
 #include "features/agents/documents/diff.h"
 
 #include "base/buf.h"
 #include "base/digest.h"
 
-/* EDITS_MAX also limits the memory, to twice its square in bytes. */
-enum { CONTEXT = 3, EDITS_MAX = 1500, STEPS_MAX = 20000000 };
+/* CELLS_MAX limits the work and the memory, to twice as many bytes: 2,000 lines by as many. */
+enum { CONTEXT = 3, CELLS_MAX = 4000000 };
 
 struct line {
     struct str text; /* with its newline; the last line may have none */
@@ -16,14 +16,6 @@ struct lines {
     struct line *items;
     bool *changed; /* removed from the old side, added to the new one */
     size_t n;
-};
-
-/* The lines of both sides between their common beginning and end. */
-struct window {
-    struct lines *old, *new;
-    int64_t from; /* the same on both sides */
-    int64_t n, m; /* lines of old and new in it */
-    int64_t steps;
 };
 
 static size_t count_lines(struct str text)
@@ -58,101 +50,75 @@ static bool is_same(const struct line *a, const struct line *b)
     return a->hash == b->hash && str_eq(a->text, b->text);
 }
 
-static struct window trim(struct lines *old, struct lines *new)
+/* The lines of both sides between their common beginning and end. */
+struct middle {
+    struct line *old, *new;
+    size_t n, m;
+};
+
+/* For each line i of the old side and j of the new one: of the lines from there on, how many the
+ * longest common subsequence has. Rows are m + 1 long. */
+static uint16_t *count_common(const struct middle *of, struct arena *arena)
 {
-    size_t least = old->n < new->n ? old->n : new->n, from = 0, till = 0;
+    const size_t width = of->m + 1;
+    uint16_t *common = ARENA_ARRAY(arena, uint16_t, (of->n + 1) * width);
+
+    for (size_t i = of->n; i-- > 0;)
+        for (size_t j = of->m; j-- > 0;) {
+            uint16_t *at = &common[i * width + j];
+
+            if (is_same(&of->old[i], &of->new[j]))
+                *at = (uint16_t)(at[width + 1] + 1);
+            else
+                *at = at[1] > at[width] ? at[1] : at[width];
+        }
+    return common;
+}
+
+static void mark_differences(const struct middle *of, bool *removed, bool *added)
+{
+    const size_t width = of->m + 1;
+    ARENA_SCOPED(arena);
+    const uint16_t *common = count_common(of, &arena);
+    size_t i = 0, j = 0;
+
+    while (i < of->n && j < of->m) {
+        const uint16_t *at = &common[i * width + j];
+
+        if (is_same(&of->old[i], &of->new[j])) {
+            i++;
+            j++;
+        } else if (at[width] >= at[1]) {
+            removed[i++] = true;
+        } else {
+            added[j++] = true;
+        }
+    }
+    while (i < of->n)
+        removed[i++] = true;
+    while (j < of->m)
+        added[j++] = true;
+}
+
+static void compare(struct lines *old, struct lines *new)
+{
+    const size_t least = old->n < new->n ? old->n : new->n;
+    size_t from = 0, till = 0;
+    struct middle middle;
 
     while (from < least && is_same(&old->items[from], &new->items[from]))
         from++;
     while (till < least - from &&
            is_same(&old->items[old->n - 1 - till], &new->items[new->n - 1 - till]))
         till++;
-    return (struct window){ .old = old,
-                            .new = new,
-                            .from = (int64_t)from,
-                            .n = (int64_t)(old->n - from - till),
-                            .m = (int64_t)(new->n - from - till) };
-}
-
-/* The x at which the equal lines that begin at (x, y) end. */
-static int64_t slide(struct window *w, int64_t x, int64_t y)
-{
-    while (x < w->n && y < w->m &&
-           is_same(&w->old->items[w->from + x], &w->new->items[w->from + y])) {
-        x++;
-        y++;
-        w->steps++;
+    middle = (struct middle){ old->items + from, new->items + from, old->n - from - till,
+                              new->n - from - till };
+    if (middle.n == 0 || middle.m <= CELLS_MAX / middle.n) {
+        mark_differences(&middle, old->changed + from, new->changed + from);
+        return;
     }
-    return x;
-}
-
-/* Does the furthest path to diagonal `k` with `d` edits come from diagonal k + 1, by an added line?
- * `before` has the paths with one edit less. */
-static bool comes_down(const int32_t *before, int64_t d, int64_t k)
-{
-    return k == -d || (k != d && before[(k + d - 2) / 2] < before[(k + d) / 2]);
-}
-
-/* trace[d] has, for each diagonal k = -d, -d + 2 … d, the furthest x that d edits reach. Returns
- * the fewest edits that reach the end, or -1 when there are too many. */
-static int64_t search(struct window *w, int32_t **trace, struct arena *arena)
-{
-    for (int64_t d = 0; d <= EDITS_MAX && w->steps <= STEPS_MAX; d++) {
-        trace[d] = arena_alloc(arena, sizeof(int32_t) * (size_t)(d + 1));
-        for (int64_t k = -d; k <= d; k += 2) {
-            const int32_t *before = d == 0 ? NULL : trace[d - 1];
-            int64_t x = 0;
-
-            if (d > 0)
-                x = comes_down(before, d, k) ? before[(k + d) / 2] : before[(k + d - 2) / 2] + 1;
-            x = slide(w, x, x - k);
-            w->steps++;
-            trace[d][(k + d) / 2] = (int32_t)x;
-            if (x >= w->n && x - k >= w->m)
-                return d;
-        }
-    }
-    return -1;
-}
-
-/* Follows the path back from the end and marks each edit. */
-static void mark(const struct window *w, int32_t *const *trace, int64_t edits)
-{
-    int64_t k = w->n - w->m;
-
-    for (int64_t d = edits; d > 0; d--) {
-        bool down = comes_down(trace[d - 1], d, k);
-        int64_t x = trace[d - 1][down ? (k + d) / 2 : (k + d - 2) / 2];
-
-        k += down ? 1 : -1;
-        if (down)
-            w->new->changed[w->from + x - k] = true;
-        else
-            w->old->changed[w->from + x] = true;
-    }
-}
-
-static void mark_all(const struct window *w)
-{
-    for (int64_t i = 0; i < w->n; i++)
-        w->old->changed[w->from + i] = true;
-    for (int64_t i = 0; i < w->m; i++)
-        w->new->changed[w->from + i] = true;
-}
-
-static void compare(struct lines *old, struct lines *new)
-{
-    struct window w = trim(old, new);
-    ARENA_SCOPED(arena);
-    int32_t **trace;
-    int64_t edits;
-
-    trace = ARENA_ARRAY(&arena, int32_t *, EDITS_MAX + 1);
-    edits = search(&w, trace, &arena);
-    if (edits >= 0)
-        mark(&w, trace, edits);
-    else
-        mark_all(&w);
+    memset(old->changed + from, true, middle.n * sizeof(bool));
+    memset(new->changed + from, true, middle.m * sizeof(bool));
 }
 
 static void add_line(struct buf *out, char prefix, const struct line *line)

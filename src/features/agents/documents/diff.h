@@ -1,6 +1,5 @@
-/* diff.h - what changed between two texts, line by line.
- * The smallest difference (Myers), within a limit of work. Beyond the limit,
- * everything between the texts' common beginning and end is shown as replaced.
+/* diff.h - what changed between two texts, line by line: the smallest difference, within a limit of
+ * work. Beyond it, everything between the texts' common beginning and end is shown as replaced.
  *
  * Thread-safe: pure functions.
  */

@@ -4,7 +4,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "features/agents/documents/shapes.h"
+#include "features/agents/shapes.h"
 
 struct db;
 

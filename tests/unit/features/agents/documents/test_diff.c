@@ -31,7 +31,7 @@ TEST(the_unified_form_is_that_of_diff)
           "--- a\n+++ b\n@@ -1,4 +1,4 @@\n-a\n+A\n 1\n 2\n 3\n"
           "@@ -6,4 +6,4 @@\n 5\n 6\n 7\n-b\n+B\n" },
         { "a\nb\nc\na\nb\nb\na\n", "c\nb\na\nb\na\nc\n", /* the example of Myers' paper */
-          "--- a\n+++ b\n@@ -1,7 +1,6 @@\n-a\n-b\n c\n+b\n a\n b\n-b\n a\n+c\n" },
+          "--- a\n+++ b\n@@ -1,7 +1,6 @@\n-a\n-b\n c\n-a\n b\n+a\n b\n a\n+c\n" },
     };
     struct arena arena;
 
