@@ -14,7 +14,6 @@
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
 #include "features/agents/directives/directives.h"
-#include "features/agents/liveness.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/agents/shapes.h"
 #include "features/cost/llm_totals.h"

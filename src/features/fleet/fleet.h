@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "features/agents/liveness.h"
+#include "features/agents/schedules/schedules.h"
 
 struct db;
 struct agent_cache;

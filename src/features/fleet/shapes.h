@@ -3,7 +3,7 @@
  * Thread-safe: tables are const.
  */
 #pragma once
-#include "features/agents/liveness.h"
+#include "features/agents/schedules/schedules.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
 

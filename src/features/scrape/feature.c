@@ -18,7 +18,7 @@
 #include "features/access/registry.h"
 #include "features/access/shapes.h"
 #include "features/agents/agents.h"
-#include "features/agents/liveness.h"
+#include "features/agents/schedules/schedules.h"
 #include "features/cost/prices.h"
 #include "features/cost/usage.h"
 #include "features/events/runs.h"

@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/map.h"
 #include "features/agents/config/params.h"
-#include "features/agents/config/values_store.h"
+#include "features/agents/config/store.h"
 #include "features/vault/secrets.h"
 #include "features/vault/vault.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "features/agents/directives/shapes.h"
+#include "features/agents/shapes.h"
 
 struct db;
 

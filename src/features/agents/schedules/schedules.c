@@ -107,6 +107,109 @@ struct deadline schedule_deadline(const struct schedule *s, int64_t seen_at, int
     return deadline_of(s, due);
 }
 
+enum { LOOKS_MAX = 600 };
+
+static const int64_t day_us = 86400LL * USEC_PER_SEC;
+const int64_t windows_far_us = 31LL * 86400 * USEC_PER_SEC;
+
+/* The first time after a moment that a weekly one begins. */
+static int64_t next_begin(const struct window *w, int64_t after)
+{
+    return cron_next(&w->begins, w->zone, after / USEC_PER_SEC) * USEC_PER_SEC;
+}
+
+bool window_covers(const struct window *w, int64_t from, int64_t until, int64_t *ret_from,
+                   int64_t *ret_until)
+{
+    *ret_from = w->length_us == 0 ? w->from_at : next_begin(w, from - w->length_us);
+    *ret_until = w->length_us == 0 ? w->until_at : *ret_from + w->length_us;
+    return *ret_from < until && from < *ret_until;
+}
+
+bool window_latest(const struct window *w, int64_t now, int64_t *ret_from, int64_t *ret_until)
+{
+    int64_t next;
+
+    if (w->length_us == 0) {
+        *ret_from = w->from_at;
+        *ret_until = w->until_at;
+        return w->from_at <= now;
+    }
+    *ret_from = next_begin(w, now - 8 * day_us); /* it comes back within a week */
+    while ((next = next_begin(w, *ret_from)) <= now)
+        *ret_from = next;
+    *ret_until = *ret_from + w->length_us;
+    return *ret_from <= now;
+}
+
+/* Does the window have a part of that time, and matter to the agent? */
+static bool look(struct windows_search *search, const struct window *w, struct windows_span *span)
+{
+    int64_t from, until;
+
+    search->looks++;
+    if ((w->agent_id != 0 && w->agent_id != search->windows->agent_id) ||
+        !window_covers(w, span->from, span->until, &from, &until))
+        return false;
+    span->from = from > span->from ? from : span->from;
+    span->until = w->endless ? span->from + windows_far_us : until;
+    return true;
+}
+
+static bool is_far(const struct windows_search *search, int64_t at)
+{
+    return at > search->now + windows_far_us || search->looks > LOOKS_MAX;
+}
+
+int64_t windows_end(struct windows_search *search, int64_t at)
+{
+    const struct windows *windows = search->windows;
+    int64_t end = at;
+
+    /* A window that ended may come right back: it is looked at again before the others. */
+    for (size_t i = 0, missed = 0; missed < windows->n && !is_far(search, end);) {
+        struct windows_span span = { end, end + 1 };
+
+        if (look(search, &windows->items[i], &span)) {
+            end = span.until;
+            missed = 0;
+        } else {
+            i = (i + 1) % windows->n;
+            missed++;
+        }
+    }
+    return end == at ? TIME_NULL : end;
+}
+
+bool windows_first(struct windows_search *search, const struct windows_span *of,
+                   struct windows_span *ret)
+{
+    const struct windows *windows = search->windows;
+    bool found = false;
+
+    if (is_far(search, of->from))
+        return false;
+    *ret = *of;
+    for (size_t i = 0; i < windows->n; i++) {
+        struct windows_span span = { of->from, ret->until };
+
+        if (!look(search, &windows->items[i], &span))
+            continue;
+        if (!found || span.from < ret->from)
+            *ret = (struct windows_span){ span.from, ret->until };
+        found = true;
+    }
+    if (!found)
+        return false;
+    ret->until = windows_end(search, ret->from);
+    return ret->until != TIME_NULL;
+}
+
+bool windows_gave_up(const struct windows_search *search)
+{
+    return search->looks > LOOKS_MAX;
+}
+
 /* What is due in maintenance is due at the next time after it; if that is in maintenance too, when
  * that one ends. */
 static void move_due(const struct schedule *s, struct windows_search *search, struct deadline *d)
@@ -185,4 +288,34 @@ struct agent_schedule *schedule_answer(const struct opt_int *declared_seconds,
         .source = str_of(schedule_source_names[s.is_set ? 1 : 0]),
     };
     return ret;
+}
+
+const char *const liveness_names[] = { "up",          "late",           "silent",
+                                       "unscheduled", "never_reported", "disabled",
+                                       NULL };
+
+struct liveness_verdict liveness_of(const struct liveness *agent, int64_t now_us)
+{
+    struct liveness_verdict verdict = { LIVENESS_UNSCHEDULED, TIME_NULL, TIME_NULL, TIME_NULL };
+    struct windows_search search = { .windows = &agent->windows, .now = now_us };
+    struct deadline deadline;
+
+    if (agent->last_seen_at == TIME_NULL)
+        verdict.state = LIVENESS_NEVER_REPORTED;
+    if (!agent->enabled)
+        verdict.state = LIVENESS_DISABLED;
+    if (agent->windows.n > 0 && !agent->state_only)
+        verdict.maintenance_until = windows_end(&search, now_us);
+    if (!agent->enabled || !schedule_expects(&agent->schedule) || agent->last_seen_at == TIME_NULL)
+        return verdict;
+    deadline = schedule_deadline(&agent->schedule, agent->last_seen_at, now_us);
+    if (!agent->state_only || now_us >= deadline.due_at) /* maintenance only moves it ahead */
+        deadline = schedule_deadline_outside(&agent->schedule, &agent->windows, agent->last_seen_at,
+                                             now_us);
+    verdict.next_expected_at = deadline.due_at;
+    verdict.silent_at = deadline.silent_at;
+    verdict.state = LIVENESS_UP;
+    if (now_us >= deadline.due_at)
+        verdict.state = now_us >= deadline.silent_at ? LIVENESS_SILENT : LIVENESS_LATE;
+    return verdict;
 }

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/digest.h"
-#include "features/agents/liveness.h"
 #include "test.h"
 
 #define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
@@ -260,16 +259,6 @@ TEST(weekly_windows_follow_the_clock_of_their_zone)
     CHECK_INT(from, at("2026-03-29T01:00:00Z"));
 }
 
-TEST(all_time_in_maintenance_ends_the_search)
-{
-    const struct window always = weekly(0x7f, 0, 1440);
-    const struct windows windows = { &always, 1, 7 };
-    const struct schedule s = every(60);
-    const int64_t seen = at("2026-01-15T00:00:00Z");
-
-    CHECK(schedule_deadline_outside(&s, &windows, seen, seen).due_at > at("2026-02-15T00:00:00Z"));
-}
-
 TEST(the_state_alone_is_the_same_with_less_work)
 {
     const struct window moving = once("2026-01-15T10:00:00Z", "2026-01-15T12:00:00Z");
@@ -288,13 +277,43 @@ TEST(the_state_alone_is_the_same_with_less_work)
     }
 }
 
-TEST(a_paused_agent_is_not_expected)
-{
-    const struct schedule_row row = { .every_seconds = { true, 60 }, .paused = true };
-    const struct liveness agent = { .enabled = true,
-                                    .schedule = schedule_of(&nothing, &row),
-                                    .last_seen_at = 1 };
-    const struct liveness_verdict verdict = liveness_of(&agent, S(100000));
+static const int64_t seen = 1700000000000000;
 
-    CHECK(verdict.state == LIVENESS_UNSCHEDULED && verdict.silent_at == TIME_NULL);
+static struct liveness reporting(int64_t seconds)
+{
+    return (struct liveness){ .enabled = true, .schedule = every(seconds), .last_seen_at = seen };
+}
+
+TEST(an_agent_is_late_after_its_interval_and_silent_after_the_grace)
+{
+    static const struct {
+        int64_t interval, grace; /* seconds */
+    } rows[] = {
+        { 1, 60 },      { 60, 60 },     { 119, 60 },     { 120, 60 },
+        { 122, 61 },    { 300, 150 },   { 3600, 1800 },  { 7198, 3599 },
+        { 7200, 3600 }, { 7202, 3600 }, { 86400, 3600 }, { 604800, 3600 },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct liveness agent = reporting(rows[i].interval);
+        int64_t late_at = seen + S(rows[i].interval), silent_at = late_at + S(rows[i].grace);
+
+        CHECK(liveness_of(&agent, seen).state == LIVENESS_UP);
+        CHECK(liveness_of(&agent, late_at - 1).state == LIVENESS_UP);
+        CHECK(liveness_of(&agent, late_at).state == LIVENESS_LATE);
+        CHECK(liveness_of(&agent, silent_at - 1).state == LIVENESS_LATE);
+        CHECK(liveness_of(&agent, silent_at).state == LIVENESS_SILENT);
+        CHECK_INT(liveness_of(&agent, seen).next_expected_at, late_at);
+        CHECK_INT(liveness_of(&agent, seen).silent_at, silent_at);
+    }
+}
+
+TEST(extreme_times_and_intervals_do_not_overflow)
+{
+    const struct liveness slow = reporting(INT64_MAX);
+    const struct liveness ahead = reporting(60);
+
+    CHECK(liveness_of(&slow, seen + S(86400)).state == LIVENESS_UP);
+    CHECK(liveness_of(&slow, INT64_MAX).state == LIVENESS_SILENT);
+    CHECK(liveness_of(&ahead, seen - S(86400)).state == LIVENESS_UP); /* the clock was set back */
 }
