@@ -39,24 +39,3 @@ def check_tags(client, what, agent):
         answer = ask(client, what, agent, headers={"If-None-Match": value})
         assert (answer.status, answer.body) == (200, fresh.body), value
     return tag
-
-
-def check_own_name_only(tenant, what):
-    client = tenant.agent_client("own")
-    assert ask(client, what, "own").status == 200
-    answer = ask(client, what, "other")
-    client.close()
-    assert (answer.status, answer.json()) == (
-        403, {"detail": "This key is bound to agent 'own'"},
-    )  # fmt: skip
-
-
-def check_operator_only(tenant, what, body):
-    for path in ("platform", f"tenants/{tenant.slug}", f"tenants/{tenant.slug}/agents/a"):
-        for method in ("GET", "PUT", "DELETE"):
-            sent = body if method == "PUT" else None
-            answer = tenant.client.request(method, f"/api/v1/{path}/{what}", sent)
-            assert answer.status == 403
-            stranger = tenant.server.client()
-            assert stranger.request(method, f"/api/v1/{path}/{what}", sent).status == 401
-            stranger.close()

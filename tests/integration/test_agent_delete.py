@@ -62,6 +62,9 @@ def test_a_removed_agent_that_reports_again_counts_again(server):
     server.cli("agent", "delete", "b", "--tenant", tenant.slug)
     again = client.post("/api/v1/agents/register", {"agent_name": "a"})
     assert (again.status, again.json()["status"]) == (200, "registered")
+    agent = client.get(tenant.path("agents/a")).json()
+    assert (agent["state"], agent["last_seen_at"]) == ("never_reported", None)
+    assert agent["counts"]["runs"] > 0  # what it reported stays
     bound.close()
     tenant.client.close()
 

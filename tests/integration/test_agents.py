@@ -317,36 +317,6 @@ def test_an_agent_that_nobody_knows(tenant):
     assert answer.json() == {"detail": detail}
 
 
-def test_an_agent_that_was_removed_begins_anew(tenant):
-    report(tenant)
-    register(tenant, "collector", interval_seconds=60)
-    assert one(tenant, "collector")["state"] == "up"
-    tenant.server.cli("agent", "delete", "collector", "--tenant", tenant.slug)
-    assert page(tenant)["agents"] == []
-    assert ask(tenant, "agents/collector").status == 404
-    register(tenant, "collector", interval_seconds=60)
-    agent = one(tenant, "collector")
-    assert (agent["state"], agent["last_seen_at"]) == ("never_reported", None)
-    assert agent["counts"]["runs"] == 1  # what it reported stays
-    report(tenant)
-    until(lambda: one(tenant, "collector")["state"] == "up")
-
-
-def test_who_may_read(tenant):
-    report(tenant)
-    own = tenant.agent_client("collector")
-    nobody = tenant.server.client()
-    for rest in ("agents", "agents/collector"):
-        assert ask(tenant, rest, client=own).status == 403
-        assert ask(tenant, rest, client=nobody).status == 401
-    own.close()
-    nobody.close()
-    other = tenant.server.add_tenant()
-    assert ask(tenant, client=other.client).status == 403
-    assert page(other) == {"agents": [], "next": None}
-    other.client.close()
-
-
 @pytest.mark.parametrize("rest", ["agents", "agents/collector", "dashboard/runs", "workflows/w"])
 def test_an_unchanged_answer_is_not_sent_again(tenant, rest):
     report(tenant, workflow_run_id="w")
@@ -377,28 +347,3 @@ def test_the_command_lists_agents(own_server, clock):
     assert own_server.run("agent", "list").returncode == 2
     assert own_server.run("agent", "list", "--tenant", "no-such").returncode == 1
     tenant.client.close()
-
-
-def test_what_is_listed_of_an_agent_that_reported_and_one_that_registered(tenant):
-    """The same bytes with both stores, but for times and names of this server."""
-    register(tenant, "b", interval_seconds=5, description="ü")
-    report(tenant, "a", run_id=str(uuid.UUID(int=7)), timestamp=at(1))
-    text = ask(tenant).body.decode().replace(tenant.slug, "slug")
-    agent = listed(tenant)["a"]
-    seen, made = agent["last_seen_at"], listed(tenant)["b"]["first_seen_at"]
-    text = text.replace(seen, "SEEN").replace(made, "MADE")
-    assert text == (
-        '{"agents":[{"agent_name":"a","agent_version":"","description":"","enabled":true,'
-        '"state":"unscheduled","interval_seconds":null,"schedule":null,"first_seen_at":"SEEN",'
-        '"last_seen_at":"SEEN","next_expected_at":null,"silent_at":null,"maintenance_until":null,'
-        '"registered_at":null,"muted_until":null,"open_runs":1,'
-        '"last_run":{"run_id":"00000000-0000-0000-0000-000000000007","status":"in_progress",'
-        '"started_at":"2025-01-02T03:04:06Z","ended_at":null,"duration_ms":null}},'
-        '{"agent_name":"b","agent_version":"","description":"ü","enabled":true,'
-        '"state":"never_reported","interval_seconds":5,"schedule":{"kind":"interval",'
-        '"interval_seconds":5,"cron":null,"time_zone":null,"grace_seconds":60,'
-        '"set_grace_seconds":null,"paused":false,"source":"declared"},"first_seen_at":"MADE",'
-        '"last_seen_at":null,"next_expected_at":null,"silent_at":null,"maintenance_until":null,'
-        '"registered_at":"MADE","muted_until":null,"open_runs":0,'
-        '"last_run":null}],"next":null}'
-    )

@@ -496,16 +496,6 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(tenant, arguments, statu
     assert values(tenant) == {}
 
 
-def test_keys_of_agents_and_workspaces_may_neither_see_nor_set(tenant):
-    for path in ("values", "agents/a/values"):
-        assert tenant.client.get(tenant.path(path)).status == 403
-        for method in ("PUT", "DELETE"):
-            body = {"value": "x"} if method == "PUT" else None
-            assert tenant.client.request(method, tenant.path(path + "/k"), body).status == 403
-    assert tenant.client.get(tenant.path("catalog")).status == 403
-    assert tenant.client.request("PATCH", tenant.path("catalog/k"), {}).status == 403
-
-
 def test_names_may_be_of_any_length(tenant):
     key, name = "k" * 1500, "n" * 1200
     register(tenant, param(key), agent=name)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from guidance import ask, await_told, check_operator_only, check_own_name_only, check_tags, told
+from guidance import ask, await_told, check_tags, told
 
 pytestmark = [pytest.mark.administered, pytest.mark.commands]
 
@@ -82,13 +82,6 @@ def test_a_change_changes_the_etag(tenant, setting, kind):
     answer = ask(tenant.client, what, "a", headers={"If-None-Match": tags[0]})
     assert answer.status == 200
     assert check_tags(tenant.client, what, "b") not in tags
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_agents_key_asks_for_its_own_name_and_only_the_operator_sets(tenant, kind):
-    what, _, _, own, *_ = kind
-    check_own_name_only(tenant, what)
-    check_operator_only(tenant, what, own)
 
 
 def test_the_commands_say_which_model_holds(tenant):

@@ -51,23 +51,6 @@ def test_without_a_document_it_is_404(tenant, tmp_path):
     assert ask(tenant.client, "document", "never-seen").status == 404
 
 
-def test_a_key_of_an_agent_asks_for_its_own_name_alone(tenant, tmp_path):
-    put(tenant, tmp_path, "own", "mine")
-    put(tenant, tmp_path, "other", "not mine")
-    client = tenant.agent_client("own")
-    assert ask(client, "document", "own").json()["document"] == "mine"
-    answer = ask(client, "document", "other")
-    client.close()
-    assert (answer.status, answer.json()) == (403, {"detail": "This key is bound to agent 'own'"})
-
-
-def test_another_tenant_has_another_document(tenant, tmp_path):
-    put(tenant, tmp_path, "a", "one")
-    other = tenant.server.add_tenant()
-    assert ask(other.client, "document", "a").status == 404
-    other.client.close()
-
-
 def test_the_etag_holds_until_the_document_changes(tenant, tmp_path):
     put(tenant, tmp_path, "a", "one")
     before = check_tags(tenant.client, "document", "a")
@@ -189,17 +172,6 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(tenant, tmp_path, argume
     assert (done.returncode, done.stdout) == (status, "")
     assert word in done.stderr
     assert ask(tenant.client, "document", "a").status == 404
-
-
-def test_a_key_may_not_edit(tenant):
-    base = tenant.path("agents/a/document")
-    for method, path in (
-        ("GET", base), ("PUT", base), ("GET", base + "/versions"),
-        ("GET", base + "/versions/1"), ("POST", base + "/versions/1/restore"),
-        ("GET", base + "/diff?from=1&to=2"),
-    ):  # fmt: skip
-        body = {"document": "x"} if method == "PUT" else None
-        assert tenant.client.request(method, path, body).status == 403
 
 
 def test_the_operator_edits_over_the_socket(own_server):

@@ -188,13 +188,6 @@ def test_nothing_of_another_tenant_is_told(server, tenant, live):
     assert live(other, last_id=mine.last_id).next()[0] == "reset"  # nor by its id
 
 
-def test_who_may_not_read_may_not_listen(server, tenant):
-    other = server.add_tenant()
-    assert other.client.get(tenant.path("stream")).status == 403
-    assert tenant.agent_client("a").get(tenant.path("stream")).status == 403
-    assert server.client().get(tenant.path("stream")).status == 401
-
-
 def test_head_and_a_client_that_ends_its_side_get_an_end(tenant):
     answer = tenant.client.request("HEAD", tenant.path("stream"))
     assert answer.status == 200 and answer.headers["Content-Type"] == "text/event-stream"

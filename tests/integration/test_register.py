@@ -180,17 +180,6 @@ def test_a_key_declared_twice_is_refused(tenant):
     assert agents(tenant) == []
 
 
-def test_a_key_of_an_agent_registers_that_agent_alone(tenant):
-    client = tenant.agent_client("own")
-    assert register(client, agent_name="own")["status"] == "registered"
-    answer = client.post(PATH, {"agent_name": "other"})
-    assert (answer.status, answer.json()) == (
-        403, {"detail": "This key is bound to agent 'own'"},
-    )  # fmt: skip
-    assert [row["agent_name"] for row in agents(tenant)] == ["own"]
-    client.close()
-
-
 def test_a_new_agent_counts_against_the_cap(server):
     tenant = server.add_tenant("--max-agents", "2")
     register(tenant.client, agent_name="a")

@@ -80,56 +80,6 @@ static enum verdict verdict_on(struct world *w, size_t writer, const char *name)
     return verdict;
 }
 
-/* As a route does it, on one of the writers. */
-static void enable(struct world *w, size_t writer, const char *name, bool enabled)
-{
-    int64_t agent_id;
-
-    CHECK(agents_enable(w->db, w->tenants[0], str_of(name), enabled, &agent_id, NULL) == 0);
-    admit_agent_changed(admit_of(&w->txns[writer]), w->tenants[0], agent_id);
-    admit_committed(&w->txns[writer]);
-}
-
-TEST(an_agent_is_looked_up_again_by_all_writers_when_it_changed_and_others_are_not)
-{
-    struct world w;
-
-    world_init(&w);
-    for (size_t writer = 0; writer < WRITERS; writer++) {
-        CHECK_INT(report(&w, writer, 0, "abc"), 3);
-        CHECK_INT(report(&w, writer, 1, "a"), 1);
-        CHECK_INT(report(&w, writer, 0, "cba"), 0);
-    }
-    enable(&w, 0, "b", false);
-    for (size_t writer = 0; writer < WRITERS; writer++) {
-        CHECK_INT(verdict_on(&w, writer, "b"), VERDICT_AGENT_DISABLED);
-        CHECK_INT(report(&w, writer, 0, "ac"), 0);
-        CHECK_INT(report(&w, writer, 1, "a"), 0);
-    }
-    enable(&w, 1, "b", true);
-    for (size_t writer = 0; writer < WRITERS; writer++)
-        CHECK_INT(report(&w, writer, 0, "abc"), 1);
-    world_done(&w);
-}
-
-TEST(a_deleted_agent_is_looked_up_again_and_comes_back_as_a_new_one)
-{
-    struct agent_deletion deletion;
-    struct agent_row row;
-    struct world w;
-
-    world_init(&w);
-    CHECK_INT(report(&w, 0, 0, "ab"), 2);
-    CHECK_INT(report(&w, 1, 0, "ab"), 2);
-    CHECK(agents_delete(w.db, w.tenants[0], STR_LIT("a"), AT, &deletion, NULL) == 0);
-    agent_cache_changed(w.cache, w.tenants[0], deletion.agent_id); /* another node did it */
-    CHECK_INT(report(&w, 1, 0, "ab"), 1);
-    CHECK(agents_find(w.db, w.tenants[0], STR_LIT("a"), &row, NULL) == 0);
-    CHECK_INT(row.agent_id, deletion.agent_id);
-    CHECK_INT(report(&w, 0, 0, "ab"), 1);
-    world_done(&w);
-}
-
 TEST(a_change_that_is_rolled_back_changes_nothing)
 {
     struct world w;
@@ -158,20 +108,6 @@ TEST(a_rollback_forgets_the_agents_of_its_transaction_alone)
     CHECK_INT(temp_db_int(w.db, &(const struct db_query){ .sql = "SELECT COUNT(*) FROM agents" },
                           DB_NO_ARGS),
               3);
-    world_done(&w);
-}
-
-TEST(when_changes_may_be_lost_every_agent_is_looked_up_again)
-{
-    struct world w;
-
-    world_init(&w);
-    CHECK_INT(report(&w, 0, 0, "abc"), 3);
-    CHECK_INT(report(&w, 0, 1, "abc"), 3);
-    agent_cache_all_changed(w.cache);
-    CHECK_INT(report(&w, 0, 0, "abc"), 3);
-    CHECK_INT(report(&w, 0, 1, "abc"), 3);
-    CHECK_INT(report(&w, 0, 0, "abc"), 0);
     world_done(&w);
 }
 

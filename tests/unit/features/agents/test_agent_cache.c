@@ -203,33 +203,6 @@ TEST(an_agent_that_has_changed_is_looked_up_again_for_two_minutes_and_no_other)
     world_done(&w);
 }
 
-/* Otherwise a process that was stopped for long would keep what it read before. */
-TEST(the_last_look_comes_after_the_time_is_over_however_late_the_tick)
-{
-    struct world w;
-
-    world_init(&w, -1);
-    agent_cache_recheck(w.cache, 1, 7, w.now_us);
-    CHECK(looks_again(&w, 7, 10 * RECHECK_S));
-    CHECK(!looks_again(&w, 7, 1));
-    world_done(&w);
-}
-
-TEST(a_further_change_begins_the_time_again)
-{
-    struct world w;
-
-    world_init(&w, -1);
-    agent_cache_recheck(w.cache, 1, 7, w.now_us);
-    CHECK(looks_again(&w, 7, RECHECK_S - 1));
-    agent_cache_recheck(w.cache, 1, 7, w.now_us);
-    CHECK(looks_again(&w, 7, RECHECK_S - 1));
-    CHECK(looks_again(&w, 7, 1));
-    CHECK(!looks_again(&w, 7, 1));
-    CHECK_INT(agent_cache_changes(w.cache).of_all, 0);
-    world_done(&w);
-}
-
 TEST(while_a_server_is_away_the_time_does_not_run)
 {
     struct world w;

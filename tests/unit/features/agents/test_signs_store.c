@@ -30,21 +30,6 @@ static bool put(struct world *w, int64_t agent_id, int64_t at)
     return put_at(w, agent_id, at, at);
 }
 
-TEST(an_agent_that_is_made_was_never_seen)
-{
-    struct agent_row agent;
-    struct world w;
-
-    world_init(&w);
-    CHECK_STR(world_rows(&w, &all_signs, DB_NO_ARGS), "1 never");
-    CHECK(agents_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
-    CHECK(agent.last_seen_at == TIME_NULL);
-    CHECK(put(&w, 1, 77));
-    CHECK(agents_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
-    CHECK_INT(agent.last_seen_at, 77);
-    world_done(&w);
-}
-
 TEST(the_later_of_two_signs_stands_but_for_one_that_is_far_ahead)
 {
     static const struct {
@@ -68,20 +53,6 @@ TEST(the_later_of_two_signs_stands_but_for_one_that_is_far_ahead)
         CHECK_INT(agent.last_seen_at, rows[i].after);
         CHECK(put(&w, 1, -2 * SIGHTING_AHEAD_US));
     }
-    world_done(&w);
-}
-
-/* A process that could not store it for a while, when another has heard of the agent since. */
-TEST(an_old_sign_does_not_undo_a_later_one)
-{
-    struct agent_row agent;
-    struct world w;
-
-    world_init(&w);
-    CHECK(put(&w, 1, 10 * SIGHTING_AHEAD_US));
-    CHECK(put_at(&w, 1, 5 * SIGHTING_AHEAD_US, 10 * SIGHTING_AHEAD_US));
-    CHECK(agents_find(w.db, w.tenant_id, STR_LIT("collector"), &agent, NULL) == 0);
-    CHECK_INT(agent.last_seen_at, 10 * SIGHTING_AHEAD_US);
     world_done(&w);
 }
 

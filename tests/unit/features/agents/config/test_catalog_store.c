@@ -1,5 +1,5 @@
 /* test_catalog_store.c - which parameters are secrets by their name. */
-#include "features/agents/config/catalog_store.h"
+#include "features/agents/config/store.h"
 
 #include "test.h"
 
