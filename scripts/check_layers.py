@@ -20,7 +20,7 @@ PUBLIC_MAX = 8  # headers of one room
 RINGS_LEFT = 25  # circles inside rooms that are still there; none may be added
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
 CODE = re.compile(r"`([^`]+)`")
-SQL = re.compile(r'\bDB_(?:ROWS_)?QUERY\s*\(|\bDB_(?:RUN|INT)_FN\s*\(|\.(?:sql|sqlite|postgres)\s*=\s*[A-Z_]*\s*"')
+SQL = re.compile(r'\bDB_(?:ROWS_)?QUERY\s*\(|\bDB_(?:RUN|INT|CHANGED)_FN\s*\(|\.(?:sql|sqlite|postgres)\s*=\s*[A-Z_]*\s*"')
 
 # A library's header, and the word by which the machinery table names it. Libraries that the table
 # gives to no folder stay out of src/.

@@ -196,8 +196,8 @@ int db_settle(struct db *db, struct error *err) MUST_CHECK;
  *         "DELETE FROM user_roles WHERE tenant_id = $1 AND user_id = $2");
  *
  * is role_remove(db, tenant_id, user_id, err) with these arguments of db_run(). DB_INT_FN is
- * the same of db_exec_int(), with `ret` before `err`; ROWS_LIST_FN (shape/rows.h) of rows_list().
- */
+ * the same of db_exec_int(), with `ret` before `err`; DB_CHANGED_FN of db_run_changed();
+ * ROWS_LIST_FN and ROWS_ONE_FN (shape/rows.h) of rows_list() and rows_one(). */
 #define DB_RUN_FN(id, params, args, text)                                                          \
     DB_QUERY(id##_query, text);                                                                    \
     int id(struct db *db, DB_ONLY params, struct error *err)                                       \
@@ -210,6 +210,14 @@ int db_settle(struct db *db, struct error *err) MUST_CHECK;
     int id(struct db *db, DB_ONLY params, int64_t *ret, struct error *err)                         \
     {                                                                                              \
         return db_exec_int(db, &id##_query, DB_ARGS args, ret, err);                               \
+    }                                                                                              \
+    DB_FN_END(id)
+
+#define DB_CHANGED_FN(id, params, args, text)                                                      \
+    DB_QUERY(id##_query, text);                                                                    \
+    int id(struct db *db, DB_ONLY params, bool *ret, struct error *err)                            \
+    {                                                                                              \
+        return db_run_changed(db, &id##_query, DB_ARGS args, ret, err);                            \
     }                                                                                              \
     DB_FN_END(id)
 

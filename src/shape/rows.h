@@ -29,6 +29,16 @@ int rows_list(struct db *db, const struct db_query *q, struct db_args args, stru
     }                                                                                              \
     DB_FN_END(id)
 
+/* The same for one row, whose table has the name of its struct. */
+#define ROWS_ONE_FN(id, shape, params, args, text)                                                 \
+    DB_ROWS_QUERY(id##_query, shape, text);                                                        \
+    int id(struct db *db, DB_ONLY params, struct arena *arena, struct shape *ret,                  \
+           struct error *err)                                                                      \
+    {                                                                                              \
+        return rows_one(db, &id##_query, DB_ARGS args, arena, ret, err);                           \
+    }                                                                                              \
+    DB_FN_END(id)
+
 /* Rows and how much memory they may take. */
 struct rows_page {
     size_t bytes;

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 SRC = pathlib.Path(__file__).parents[2] / "src"
 DEFINED = re.compile(
-    r"const struct db_query|^DB_(?:ROWS_)?QUERY\(|^(?:DB_RUN|DB_INT|ROWS_LIST)_FN\(", re.MULTILINE
+    r"const struct db_query|^DB_(?:ROWS_)?QUERY\(|^(?:DB_RUN|DB_INT|DB_CHANGED|ROWS_LIST|ROWS_ONE)_FN\(", re.MULTILINE
 )
 BEGIN = re.compile(r"const struct (?:db_query|sealed_table) (\w+)(\[[^\]]*\])*\s*=\s*\{")
 MEMBER = re.compile(r'\.(sql|postgres|sqlite|citus)\s*=\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')

@@ -17,13 +17,55 @@
 #include "features/metrics.h"
 #include "features/webhooks/outbox.h"
 
-const char alert_notes_part[] = "alert_notes";
+static const char notes_part[] = "alert_notes";
 
 enum {
     NAME_MAX_BYTES = 1024, /* of an agent's name in a message */
     NOTES_MAX = 1000,      /* published per transaction; the rest is only in the list of alerts */
     NOTE_BYTES_MAX = 64 << 10
 };
+
+/* What a transaction did to alerts, published once it is durable; reused for each. */
+struct alert_note {
+    struct alert_note *next;
+    int64_t tenant_id;
+    struct str type;
+    bool opened;
+    struct str json;
+};
+
+struct alert_notes {
+    struct arena arena;
+    struct alert_note *first, **end;
+    size_t n;
+};
+
+static void add_note(struct txn *txn, const struct alert_row *row, bool opened)
+{
+    struct alert_notes *notes = txn_part(txn, notes_part);
+    const struct alert alert = alerts_answer(row);
+    struct alert_note *note;
+    BUF_SCOPED(json, NOTE_BYTES_MAX);
+
+    if (notes == NULL || notes->n == NOTES_MAX)
+        return;
+    shape_write_json(&alert_shape, &alert, &json);
+    if (!json.overflown) {
+        note = ARENA_NEW(&notes->arena, struct alert_note);
+        note->tenant_id = row->tenant_id;
+        note->type = arena_copy(&notes->arena, row->type);
+        note->opened = opened;
+        note->json = arena_copy(&notes->arena, buf_str(&json));
+        *notes->end = note;
+        notes->end = &note->next;
+        notes->n++;
+    }
+}
+
+void alerts_note_change(struct txn *txn, const struct alert_row *row)
+{
+    add_note(txn, row, false);
+}
 
 static void add_member(struct buf *out, const char *name, struct str value)
 {
@@ -102,40 +144,53 @@ static void set_state(struct alert_row *row, enum alert_state state)
     row->open = state == ALERT_OPEN;
 }
 
-int alerts_open(struct db *db, const struct alert_notice *notice, bool *ret_opened,
-                struct error *err)
+int alerts_open(struct txn *txn, const struct alert_notice *notice, struct error *err)
 {
     struct alert_row *row = notice->row;
     ARENA_SCOPED(arena);
-    bool muted;
+    bool muted, opened;
     int r;
 
-    if (agents_is_muted(db, row->tenant_id, row->agent_id, row->opened_at, &muted, err) != 0)
+    if (agents_is_muted(txn->db, row->tenant_id, row->agent_id, row->opened_at, &muted, err) != 0)
         return -1;
     row->notified = !muted;
     set_state(row, ALERT_OPEN);
     row->alert_id = digest_time_id("alt_", row->opened_at, &arena);
     row->closed_at = row->acknowledged_at = row->reminded_at = TIME_NULL;
-    r = alert_store_open(db, row, ret_opened, err);
-    if (r == 0 && *ret_opened && row->notified)
-        r = enqueue_message(db, notice, row->opened_at, err);
-    if (r == 0 && *ret_opened)
-        alert_notes_add(notice->notes, row);
+    r = alert_store_open(txn->db, row, &opened, err);
+    if (r == 0 && opened && row->notified)
+        r = enqueue_message(txn->db, notice, row->opened_at, err);
+    if (r == 0 && opened)
+        add_note(txn, row, true);
     row->alert_id = STR_NULL;
     return r;
 }
 
-int alerts_close(struct db *db, const struct alert_notice *notice, struct error *err)
+int alerts_close(struct txn *txn, const struct alert_notice *notice, struct error *err)
 {
+    struct alert_row *row = notice->row;
     bool closed;
 
-    if (alert_store_close(db, notice->row, &closed, err) != 0)
+    if (alert_store_close(txn->db, row, &closed, err) != 0)
         return -1;
     if (!closed)
         return 0;
-    set_state(notice->row, ALERT_CLOSED);
-    alert_notes_add(notice->notes, notice->row);
-    return notice->row->notified ? enqueue_message(db, notice, notice->row->closed_at, err) : 0;
+    set_state(row, ALERT_CLOSED);
+    add_note(txn, row, false);
+    return row->notified && !str_is_null(notice->message)
+               ? enqueue_message(txn->db, notice, row->closed_at, err)
+               : 0;
+}
+
+int alerts_set_detail(struct txn *txn, struct alert_row *row, struct str detail, struct error *err)
+{
+    if (!row->open)
+        return 0;
+    row->detail = detail;
+    if (alert_store_detail(txn->db, row, err) != 0)
+        return -1;
+    add_note(txn, row, false);
+    return 0;
 }
 
 static const struct alert_notice *notice_of(const struct alert_notice *notices, size_t n,
@@ -150,7 +205,7 @@ static const struct alert_notice *notice_of(const struct alert_notice *notices, 
 }
 
 /* Notes the stored alerts, and sends the messages of those that are not muted. */
-static int tell_failed(struct db *db, const struct alert_notice *notices, size_t n,
+static int send_failed(struct txn *txn, const struct alert_notice *notices, size_t n,
                        const struct list *stored, struct arena *arena, struct error *err)
 {
     struct alert_row *rows = stored->items;
@@ -159,15 +214,15 @@ static int tell_failed(struct db *db, const struct alert_notice *notices, size_t
 
     for (size_t i = 0; i < stored->n; i++) {
         const struct alert_notice *notice = notice_of(notices, n, rows[i].alert_id);
-        const struct alert_notice told = { &rows[i], notice->message, notice->summary, NULL };
+        const struct alert_notice sent = { &rows[i], notice->message, notice->summary };
 
         assert(!rows[i].open && rows[i].closed_at == rows[i].opened_at);
-        alert_notes_add(notice->notes, &rows[i]);
+        add_note(txn, &rows[i], true);
         if (rows[i].notified &&
-            make_message(&told, rows[i].opened_at, arena, &messages[n_messages++], err) != 0)
+            make_message(&sent, rows[i].opened_at, arena, &messages[n_messages++], err) != 0)
             return -1;
     }
-    return n_messages == 0 ? 0 : outbox_add(db, messages, n_messages, err);
+    return n_messages == 0 ? 0 : outbox_add(txn->db, messages, n_messages, err);
 }
 
 /* How many of `n` alerts about failed runs may be stored now? Ids begin with the time. */
@@ -184,14 +239,14 @@ static int count_room(struct db *db, const struct alert_row *row, size_t n, stru
     return 0;
 }
 
-int alerts_failed(struct db *db, const struct alert_notice *notices, size_t n, struct arena *arena,
-                  struct error *err)
+int alerts_failed(struct txn *txn, const struct alert_notice *notices, size_t n,
+                  struct arena *arena, struct error *err)
 {
     struct alert_row *rows = ARENA_ARRAY(arena, struct alert_row, n);
     struct list stored;
 
     assert(n > 0);
-    if (count_room(db, notices[0].row, n, arena, &n, err) != 0)
+    if (count_room(txn->db, notices[0].row, n, arena, &n, err) != 0)
         return -1;
     if (n == 0)
         return 0;
@@ -199,9 +254,9 @@ int alerts_failed(struct db *db, const struct alert_notice *notices, size_t n, s
         notices[i].row->alert_id = digest_time_id("alt_", notices[i].row->opened_at, arena);
         rows[i] = *notices[i].row;
     }
-    if (alert_store_failed(db, rows, n, arena, &stored, err) != 0)
+    if (alert_store_failed(txn->db, rows, n, arena, &stored, err) != 0)
         return -1;
-    return tell_failed(db, notices, n, &stored, arena, err);
+    return send_failed(txn, notices, n, &stored, arena, err);
 }
 
 int alerts_notify_unmuted(struct db *db, const struct alert_notice *notice, int64_t at,
@@ -241,69 +296,6 @@ struct alert alerts_answer(const struct alert_row *row)
                            .detail = row->detail };
 }
 
-struct alert_note {
-    struct alert_note *next;
-    int64_t tenant_id;
-    struct str type;
-    bool opened;
-    struct str json;
-};
-
-struct alert_notes {
-    struct arena arena;
-    struct alert_note *first, **end;
-    size_t n;
-};
-
-struct alert_notes *alert_notes_new(void)
-{
-    struct alert_notes *notes = NEW(struct alert_notes);
-
-    notes->end = &notes->first;
-    arena_init(&notes->arena);
-    return notes;
-}
-
-void alert_notes_free(struct alert_notes *notes)
-{
-    if (notes == NULL)
-        return;
-    arena_done(&notes->arena);
-    free(notes);
-}
-
-static void add_note(struct alert_notes *notes, const struct alert_row *row, bool opened)
-{
-    const struct alert alert = alerts_answer(row);
-    struct alert_note *note;
-    BUF_SCOPED(json, NOTE_BYTES_MAX);
-
-    if (notes == NULL || notes->n == NOTES_MAX)
-        return;
-    shape_write_json(&alert_shape, &alert, &json);
-    if (!json.overflown) {
-        note = ARENA_NEW(&notes->arena, struct alert_note);
-        note->tenant_id = row->tenant_id;
-        note->type = arena_copy(&notes->arena, row->type);
-        note->opened = opened;
-        note->json = arena_copy(&notes->arena, buf_str(&json));
-        *notes->end = note;
-        notes->end = &note->next;
-        notes->n++;
-    }
-}
-
-void alert_notes_add(struct alert_notes *notes, const struct alert_row *row)
-{
-    /* a run.failed alert is closed from the start */
-    add_note(notes, row, row->open || row->closed_at == row->opened_at);
-}
-
-void alert_notes_add_change(struct alert_notes *notes, const struct alert_row *row)
-{
-    add_note(notes, row, false);
-}
-
 static void count_opened(struct str type)
 {
     static const struct {
@@ -326,17 +318,40 @@ static void count_opened(struct str type)
             metric_add(metrics[i].metric, 1);
 }
 
-void alert_notes_publish(struct alert_notes *notes, struct feed *feed)
+void alerts_txn_open(struct engine *e, struct txn *txn)
 {
+    struct alert_notes *notes = NEW(struct alert_notes);
+
+    (void)e;
+    notes->end = &notes->first;
+    arena_init(&notes->arena);
+    txn_set_part(txn, notes_part, notes);
+}
+
+void alerts_txn_close(struct txn *txn)
+{
+    struct alert_notes *notes = txn_part(txn, notes_part);
+
+    arena_done(&notes->arena);
+    free(notes);
+}
+
+void alerts_txn_committed(struct txn *txn)
+{
+    const struct alert_notes *notes = txn_part(txn, notes_part);
+
     for (const struct alert_note *note = notes->first; note != NULL; note = note->next) {
         if (note->opened)
             count_opened(note->type);
-        feed_note_alert(feed, note->tenant_id, note->json);
+        feed_note_alert(feed_of(txn), note->tenant_id, note->json);
     }
+    alerts_txn_rolled_back(txn);
 }
 
-void alert_notes_clear(struct alert_notes *notes)
+void alerts_txn_rolled_back(struct txn *txn)
 {
+    struct alert_notes *notes = txn_part(txn, notes_part);
+
     notes->first = NULL;
     notes->end = &notes->first;
     notes->n = 0;

@@ -1,5 +1,5 @@
 /* budget_stops.c - loads the hard budgets that are exceeded, and finds those of an agent. */
-#include "features/alerts/budget_stops.h"
+#include "features/alerts/watch.h"
 
 #include <stdlib.h>
 
@@ -8,14 +8,11 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "features/agents/shapes.h"
-#include "features/alerts/rule_shapes.h"
-#include "features/alerts/rules_store.h"
-#include "features/alerts/watch.h"
+#include "features/alerts/shapes.h"
+#include "features/alerts/store.h"
 #include "shape/problems.h"
 #include "shape/rows.h"
 #include "shape/timerange.h"
-
-enum { PERIOD_S = 2 };
 
 struct budget_stop {
     int64_t tenant_id;
@@ -30,8 +27,6 @@ struct stop_table {
 };
 
 struct budget_stops {
-    struct db *db;     /* of the watch */
-    int64_t loaded_us; /* raw; only the tick uses it; 0: never */
     struct rwlock lock;
     struct stop_table *loaded GUARDED_BY(lock) PT_GUARDED_BY(lock); /* replaced as a whole; NULL at
                                                                      * first */
@@ -86,7 +81,7 @@ static int read_stops(struct db *db, struct stop_table *table, struct error *err
     const struct budget_alert_row *rows;
     struct list alerts;
 
-    if (rules_store_budget_alerts(db, &table->arena, &alerts, err) != 0)
+    if (alert_store_rules_budget_alerts(db, &table->arena, &alerts, err) != 0)
         return -1;
     rows = alerts.items;
     for (size_t i = 0; i < alerts.n; i++) {
@@ -107,30 +102,18 @@ static int read_stops(struct db *db, struct stop_table *table, struct error *err
     return 0;
 }
 
-static void *budget_stops_begin(const struct watch_env *env, const struct tick *now)
-{
-    (void)now;
-    env->stops->db = env->db;
-    return env->stops;
-}
-
 /* After a failure those that were loaded last hold. */
-static int budget_stops_tick(void *state, const struct tick *now, int64_t epoch_us,
-                             struct error *err)
+static int budget_stops_load(struct watching *w, const struct tick *now, struct error *err)
 {
-    struct budget_stops *s = state;
-    struct stop_table *table, *old;
+    struct budget_stops *s = w->env.stops;
+    struct stop_table *table = NEW(struct stop_table), *old;
 
-    (void)epoch_us;
-    if (s->loaded_us != 0 && now->raw_us - s->loaded_us < (int64_t)PERIOD_S * USEC_PER_SEC)
-        return 0;
-    table = NEW(struct stop_table);
+    (void)now;
     arena_init(&table->arena);
-    if (read_stops(s->db, table, err) != 0) {
+    if (read_stops(w->env.db, table, err) != 0) {
         free_table(table);
         return -1;
     }
-    s->loaded_us = now->raw_us;
     rwlock_write(&s->lock);
     old = s->loaded;
     s->loaded = table;
@@ -187,6 +170,7 @@ struct str budget_stops_find(void *stops, int64_t tenant_id, const struct agent_
 
 const struct watch budget_stops_watch = {
     .name = "hard budgets",
-    .begin = budget_stops_begin,
-    .tick = budget_stops_tick,
+    .size = sizeof(struct watching),
+    .period_s = 2,
+    .find = budget_stops_load,
 };

@@ -5,14 +5,8 @@
  * some per tick; what is one too many is deleted in steps, writer transactions
  * of a few milliseconds, one a second. Several processes may do so at once.
  */
-#include <stdlib.h>
-
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/log.h"
-#include "base/mem.h"
-#include "engine/txn.h"
-#include "engine/writer.h"
 #include "features/access/stored_bytes.h"
 #include "features/alerts/store.h"
 #include "features/alerts/watch.h"
@@ -29,42 +23,31 @@ enum {
 };
 
 struct closed_alerts {
-    struct db *db;
-    struct writer *writer;
+    struct watching w;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round;    /* tenants are left to look at */
 
-    struct writer_job job; /* the writer's while `busy`, as all that follows */
-    int64_t reached;       /* tenants up to this number are done in this round */
-    int64_t tenant_id;     /* the one with too many; 0: not known */
-    struct str until;      /* its newest alert that goes; in the arena */
-    struct arena arena;
-    int64_t deleted; /* alerts of the last step */
-    bool more;       /* that step left some */
-    struct busy busy;
+    int64_t reached;   /* tenants up to this number are done in this round */
+    int64_t tenant_id; /* the one with too many; 0: not known */
+    struct str until;  /* its newest alert that goes; in `kept` */
+    struct arena kept; /* holds from step to step */
+    int64_t deleted;   /* alerts of the last step */
+    bool more;         /* that step left some */
 };
 
 /* The first tick begins a round. */
-static void *closed_alerts_begin(const struct watch_env *env, const struct tick *now)
+static void closed_alerts_begin(struct watching *w, const struct tick *now)
 {
-    struct closed_alerts *c = NEW(struct closed_alerts);
+    struct closed_alerts *c = CONTAINER_OF(w, struct closed_alerts, w);
 
-    c->db = env->db;
-    c->writer = env->writer;
     c->round_us = now->mono_us;
     c->in_round = true;
-    arena_init(&c->arena);
-    return c;
+    arena_init(&c->kept);
 }
 
-static void closed_alerts_end(void *state)
+static void closed_alerts_end(struct watching *w)
 {
-    struct closed_alerts *c = state;
-
-    if (c == NULL)
-        return;
-    arena_done(&c->arena);
-    free(c);
+    arena_done(&CONTAINER_OF(w, struct closed_alerts, w)->kept);
 }
 
 /* The oldest that go, as many as fit into the step. */
@@ -84,9 +67,9 @@ static int delete_some(struct closed_alerts *c, struct txn *txn, const struct ro
     return 0;
 }
 
-static int closed_apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int closed_alerts_apply(struct watching *w, struct txn *txn, struct error *err)
 {
-    struct closed_alerts *c = CONTAINER_OF(job, struct closed_alerts, job);
+    struct closed_alerts *c = CONTAINER_OF(w, struct closed_alerts, w);
     ARENA_SCOPED(arena);
     struct rows oldest = { .arena = &arena, .size = sizeof(struct str) };
 
@@ -96,9 +79,9 @@ static int closed_apply(struct writer_job *job, struct txn *txn, struct error *e
 }
 
 /* After a failure the next round finds what is left. */
-static void closed_done(struct writer_job *job, const struct error *err)
+static void closed_alerts_done(struct watching *w, const struct error *err)
 {
-    struct closed_alerts *c = CONTAINER_OF(job, struct closed_alerts, job);
+    struct closed_alerts *c = CONTAINER_OF(w, struct closed_alerts, w);
 
     if (err == NULL) {
         metric_add(METRIC_DELETED_ALERTS, (uint64_t)c->deleted);
@@ -110,7 +93,6 @@ static void closed_done(struct writer_job *job, const struct error *err)
         c->reached = c->tenant_id;
         c->tenant_id = 0;
     }
-    busy_end(&c->busy);
 }
 
 /* Goes on with the round to the next tenant with too many, as far as the tick's time allows. */
@@ -119,13 +101,13 @@ static int find_tenant(struct closed_alerts *c, struct error *err)
     int64_t until_us = clock_raw_us() + SLICE_US, next;
 
     while (c->tenant_id == 0 && clock_raw_us() < until_us) {
-        if (alert_store_closed_next_tenant(c->db, c->reached, &next, err) != 0)
+        if (alert_store_closed_next_tenant(c->w.env.db, c->reached, &next, err) != 0)
             return -1;
         c->in_round = next != 0;
         if (!c->in_round)
             return 0;
-        arena_reset(&c->arena);
-        if (alert_store_closed_beyond(c->db, next, CLOSED_MAX, &c->arena, &c->until, err) != 0)
+        arena_reset(&c->kept);
+        if (alert_store_closed_beyond(c->w.env.db, next, CLOSED_MAX, &c->kept, &c->until, err) != 0)
             return -1;
         if (str_is_null(c->until))
             c->reached = next;
@@ -135,40 +117,30 @@ static int find_tenant(struct closed_alerts *c, struct error *err)
     return 0;
 }
 
-static int closed_alerts_tick(void *state, const struct tick *now, int64_t epoch_us,
-                              struct error *err)
+static int closed_alerts_find(struct watching *w, const struct tick *now, struct error *err)
 {
-    struct closed_alerts *c = state;
-    int r;
+    struct closed_alerts *c = CONTAINER_OF(w, struct closed_alerts, w);
 
-    (void)epoch_us;
-    if (!c->in_round && now->mono_us - c->round_us < (int64_t)PERIOD_S * USEC_PER_SEC)
-        return 0;
-    if (!busy_begin(&c->busy))
-        return 0;
     if (!c->in_round) {
+        if (now->mono_us - c->round_us < (int64_t)PERIOD_S * USEC_PER_SEC)
+            return 0;
         c->in_round = true;
         c->round_us = now->mono_us;
         c->reached = 0;
     }
-    r = find_tenant(c, err);
-    if (r == 0 && c->tenant_id != 0) {
-        c->job = (struct writer_job){ .apply = closed_apply,
-                                      .done = closed_done,
-                                      .tenant_id = c->tenant_id,
-                                      .events = STEP_ALERTS,
-                                      .unbounded = true };
-        r = writer_submit(c->writer, &c->job, err);
-        if (r == 0)
-            return 0;
-    }
-    busy_end(&c->busy);
-    return r;
+    if (find_tenant(c, err) != 0)
+        return -1;
+    w->job.tenant_id = c->tenant_id;
+    w->job.events = c->tenant_id != 0 ? STEP_ALERTS : 0;
+    return 0;
 }
 
 const struct watch closed_alerts_watch = {
     .name = "closed alerts",
+    .size = sizeof(struct closed_alerts),
     .begin = closed_alerts_begin,
-    .tick = closed_alerts_tick,
+    .find = closed_alerts_find,
+    .apply = closed_alerts_apply,
+    .done = closed_alerts_done,
     .end = closed_alerts_end,
 };

@@ -1,7 +1,7 @@
 /* commands.c - a tenant's alert rules on the command line. */
 #include "features/alerts/alerts.h"
 
-#include "features/alerts/rule_shapes.h"
+#include "features/alerts/shapes.h"
 
 #define RULES "/api/v1/tenants/{tenant}/rules"
 #define RULES_LINE                                                                                 \

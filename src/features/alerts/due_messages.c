@@ -5,43 +5,22 @@
  * reminders. Several processes may look for both; the one whose statement takes effect sends the
  * message.
  */
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/digest.h"
-#include "base/lock.h"
-#include "base/mem.h"
-#include "engine/txn.h"
-#include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/store.h"
 #include "features/alerts/watch.h"
 
 enum {
-    PERIOD_S = 5,
     SENT_MAX = 100,   /* alerts per transaction */
     NAME_BYTES = 200, /* of a name in a sentence */
 };
 
 struct due_messages {
-    struct db *db;
-    struct writer *writer;
-    int64_t checked_us;    /* raw */
-    int64_t now_us;        /* wall clock, for the job; belongs to the writer while it is busy */
-    struct writer_job job; /* as does this */
-    struct busy busy;
+    struct watching w;
+    int64_t now_us; /* wall clock, for the job */
 };
-
-static void *due_messages_begin(const struct watch_env *env, const struct tick *now)
-{
-    struct due_messages *m = NEW(struct due_messages);
-
-    (void)now;
-    m->db = env->db;
-    m->writer = env->writer;
-    return m;
-}
 
 /* What is beyond its limit, by the type of the alert. */
 static const char *limited_by(struct str type)
@@ -133,10 +112,22 @@ static int find_due(struct db *db, int64_t now_us, int64_t limit, struct arena *
     return alert_store_to_remind(db, now_us, limit, arena, &ret->repeated, err);
 }
 
-/* Reads the alerts again: they may have changed since the tick. */
-static int due_messages_apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int due_messages_find(struct watching *w, const struct tick *now, struct error *err)
 {
-    struct due_messages *m = CONTAINER_OF(job, struct due_messages, job);
+    struct due_messages *m = CONTAINER_OF(w, struct due_messages, w);
+    struct due due;
+
+    m->now_us = now->wall_us;
+    if (find_due(w->env.db, m->now_us, 1, &w->arena, &due, err) != 0)
+        return -1;
+    w->job.events = due.unmuted.n + due.repeated.n;
+    return 0;
+}
+
+/* Reads the alerts again: they may have changed since the tick. */
+static int due_messages_apply(struct watching *w, struct txn *txn, struct error *err)
+{
+    struct due_messages *m = CONTAINER_OF(w, struct due_messages, w);
     ARENA_SCOPED(arena);
     struct due due;
 
@@ -146,42 +137,10 @@ static int due_messages_apply(struct writer_job *job, struct txn *txn, struct er
     return send_all(txn->db, &due.repeated, m->now_us, err);
 }
 
-/* After a failure the next tick finds what is due again. */
-static void due_messages_done(struct writer_job *job, const struct error *err)
-{
-    (void)err;
-    busy_end(&CONTAINER_OF(job, struct due_messages, job)->busy);
-}
-
-static int due_messages_tick(void *state, const struct tick *now, int64_t epoch_us,
-                             struct error *err)
-{
-    struct due_messages *m = state;
-    ARENA_SCOPED(arena);
-    struct due due;
-    int r;
-
-    (void)epoch_us;
-    if (now->raw_us - m->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&m->busy))
-        return 0;
-    m->checked_us = now->raw_us;
-    m->now_us = now->wall_us;
-    r = find_due(m->db, m->now_us, 1, &arena, &due, err);
-    if (r == 0 && due.unmuted.n + due.repeated.n > 0) {
-        m->job = (struct writer_job){
-            .apply = due_messages_apply, .done = due_messages_done, .events = 1, .unbounded = true
-        };
-        r = writer_submit(m->writer, &m->job, err);
-        if (r == 0)
-            return 0;
-    }
-    busy_end(&m->busy);
-    return r;
-}
-
 const struct watch due_messages_watch = {
     .name = "repeated messages",
-    .begin = due_messages_begin,
-    .tick = due_messages_tick,
-    .end = free,
+    .size = sizeof(struct due_messages),
+    .period_s = 5,
+    .find = due_messages_find,
+    .apply = due_messages_apply,
 };

@@ -7,27 +7,20 @@
  * runs: their numbers are updated, and an alert closes when less than a tenth
  * failed.
  */
-#include "features/alerts/failing.h"
-
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/lock.h"
-#include "base/mem.h"
-#include "engine/txn.h"
-#include "engine/writer.h"
 #include "features/agents/agents.h"
-#include "features/alerts/alert_runs_store.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/rules.h"
+#include "features/alerts/store.h"
 #include "features/alerts/watch.h"
 #include "features/events/event_log.h"
 #include "features/events/ingest.h"
 #include "features/events/shapes.h"
 
 enum {
-    PERIOD_S = 2,
     AGENTS_MAX = 100,  /* looked at per tick */
     REVIEWED_MAX = 10, /* of those, in the writer: the rest waits for the next ticks */
     RUNS = 20,         /* that are counted */
@@ -87,7 +80,7 @@ static int read_verdict(struct db *db, const struct finished_runs *of, struct ar
     struct list runs;
     bool more;
 
-    if (alert_runs_store_finished(db, of, arena, &runs, &more, err) != 0)
+    if (alert_store_finished(db, of, arena, &runs, &more, err) != 0)
         return -1;
     *ret = judge(&runs, more);
     return 0;
@@ -113,11 +106,7 @@ static int update_alert(struct txn *txn, const struct failing_row *open, struct 
         return 0;
     if (alert_store_get(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
         return -1;
-    row.detail = detail;
-    if (alert_store_detail(txn->db, &row, err) != 0)
-        return -1;
-    alert_notes_add_change(alert_notes_of(txn), &row);
-    return 0;
+    return alerts_set_detail(txn, &row, detail, err);
 }
 
 static int open_alert(struct txn *txn, const struct event_item *item,
@@ -135,12 +124,10 @@ static int open_alert(struct txn *txn, const struct event_item *item,
     const struct alert_notice notice = {
         &row, row.type,
         arena_printf(arena, "Agent '%.*s' is failing: %lld of its last %lld runs failed",
-                     STR_ARG(name), (long long)v->failed, (long long)v->runs),
-        alert_notes_of(txn)
+                     STR_ARG(name), (long long)v->failed, (long long)v->runs)
     };
-    bool opened;
 
-    return alerts_open(txn->db, &notice, &opened, err);
+    return alerts_open(txn, &notice, err);
 }
 
 /* The event, stored in this transaction, made a run fail; it is of the nth agent, from 0 on. Only
@@ -154,11 +141,10 @@ static int failing_note(struct txn *txn, const struct event_item *item, size_t n
     struct failing_verdict v;
     struct failing_row open;
 
-    if (alert_runs_store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) !=
-        0)
+    if (alert_store_failing_of(txn->db, item->tenant_id, item->agent_id, arena, &open, err) != 0)
         return -1;
     if (str_is_null(open.alert_id)) {
-        if (alert_runs_store_failing_hold(txn->db, item->tenant_id, item->agent_id, err) != 0 ||
+        if (alert_store_failing_hold(txn->db, item->tenant_id, item->agent_id, err) != 0 ||
             (thorough ? read_deep_verdict : read_verdict)(txn->db, &of, arena, &v, err) != 0)
             return -1;
         return v.bad ? open_alert(txn, item, &v, arena, err) : 0;
@@ -194,8 +180,7 @@ static struct str error_detail_of(const struct telemetry_event *event, struct ar
 }
 
 /* What is stored and told of a failed run; in the arena. */
-static struct alert_notice failure_notice_of(const struct event_item *item,
-                                             struct alert_notes *notes, struct arena *arena)
+static struct alert_notice failure_notice_of(const struct event_item *item, struct arena *arena)
 {
     const struct telemetry_event *event = item->event;
     const struct str name = utf8_cut(event->agent_name, NAME_BYTES);
@@ -213,7 +198,6 @@ static struct alert_notice failure_notice_of(const struct event_item *item,
         .summary =
             arena_printf(arena, "Run %.*s of agent '%.*s' failed%s%.*s", STR_ARG(event->run_id),
                          STR_ARG(name), why.len == 0 ? "" : ": ", STR_ARG(why)),
-        .notes = notes,
     };
 }
 
@@ -225,8 +209,8 @@ static int open_some(struct txn *txn, const struct event_item *const *failures, 
     ARENA_SCOPED(arena);
 
     for (size_t i = 0; i < n; i++)
-        notices[i] = failure_notice_of(failures[i], alert_notes_of(txn), &arena);
-    return alerts_failed(txn->db, notices, n, &arena, err);
+        notices[i] = failure_notice_of(failures[i], &arena);
+    return alerts_failed(txn, notices, n, &arena, err);
 }
 
 /* By tenant, agent and run: all writers take the alerts' rows in this order. */
@@ -303,58 +287,12 @@ int failures_alert(struct txn *txn, struct error *err)
     return note_agents(txn, failures, n_failures, err);
 }
 
-static int compare_durations(const void *a, const void *b)
-{
-    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-
-    return left < right ? -1 : left > right;
-}
-
-int64_t finished_runs_percentile(const struct list *runs, int64_t percentile, struct arena *arena)
-{
-    const struct finished_run *all = runs->items;
-    int64_t *sorted = ARENA_ARRAY(arena, int64_t, runs->n);
-    const size_t rank = (runs->n * (size_t)percentile + 99) / 100;
-
-    for (size_t i = 0; i < runs->n; i++)
-        sorted[i] = all[i].duration_ms;
-    qsort(sorted, runs->n, sizeof(*sorted), compare_durations);
-    return sorted[rank - 1];
-}
-
 struct failing {
-    struct db *db;
-    struct writer *writer;
-    int64_t checked_us; /* raw */
-
-    struct writer_job job; /* belongs to the writer while `busy`, as do the rest */
-    struct arena arena;    /* holds the changed rows */
-    struct failing_row *changed;
+    struct watching w;
+    struct failing_row *changed; /* in the arena */
     size_t n_changed;
     struct failing_row after; /* the last one looked at */
-    struct busy busy;
 };
-
-static void *failing_begin(const struct watch_env *env, const struct tick *now)
-{
-    struct failing *f = NEW(struct failing);
-
-    (void)now;
-    f->db = env->db;
-    f->writer = env->writer;
-    arena_init(&f->arena);
-    return f;
-}
-
-static void failing_end(void *state)
-{
-    struct failing *f = state;
-
-    if (f == NULL)
-        return;
-    arena_done(&f->arena);
-    free(f);
-}
 
 static struct str healthy_text(struct str name, const struct failing_verdict *v,
                                struct arena *arena)
@@ -371,15 +309,13 @@ static int close_alert(struct txn *txn, const struct failing_row *open,
                        const struct failing_verdict *v, struct arena *arena, struct error *err)
 {
     struct alert_row row;
-    struct alert_notice notice = { .row = &row,
-                                   .message = STR_LIT("agent.healthy"),
-                                   .notes = alert_notes_of(txn) };
+    struct alert_notice notice = { .row = &row, .message = STR_LIT("agent.healthy") };
     struct str name;
 
     if (alert_store_get(txn->db, open->tenant_id, open->alert_id, arena, &row, err) != 0)
         return -1;
     if (!open->wanted)
-        return alert_rules_close(txn->db, &row, alert_notes_of(txn), err);
+        return alert_rules_close(txn, &row, err);
     name = utf8_cut(row.agent_name, NAME_BYTES);
     row.closed_at = clock_wall_us();
     row.closed_by = open->deleted    ? STR_LIT("deleted")
@@ -389,7 +325,7 @@ static int close_alert(struct txn *txn, const struct failing_row *open,
                          ? healthy_text(name, v, arena)
                          : arena_printf(arena, "Agent '%.*s' is no longer watched: it was %.*s",
                                         STR_ARG(name), STR_ARG(row.closed_by));
-    return alerts_close(txn->db, &notice, err);
+    return alerts_close(txn, &notice, err);
 }
 
 static bool is_over(const struct failing_row *open, const struct failing_verdict *v)
@@ -405,8 +341,7 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
     struct failing_verdict v;
     struct failing_row open;
 
-    if (alert_runs_store_failing_of(txn->db, seen->tenant_id, seen->agent_id, arena, &open, err) !=
-            0 ||
+    if (alert_store_failing_of(txn->db, seen->tenant_id, seen->agent_id, arena, &open, err) != 0 ||
         read_deep_verdict(txn->db, &of, arena, &v, err) != 0)
         return -1;
     if (str_is_null(open.alert_id))
@@ -420,9 +355,9 @@ static int review(struct txn *txn, const struct failing_row *seen, struct arena 
 
 /* In the order of the tick, by tenant and agent. In a transaction of its own, so
  * that no report's rows are locked before. */
-static int failing_apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int failing_apply(struct watching *w, struct txn *txn, struct error *err)
 {
-    struct failing *f = CONTAINER_OF(job, struct failing, job);
+    struct failing *f = CONTAINER_OF(w, struct failing, w);
     ARENA_SCOPED(arena);
     int r = 0;
 
@@ -433,35 +368,29 @@ static int failing_apply(struct writer_job *job, struct txn *txn, struct error *
     return r;
 }
 
-/* After a failure the next round finds them again. */
-static void failing_done(struct writer_job *job, const struct error *err)
-{
-    (void)err;
-    busy_end(&CONTAINER_OF(job, struct failing, job)->busy);
-}
-
 /* Those whose alert says something else than their runs, and those that are over. Goes on at the
  * next tick behind the last one looked at; behind the last of all it begins again. */
-static int find_changed(struct failing *f, struct error *err)
+static int failing_find(struct watching *w, const struct tick *now, struct error *err)
 {
+    struct failing *f = CONTAINER_OF(w, struct failing, w);
     struct list list;
     const struct failing_row *rows;
 
+    (void)now;
     f->n_changed = 0;
-    arena_reset(&f->arena);
-    if (alert_runs_store_failing(f->db, &f->after, AGENTS_MAX, &f->arena, &list, err) != 0)
+    if (alert_store_failing(w->env.db, &f->after, AGENTS_MAX, &w->arena, &list, err) != 0)
         return -1;
     rows = list.items;
-    f->changed = ARENA_ARRAY(&f->arena, struct failing_row, REVIEWED_MAX);
+    f->changed = ARENA_ARRAY(&w->arena, struct failing_row, REVIEWED_MAX);
     f->after = (struct failing_row){ 0 };
     for (size_t i = 0; i < list.n; i++) {
         const struct finished_runs of = { rows[i].tenant_id, rows[i].agent_id, RUNS, false };
         struct failing_verdict v;
 
-        if (read_deep_verdict(f->db, &of, &f->arena, &v, err) != 0)
+        if (read_deep_verdict(w->env.db, &of, &w->arena, &v, err) != 0)
             return -1;
         if (is_over(&rows[i], &v) ||
-            (!v.unknown && !str_eq(rows[i].detail, detail_of(&v, &f->arena))))
+            (!v.unknown && !str_eq(rows[i].detail, detail_of(&v, &w->arena))))
             f->changed[f->n_changed++] = rows[i];
         if (f->n_changed == REVIEWED_MAX || i + 1 == AGENTS_MAX) {
             f->after = (struct failing_row){ .tenant_id = rows[i].tenant_id,
@@ -469,37 +398,15 @@ static int find_changed(struct failing *f, struct error *err)
             break;
         }
     }
+    w->job.events = f->n_changed;
+    w->job.exclusive = w->job.keeps_caches = true;
     return 0;
-}
-
-static int failing_tick(void *state, const struct tick *now, int64_t epoch_us, struct error *err)
-{
-    struct failing *f = state;
-    int r;
-
-    (void)epoch_us;
-    if (now->raw_us - f->checked_us < (int64_t)PERIOD_S * USEC_PER_SEC || !busy_begin(&f->busy))
-        return 0;
-    f->checked_us = now->raw_us;
-    r = find_changed(f, err);
-    if (r == 0 && f->n_changed > 0) {
-        f->job = (struct writer_job){ .apply = failing_apply,
-                                      .done = failing_done,
-                                      .events = f->n_changed,
-                                      .exclusive = true,
-                                      .keeps_caches = true,
-                                      .unbounded = true };
-        r = writer_submit(f->writer, &f->job, err);
-        if (r == 0)
-            return 0;
-    }
-    busy_end(&f->busy);
-    return r;
 }
 
 const struct watch failing_watch = {
     .name = "failing agents",
-    .begin = failing_begin,
-    .tick = failing_tick,
-    .end = failing_end,
+    .size = sizeof(struct failing),
+    .period_s = 2,
+    .find = failing_find,
+    .apply = failing_apply,
 };

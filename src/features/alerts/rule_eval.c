@@ -6,10 +6,8 @@
 #include "base/datetime.h"
 #include "features/access/registry.h"
 #include "features/agents/agents.h"
-#include "features/alerts/alert_runs_store.h"
-#include "features/alerts/failing.h"
 #include "features/alerts/rules.h"
-#include "features/alerts/rules_store.h"
+#include "features/alerts/store.h"
 #include "features/cost/money.h"
 #include "features/cost/usage.h"
 #include "features/kpis/kpis.h"
@@ -83,7 +81,7 @@ static int find_value(const struct rule_eval_reader *r, const struct kpi_rule *r
     completed = (struct completed_runs){ r->tenant_id, figure->agent_id, question->range.since,
                                          question->range.until };
     *ret_known = isnan(rule->below);
-    return *ret_known ? 0 : rules_store_completed_runs(r->db, &completed, ret_known, err);
+    return *ret_known ? 0 : alert_store_rules_completed_runs(r->db, &completed, ret_known, err);
 }
 
 /* Compares the value with the limits, in words. */
@@ -184,7 +182,7 @@ static int read_runs(const struct rule_eval_reader *r, struct scope *scope, stru
         return 0;
     }
     of.agent_id = ret->agent_id = scope->agent_id;
-    if (alert_runs_store_finished(r->db, &of, r->arena, &scope->runs, &more, err) != 0)
+    if (alert_store_finished(r->db, &of, r->arena, &scope->runs, &more, err) != 0)
         return -1;
     ret->known = scope->runs.n == (size_t)scope->n;
     return 0;

@@ -10,7 +10,6 @@
 #include "engine/txn.h"
 #include "features/access/shapes.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/rules_store.h"
 #include "features/alerts/store.h"
 #include "shape/problems.h"
 #include "shape/rows.h"
@@ -41,16 +40,6 @@ int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
         return err_set(err, ERR_INTERNAL, "stored alert rules of tenant %lld are invalid",
                        (long long)row->tenant_id);
     return 0;
-}
-
-int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, struct alert_rules *ret,
-                     struct error *err)
-{
-    struct alert_rules_row row;
-
-    if (rules_store_get(db, tenant_id, arena, &row, err) != 0)
-        return -1;
-    return alert_rules_read(&row, arena, ret, err);
 }
 
 /* The kinds of rules with a limit; budgets are two, since each has a forecast. */
@@ -131,37 +120,30 @@ static bool has_subject(const struct list *active, struct str subject)
     return false;
 }
 
-int alert_rules_close(struct db *db, struct alert_row *alert, struct alert_notes *notes,
-                      struct error *err)
+int alert_rules_close(struct txn *txn, struct alert_row *alert, struct error *err)
 {
-    bool closed;
+    const struct alert_notice notice = { .row = alert };
 
     alert->closed_at = clock_wall_us();
     alert->closed_by = STR_LIT("rule");
-    if (alert_store_close(db, alert, &closed, err) != 0)
-        return -1;
-    alert->open = false;
-    if (closed)
-        alert_notes_add(notes, alert);
-    return 0;
+    return alerts_close(txn, &notice, err);
 }
 
 /* Closes the alerts of a list but those of rules that are still evaluated. */
-static int close_others(struct db *db, const struct list *list, const struct list *active,
-                        struct alert_notes *notes, struct error *err)
+static int close_others(struct txn *txn, const struct list *list, const struct list *active,
+                        struct error *err)
 {
     struct alert_row *alerts = list->items;
 
     for (size_t i = 0; i < list->n; i++)
-        if (!has_subject(active, alerts[i].subject) &&
-            alert_rules_close(db, &alerts[i], notes, err) != 0)
+        if (!has_subject(active, alerts[i].subject) && alert_rules_close(txn, &alerts[i], err) != 0)
             return -1;
     return 0;
 }
 
 /* A budget that becomes hard, or soft, keeps its alert, whose detail budget_stops.c goes by. */
-static int update_hard(struct db *db, struct alert_row *alert, bool hard, struct alert_notes *notes,
-                       struct arena *arena, struct error *err)
+static int update_hard(struct txn *txn, struct alert_row *alert, bool hard, struct arena *arena,
+                       struct error *err)
 {
     struct budget_detail detail;
 
@@ -172,15 +154,12 @@ static int update_hard(struct db *db, struct alert_row *alert, bool hard, struct
     if (detail.hard.has == hard)
         return 0;
     detail.hard = (struct opt_bool){ hard, true };
-    alert->detail = alert_rules_json(&budget_detail_shape, &detail, arena);
-    if (alert_store_detail(db, alert, err) != 0)
-        return -1;
-    alert_notes_add_change(notes, alert);
-    return 0;
+    return alerts_set_detail(txn, alert, alert_rules_json(&budget_detail_shape, &detail, arena),
+                             err);
 }
 
-static int update_budgets(struct db *db, const struct alert_rules *rules, const struct list *alerts,
-                          struct alert_notes *notes, struct arena *arena, struct error *err)
+static int update_budgets(struct txn *txn, const struct alert_rules *rules,
+                          const struct list *alerts, struct arena *arena, struct error *err)
 {
     const struct budget_rule *budgets = rules->budgets.items;
     struct alert_row *rows = alerts->items;
@@ -190,15 +169,17 @@ static int update_budgets(struct db *db, const struct alert_rules *rules, const 
 
         for (size_t i = 0; i < alerts->n; i++)
             if (rows[i].open && str_eq(rows[i].subject, subject) &&
-                update_hard(db, &rows[i], budgets[b].hard, notes, arena, err) != 0)
+                update_hard(txn, &rows[i], budgets[b].hard, arena, err) != 0)
                 return -1;
     }
     return 0;
 }
 
-int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
-                    struct alert_notes *notes, struct arena *arena, struct error *err)
+/* Alerts of removed rules are closed without a message. */
+static int replace_rules(struct txn *txn, int64_t tenant_id, const struct alert_rules *rules,
+                         struct arena *arena, struct error *err)
 {
+    struct db *db = txn->db;
     const struct list active = active_subjects(rules, arena);
     const struct alert_rules_row row = { .tenant_id = tenant_id,
                                          .run_failed = rules->run_failed,
@@ -213,22 +194,26 @@ int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *
     const struct list none = { 0 };
     struct list failing, crossed;
 
-    if (rules_store_set(db, &row, err) != 0)
+    if (alert_store_rules_set(db, &row, err) != 0)
         return -1;
     /* alerts on failed runs were switched off: at most one is open per agent */
     if (!rules->run_failed && (alert_store_of_failing(db, tenant_id, arena, &failing, err) != 0 ||
-                               close_others(db, &failing, &none, notes, err) != 0))
+                               close_others(txn, &failing, &none, err) != 0))
         return -1;
     if (alert_store_of_thresholds(db, tenant_id, arena, &crossed, err) != 0)
         return -1;
-    if (close_others(db, &crossed, &active, notes, err) != 0)
+    if (close_others(txn, &crossed, &active, err) != 0)
         return -1;
-    return update_budgets(db, rules, &crossed, notes, arena, err);
+    return update_budgets(txn, rules, &crossed, arena, err);
 }
 
 static int show_rules(struct api_call *call, struct db *db, struct error *err)
 {
-    return alert_rules_show(db, call->tenant_id, call->arena, call->answer, err);
+    struct alert_rules_row row;
+
+    if (alert_store_rules_get(db, call->tenant_id, call->arena, &row, err) != 0)
+        return -1;
+    return alert_rules_read(&row, call->arena, call->answer, err);
 }
 
 static int set_rules(struct api_call *call, struct db *db, struct error *err)
@@ -241,8 +226,7 @@ static int set_rules(struct api_call *call, struct db *db, struct error *err)
                      "\"failure_rates\":%zu,\"durations\":%zu}",
                      rules->run_failed ? "true" : "false", rules->run_stuck ? "true" : "false",
                      rules->kpis.n, rules->budgets.n, rules->failure_rates.n, rules->durations.n);
-    if (alert_rules_set(db, call->tenant_id, rules, alert_notes_of(call->change.write.txn),
-                        call->arena, err) != 0)
+    if (replace_rules(call->change.write.txn, call->tenant_id, rules, call->arena, err) != 0)
         return -1;
     return show_rules(call, db, err);
 }

@@ -2,28 +2,18 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
-#include "features/alerts/rule_shapes.h"
+#include "features/alerts/shapes.h"
 
-struct alert_notes;
 struct alert_row;
 struct alert_rules_row;
 struct db;
 struct prices;
-
-/* The rules in effect, in the arena; the defaults if the tenant has not set any. */
-int alert_rules_show(struct db *db, int64_t tenant_id, struct arena *arena, struct alert_rules *ret,
-                     struct error *err) MUST_CHECK;
-
-/* Replaces all rules, within a transaction. Alerts of removed rules are closed and published to
- * live updates, but not sent to webhooks. */
-int alert_rules_set(struct db *db, int64_t tenant_id, const struct alert_rules *rules,
-                    struct alert_notes *notes, struct arena *arena, struct error *err) MUST_CHECK;
+struct txn;
 
 /* Closes an open alert whose rule was removed: published to live updates, not sent to webhooks. */
-int alert_rules_close(struct db *db, struct alert_row *alert, struct alert_notes *notes,
-                      struct error *err) MUST_CHECK;
+int alert_rules_close(struct txn *txn, struct alert_row *alert, struct error *err) MUST_CHECK;
 
-/* A stored row as rules, in the arena. */
+/* A stored row as rules, in the arena; the defaults if the tenant has not set any. */
 int alert_rules_read(const struct alert_rules_row *row, struct arena *arena,
                      struct alert_rules *ret, struct error *err) MUST_CHECK;
 

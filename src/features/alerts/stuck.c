@@ -14,13 +14,9 @@
 
 #include "base/clock.h"
 #include "base/datetime.h"
-#include "base/lock.h"
 #include "base/mem.h"
-#include "engine/txn.h"
-#include "engine/writer.h"
-#include "features/alerts/alert_runs_store.h"
 #include "features/alerts/alerts.h"
-#include "features/alerts/failing.h"
+#include "features/alerts/store.h"
 #include "features/alerts/watch.h"
 #include "features/events/shapes.h"
 
@@ -48,47 +44,32 @@ struct stuck_transition {
 };
 
 struct stuck {
-    struct db *db;
-    struct writer *writer;
+    struct watching w;
     int64_t round_us;          /* monotonic: when the last round began */
     bool in_round;             /* tenants are left to scan */
     bool more;                 /* runs were left over: begin another round at once */
     int64_t reached;           /* last tenant scanned in the round */
     int64_t wall_us, began_us; /* both clocks, read together, for steady_wall() */
 
-    struct writer_job job; /* belongs to the writer while `busy`, as do the fields below */
     struct stuck_transition transitions[3 * RUNS_MAX];
     size_t n_transitions;
-    struct stuck_tenant *marks;
+    struct stuck_tenant *marks; /* TENANTS_MAX; their texts are in the arena */
     size_t n_marks;
-    struct arena arena; /* of the marks */
     int64_t now_us;
-    struct alert_notes *notes; /* of the transaction */
-    struct busy busy;
 };
 
-static void *stuck_begin(const struct watch_env *env, const struct tick *now)
+static void stuck_begin(struct watching *w, const struct tick *now)
 {
-    struct stuck *s = NEW(struct stuck);
+    struct stuck *s = CONTAINER_OF(w, struct stuck, w);
 
-    s->db = env->db;
-    s->writer = env->writer;
     s->wall_us = now->wall_us;
     s->began_us = s->round_us = now->mono_us;
-    arena_init(&s->arena);
     s->marks = mem_new(TENANTS_MAX * sizeof(*s->marks));
-    return s;
 }
 
-static void stuck_end(void *state)
+static void stuck_end(struct watching *w)
 {
-    struct stuck *s = state;
-
-    if (s == NULL)
-        return;
-    arena_done(&s->arena);
-    free(s->marks);
-    free(s);
+    free(CONTAINER_OF(w, struct stuck, w)->marks);
 }
 
 /* How long a run of this agent may take. */
@@ -100,9 +81,9 @@ static int limit_of(struct stuck *s, const struct stuck_run *run, int64_t *ret, 
     bool more;
 
     *ret = (int64_t)LIMIT_MIN_S * USEC_PER_SEC;
-    if (alert_runs_store_finished(s->db, &of, &s->arena, &runs, &more, err) != 0)
+    if (alert_store_finished(s->w.env.db, &of, &s->w.arena, &runs, &more, err) != 0)
         return -1;
-    median = runs.n == 0 ? 0 : finished_runs_percentile(&runs, 50, &s->arena);
+    median = runs.n == 0 ? 0 : finished_runs_percentile(&runs, 50, &s->w.arena);
     if (median > *ret / TIMES_MEDIAN / USEC_PER_MSEC &&
         median < INT64_MAX / TIMES_MEDIAN / USEC_PER_MSEC)
         *ret = median * TIMES_MEDIAN * USEC_PER_MSEC;
@@ -140,7 +121,8 @@ static int scan_tenant(struct stuck *s, const struct stuck_tenant *tenant, struc
             (struct stuck_cursor){ until - (int64_t)FIRST_SCAN_S * USEC_PER_SEC, RUN_ID_FIRST };
     if (until <= span.after.start_at)
         return 0;
-    if (alert_runs_store_stuck_runs(s->db, tenant->tenant_id, &span, &s->arena, &list, err) != 0 ||
+    if (alert_store_stuck_runs(s->w.env.db, tenant->tenant_id, &span, &s->w.arena, &list, err) !=
+            0 ||
         add_transitions(s, &list, err) != 0)
         return -1;
     runs = list.items;
@@ -158,7 +140,7 @@ static int scan_due(struct stuck *s, struct error *err)
 {
     struct list due;
 
-    if (alert_runs_store_stuck_due(s->db, s->now_us, RUNS_MAX, &s->arena, &due, err) != 0)
+    if (alert_store_stuck_due(s->w.env.db, s->now_us, RUNS_MAX, &s->w.arena, &due, err) != 0)
         return -1;
     s->more = s->more || due.n == RUNS_MAX;
     return add_transitions(s, &due, err);
@@ -169,7 +151,7 @@ static int scan_recovered(struct stuck *s, struct error *err)
     const struct stuck_run *runs;
     struct list over;
 
-    if (alert_runs_store_stuck_over(s->db, RUNS_MAX, &s->arena, &over, err) != 0)
+    if (alert_store_stuck_over(s->w.env.db, RUNS_MAX, &s->w.arena, &over, err) != 0)
         return -1;
     runs = over.items;
     for (size_t i = 0; i < over.n; i++)
@@ -187,7 +169,8 @@ static int scan_tenants(struct stuck *s, struct error *err)
     const struct stuck_tenant *tenants;
     struct list list;
 
-    if (alert_runs_store_stuck_tenants(s->db, s->reached, TENANTS_MAX, &s->arena, &list, err) != 0)
+    if (alert_store_stuck_tenants(s->w.env.db, s->reached, TENANTS_MAX, &s->w.arena, &list, err) !=
+        0)
         return -1;
     tenants = list.items;
     while (n < list.n && s->n_transitions + TENANT_RUNS <= room &&
@@ -206,7 +189,6 @@ static int scan_step(struct stuck *s, bool opens, struct error *err)
     bool begins = s->reached == 0;
 
     s->n_transitions = s->n_marks = 0;
-    arena_reset(&s->arena);
     if (begins && scan_recovered(s, err) != 0)
         return -1;
     s->in_round = false;
@@ -217,7 +199,7 @@ static int scan_step(struct stuck *s, bool opens, struct error *err)
     return scan_tenants(s, err);
 }
 
-static int open_alert(const struct stuck *s, struct db *db, const struct stuck_run *run,
+static int open_alert(const struct stuck *s, struct txn *txn, const struct stuck_run *run,
                       int64_t limit_us, struct arena *arena, struct error *err)
 {
     struct alert_row alert = {
@@ -238,15 +220,13 @@ static int open_alert(const struct stuck *s, struct db *db, const struct stuck_r
     const struct alert_notice notice = {
         &alert, alert.type,
         arena_printf(arena, "Run %.*s of agent '%.*s' has been open since %s", STR_ARG(run->run_id),
-                     STR_ARG(name), datetime_format_second(run->start_at, text).data),
-        s->notes
+                     STR_ARG(name), datetime_format_second(run->start_at, text).data)
     };
-    bool opened;
     int64_t n = 0;
 
-    if (alert_runs_store_stuck_count(db, run, &n, err) != 0)
+    if (alert_store_stuck_count(txn->db, run, &n, err) != 0)
         return -1;
-    return n >= OPEN_MAX ? 0 : alerts_open(db, &notice, &opened, err);
+    return n >= OPEN_MAX ? 0 : alerts_open(txn, &notice, err);
 }
 
 static struct str close_reason(const struct stuck_run *run)
@@ -256,73 +236,73 @@ static struct str close_reason(const struct stuck_run *run)
     return run->wanted ? STR_LIT("disabled") : STR_LIT("rule");
 }
 
-static int close_alert(const struct stuck *s, struct db *db, const struct stuck_run *run,
+static int close_alert(const struct stuck *s, struct txn *txn, const struct stuck_run *run,
                        struct arena *arena, struct error *err)
 {
     struct alert_row alert;
-    struct alert_notice notice = { .row = &alert,
-                                   .message = STR_LIT("run.recovered"),
-                                   .notes = s->notes };
+    struct alert_notice notice = { .row = &alert };
     struct str alert_id, name = utf8_cut(run->agent_name, NAME_BYTES);
 
-    if (alert_runs_store_stuck_alert(db, run, arena, &alert_id, err) != 0)
+    if (alert_store_stuck_alert(txn->db, run, arena, &alert_id, err) != 0)
         return -1;
     if (str_is_null(alert_id))
         return 0;
-    if (alert_store_get(db, run->tenant_id, alert_id, arena, &alert, err) != 0)
+    if (alert_store_get(txn->db, run->tenant_id, alert_id, arena, &alert, err) != 0)
         return -1;
     alert.closed_at = s->now_us;
     alert.closed_by = close_reason(run);
-    alert.notified = alert.notified && run->wanted; /* no message when the rule was switched off */
+    if (run->wanted) /* no message when the rule was switched off */
+        notice.message = STR_LIT("run.recovered");
     notice.summary = arena_printf(arena, "Run %.*s of agent '%.*s' is no longer stuck",
                                   STR_ARG(run->run_id), STR_ARG(name));
-    return alerts_close(db, &notice, err);
+    return alerts_close(txn, &notice, err);
 }
 
 /* Reads the run again: it may have closed since the scan. */
-static int apply_transition(const struct stuck *s, struct db *db,
+static int apply_transition(const struct stuck *s, struct txn *txn,
                             const struct stuck_transition *transition, struct arena *arena,
                             struct error *err)
 {
     struct stuck_run run;
 
-    if (alert_runs_store_stuck_run(db, transition->tenant_id, transition->run_no, arena, &run,
-                                   err) != 0)
+    if (alert_store_stuck_run(txn->db, transition->tenant_id, transition->run_no, arena, &run,
+                              err) != 0)
         return -1;
     if (run.run_no == 0)
         return 0;
-    if (alert_runs_store_stuck_forget(db, &run, err) != 0)
+    if (alert_store_stuck_forget(txn->db, &run, err) != 0)
         return -1;
     if (!run.open || !run.expected || !run.wanted)
-        return close_alert(s, db, &run, arena, err);
+        return close_alert(s, txn, &run, arena, err);
     if (transition->limit_us == 0)
         return 0;
     if (transition->due_at != TIME_NULL)
-        return alert_runs_store_stuck_later(db, &run, transition->due_at, err);
-    return open_alert(s, db, &run, transition->limit_us, arena, err);
+        return alert_store_stuck_later(txn->db, &run, transition->due_at, err);
+    return open_alert(s, txn, &run, transition->limit_us, arena, err);
 }
 
-static int stuck_apply(struct writer_job *job, struct txn *txn, struct error *err)
+static int stuck_apply(struct watching *w, struct txn *txn, struct error *err)
 {
-    struct stuck *s = CONTAINER_OF(job, struct stuck, job);
+    struct stuck *s = CONTAINER_OF(w, struct stuck, w);
     ARENA_SCOPED(arena);
     int r = 0;
 
-    s->notes = alert_notes_of(txn);
     for (size_t i = 0; r == 0 && i < s->n_transitions; i++) {
-        r = apply_transition(s, txn->db, &s->transitions[i], &arena, err);
+        r = apply_transition(s, txn, &s->transitions[i], &arena, err);
         arena_reset(&arena);
     }
     for (size_t i = 0; r == 0 && i < s->n_marks; i++)
-        r = alert_runs_store_stuck_mark(txn->db, &s->marks[i], err);
+        r = alert_store_stuck_mark(txn->db, &s->marks[i], err);
     return r;
 }
 
 /* After a failure nothing was stored, so the next round finds the same runs. */
-static void stuck_done(struct writer_job *job, const struct error *err)
+static void stuck_done(struct watching *w, const struct error *err)
 {
-    (void)err;
-    busy_end(&CONTAINER_OF(job, struct stuck, job)->busy);
+    struct stuck *s = CONTAINER_OF(w, struct stuck, w);
+
+    if (err != NULL)
+        s->in_round = s->more = false;
 }
 
 /* The earlier of the wall clock and the time that has passed by the monotonic clock since the two
@@ -342,40 +322,33 @@ static int64_t steady_wall(struct stuck *s, int64_t wall_us, int64_t mono_us, in
 
 /* Alerts open only some minutes after the epoch, so that delayed events can close their runs
  * first. */
-static int stuck_tick(void *state, const struct tick *now, int64_t epoch_us, struct error *err)
+static int stuck_find(struct watching *w, const struct tick *now, struct error *err)
 {
-    struct stuck *s = state;
-    const int64_t mono_us = now->mono_us;
-    bool due = mono_us - s->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC;
-    int r;
+    struct stuck *s = CONTAINER_OF(w, struct stuck, w);
 
-    if ((!s->in_round && !s->more && !due) || !busy_begin(&s->busy))
+    if (!s->in_round && !s->more && now->mono_us - s->round_us < (int64_t)PERIOD_S * USEC_PER_SEC)
         return 0;
     if (!s->in_round) {
-        s->round_us = mono_us;
+        s->round_us = now->mono_us;
         s->reached = 0;
         s->more = false;
     }
-    s->now_us = steady_wall(s, now->wall_us, mono_us, epoch_us);
-    r = scan_step(s, mono_us - epoch_us >= (int64_t)WARMUP_S * USEC_PER_SEC, err);
-    if (r == 0 && s->n_transitions + s->n_marks > 0) {
-        s->job = (struct writer_job){ .apply = stuck_apply,
-                                      .done = stuck_done,
-                                      .events = 1 + s->n_transitions,
-                                      .unbounded = true };
-        r = writer_submit(s->writer, &s->job, err);
-        if (r == 0)
-            return 0;
-    }
-    if (r != 0)
+    s->now_us = steady_wall(s, now->wall_us, now->mono_us, w->epoch_us);
+    if (scan_step(s, now->mono_us - w->epoch_us >= (int64_t)WARMUP_S * USEC_PER_SEC, err) != 0) {
         s->in_round = s->more = false; /* wait until the next round is due */
-    busy_end(&s->busy);
-    return r;
+        return -1;
+    }
+    if (s->n_transitions + s->n_marks > 0)
+        w->job.events = 1 + s->n_transitions;
+    return 0;
 }
 
 const struct watch stuck_watch = {
     .name = "stuck runs",
+    .size = sizeof(struct stuck),
     .begin = stuck_begin,
-    .tick = stuck_tick,
+    .find = stuck_find,
+    .apply = stuck_apply,
+    .done = stuck_done,
     .end = stuck_end,
 };

@@ -20,17 +20,14 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "db/db.h"
 #include "db/servers.h"
 #include "engine/readers.h"
-#include "engine/txn.h"
-#include "engine/writer.h"
 #include "features/alerts/alerts.h"
 #include "features/alerts/rules.h"
-#include "features/alerts/rules_store.h"
+#include "features/alerts/store.h"
 #include "features/alerts/watch.h"
 #include "shape/rows.h"
 
@@ -66,15 +63,12 @@ struct tenant_turn {
 };
 
 struct thresholds {
-    struct watch_env env;
+    struct watching w;
     int64_t round_us; /* monotonic: when the last round began */
     bool in_round;
-    struct busy busy;
 
     struct reader_job read;
-    struct writer_job write;
-    struct arena arena; /* of the transitions */
-    struct rows transitions;
+    struct rows transitions; /* in the arena */
     size_t n_changes, n_updates;
     uint64_t rounds;
     bool is_loaded; /* the tenants of this round are */
@@ -85,25 +79,14 @@ struct thresholds {
     struct error failure; /* of the last rule or tenant that failed; ERR_NONE: no failure */
 };
 
-static void *thresholds_begin(const struct watch_env *env, const struct tick *now)
+static void thresholds_begin(struct watching *w, const struct tick *now)
 {
-    struct thresholds *b = NEW(struct thresholds);
-
-    b->env = *env;
-    b->round_us = now->mono_us;
-    arena_init(&b->arena);
-    return b;
+    CONTAINER_OF(w, struct thresholds, w)->round_us = now->mono_us;
 }
 
-static void thresholds_end(void *state)
+static void thresholds_end(struct watching *w)
 {
-    struct thresholds *b = state;
-
-    if (b == NULL)
-        return;
-    arena_done(&b->arena);
-    free(b->turns);
-    free(b);
+    free(CONTAINER_OF(w, struct thresholds, w)->turns);
 }
 
 /* The rule's open alert, or NULL. */
@@ -176,22 +159,22 @@ static int take_turn(struct thresholds *b, struct db *db, struct tenant_turn *tu
                      struct error *err)
 {
     const int64_t until_us = clock_raw_us() + (int64_t)TURN_MS * USEC_PER_MSEC;
-    const struct rule_eval_reader reader = { db, b->env.prices, turn->tenant_id, b->now_us,
-                                             &b->arena };
+    const struct rule_eval_reader reader = { db, b->w.env.prices, turn->tenant_id, b->now_us,
+                                             &b->w.arena };
     const struct limit_rule *limits;
     struct alert_rules_row row;
     struct alert_rules rules;
     struct list open, list;
     size_t first;
 
-    if (rules_store_get(db, turn->tenant_id, &b->arena, &row, err) != 0 ||
-        alert_rules_read(&row, &b->arena, &rules, err) != 0 ||
-        alert_store_of_thresholds(db, turn->tenant_id, &b->arena, &open, err) != 0)
+    if (alert_store_rules_get(db, turn->tenant_id, &b->w.arena, &row, err) != 0 ||
+        alert_rules_read(&row, &b->w.arena, &rules, err) != 0 ||
+        alert_store_of_thresholds(db, turn->tenant_id, &b->w.arena, &open, err) != 0)
         return -1;
     if (row.version != turn->version) /* replaced since */
         turn->rule = 0;
     turn->version = row.version;
-    list = alert_rules_limits(&rules, &b->arena);
+    list = alert_rules_limits(&rules, &b->w.arena);
     limits = list.items;
     first = turn->rule;
     for (size_t i = first; i < list.n; i++) {
@@ -237,7 +220,7 @@ static int load_turns(struct thresholds *b, struct db *db, struct error *err)
     struct list list;
     size_t k = 0;
 
-    if (rules_store_limited(db, &arena, &list, err) != 0)
+    if (alert_store_rules_limited(db, &arena, &list, err) != 0)
         return -1;
     rows = list.items;
     turns = mem_new((list.n + 1) * sizeof(*turns));
@@ -312,8 +295,8 @@ static int threshold_eval_run(struct reader_job *job, struct db *db, struct erro
     return r;
 }
 
-static int open_alert(int64_t now_us, struct db *db, const struct transition *t,
-                      struct alert_notes *notes, struct error *err)
+static int open_alert(int64_t now_us, struct txn *txn, const struct transition *t,
+                      struct error *err)
 {
     struct alert_row alert = { .tenant_id = t->tenant_id,
                                .type = t->eval.type,
@@ -323,72 +306,64 @@ static int open_alert(int64_t now_us, struct db *db, const struct transition *t,
                                .since_at = t->eval.since_at,
                                .opened_at = now_us,
                                .detail = t->eval.detail };
-    const struct alert_notice notice = { &alert, alert.type, t->eval.summary, notes };
-    bool opened, over = false;
+    const struct alert_notice notice = { &alert, alert.type, t->eval.summary };
+    int64_t over = 0;
 
     if (t->eval.until_at != TIME_NULL &&
-        alert_store_is_over(db, &alert, t->eval.until_at, &over, err) != 0)
+        alert_store_over(txn->db, &alert, t->eval.until_at, &over, err) != 0)
         return -1;
-    if (over) /* closed by a process whose clock is ahead of ours: this period has ended */
+    if (over != 0) /* closed by a process whose clock is ahead of ours: this period has ended */
         return 0;
-    return alerts_open(db, &notice, &opened, err);
+    return alerts_open(txn, &notice, err);
 }
 
-static int close_alert(int64_t now_us, struct db *db, const struct transition *t,
-                       struct alert_notes *notes, struct error *err)
+static int close_alert(int64_t now_us, struct txn *txn, const struct transition *t,
+                       struct error *err)
 {
     ARENA_SCOPED(arena);
     struct alert_row alert;
     const struct alert_notice notice = { &alert, t->eval.recovered,
-                                         t->eval.crossed ? t->eval.ended : t->eval.summary, notes };
+                                         t->eval.crossed ? t->eval.ended : t->eval.summary };
 
-    if (alert_store_get(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
+    if (alert_store_get(txn->db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
         return -1;
     alert.closed_at = now_us;
     alert.closed_by = STR_LIT("recovered");
-    return alert.open ? alerts_close(db, &notice, err) : 0;
+    return alert.open ? alerts_close(txn, &notice, err) : 0;
 }
 
-static int update_alert(struct db *db, const struct transition *t, struct alert_notes *notes,
-                        struct error *err)
+static int update_alert(struct txn *txn, const struct transition *t, struct error *err)
 {
     ARENA_SCOPED(arena);
     struct alert_row alert;
 
-    if (alert_store_get(db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
+    if (alert_store_get(txn->db, t->tenant_id, t->alert_id, &arena, &alert, err) != 0)
         return -1;
-    if (!alert.open)
-        return 0;
-    alert.detail = t->eval.detail;
-    if (alert_store_detail(db, &alert, err) != 0)
-        return -1;
-    alert_notes_add_change(notes, &alert);
-    return 0;
+    return alerts_set_detail(txn, &alert, t->eval.detail, err);
 }
 
-static int apply_transition(int64_t now_us, struct db *db, const struct transition *t,
-                            struct alert_notes *notes, struct error *err)
+static int apply_transition(int64_t now_us, struct txn *txn, const struct transition *t,
+                            struct error *err)
 {
     if (t->updates)
-        return update_alert(db, t, notes, err);
-    if (!str_is_null(t->alert_id) && close_alert(now_us, db, t, notes, err) != 0)
+        return update_alert(txn, t, err);
+    if (!str_is_null(t->alert_id) && close_alert(now_us, txn, t, err) != 0)
         return -1;
-    return t->eval.crossed ? open_alert(now_us, db, t, notes, err) : 0;
+    return t->eval.crossed ? open_alert(now_us, txn, t, err) : 0;
 }
 
 /* Those of rules that have changed since are left out: the next round evaluates the new ones. */
 static int threshold_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    const struct thresholds *b = CONTAINER_OF(job, struct thresholds, write);
+    const struct thresholds *b = CONTAINER_OF(job, struct thresholds, w.job);
     const struct transition *all = b->transitions.items;
 
     for (size_t i = 0; i < b->transitions.n; i++) {
         int64_t version;
 
-        if (rules_store_hold(txn->db, all[i].tenant_id, &version, err) != 0)
+        if (alert_store_rules_hold(txn->db, all[i].tenant_id, &version, err) != 0)
             return -1;
-        if (version == all[i].version &&
-            apply_transition(b->now_us, txn->db, &all[i], alert_notes_of(txn), err) != 0)
+        if (version == all[i].version && apply_transition(b->now_us, txn, &all[i], err) != 0)
             return -1;
     }
     return 0;
@@ -398,7 +373,7 @@ static int threshold_apply(struct writer_job *job, struct txn *txn, struct error
 static void threshold_done(struct writer_job *job, const struct error *err)
 {
     (void)err;
-    busy_end(&CONTAINER_OF(job, struct thresholds, write)->busy);
+    busy_end(&CONTAINER_OF(job, struct thresholds, w.job)->w.busy);
 }
 
 static void threshold_eval_done(struct reader_job *job, const struct error *err)
@@ -415,19 +390,20 @@ static void threshold_eval_done(struct reader_job *job, const struct error *err)
     if (b->transitions.n > 1)
         qsort(b->transitions.items, b->transitions.n, sizeof(struct transition),
               compare_transitions);
-    b->write = (struct writer_job){ .apply = threshold_apply,
+    b->w.job = (struct writer_job){ .apply = threshold_apply,
                                     .done = threshold_done,
                                     .events = 1 + b->transitions.n,
                                     .unbounded = true };
-    if (b->transitions.n == 0 || writer_submit(b->env.writer, &b->write, NULL) != 0)
-        busy_end(&b->busy);
+    if (b->transitions.n == 0 || writer_submit(b->w.env.writer, &b->w.job, NULL) != 0)
+        busy_end(&b->w.busy);
 }
 
-static int thresholds_tick(void *state, const struct tick *now, int64_t epoch_us, struct error *err)
+static int thresholds_tick(struct watching *w, const struct tick *now, struct error *err)
 {
-    struct thresholds *b = state;
+    struct thresholds *b = CONTAINER_OF(w, struct thresholds, w);
 
-    if (now->mono_us - epoch_us < (int64_t)WARMUP_S * USEC_PER_SEC || !busy_begin(&b->busy))
+    if (!now->healthy || now->mono_us - w->epoch_us < (int64_t)WARMUP_S * USEC_PER_SEC ||
+        !busy_begin(&w->busy))
         return 0;
     if (!b->in_round && now->mono_us - b->round_us >= (int64_t)PERIOD_S * USEC_PER_SEC) {
         b->in_round = true;
@@ -436,23 +412,24 @@ static int thresholds_tick(void *state, const struct tick *now, int64_t epoch_us
         b->is_loaded = false;
     }
     if (!b->in_round) {
-        busy_end(&b->busy);
+        busy_end(&b->w.busy);
         return 0;
     }
     b->now_us = now->wall_us;
-    arena_reset(&b->arena);
-    b->transitions = (struct rows){ .arena = &b->arena, .size = sizeof(struct transition) };
+    arena_reset(&b->w.arena);
+    b->transitions = (struct rows){ .arena = &b->w.arena, .size = sizeof(struct transition) };
     b->n_changes = b->n_updates = 0;
     b->failure = (struct error){ 0 };
     b->read = (struct reader_job){ .run = threshold_eval_run, .done = threshold_eval_done };
-    if (readers_submit(b->env.readers, &b->read, err) == 0)
+    if (readers_submit(b->w.env.readers, &b->read, err) == 0)
         return 0;
-    busy_end(&b->busy);
+    busy_end(&b->w.busy);
     return -1;
 }
 
 const struct watch threshold_watch = {
     .name = "rules with a limit",
+    .size = sizeof(struct thresholds),
     .begin = thresholds_begin,
     .tick = thresholds_tick,
     .end = thresholds_end,

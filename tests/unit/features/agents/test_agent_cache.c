@@ -7,7 +7,7 @@
 #include "engine/writer.h"
 #include "features/access/tenants.h"
 #include "features/agents/agents_store.h"
-#include "features/alerts/silence/silent_alert.h"
+#include "features/alerts/silence.h"
 #include "hooks/fault.h"
 #include "shape/shape.h"
 #include "unit/temp_db.h"

@@ -13,7 +13,7 @@
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents_store.h"
 #include "features/agents/signs_store.h"
-#include "features/alerts/silence/watched.h"
+#include "features/alerts/silence.h"
 #include "unit/temp_db.h"
 
 #define S(seconds) ((int64_t)(seconds) * USEC_PER_SEC)
@@ -55,7 +55,7 @@ struct world {
     struct db *db, *reader;
     struct agent_cache *cache;
     struct writer *writer;
-    void *silence;
+    struct watching *silence;
     struct tick now;
     int64_t tenant_id, agent_id;
 };
@@ -78,7 +78,7 @@ static void world_watch(struct world *w)
 {
     const struct watch_env env = { .db = w->reader, .writer = w->writer, .agents = w->cache };
 
-    w->silence = silence_watch.begin(&env, &w->now);
+    w->silence = watch_new(&silence_watch, &env, &w->now);
 }
 
 static void world_init(struct world *w)
@@ -109,7 +109,7 @@ static void world_init(struct world *w)
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    silence_watch.end(w->silence);
+    watch_free(w->silence);
     agent_cache_free(w->cache);
     db_close(w->reader);
     db_close(w->db);
@@ -130,7 +130,7 @@ static void tick(struct world *w, int64_t wall_s, int64_t mono_s, int64_t raw_s,
     w->now.mono_us += S(mono_s);
     w->now.raw_us += S(raw_s);
     w->now.healthy = healthy;
-    CHECK(silence_watch.tick(w->silence, &w->now, 0, NULL) == 0);
+    CHECK(watch_tick(w->silence, &w->now, 0, NULL) == 0);
     CHECK(writer_run_sync(w->writer, nothing, NULL, NULL) == 0); /* after what was submitted */
 }
 
@@ -424,8 +424,8 @@ TEST(a_read_that_failed_is_not_tried_again_at_once)
     w.now.wall_us += S(15);
     w.now.mono_us += S(15);
     w.now.raw_us += S(14);
-    CHECK(silence_watch.tick(w.silence, &w.now, 0, NULL) != 0);
-    CHECK(silence_watch.tick(w.silence, &w.now, 0, NULL) == 0); /* it rests */
+    CHECK(watch_tick(w.silence, &w.now, 0, NULL) != 0);
+    CHECK(watch_tick(w.silence, &w.now, 0, NULL) == 0); /* it rests */
     CHECK(db_script(w.db, "ALTER TABLE gone RENAME TO agent_signs", NULL) == 0);
     tick(&w, 14, 14, 14, true);
     ticks(&w, GRACE);
@@ -498,11 +498,11 @@ TEST(silent_agents_are_awaited_from_the_first_read_on)
 
     world_init(&w);
     ticks(&w, INTERVAL + GRACE);
-    silence_watch.end(w.silence);
+    watch_free(w.silence);
     agent_cache_free(w.cache);
     w.cache = agent_cache_new();
     world_watch(&w);
-    CHECK(silence_watch.tick(w.silence, &w.now, 0, NULL) == 0);
+    CHECK(watch_tick(w.silence, &w.now, 0, NULL) == 0);
     CHECK(agent_entry_take_urgent(agent_cache_get(w.cache, w.tenant_id, w.agent_id)));
     world_done(&w);
 }

@@ -28,7 +28,7 @@ struct world {
     struct txn txn;
     struct db *db, *reader;
     struct writer *writer;
-    void *stuck;
+    struct watching *stuck;
     int64_t wall_us, mono_us, epoch_us;
     int64_t tenants[2], agents[2];
 };
@@ -69,13 +69,13 @@ static void world_init(struct world *w, int64_t wall_us)
     CHECK(writer_new(&writer, &w->writer, NULL) == 0);
     now = (struct tick){ w->wall_us, w->mono_us, 0, true };
     env = (struct watch_env){ .db = w->reader, .writer = w->writer };
-    w->stuck = stuck_watch.begin(&env, &now);
+    w->stuck = watch_new(&stuck_watch, &env, &now);
 }
 
 static void world_done(struct world *w)
 {
     writer_free(w->writer);
-    stuck_watch.end(w->stuck);
+    watch_free(w->stuck);
     db_close(w->reader);
     db_close(w->db);
 }
@@ -106,11 +106,11 @@ static int nothing(void *ctx, struct db *db, struct error *err)
 static void run_for(struct world *w, int64_t seconds, int64_t step_s)
 {
     for (int64_t t = 0; t < seconds; t += step_s) {
-        const struct tick now = { w->wall_us + S(step_s), w->mono_us + S(step_s), 0, true };
+        const struct tick now = { w->wall_us + S(step_s), w->mono_us + S(step_s), w->mono_us, true };
 
         w->wall_us = now.wall_us;
         w->mono_us = now.mono_us;
-        CHECK(stuck_watch.tick(w->stuck, &now, w->epoch_us, NULL) == 0);
+        CHECK(watch_tick(w->stuck, &now, w->epoch_us, NULL) == 0);
         CHECK(writer_run_sync(w->writer, nothing, NULL, NULL) == 0); /* after what was submitted */
     }
 }

@@ -1,5 +1,5 @@
-/* watched.h - the agents that may fall silent soon, in memory: their rows, schedules and
- * maintenance.
+/* silence.h - the agents that may fall silent soon, in memory: their rows, schedules and
+ * maintenance; and the end of a silence when an agent is seen.
  *
  * One thread at a time.
  */
@@ -7,11 +7,12 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "features/agents/schedules/schedules.h"
-#include "features/alerts/silence/silence_store.h"
+#include "features/alerts/store.h"
 
 struct agent_cache;
 struct agent_entry;
+struct sighting;
+struct txn;
 
 /* What the schedule says after a last-seen time, kept so that a cron expression is evaluated once
  * per expected time, and not at each tick. */
@@ -47,17 +48,7 @@ void watched_done(struct watched_agents *all);
 int watched_read(struct watched_agents *all, struct db *db, int64_t now, int64_t until,
                  struct agent_cache *cache, struct error *err) MUST_CHECK;
 
-/* By the agent's row; the same as `before`, if that is not NULL and its row says the same. */
-void watched_set_schedule(struct watched *w, const struct watched *before);
-
-/* After a last-seen time; and the same outside of maintenance. */
-struct deadline watched_deadline(struct watched *w, int64_t seen_at, int64_t now);
-struct deadline watched_deadline_outside(struct watched *w, int64_t seen_at, int64_t now);
-
-/* The interval in effect, in seconds; 0: by cron. */
-int64_t watched_limit(const struct watched *w);
-
-/* Must the open alert be closed? It must if, according to the store, the agent was seen again, is
- * disabled or is not expected to report. Sightings by this process close it when they are stored
- * (silent_alert_on_sightings()). */
-bool watched_has_recovered(struct watched *w, int64_t wall_us);
+/* Closes the alerts of agents that were seen. Call within the transaction that stores the
+ * sightings. */
+int silent_alert_on_sightings(struct txn *txn, const struct sighting *sightings, size_t n,
+                              struct error *err) MUST_CHECK;
