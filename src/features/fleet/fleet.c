@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "db/name_key.h"
 #include "features/access/registry.h"
 #include "features/agents/agent_cache.h"
 #include "features/agents/agents.h"
@@ -27,12 +28,30 @@
 
 enum {
     RECENT_RUNS = 20,
-    COUNTED_RUNS = 1000,        /* of an agent, by status and version */
-    SCAN_STEP = 64,             /* agents per query, at least: most pages have fewer */
-    SCAN_STEP_MAX = 1024,       /* at most; a page of 1,000 has them in one */
-    SCAN_MAX = 157 * SCAN_STEP, /* agents scanned per page */
-    PAGE_BYTES_MAX = 16 << 20   /* of names and descriptions, and of the agents of a query */
+    COUNTED_RUNS = 1000,       /* of an agent, by status and version */
+    SCAN_MAX = 10000,          /* agents scanned per page by name */
+    PAGE_BYTES_MAX = 16 << 20, /* of names and descriptions, by name */
 };
+
+/* A page being built. */
+struct page {
+    const struct fleet_view *view;
+    const struct agents_query *query;
+    struct arena *arena; /* holds the answer */
+    int64_t *ids;        /* of its agents */
+    size_t n;
+
+    /* by name */
+    size_t scanned, bytes;
+    char last[NAME_KEY_LEN_MAX]; /* the key of the last agent that was scanned */
+    size_t last_len;
+    bool more; /* there are agents after it */
+};
+
+static bool is_full(const struct page *p)
+{
+    return p->n == (size_t)p->query->limit;
+}
 
 /* What a person should look at first. */
 static const enum liveness_state by_trouble[] = {
@@ -116,19 +135,20 @@ static struct liveness facts_of(const struct fleet_view *view, const struct flee
     };
 }
 
-static void rank_agent(void *ctx, const struct fleet_sign *sign)
+static bool rank_agent(void *ctx, const struct fleet_sign *sign)
 {
     struct scan *scan = ctx;
     const struct liveness facts = facts_of(scan->view, sign);
     enum liveness_state state;
 
     if (!name_matches(scan->query, sign->agent_name))
-        return;
+        return true;
     state = liveness_of(&facts, scan->view->now_us).state;
     scan->counts[state]++;
     if (scan->query->state < 0 || scan->query->state == (int)state)
         add_to_rank(&scan->ranks[place_of(scan, state, facts.last_seen_at)],
                     &(struct ranked){ sign->agent_id, facts.last_seen_at });
+    return true;
 }
 
 /* The latest first; at the same time, in an order that stays. */
@@ -164,26 +184,16 @@ static void sort_first(struct scan *scan)
         reverse(rank);
 }
 
-/* The tenant's agents that match the name and state of a query, in its order. Names are compared
- * only while they are read, so 16 bytes are kept for each. */
-struct fleet_ranking {
-    int64_t *agent_ids; /* the page of the query: `limit` after `offset` */
-    size_t n;
-    struct agent_counts counts; /* of all states, for agents whose name matches */
-};
-
 /* Copies the page of the query out of the ranks. */
-static void take_page(const struct scan *scan, struct arena *arena, struct fleet_ranking *ret)
+static void take_page(const struct scan *scan, struct page *ret)
 {
-    size_t skip = (size_t)scan->query->offset, limit = (size_t)scan->query->limit;
+    size_t skip = (size_t)scan->query->offset;
 
-    ret->agent_ids = ARENA_ARRAY(arena, int64_t, limit);
-    ret->n = 0;
     for (size_t i = 0; i < LIVENESS_STATES; i++) {
         const struct rank *rank = &scan->ranks[i];
 
-        for (size_t at = skip; at < rank->n && ret->n < limit; at++)
-            ret->agent_ids[ret->n++] = rank->agents[at].agent_id;
+        for (size_t at = skip; at < rank->n && !is_full(ret); at++)
+            ret->ids[ret->n++] = rank->agents[at].agent_id;
         skip -= skip < rank->n ? skip : rank->n;
     }
 }
@@ -200,49 +210,57 @@ static struct agent_counts state_counts(const size_t n[LIVENESS_STATES])
     };
 }
 
-static int rank_agents(struct db *db, const struct fleet_view *view,
-                       const struct agents_query *query, struct arena *arena,
-                       struct fleet_ranking *ret, struct error *err)
+/* The tenant's agents that match the name and state of the query, in its order. Names are compared
+ * only while they are read, so 16 bytes are kept for each. Of all whose name matches, the states
+ * are counted. */
+static int rank_page(struct page *p, struct db *db, struct agent_counts *ret, struct error *err)
 {
-    struct scan scan = { .view = view, .query = query };
-    int r = fleet_signs(db, view->tenant->id, INT64_MAX, rank_agent, &scan, err);
+    struct scan scan = { .view = p->view, .query = p->query };
+    const struct fleet_span all = { .after_key = STR_NULL, .limit = INT64_MAX };
+    int r = fleet_signs(db, p->view->tenant->id, &all, rank_agent, &scan, err);
 
     if (r == 0) {
         sort_first(&scan);
-        take_page(&scan, arena, ret);
-        ret->counts = state_counts(scan.counts);
+        take_page(&scan, p);
+        *ret = state_counts(scan.counts);
     }
     for (size_t i = 0; i < LIVENESS_STATES; i++)
         free(scan.ranks[i].agents);
     return r;
 }
 
-/* Agents per query, of those that may still be scanned. */
-static size_t step_of(size_t wanted, size_t scanned)
+/* Adds an agent to a page by name; false: the page ends before it. */
+static bool page_agent(void *ctx, const struct fleet_sign *sign)
 {
-    size_t step = SCAN_STEP;
+    struct page *p = ctx;
+    const struct liveness facts = facts_of(p->view, sign);
 
-    while (step < wanted && step < SCAN_STEP_MAX)
-        step *= 2;
-    return step < SCAN_MAX - scanned ? step : SCAN_MAX - scanned;
+    p->more = is_full(p) || p->bytes > PAGE_BYTES_MAX || p->scanned == SCAN_MAX;
+    if (p->more)
+        return false;
+    p->scanned++;
+    p->last_len = sign->key.len;
+    memcpy(p->last, sign->key.data, sign->key.len);
+    if (name_matches(p->query, sign->agent_name) &&
+        (p->query->state < 0 ||
+         p->query->state == (int)liveness_of(&facts, p->view->now_us).state)) {
+        p->ids[p->n++] = sign->agent_id;
+        p->bytes += sign->agent_name.len + FLEET_DESCRIPTION_MAX;
+    }
+    return true;
 }
 
-/* A page being built. */
-struct page {
-    const struct fleet_view *view;
-    const struct agents_query *query;
-    struct db *db;
-    struct arena *arena; /* holds the answer */
-    struct agent_listed *agents;
-    size_t n, bytes;
-    size_t bytes_max; /* a page by rank has none: the next one begins by its number */
-};
+static int page_by_name(struct page *p, struct db *db, struct str *ret_next, struct error *err)
+{
+    const bool picks = !str_is_null(p->query->q) || p->query->state >= 0;
+    const struct fleet_span span = { .after_key = p->query->cursor,
+                                     .limit = 1 + (picks ? SCAN_MAX : p->query->limit) };
 
-/* An agent of the page, before its runs are known; the row is in the step's arena. */
-struct match {
-    const struct fleet_agent *row;
-    struct agent_listed agent;
-};
+    if (fleet_signs(db, p->view->tenant->id, &span, page_agent, p, err) != 0)
+        return -1;
+    *ret_next = p->more ? arena_copy(p->arena, str_from(p->last, p->last_len)) : STR_NULL;
+    return 0;
+}
 
 static struct agent_run run_answer(const struct recent_run *run)
 {
@@ -314,130 +332,33 @@ static void add_runs(struct agent_listed *agent, const struct fleet_agent *row,
     agent->recent_runs = (struct list){ recent, n };
 }
 
-static bool matches(const struct agents_query *query, const struct agent_listed *agent)
+/* Reads the agents of the page with their runs. One that was deleted since is left out. */
+static int load_page(const struct page *p, struct db *db, struct list *ret, struct error *err)
 {
-    if (!name_matches(query, agent->agent_name))
-        return false;
-    return query->state < 0 || str_eq_c(agent->state, liveness_names[query->state]);
-}
-
-static bool is_full(const struct page *p)
-{
-    return p->n == (size_t)p->query->limit || p->bytes > p->bytes_max;
-}
-
-static void add_agent(struct page *p, const struct match *match, const struct list *runs)
-{
-    struct agent_listed *agent = &p->agents[p->n++];
-
-    *agent = match->agent;
-    add_runs(agent, match->row, runs, p->arena);
-    if (!p->query->include_runs)
-        agent->recent_runs = (struct list){ 0 };
-    agent->agent_name = arena_copy(p->arena, agent->agent_name);
-    agent->agent_version = arena_copy(p->arena, agent->agent_version);
-    agent->description = arena_copy(p->arena, agent->description);
-    p->bytes += agent->agent_name.len + agent->agent_version.len + agent->description.len;
-}
-
-/* Adds the agents with their runs until the page is full; *ret is how many. */
-static int add_agents(struct page *p, const struct match *found, size_t n, size_t *ret,
-                      struct error *err)
-{
-    ARENA_SCOPED(arena);
-    int64_t *ids = ARENA_ARRAY(&arena, int64_t, n);
-    struct list *runs = ARENA_ARRAY(&arena, struct list, n);
-    const struct recent_runs_of of = { p->view->tenant->id, ids, n, RECENT_RUNS };
-
-    for (size_t i = 0; i < n; i++)
-        ids[i] = found[i].row->agent_id;
-    if (store_recent_runs_of(p->db, &of, p->arena, runs, err) != 0)
-        return -1;
-    for (*ret = 0; *ret < n && !is_full(p); (*ret)++)
-        add_agent(p, &found[*ret], &runs[*ret]);
-    return 0;
-}
-
-/* Adds the rows that match; *at is the number of rows scanned. */
-static int add_matching(struct page *p, const struct list *rows, size_t *at, struct error *err)
-{
-    const size_t room = (size_t)p->query->limit - p->n;
-    const struct fleet_agent *agents = rows->items;
-    ARENA_SCOPED(arena);
-    struct match *found = ARENA_ARRAY(&arena, struct match, rows->n < room ? rows->n : room);
-    size_t n = 0, added;
-
-    for (*at = 0; *at < rows->n && n < room; (*at)++) {
-        found[n].row = &agents[*at];
-        set_liveness(p->view, &agents[*at], p->arena, &found[n].agent);
-        n += matches(p->query, &found[n].agent);
-    }
-    if (add_agents(p, found, n, &added, err) != 0)
-        return -1;
-    if (is_full(p)) /* the next page begins after the last one */
-        *at = (size_t)(found[added - 1].row - agents) + 1;
-    return 0;
-}
-
-/* Reads a step of agents after *after, and counts them. *ret_more is false at the last agent. */
-static int load_step(struct page *p, struct str *after, size_t *scanned, bool *ret_more,
-                     struct error *err)
-{
-    const size_t wanted = *scanned > (size_t)p->query->limit ? *scanned : (size_t)p->query->limit;
-    const size_t step = step_of(wanted, *scanned);
-    const struct fleet_span span = { *after, (int64_t)step, PAGE_BYTES_MAX };
-    ARENA_SCOPED(arena);
-    struct rows_page rows;
-    size_t at = 0;
-    int r;
-
-    r = fleet_rows_page(p->db, p->view->tenant->id, &span, &arena, &rows, err);
-    if (r == 0)
-        r = add_matching(p, &rows.list, &at, err);
-    if (r == 0 && at > 0)
-        *after = arena_copy(p->arena, ((const struct fleet_agent *)rows.list.items)[at - 1].key);
-    *scanned += at;
-    *ret_more = r == 0 && (at < rows.list.n || rows.cut || rows.list.n == step);
-    return r;
-}
-
-static int load_page(struct page *p, struct str *ret_next, struct error *err)
-{
-    struct str after = p->query->cursor;
-    size_t scanned = 0;
-    bool more = true;
-
-    while (more && !is_full(p) && scanned < SCAN_MAX)
-        if (load_step(p, &after, &scanned, &more, err) != 0)
-            return -1;
-    *ret_next = more ? after : STR_NULL;
-    return 0;
-}
-
-/* The page of the ranking. An agent that was deleted after it was ranked is left out. */
-static int load_ranked(struct page *p, struct agent_list *ret, struct error *err)
-{
-    struct fleet_ranking ranking;
+    const struct list ids = { p->ids, p->n };
+    struct recent_runs_of of = { p->view->tenant->id, p->ids, 0, RECENT_RUNS };
+    struct agent_listed *agents;
     const struct fleet_agent *rows;
-    struct match *found;
-    struct list list;
-    size_t added;
+    struct list found, *runs;
 
-    if (rank_agents(p->db, p->view, p->query, p->arena, &ranking, err) != 0)
+    if (fleet_rows_by_id(db, p->view->tenant->id, &ids, p->arena, &found, err) != 0)
         return -1;
-    ret->counts = ARENA_NEW(p->arena, struct agent_counts);
-    *ret->counts = ranking.counts;
-    if (fleet_rows_by_id(p->db, p->view->tenant->id, &(struct list){ ranking.agent_ids, ranking.n },
-                         p->arena, &list, err) != 0)
+    rows = found.items;
+    for (size_t i = 0; i < found.n; i++)
+        p->ids[i] = rows[i].agent_id;
+    of.n = found.n;
+    runs = ARENA_ARRAY(p->arena, struct list, found.n);
+    if (store_recent_runs_of(db, &of, p->arena, runs, err) != 0)
         return -1;
-    rows = list.items;
-    found = ARENA_ARRAY(p->arena, struct match, list.n);
-    for (size_t i = 0; i < list.n; i++) {
-        found[i].row = &rows[i];
-        set_liveness(p->view, &rows[i], p->arena, &found[i].agent);
+    agents = ARENA_ARRAY(p->arena, struct agent_listed, found.n);
+    for (size_t i = 0; i < found.n; i++) {
+        set_liveness(p->view, &rows[i], p->arena, &agents[i]);
+        add_runs(&agents[i], &rows[i], &runs[i], p->arena);
+        if (!p->query->include_runs)
+            agents[i].recent_runs = (struct list){ 0 };
     }
-    p->bytes_max = SIZE_MAX;
-    return add_agents(p, found, list.n, &added, err);
+    *ret = (struct list){ agents, found.n };
+    return 0;
 }
 
 static struct fleet_view view_of(const struct api_call *call)
@@ -455,21 +376,21 @@ int fleet_list(struct api_call *call, struct db *db, struct error *err)
     struct fleet_view view = view_of(call);
     struct page p = { .view = &view,
                       .query = query,
-                      .db = db,
                       .arena = call->arena,
-                      .bytes_max = PAGE_BYTES_MAX,
-                      .agents =
-                          ARENA_ARRAY(call->arena, struct agent_listed, (size_t)query->limit) };
+                      .ids = ARENA_ARRAY(call->arena, int64_t, (size_t)query->limit) };
     int r;
 
+    if (query->order != AGENTS_BY_NAME)
+        ret->counts = ARENA_NEW(call->arena, struct agent_counts);
     if (db_begin(db, err) != 0)
         return -1;
     r = schedules_windows(db, call->tenant_id, call->arena, &view.windows, err);
     if (r == 0)
-        r = query->order == AGENTS_BY_NAME ? load_page(&p, &ret->next, err)
-                                           : load_ranked(&p, ret, err);
+        r = query->order == AGENTS_BY_NAME ? page_by_name(&p, db, &ret->next, err)
+                                           : rank_page(&p, db, ret->counts, err);
+    if (r == 0)
+        r = load_page(&p, db, &ret->agents, err);
     db_rollback(db);
-    ret->agents = (struct list){ p.agents, p.n };
     return r;
 }
 
@@ -480,20 +401,23 @@ struct walk {
     size_t n;
 };
 
-static void walk_agent(void *ctx, const struct fleet_sign *sign)
+static bool walk_agent(void *ctx, const struct fleet_sign *sign)
 {
     struct walk *w = ctx;
     const struct liveness facts = facts_of(&w->view, sign);
 
-    if (w->n++ < SCAN_MAX)
-        w->fn(w->ctx,
-              &(struct fleet_state){ sign->agent_name, liveness_of(&facts, w->view.now_us).state,
-                                     facts.last_seen_at });
+    if (w->n++ == SCAN_MAX)
+        return false;
+    w->fn(w->ctx,
+          &(struct fleet_state){ sign->agent_name, liveness_of(&facts, w->view.now_us).state,
+                                 facts.last_seen_at });
+    return true;
 }
 
 int fleet_walk(struct db *db, const struct fleet_view *view, fleet_state_fn *fn, void *ctx,
                bool *ret_more, struct error *err)
 {
+    const struct fleet_span first = { .after_key = STR_NULL, .limit = SCAN_MAX + 1 };
     struct walk w = { .view = *view, .fn = fn, .ctx = ctx };
     ARENA_SCOPED(arena);
     int r;
@@ -502,7 +426,7 @@ int fleet_walk(struct db *db, const struct fleet_view *view, fleet_state_fn *fn,
         return -1;
     r = schedules_windows(db, view->tenant->id, &arena, &w.view.windows, err);
     if (r == 0)
-        r = fleet_signs(db, view->tenant->id, SCAN_MAX + 1, walk_agent, &w, err);
+        r = fleet_signs(db, view->tenant->id, &first, walk_agent, &w, err);
     db_rollback(db);
     *ret_more = w.n > SCAN_MAX;
     return r;

@@ -17,7 +17,7 @@ enum { BYTES_MAX = 16 << 20, SCAN_MAX = 10000 };
 /* clang-format off */
 #define AGENTS AGENTS_BY("agents a")
 #define AGENTS_BY(source)                                                                          \
-    "SELECT a.agent_id, a.agent_name AS key, COALESCE(a.full_name, a.agent_name) AS agent_name,"   \
+    "SELECT a.agent_id, COALESCE(a.full_name, a.agent_name) AS agent_name,"                        \
     " a.registered_version, substr(a.description, 1, 1024) AS description, a.enabled,"             \
     " a.interval_seconds, a.first_seen_at,"                                                        \
     " s.last_seen_at, a.registered_at, a.muted_until," SCHEDULE_COLUMNS                            \
@@ -27,24 +27,12 @@ enum { BYTES_MAX = 16 << 20, SCAN_MAX = 10000 };
     " AND a.deleted_at IS NULL"
 
 ROW_TABLE(fleet_agent,
-    INT(agent_id), STR(key), STR(agent_name), STR(registered_version), STR(description),
+    INT(agent_id), STR(agent_name), STR(registered_version), STR(description),
     BOOL(enabled), OPT_INT(interval_seconds), TIME(first_seen_at), TIME(last_seen_at),
     TIME(registered_at), TIME(muted_until),
     EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
         TIME(scheduled_at)));
 
-/* Sorted by bytes in both databases, independent of PostgreSQL's locale. */
-static const struct db_query first_agents = {
-    .row = &fleet_agent,
-    .sqlite = AGENTS " ORDER BY a.agent_name LIMIT $2",
-    .postgres = AGENTS " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
-};
-static const struct db_query next_agents = {
-    .row = &fleet_agent,
-    .sqlite = AGENTS " AND a.agent_name > $3 ORDER BY a.agent_name LIMIT $2",
-    .postgres = AGENTS " AND a.agent_name COLLATE \"C\" > $3"
-                " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
-};
 DB_ROWS_QUERY(one_agent, fleet_agent, AGENTS " AND a.agent_name = $2");
 /* $2 has the ids (db_id_list()): one is looked up after the other, whatever is known about the tables. */
 static const struct db_query agents_by_id = {
@@ -57,13 +45,18 @@ static const struct db_query agents_by_id = {
 };
 #define SIGNS                                                                                      \
     "SELECT a.agent_id, COALESCE(a.full_name, a.agent_name), a.enabled, a.interval_seconds,"       \
-    " s.last_seen_at," SCHEDULE_COLUMNS " FROM agents a JOIN agent_signs s"                        \
+    " s.last_seen_at," SCHEDULE_COLUMNS ", a.agent_name FROM agents a JOIN agent_signs s"          \
     " ON s.tenant_id = a.tenant_id AND s.agent_id = a.agent_id" SCHEDULE_JOIN                      \
-    " WHERE a.tenant_id = $1"                                                                      \
-    " AND a.deleted_at IS NULL"
-static const struct db_query select_signs = {
+    " WHERE a.tenant_id = $1 AND a.deleted_at IS NULL"
+/* Sorted by bytes in both databases, independent of PostgreSQL's locale. */
+static const struct db_query first_signs = {
     .sqlite = SIGNS " ORDER BY a.agent_name LIMIT $2",
     .postgres = SIGNS " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
+};
+static const struct db_query next_signs = {
+    .sqlite = SIGNS " AND a.agent_name > $3 ORDER BY a.agent_name LIMIT $2",
+    .postgres = SIGNS " AND a.agent_name COLLATE \"C\" > $3"
+                " ORDER BY a.agent_name COLLATE \"C\" LIMIT $2",
 };
 ROW_TABLE(fleet_contract,
     INT(agent_id), LIST(inputs, io_field_shape), LIST(outputs, io_field_shape));
@@ -195,17 +188,6 @@ static const struct db_query select_starts = {
 };
 /* clang-format on */
 
-int fleet_rows_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
-                    struct arena *arena, struct rows_page *ret, struct error *err)
-{
-    const struct db_query *q = str_is_null(span->after_key) ? &first_agents : &next_agents;
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_int(span->limit), db_text(span->after_key));
-
-    ret->bytes = span->bytes;
-    return rows_page(db, q, args, arena, ret, err);
-}
-
 int fleet_row_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
                  struct fleet_agent *ret, struct error *err)
 {
@@ -216,7 +198,7 @@ int fleet_row_of(struct db *db, int64_t tenant_id, struct str agent_name, struct
 }
 
 struct sign_reader {
-    void (*each)(void *ctx, const struct fleet_sign *sign);
+    bool (*each)(void *ctx, const struct fleet_sign *sign);
     void *ctx;
 };
 
@@ -235,20 +217,21 @@ static bool read_sign(void *ctx, const struct db_row *row)
                       .grace_seconds = rows_opt_int(row, 8),
                       .paused = db_get_int(row, 9) != 0,
                       .scheduled_at = rows_time(row, 10) },
+        .key = db_get_text(row, 11),
     };
 
-    reader->each(reader->ctx, &sign);
-    return true;
+    return reader->each(reader->ctx, &sign);
 }
 
-int fleet_signs(struct db *db, int64_t tenant_id, int64_t limit,
-                void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
+int fleet_signs(struct db *db, int64_t tenant_id, const struct fleet_span *span,
+                bool (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
                 struct error *err)
 {
+    const struct db_query *q = str_is_null(span->after_key) ? &first_signs : &next_signs;
     struct sign_reader reader = { each, ctx };
 
-    return db_exec(db, &select_signs, DB_ARGS(db_int(tenant_id), db_int(limit)), read_sign, &reader,
-                   err);
+    return db_exec(db, q, DB_ARGS(db_int(tenant_id), db_int(span->limit), db_text(span->after_key)),
+                   read_sign, &reader, err);
 }
 
 int fleet_rows_by_id(struct db *db, int64_t tenant_id, const struct list *agent_ids,

@@ -10,14 +10,12 @@
 
 struct agent_register;
 struct db;
-struct rows_page; /* shape/rows.h */
 
 /* Characters of a description that a list shows. */
 enum { FLEET_DESCRIPTION_MAX = 1024 };
 
 struct fleet_agent {
     int64_t agent_id; /* 0: no such agent */
-    struct str key;   /* the sort key: the name, or its beginning and a digest */
     struct str agent_name, registered_version;
     struct str description; /* its beginning */
     bool enabled;
@@ -27,32 +25,28 @@ struct fleet_agent {
     int64_t last_seen_at, registered_at, muted_until; /* TIME_NULL */
 };
 
-struct fleet_span {
-    struct str after_key; /* STR_NULL: start at the first */
-    int64_t limit;
-    size_t bytes; /* of memory for them */
-};
-
-/* Agents by the bytes of their keys: a list of struct fleet_agent. */
-int fleet_rows_page(struct db *db, int64_t tenant_id, const struct fleet_span *span,
-                    struct arena *arena, struct rows_page *ret, struct error *err) MUST_CHECK;
-
 int fleet_row_of(struct db *db, int64_t tenant_id, struct str agent_name, struct arena *arena,
                  struct fleet_agent *ret, struct error *err) MUST_CHECK;
 
 /* What an agent's state is derived from. */
 struct fleet_sign {
     int64_t agent_id;
-    struct str agent_name; /* valid during the callback */
+    struct str key;        /* the sort key: the name, or its beginning and a digest */
+    struct str agent_name; /* valid during the callback, as the key */
     bool enabled;
     struct opt_int interval_seconds;
     struct schedule_row schedule; /* valid during the callback */
     int64_t last_seen_at;         /* TIME_NULL */
 };
 
-/* At most `limit` agents of a tenant, by the bytes of their keys. */
-int fleet_signs(struct db *db, int64_t tenant_id, int64_t limit,
-                void (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
+struct fleet_span {
+    struct str after_key; /* STR_NULL: from the first */
+    int64_t limit;
+};
+
+/* Agents of a tenant, by the bytes of their keys, until `each` returns false. */
+int fleet_signs(struct db *db, int64_t tenant_id, const struct fleet_span *span,
+                bool (*each)(void *ctx, const struct fleet_sign *sign), void *ctx,
                 struct error *err) MUST_CHECK;
 
 /* The agents with these ids, a list of int64_t, that are still there, in its order: a list of
