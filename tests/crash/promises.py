@@ -51,8 +51,8 @@ PROMISES = {
     "A15": {BOTH: ["test_checksums.py::test_check_prints_every_damaged_row"],
             SQLITE: ["test_backup.py::test_check_prints_every_problem_in_full"]},
     "A16": {BOTH: [
-        "test_strict.py::test_every_administrative_operation_refuses_an_unknown_member",
-        "test_strict.py::test_a_typo_changes_nothing",
+        "test_declared.py::test_every_administrative_operation_refuses_an_unknown_member",
+        "test_declared.py::test_a_typo_changes_nothing",
     ]},
     "A17": {BOTH: [
         "test_business.py::test_a_report_that_replaced_another_says_so",

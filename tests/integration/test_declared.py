@@ -1,7 +1,8 @@
 """What docs/openapi.json forbids the service refuses: enums, patterns, lengths and bounds.
 
 Each value of each request's example is replaced, one at a time, by values that its schema does not
-allow, and each query parameter likewise. The answer must be 422 and name that place.
+allow, and each query parameter likewise. The answer must be 422 and name that place. Administrative
+bodies are strict: a member that is not known is refused as well.
 """
 
 import copy
@@ -17,6 +18,10 @@ from people import platform_admin
 DOCUMENT = json.loads((ROOT / "docs/openapi.json").read_text())
 OF_AGENTS = re.compile(r"^/api/v1/(telemetry|agents/|heartbeat|limits)")
 OTHER_FORMS = {"/v1/traces", "/v1/logs", "/v1/metrics", "/mcp"}  # whose errors are not 422
+LENIENT = {  # agents' own: what they send more is ignored, as the contract says
+    "/api/v1/telemetry", "/api/v1/telemetry/batch", "/api/v1/telemetry/business",
+    "/api/v1/telemetry/llm", "/api/v1/agents/register",
+}  # fmt: skip
 LONGEST = 20_000  # longer values than these are not worth sending: the size of a request is bounded
 
 
@@ -84,6 +89,14 @@ def operations():
                 yield method.upper(), path, operation
 
 
+def unknown_members():
+    for method, path, operation in operations():
+        content = resolved(operation.get("requestBody", {})).get("content", {})
+        if "application/json" in content and path not in LENIENT:
+            example = content["application/json"]["example"]
+            yield method, path, ["body", "no_such_member"], "extra", {**example, "no_such_member": 1}
+
+
 def wrong_bodies():
     for method, path, operation in operations():
         content = resolved(operation.get("requestBody", {})).get("content", {})
@@ -147,3 +160,57 @@ def test_every_value_that_the_document_forbids_in_a_query_is_refused_at_its_plac
     assert len(cases) > 50
     found = list(not_refused(callers, cases, "query"))
     assert not found, "\n".join(found)
+
+
+def test_every_administrative_operation_refuses_an_unknown_member(callers):
+    cases = list(unknown_members())
+    assert len(cases) > 20
+    found = list(not_refused(callers, cases, "body"))
+    assert not found, "\n".join(found)
+
+
+def test_a_typo_changes_nothing(callers):
+    tenant, admin = callers
+    path = f"/api/v1/tenants/{tenant.slug}"
+    before = admin.get(path).json()
+    answer = admin.request("PATCH", path, {"name": "new", "max_agent": 7})
+    (item,) = answer.json()["detail"]
+    assert (answer.status, item["loc"], item["input"]) == (422, ["body", "max_agent"], 7)
+    assert admin.get(path).json() == before
+
+
+@pytest.mark.parametrize("more", [{"no_such_member": 1}, {"": None}])
+def test_agents_may_send_more_than_is_known(tenant, more):
+    assert tenant.client.post("/api/v1/telemetry", {**tenant.event(), **more}).status == 202
+
+
+def test_a_password_with_a_typo_is_not_echoed(server):
+    body = {"email": "a@example.com", "pasword": "a very secret one"}
+    client = server.client()
+    answer = client.post("/api/v1/auth/login", body)
+    client.close()
+    assert answer.status == 422
+    assert b"very secret" not in answer.body
+
+
+def members(schema, above=()):
+    """Every member of what the schema describes, with its own schema."""
+    schema = resolved(schema)
+    if id(schema) in above:
+        return
+    for name, member in schema.get("properties", {}).items():
+        yield name, resolved(member)
+        yield from members(member, (*above, id(schema)))
+    if "items" in schema:
+        yield from members(schema["items"], (*above, id(schema)))
+
+
+def test_no_body_has_an_agent_without_a_name():
+    found = 0
+    for method, path, operation in operations():
+        content = resolved(operation.get("requestBody", {})).get("content", {})
+        for name, schema in members(content.get("application/json", {}).get("schema", {})):
+            if name == "agent_name":
+                assert schema["minLength"] == 1, (method, path)
+                found += 1
+    assert found > 8

@@ -155,35 +155,6 @@ def test_a_file_that_is_no_policy_changes_nothing(tenant, policy, value, word):
     assert told(tenant.client, "command-policy", "a") == NO_POLICY
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_operator_sets_shows_and_unsets_over_the_socket(own_server, kind):
-    if own_server.database:
-        return  # no socket: the commands speak to PostgreSQL themselves
-    what, _, nothing, body, *_ = kind
-    tenant = own_server.add_tenant()
-    operator = own_server.operator()
-    paths = {
-        "platform": f"/api/v1/platform/{what}",
-        "workspace": tenant.path(what),
-        "agent": tenant.path(f"agents/a/{what}"),
-    }
-    for source, path in paths.items():
-        put = operator.request("PUT", path, body)
-        assert (put.status, put.json()["source"]) == (200, source)
-        assert body.items() <= put.json().items()
-        assert operator.get(path).json() == put.json()
-        assert told(tenant.client, what, "a")["source"] == source  # at once
-    for source, left in (("agent", "workspace"), ("workspace", "platform"), ("platform", nothing["source"])):
-        for _ in range(2):  # again changes nothing
-            assert operator.request("DELETE", paths[source]).json()["source"] == left
-        assert told(tenant.client, what, "a")["source"] == left
-    assert told(tenant.client, what, "a") == nothing
-    assert operator.request("PUT", paths["platform"], {}).status == 422
-    assert operator.get(f"/api/v1/tenants/no-such/{what}").status == 404
-    operator.close()
-    tenant.client.close()
-
-
 def test_the_policies_of_a_workspace_are_bounded(server, tenant, policy):
     """Each process has all policies in memory."""
     large = {"mode": "denylist", "deny": [f"{i:03}" + "x" * 997 for i in range(1000)]}

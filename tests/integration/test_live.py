@@ -240,26 +240,6 @@ def test_revoking_a_key_ends_the_streams_of_its_successors_at_once(own_server):
         stream.close()
 
 
-def test_a_rotated_key_hears_no_more_when_its_grace_is_over(own_server, clock):
-    tenant = own_server.add_tenant()
-    old = own_server.client(tenant.add_key())
-    new = old.post("/api/v1/agents/refresh-key").json()["token"]
-    streams = [Live(tenant, token=old.token), Live(tenant, token=new)]
-    for stream in streams:
-        stream.until("ready")
-    clock.advance(285)
-    for stream in streams:
-        stream.until(None)
-    clock.advance(15)
-    streams[1].until(None)
-    run = send(tenant)["run_id"]
-    assert streams[1].until("run")["run_id"] == run
-    while line := streams[0].answer.readline():  # to its end
-        assert run.encode() not in line
-    for stream in streams:
-        stream.close()
-
-
 def test_a_person_listens_until_the_session_ends(own_server, clock):
     tenant = own_server.add_tenant()
     person = tenant_person(tenant, "member")

@@ -176,12 +176,6 @@ def test_other_paths_are_not_found_as_ever(path, client):
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_nothing_can_be_sent_to_the_page(client):
-    answer = client.post("/", {})
-    assert answer.status == 405
-    assert answer.headers["Allow"] == "GET, HEAD"
-
-
 def test_the_portal_is_no_part_of_the_description(client):
     paths = client.get("/openapi.json").json()["paths"]
     assert "/" not in paths

@@ -258,18 +258,6 @@ def test_the_catalog_of_a_tenant_ends_somewhere(tenant):
     assert len(catalog(tenant)) == 10 * MOST
 
 
-def test_a_registration_outlives_a_kill(own_server):
-    tenant = own_server.add_tenant()
-    register(tenant.client, **FULL)
-    tenant.client.close()
-    own_server.kill()
-    own_server.start()
-    tenant.client = own_server.client(tenant.token)
-    assert len(kpis(tenant)) == len(catalog(tenant)) == 3
-    assert register(tenant.client, **FULL)["status"] == "updated"
-    tenant.client.close()
-
-
 def test_what_is_declared_again_replaces_what_was_declared_before(tenant):
     """Some keys stay as they are, some change, some go and some are new."""
 

@@ -248,34 +248,6 @@ def test_very_many_links_are_cut_and_the_runs_are_not(tenant):
     assert len(reached) == 66
 
 
-def test_a_run_with_more_links_than_there_is_room_for_has_none(tenant):
-    def layer(first, start, agents):
-        common = [
-            {"run_id": run_id(first + i), "agent_name": agent, "workflow_run_id": "w"}
-            for i, agent in enumerate(agents)
-        ]
-        send(tenant, *[{**one, "timestamp": at(start)} for one in common])
-        done = {"timestamp": at(start + 1), "event": "completed"}
-        send(tenant, *[{**one, **done} for one in common])
-
-    keys = [f"x{i}" for i in range(50)]
-    for key in keys:
-        register(tenant, f"gives-{key}", outputs=[field(key)])
-    register(tenant, "takes", inputs=[field(key) for key in (*keys, "y")])
-    layer(0, 0, [f"gives-{key}" for key in keys])
-    layer(100, 10, ["echo"] * 99)
-    got = workflow(tenant)
-    assert (len(got["links"]), got["links_truncated"]) == (4950, False)
-    layer(300, 20, ["takes"])
-    got = workflow(tenant)
-    assert (len(got["links"]), got["links_truncated"]) == (5000, False)
-    assert [got["links"][-1][name] for name in ("compatible", "missing")] == [False, ["y"]]
-    layer(200, 10, ["echo"])  # takes the room of the last run, which has 50 links
-    got = workflow(tenant)
-    assert (len(got["links"]), got["links_truncated"], got["truncated"]) == (5000, True, False)
-    assert run_id(300) not in {link["to"]["run_id"] for link in got["links"]}
-
-
 def test_the_status_of_very_many_runs_is_that_of_the_newest_too(tenant):
     def summary():
         (one,) = tenant.client.get(tenant.path("workflows")).json()["workflows"]
