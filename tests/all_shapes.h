@@ -2,7 +2,7 @@
 #pragma once
 #include "api/openapi.h"
 #include "api/route.h"
-#include "app/commands.h"
+#include "app/assemble.h"
 #include "shape/schema.h"
 
 static inline void all_shapes(unsigned uses, struct schema_set *ret)

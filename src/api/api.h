@@ -2,7 +2,6 @@
 #pragma once
 #include <stdbool.h>
 
-#include "api/cors.h"
 #include "api/openapi.h"
 #include "api/route.h"
 #include "base/address.h"
@@ -13,7 +12,19 @@ struct budget;
 struct db;
 struct engine;
 struct http_app;
+struct http_header;
 struct log_line;
+
+/* Origins whose scripts may call (Cross-Origin Resource Sharing): none unless the setting
+ * cors_origins names them. Such a script sends a key or a personal access token; cookies count for
+ * nothing: the service never allows credentials, and refuses a change with a session's cookie that
+ * another site made (features/access/auth.h). */
+enum { CORS_ORIGINS_MAX = 32, CORS_HEADERS_MAX = 4 };
+
+struct cors_origins {
+    struct str items[CORS_ORIGINS_MAX]; /* such as "https://app.example.com:8443" */
+    size_t n;
+};
 
 /* Bytes of a reply that is sent at once. */
 enum { API_REPLY_MAX = 20 << 20 };
@@ -86,3 +97,14 @@ enum { API_STATUSES = 18 };
 
 /* The counters of requests, in the text format of Prometheus. */
 void api_print_requests(const struct route_table *table, struct buf *out);
+
+/* Parses the value of the setting, which must stay. ERR_INVALID names what is wrong. */
+int cors_read(const char *value, struct cors_origins *ret, struct error *err) MUST_CHECK;
+
+/* The headers that a reply to this call carries for its origin, at most CORS_HEADERS_MAX; returns
+ * how many. */
+size_t cors_headers(const struct api_call *call, struct http_header *ret);
+
+/* Answers the question of a browser that stands before such a call, if this is one and its origin
+ * is in the list; false: it is an ordinary request. */
+bool cors_preflight(struct api_call *call);

@@ -1,6 +1,4 @@
 /* cors.c - which origins may call, and what browsers are told. */
-#include "api/cors.h"
-
 #include "api/api.h"
 #include "api/call.h"
 #include "base/address.h"

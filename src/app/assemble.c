@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/commands.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"

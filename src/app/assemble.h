@@ -1,4 +1,5 @@
-/* assemble.h - builds an engine and an API from settings. */
+/* assemble.h - what the program is made of: its features, its commands, and from settings an engine
+ * and an API. */
 #pragma once
 #include <stdbool.h>
 
@@ -8,6 +9,9 @@
 #include "base/err.h"
 
 struct client_local;
+struct feature;
+struct invocation;
+struct program;
 struct settings;
 
 extern const char muster_version[]; /* made by cmake/version.cmake */
@@ -49,3 +53,15 @@ void disassemble(struct assembly *a);
 
 /* Runs the service inside a command's process, without a server. */
 extern const struct client_local assemble_local;
+
+/* Every feature, in the order in which they start; ends in NULL. features.c. */
+extern const struct feature *const features[];
+
+/* Their counters, before anything prints metrics. */
+void features_register_metrics(void);
+
+/* All commands: those of the features, and those of the program itself. */
+extern const struct program app_program;
+
+/* Serves the API until a signal: serve.c. */
+int serve_run(struct invocation *in);

@@ -1,11 +1,10 @@
 /* commands.c - the serve command, and commands that print information about the program. */
-#include "app/commands.h"
+#include "app/assemble.h"
 
 #include <stdio.h>
 
 #include "api/openapi.h"
 #include "api/route.h"
-#include "app/assemble.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "features/access/shapes.h"

@@ -1,7 +1,7 @@
 /* features.c - every feature, in the order in which they start; they stop in reverse. */
 #include <stddef.h>
 
-#include "app/commands.h"
+#include "app/assemble.h"
 #include "base/base.h"
 #include "features/features.h"
 #include "features/metrics.h"

@@ -1,5 +1,5 @@
 /* main.c - prepares the process, then runs the command line. */
-#include "app/commands.h"
+#include "app/assemble.h"
 #include "app/confine.h"
 #include "base/digest.h"
 #include "cli/command.h"

@@ -37,6 +37,18 @@ enum http_peer {
     PEER_OPERATOR, /* the user this process runs as (or root), over the unix socket or in-process */
 };
 
+struct http_limits {
+    size_t target_max;      /* bytes of the request target; beyond it 414 */
+    size_t header_max;      /* bytes of all header lines; beyond it 431 */
+    unsigned header_fields; /* number of header lines; beyond it 431 */
+    unsigned handshake_ms;  /* of TLS, from the connection to its end; beyond it closed */
+    unsigned header_ms;     /* from the first byte to the end of the head; beyond it 408, close */
+    unsigned body_ms;       /* for a body, and as long again as it takes at 64 KiB/s, but not
+                               without any progress; then 408, close */
+    unsigned idle_ms;       /* between requests; then closed without an answer */
+    unsigned write_ms;      /* a client that reads less than 16 KiB/s for this long is dropped */
+};
+
 struct http_header {
     struct str name, value; /* name in lower case, value trimmed */
 };

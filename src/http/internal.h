@@ -13,6 +13,7 @@
  *   send.c          whole replies
  *   transport.c     bytes to and from the socket: as they are, or in TLS
  *   call.c          requests: pooled, posted from other threads, freed; their carrier
+ *   admission.c     connections by address
  *   parser.c, body.c, charge.c, tls.c    know no connection
  *
  * Everything in a loop is touched by its own thread alone, but for what `lock` guards. A request
@@ -27,7 +28,6 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "http/parser.h"
-#include "http/server.h"
 
 /* clang-format off */
 /* The only calls that point up, each to continue what the caller has finished:
@@ -63,8 +63,10 @@ enum http_conn_state {
 };
 enum { CONN_STATES = CONN_CLOSING + 1 };
 
+struct error;
 struct http_conn;
 struct http_loop;
+struct http_options;
 struct http_session; /* transport.c */
 struct http_tls;
 
@@ -148,7 +150,6 @@ struct http_address {
 };
 
 struct http_admission {
-    struct http_limits limits;
     struct budgets *budgets;
     struct budgets unlimited;          /* when the options bring none */
     const struct address_list *exempt; /* NULL: none */
@@ -198,7 +199,8 @@ struct http_loop {
 
 /* Ready to run, without listeners. */
 int http_loop_init(struct http_loop *loop, const struct http_app *app,
-                   struct http_admission *admission, struct error *err) MUST_CHECK;
+                   const struct http_limits *limits, struct http_admission *admission,
+                   struct error *err) MUST_CHECK;
 
 /* The thread, given its loop: returns once the loop was stopped and its last connection is gone. */
 void http_loop_run(void *ctx);
@@ -215,7 +217,7 @@ void http_loop_evict(struct http_charge *evicted);
 /* A connection has ended: a stopped loop ends with its last. */
 void http_loop_conn_gone(struct http_loop *loop);
 
-/* charge.c */
+/* admission.c */
 
 void http_admission_init(struct http_admission *a, const struct http_options *options,
                          void (*wake)(struct http_charge *evicted));

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "http/internal.h"
+#include "http/server.h"
 
 union sock_address {
     struct sockaddr any;

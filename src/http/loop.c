@@ -229,14 +229,14 @@ static void on_wake(uv_async_t *async)
 /* Start and end */
 
 int http_loop_init(struct http_loop *loop, const struct http_app *app,
-                   struct http_admission *admission, struct error *err)
+                   const struct http_limits *limits, struct http_admission *admission,
+                   struct error *err)
 {
     int r;
 
-    *loop = (struct http_loop){ .app = app,
-                                .carrier = &http_conn_carrier,
-                                .admission = admission,
-                                .limits = &admission->limits };
+    *loop = (struct http_loop){
+        .app = app, .carrier = &http_conn_carrier, .admission = admission, .limits = limits
+    };
     buf_init(&loop->out, HEAD_MAX);
     digest_random_base62(loop->next_id, REQUEST_ID_RANDOM);
     memset(loop->next_id + REQUEST_ID_RANDOM, '0', REQUEST_ID_LEN - REQUEST_ID_RANDOM);

@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "http/exchange.h"
-#include "http/server.h"
 
 struct z_stream_s;
 

@@ -20,6 +20,7 @@ const struct http_limits http_default_limits = {
 
 struct http_server {
     struct http_app app;
+    struct http_limits limits;
     struct http_admission admission;
     struct http_loop *loops;
     unsigned n_loops; /* initialised */
@@ -50,8 +51,8 @@ static int start(struct http_server *server, const struct http_options *options,
 
     server->loops = mem_new(n * sizeof(*server->loops));
     for (; server->n_loops < n; server->n_loops++) {
-        if (http_loop_init(&server->loops[server->n_loops], &server->app, &server->admission,
-                           err) != 0)
+        if (http_loop_init(&server->loops[server->n_loops], &server->app, &server->limits,
+                           &server->admission, err) != 0)
             return -1;
         if (options->tls != NULL)
             http_transport_prepare(&server->loops[server->n_loops], options->tls);
@@ -81,6 +82,7 @@ int http_server_new(const struct http_options *options, const struct http_app *a
     struct http_server *server = NEW(struct http_server);
 
     server->app = *app;
+    server->limits = options->limits;
     server->port = options->port;
     http_admission_init(&server->admission, options, http_loop_evict);
     if (start(server, options, err) != 0) {

@@ -14,18 +14,6 @@ struct address_list;
 struct http_server;
 struct http_tls;
 
-struct http_limits {
-    size_t target_max;      /* bytes of the request target; beyond it 414 */
-    size_t header_max;      /* bytes of all header lines; beyond it 431 */
-    unsigned header_fields; /* number of header lines; beyond it 431 */
-    unsigned handshake_ms;  /* of TLS, from the connection to its end; beyond it closed */
-    unsigned header_ms;     /* from the first byte to the end of the head; beyond it 408, close */
-    unsigned body_ms;       /* for a body, and as long again as it takes at 64 KiB/s, but not
-                               without any progress; then 408, close */
-    unsigned idle_ms;       /* between requests; then closed without an answer */
-    unsigned write_ms;      /* a client that reads less than 16 KiB/s for this long is dropped */
-};
-
 extern const struct http_limits http_default_limits;
 
 struct http_options {

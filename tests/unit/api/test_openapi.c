@@ -3,7 +3,7 @@
 
 #include "api/openapi.h"
 #include "api/route.h"
-#include "app/commands.h"
+#include "app/assemble.h"
 #include "engine/feature.h"
 #include "test.h"
 

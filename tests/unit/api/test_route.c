@@ -1,7 +1,7 @@
 /* test_route.c - which route a path and a method lead to. */
 #include "api/api.h"
 #include "api/route.h"
-#include "app/commands.h"
+#include "app/assemble.h"
 #include "base/metrics.h"
 #include "test.h"
 

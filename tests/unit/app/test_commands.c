@@ -1,5 +1,5 @@
 /* test_commands.c - the rows of commands as a whole, and the lines that templates make. */
-#include "app/commands.h"
+#include "app/assemble.h"
 
 #include <stdbool.h>
 

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "http/parser.h"
+#include "http/server.h"
 
 enum { OFFLINE_BODY_MAX = 4096 };
 
