@@ -14,8 +14,7 @@
 #include "engine/feature.h"
 #include "features/features.h"
 #include "features/oidc/oidc.h"
-#include "features/users/identities.h"
-#include "features/users/sign_in.h"
+#include "features/users/accounts.h"
 #include "features/users/users.h"
 
 /* The groups of a person are known only when they sign in. Sessions end after seven days by

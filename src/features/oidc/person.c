@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 #include "db/db.h"
-#include "features/users/identities.h"
+#include "features/users/accounts.h"
 #include "features/users/shapes.h"
-#include "features/users/sign_in.h"
 #include "features/users/users.h"
 #include "shape/rows.h"
 #include "shape/table.h"

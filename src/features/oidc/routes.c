@@ -14,9 +14,7 @@
 #include "features/access/sessions.h"
 #include "features/metrics.h"
 #include "features/users/accounts.h"
-#include "features/users/identities.h"
 #include "features/users/shapes.h"
-#include "features/users/sign_in.h"
 #include "features/users/throttle.h"
 #include "features/users/users.h"
 

@@ -1,7 +1,7 @@
 /* shapes.c - the shapes of sign-in by an identity provider. */
 #include "features/oidc/oidc.h"
 
-#include "features/users/identities.h"
+#include "features/users/users.h"
 #include "shape/table.h"
 #include "shape/timerange.h"
 

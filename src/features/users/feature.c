@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "features/features.h"
-#include "features/users/links/forgot.h"
+#include "features/users/links/links.h"
 #include "features/users/mailer.h"
 #include "features/users/routes.h"
 #include "features/users/throttle.h"

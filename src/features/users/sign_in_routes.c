@@ -6,18 +6,16 @@
  * duration reveals nothing.
  */
 #include "features/access/auth.h"
-#include "features/users/sign_in.h"
+#include "features/users/accounts.h"
 
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
 #include "cli/settings.h"
 #include "engine/engine.h"
-#include "features/access/auth.h"
 #include "features/access/sessions.h"
 #include "features/metrics.h"
-#include "features/users/accounts.h"
-#include "features/users/links/forgot.h"
+#include "features/users/links/links.h"
 #include "features/users/routes.h"
 #include "features/users/second_factor/factor.h"
 #include "features/users/shapes.h"
@@ -25,82 +23,26 @@
 
 /* State of a sign-in or setup between its steps. */
 struct session_opening {
-    struct throttle_attempt attempt;
-    struct sign_in_check check;
+    struct proof proof; /* first: call->own is both */
     struct sign_in_session session;
     struct str hash; /* of the first user's password */
 };
 
-static void prepare_opening(struct api_call *call)
+static struct session_opening *prepare_opening(struct api_call *call)
 {
     struct session_opening *o = ARENA_NEW(call->arena, struct session_opening);
 
     o->session = *vouched_prepare(call);
     call->own = o;
-}
-
-static int check_password(struct api_call *call, struct db *db, struct error *err)
-{
-    struct session_opening *o = call->own;
-
-    return accounts_check(call, db, &o->attempt, call->body, &o->check, err);
-}
-
-static int enter_sign_in_refusal(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct session_opening *o = call->own;
-
-    if (o->check.good)
-        call->audit_detail = STR_LIT("{\"reason\":\"second factor\"}");
-    return accounts_audit_row(call, db, &o->check.user, "session.refuse", err);
-}
-
-/* The password was right: its owner, or a thief of it, got this far. */
-static int enter_question(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct session_opening *o = call->own;
-
-    return accounts_audit_row(call, db, &o->check.user, "session.code", err);
-}
-
-static int refuse_sign_in(struct api_call *call, struct error *err)
-{
-    const struct session_opening *o = call->own;
-
-    if (o->check.good)
-        return call_refuse(call, err, 401, "Wrong code, or one that was used already");
-    return call_refuse(call, err, 401, "Wrong e-mail or password");
-}
-
-static void refusal_entered(struct api_call *call, const struct error *err)
-{
-    metric_add(METRIC_SIGN_INS_REFUSED, 1);
-    if (err != NULL)
-        call_reply(call, err);
-    else
-        call_run_or_reply(call, refuse_sign_in);
-}
-
-/* A code is good once. */
-static int use_code(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct session_opening *o = call->own;
-    bool used = false;
-
-    if (o->check.factor.verdict == FACTOR_NONE)
-        return 0;
-    if (factor_use(db, o->check.user.user_id, &o->check.factor, &used, err) != 0)
-        return -1;
-    return used ? 0 : refuse_sign_in(call, err);
+    return o;
 }
 
 static int open_session(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct session_opening *o = call->own;
+    struct session_opening *o = call->own;
 
-    if (use_code(call, db, err) != 0)
-        return -1;
-    if (sign_in_open(db, &o->check, &o->session, call->arena, call->answer, err) != 0)
+    o->session.digest = session_begin(call);
+    if (sign_in_open(db, &o->proof.check, &o->session, call->arena, call->answer, err) != 0)
         return -1;
     return vouched_finish(call, db, "session.open", err);
 }
@@ -113,56 +55,20 @@ static void session_opened(struct api_call *call, const struct error *err)
     vouched_opened(call, err);
 }
 
-static int ask_for_code(struct api_call *call, struct error *err)
-{
-    return call_refuse_body(call, err, "code", STR_NULL,
-                            "A code of the authenticator app, or a recovery code, is needed");
-}
-
-static void question_entered(struct api_call *call, const struct error *err)
-{
-    if (err != NULL)
-        call_reply(call, err);
-    else
-        call_run_or_reply(call, ask_for_code);
-}
-
-/* Without its code a right password is neither a failure nor a success. */
-static void sign_in_checked(struct api_call *call, const struct error *err)
-{
-    struct session_opening *o = call->own;
-    const bool needs_code = o->check.good && o->check.factor.verdict == FACTOR_NEEDED;
-    const bool good = o->check.good && o->check.factor.verdict != FACTOR_WRONG;
-
-    accounts_end_attempt(call, &o->attempt, err == NULL && !needs_code, good);
-    if (err != NULL) {
-        call_reply(call, err);
-    } else if (needs_code) {
-        call_change(call, CHANGE_NOTHING, enter_question, question_entered);
-    } else if (!good) {
-        call_change(call, CHANGE_NOTHING, enter_sign_in_refusal, refusal_entered);
-    } else {
-        o->session.digest = session_begin(call);
-        call_change(call, CHANGE_USERS, open_session, session_opened);
-    }
-}
-
 /* Does the browser have a session of the account that it claims? */
-static bool has_session_of(struct api_call *call, struct str email)
+static bool has_session_of(struct api_call *call, const struct sha256 *cookie, struct str email)
 {
-    const struct session_opening *o = call->own;
-    const struct session_user *user;
+    const struct session_user *user = NULL;
 
-    if (o->session.instead_of == NULL)
-        return false;
-    user = sessions_find(access_sessions(call->api->engine), o->session.instead_of, clock_wall_us(),
-                         call->arena);
+    if (cookie != NULL)
+        user =
+            sessions_find(access_sessions(call->api->engine), cookie, clock_wall_us(), call->arena);
     return user != NULL && str_eq(user->email, email);
 }
 
 static int sign_in(struct api_call *call, struct error *err)
 {
-    const struct sign_in *sign_in = call->body;
+    const struct sign_in *claim = call->body;
     struct session_opening *o;
 
     if (session_check_origin(call, err) != 0)
@@ -171,17 +77,17 @@ static int sign_in(struct api_call *call, struct error *err)
         return call_refuse(call, err, 403,
                            "Sign-in with a password is switched off here: sign in by the identity "
                            "provider");
-    prepare_opening(call);
-    o = call->own;
-    o->attempt = (struct throttle_attempt){ .account = sign_in->email,
-                                            .known = has_session_of(call, sign_in->email) };
-    if (accounts_begin_attempt(call, &o->attempt, err) != 0)
-        return -1;
-    if (o->attempt.known && o->attempt.first) /* strangers may fill the queue, but not before it */
-        call_hash_ahead(call, check_password, sign_in_checked);
-    else
-        call_hash(call, check_password, sign_in_checked);
-    return 0;
+    o = prepare_opening(call);
+    o->proof = (struct proof){
+        .attempt = { .account = claim->email,
+                     .known = has_session_of(call, o->session.instead_of, claim->email) },
+        .claim = *claim,
+        .signs_in = true,
+        .topic = CHANGE_USERS,
+        .work = open_session,
+        .done = session_opened,
+    };
+    return proof_begin(call, &o->proof, err);
 }
 
 static int show_set_up(struct api_call *call, struct error *err)
@@ -244,7 +150,7 @@ static int set_up(struct api_call *call, struct error *err)
                            "This setup link is not valid; the service prints one when it starts");
     if (accounts_check_password(call, "password", set_up->password, set_up->email, err) != 0)
         return -1;
-    prepare_opening(call);
+    (void)prepare_opening(call);
     call_hash(call, hash_first_password, first_password_hashed);
     return 0;
 }

@@ -15,20 +15,14 @@ enum { ENTRIES_MAX = 16384, KNOWN_MAX = 4096, SOON_S = 2 };
 
 static const int64_t window_us = (int64_t)THROTTLE_WINDOW_S * USEC_PER_SEC;
 
-/* An account, an address, or an account at a known address. Its key is a digest: of fixed size,
- * however long the name. */
+/* An account, an address, an account at a known address, or a user whose password is being hashed.
+ * Its key is a digest: of fixed size, however long the name. */
 struct entry {
     struct sha256 key;
     struct entry *older, *newer; /* ordered by last activity */
     int64_t failures[THROTTLE_FAILURES];
     unsigned n; /* failures, oldest first */
     unsigned under_way;
-};
-
-/* A user's hashing under way. */
-struct hashing {
-    struct hashing *next;
-    struct sha256 key;
 };
 
 struct throttle {
@@ -40,8 +34,6 @@ struct throttle {
      * Only a success adds one: strangers cannot push others out. */
     struct sha256 known[KNOWN_MAX] GUARDED_BY(lock);
     size_t known_next GUARDED_BY(lock);
-
-    struct hashing *hashing GUARDED_BY(lock); /* few: the queue for hashing is short */
 };
 
 struct throttle *throttle_new(void)
@@ -62,7 +54,6 @@ void throttle_free(struct throttle *t)
         newer = e->newer;
         free(e);
     }
-    assert(t->hashing == NULL);
     map_done(&t->entries);
     lock_done(&t->lock);
     free(t);
@@ -258,29 +249,17 @@ void throttle_end(struct throttle *t, const struct throttle_attempt *attempt, in
     lock_release(&t->lock);
 }
 
-/* Where the hashing of this user is linked, or the end of the list. */
-static struct hashing **find_hashing(struct throttle *t, const struct sha256 *key) REQUIRES(t->lock)
-{
-    struct hashing **at = &t->hashing;
-
-    while (*at != NULL && !digest_equal(&(*at)->key, key))
-        at = &(*at)->next;
-    return at;
-}
-
 bool throttle_begin_hash(struct throttle *t, struct str user_id)
 {
     const struct sha256 key = key_of(HASHING, user_id, STR_NULL);
-    struct hashing **at;
+    struct entry *e;
     bool is_first;
 
     lock_acquire(&t->lock);
-    at = find_hashing(t, &key);
-    is_first = *at == NULL;
-    if (is_first) {
-        *at = NEW(struct hashing);
-        (*at)->key = key;
-    }
+    make_room(t);
+    e = entry_of(t, &key);
+    is_first = e->under_way == 0;
+    e->under_way = 1;
     lock_release(&t->lock);
     return is_first;
 }
@@ -288,13 +267,12 @@ bool throttle_begin_hash(struct throttle *t, struct str user_id)
 void throttle_end_hash(struct throttle *t, struct str user_id)
 {
     const struct sha256 key = key_of(HASHING, user_id, STR_NULL);
-    struct hashing **at, *ended;
+    struct entry *e;
 
     lock_acquire(&t->lock);
-    at = find_hashing(t, &key);
-    ended = *at;
-    assert(ended != NULL); /* throttle_begin_hash() added it */
-    *at = ended->next;
+    e = entry_of(t, &key);
+    assert(e->under_way == 1); /* throttle_begin_hash() set it */
+    e->under_way = 0;
+    forget(t, e);
     lock_release(&t->lock);
-    free(ended);
 }

@@ -12,7 +12,7 @@
  * All of an IPv6 /64 is one address. This is what one process knows, bounded:
  * when there are too many accounts and addresses, those that failed longest ago
  * are forgotten. Failures at other processes, and before this one started, are in
- * the database (throttle_store.h). Monotonic time only.
+ * the database (accounts.c). Monotonic time only.
  *
  * Thread-safe.
  */

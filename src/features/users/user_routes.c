@@ -8,7 +8,6 @@
 #include "features/users/routes.h"
 #include "features/users/second_factor/factor.h"
 #include "features/users/shapes.h"
-#include "features/users/sign_in.h"
 #include "features/users/users.h"
 
 static int list_platform_users(struct api_call *call, struct db *db, struct error *err)

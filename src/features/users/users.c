@@ -1,4 +1,4 @@
-/* users.c - converts users and roles between the API's shapes and rows. */
+/* users.c - users, their roles and their identities. */
 #include "features/users/users.h"
 
 #include <assert.h>
@@ -7,13 +7,14 @@
 #include "base/digest.h"
 #include "db/db.h"
 #include "features/access/sessions.h"
-#include "features/users/identities.h"
-#include "features/users/links/links.h"
 #include "shape/rows.h"
 #include "shape/table.h"
 
 #define USER_COLUMNS                                                                               \
     "user_id, email, password, platform_role, created_at, last_login_at, confirmed, made_in"
+#define SELECT_IDENTITY                                                                            \
+    "SELECT i.issuer, i.subject, i.user_id, u.email, i.created_at, i.last_login_at"                \
+    " FROM user_identities i JOIN users u ON u.user_id = i.user_id"
 #define ROLES_OF_TENANTS " FROM user_roles r JOIN tenants t ON t.tenant_id = r.tenant_id"
 
 /* clang-format off */
@@ -43,12 +44,13 @@ DB_ROWS_QUERY(select_user_answers, user_shape,
     "SELECT user_id, email, platform_role AS role, created_at, last_login_at,"
     " confirmed AS email_confirmed FROM users"
     " ORDER BY created_at, email");
-DB_ROWS_QUERY(select_tenant_users, tenant_user_shape,
+ROWS_LIST_FN(tenant_users, tenant_user_shape, (int64_t tenant_id), (db_int(tenant_id)),
     "SELECT u.user_id, u.email, r.role, u.last_login_at,"
     " u.confirmed AS email_confirmed FROM users u"
     " JOIN user_roles r ON r.user_id = u.user_id WHERE r.tenant_id = $1"
     " ORDER BY u.created_at, u.email");
-DB_QUERY(set_role,
+DB_RUN_FN(role_set, (int64_t tenant_id, struct str user_id, enum tenant_role role),
+    (db_int(tenant_id), db_text(user_id), db_int(role)),
     "INSERT INTO user_roles (tenant_id, user_id, role) VALUES ($1, $2, $3)"
     " ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role");
 DB_RUN_FN(role_remove, (int64_t tenant_id, struct str user_id),
@@ -58,15 +60,36 @@ DB_QUERY(select_role, "SELECT role FROM user_roles WHERE tenant_id = $1 AND user
 DB_ROWS_QUERY(select_roles, role_row,
     "SELECT r.user_id, r.role, t.slug, t.name" ROLES_OF_TENANTS
     " ORDER BY r.user_id, t.slug");
-DB_ROWS_QUERY(select_memberships, tenant_membership_shape,
+ROWS_LIST_FN(memberships, tenant_membership_shape, (struct str user_id), (db_text(user_id)),
     "SELECT t.slug, t.name, r.role" ROLES_OF_TENANTS " WHERE r.user_id = $1 ORDER BY t.slug");
-/* clang-format on */
+DB_RUN_FN(resets_end, (struct str email), (db_text(email)),
+    "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0");
+DB_RUN_FN(invitations_end, (struct str email), (db_text(email)),
+    "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 0 AND state = 0");
+DB_RUN_FN(links_end_of, (struct str made_by, int64_t tenant_id),
+    (db_text(made_by), db_int(tenant_id)),
+    "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
+    " AND (tenant_id = $2 OR $2 = 0)");
+ROW_TABLE(identity_row,
+    STR(issuer), STR(subject), STR(user_id), STR(email), TIME(created_at), TIME(last_login_at));
 
-static int roles_check_room(struct db *db, int64_t tenant_id, struct error *err)
-{
-    return db_check_room(db, &count_roles, DB_ARGS(db_int(tenant_id)), TENANT_USERS_MAX, "users",
-                         err);
-}
+DB_ROWS_QUERY(select_identity, identity_row,
+    SELECT_IDENTITY " WHERE i.issuer = $1 AND i.subject = $2");
+DB_ROWS_QUERY(select_identities, identity_row,
+    SELECT_IDENTITY " WHERE i.user_id = $1 ORDER BY i.created_at, i.issuer, i.subject");
+ROWS_LIST_FN(identities_idle, identity_row, (int64_t before, int64_t most),
+    (db_int(before), db_int(most)),
+    "SELECT DISTINCT i.user_id, u.email FROM user_identities i"
+    " JOIN users u ON u.user_id = i.user_id JOIN personal_tokens t ON t.user_id = i.user_id"
+    " WHERE COALESCE(u.last_login_at, u.created_at) < $1 ORDER BY i.user_id LIMIT $2");
+DB_QUERY(insert_identity,
+    "INSERT INTO user_identities (issuer, subject, user_id, created_at, last_login_at)"
+    " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (issuer, subject) DO NOTHING");
+DB_RUN_FN(identity_used, (const struct identity_row *row),
+    (db_text(row->issuer), db_text(row->subject), db_int(row->last_login_at)),
+    "UPDATE user_identities SET last_login_at = $3 WHERE issuer = $1 AND subject = $2");
+DB_QUERY(delete_identities, "DELETE FROM user_identities WHERE user_id = $1");
+/* clang-format on */
 
 int user_add(struct db *db, const struct user_row *row, struct error *err)
 {
@@ -120,24 +143,6 @@ int users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct error *
     return 0;
 }
 
-static int user_answers(struct db *db, struct arena *arena, struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_user_answers, DB_NO_ARGS, arena, ret, err);
-}
-
-int tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
-                 struct error *err)
-{
-    return rows_list(db, &select_tenant_users, DB_ARGS(db_int(tenant_id)), arena, ret, err);
-}
-
-int role_set(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role role,
-             struct error *err)
-{
-    assert(tenant_id > 0 && role != ROLE_NONE);
-    return db_run(db, &set_role, DB_ARGS(db_int(tenant_id), db_text(user_id), db_int(role)), err);
-}
-
 int role_find(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
               struct error *err)
 {
@@ -148,17 +153,6 @@ int role_find(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_
         return -1;
     *ret = (enum tenant_role)role;
     return 0;
-}
-
-static int roles_load(struct db *db, struct arena *arena, struct list *ret, struct error *err)
-{
-    return rows_list(db, &select_roles, DB_NO_ARGS, arena, ret, err);
-}
-
-int memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                struct error *err)
-{
-    return rows_list(db, &select_memberships, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
 struct str users_role_name(int role)
@@ -344,7 +338,8 @@ int users_list(struct db *db, struct arena *arena, struct listing *ret, struct e
     struct list roles;
     struct user *users;
 
-    if (user_answers(db, arena, &ret->list, err) != 0 || roles_load(db, arena, &roles, err) != 0)
+    if (rows_list(db, &select_user_answers, DB_NO_ARGS, arena, &ret->list, err) != 0 ||
+        rows_list(db, &select_roles, DB_NO_ARGS, arena, &roles, err) != 0)
         return -1;
     users = ret->list.items;
     for (size_t i = 0; i < ret->list.n; i++)
@@ -401,7 +396,8 @@ int users_add_role(struct db *db, int64_t tenant_id, const struct tenant_user_cr
                        STR_ARG(create->email));
     assert(tenant_id > 0 && wanted != ROLE_NONE);
     if (users_check_confirmed(&row, tenant_id, err) != 0 ||
-        roles_check_room(db, tenant_id, err) != 0 ||
+        db_check_room(db, &count_roles, DB_ARGS(db_int(tenant_id)), TENANT_USERS_MAX, "users",
+                      err) != 0 ||
         role_set(db, tenant_id, row.user_id, wanted, err) != 0 ||
         users_about(db, row.user_id, err) != 0)
         return -1;
@@ -473,4 +469,36 @@ int users_remove_role(struct db *db, int64_t tenant_id, struct str email, struct
         users_about(db, row.user_id, err) != 0 || links_end_of(db, row.email, tenant_id, err) != 0)
         return -1;
     return end_sessions(db, &row, tenants.n, err);
+}
+
+int identity_find(struct db *db, struct str issuer, struct str subject, struct arena *arena,
+                  struct identity_row *ret, struct error *err)
+{
+    return rows_one(db, &select_identity, DB_ARGS(db_text(issuer), db_text(subject)), arena, ret,
+                    err);
+}
+
+int identity_add(struct db *db, const struct identity_row *row, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_text(row->issuer), db_text(row->subject), db_text(row->user_id),
+                db_int(row->created_at), rows_time_value(row->last_login_at));
+
+    return db_run_or(db, &insert_identity, args, err, ERR_CONFLICT,
+                     "This person is linked to a user already");
+}
+
+int identities_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                  struct error *err)
+{
+    return rows_list(db, &select_identities, DB_ARGS(db_text(user_id)), arena, ret, err);
+}
+
+int identities_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err)
+{
+    if (db_run(db, &delete_identities, DB_ARGS(db_text(user_id)), err) != 0)
+        return -1;
+    if (ret_n != NULL)
+        *ret_n = db_changes(db);
+    return 0;
 }

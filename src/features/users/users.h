@@ -128,6 +128,13 @@ int role_remove(struct db *db, int64_t tenant_id, struct str user_id, struct err
 int role_find(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
               struct error *err) MUST_CHECK;
 
+/* Ends open links (links/links.h): all resets of this e-mail; all invitations of it, of any tenant;
+ * all that a user made, in one tenant (0: anywhere). */
+int resets_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
+int invitations_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
+int links_end_of(struct db *db, struct str made_by, int64_t tenant_id,
+                 struct error *err) MUST_CHECK;
+
 /* A user's roles by the tenant's slug: a list of struct tenant_membership; in the arena. */
 int memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                 struct error *err) MUST_CHECK;
@@ -143,3 +150,34 @@ struct personal_row {
 int personal_end(struct db *db, struct str user_id, int64_t before, struct error *err) MUST_CHECK;
 
 int personal_count(struct db *db, struct str user_id, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* Which user a person at an identity provider is: by issuer and subject, never by the e-mail
+ * address, which a provider may give to another person. */
+struct identity_row {
+    struct str issuer, subject;
+    struct str user_id, email; /* of the user; STR_NULL: no such identity */
+    int64_t created_at;
+    int64_t last_login_at; /* TIME_NULL: never */
+};
+
+/* In the arena. */
+int identity_find(struct db *db, struct str issuer, struct str subject, struct arena *arena,
+                  struct identity_row *ret, struct error *err) MUST_CHECK;
+
+/* ERR_CONFLICT when the identity is another user's. */
+int identity_add(struct db *db, const struct identity_row *row, struct error *err) MUST_CHECK;
+
+int identity_used(struct db *db, const struct identity_row *row, struct error *err) MUST_CHECK;
+
+/* Those of a user, oldest first: a list of struct identity_row; in the arena. */
+int identities_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                  struct error *err) MUST_CHECK;
+
+/* User and address of those with an identity and a personal access token who have not signed in
+ * since `before`, at most `most` of them: a list of struct identity_row; in the arena. */
+int identities_idle(struct db *db, int64_t before, int64_t most, struct arena *arena,
+                    struct list *ret, struct error *err) MUST_CHECK;
+
+/* *ret_n: how many there were; may be NULL. */
+int identities_remove(struct db *db, struct str user_id, int64_t *ret_n,
+                      struct error *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /* forgot.c - requests for reset links that wait for their answer, and their mails. */
-#include "features/users/links/forgot.h"
+#include "features/users/links/links.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,7 +16,6 @@
 #include "features/access/auth.h"
 #include "features/access/sessions.h"
 #include "features/users/accounts.h"
-#include "features/users/links/links.h"
 #include "features/users/mailer.h"
 #include "features/users/routes.h"
 #include "features/users/shapes.h"
@@ -38,7 +37,7 @@ struct forgot {
     struct lock lock;
     struct api_call *held[HELD_MAX] GUARDED_BY(lock);
     size_t n_held GUARDED_BY(lock);
-    struct forgot_mail *mails GUARDED_BY(lock); /* newest first */
+    struct forgot_mail *mails GUARDED_BY(lock), **last GUARDED_BY(lock); /* oldest first */
     size_t n_mails GUARDED_BY(lock);
     size_t n_sending GUARDED_BY(lock); /* handed over, and not done */
     bool stopping GUARDED_BY(lock);
@@ -49,6 +48,7 @@ struct forgot *forgot_new(void)
     struct forgot *f = NEW(struct forgot);
 
     lock_init(&f->lock);
+    f->last = &f->mails;
     f->asked = throttle_new();
     return f;
 }
@@ -117,15 +117,6 @@ static bool forgot_hold(struct forgot *f, struct api_call *call)
     return room;
 }
 
-static char *copy_of(struct str text)
-{
-    char *copy = mem_alloc(text.len + 1);
-
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
-    return copy;
-}
-
 static void mail_done(struct mail *mail, const char *problem)
 {
     struct forgot_mail *m = CONTAINER_OF(mail, struct forgot_mail, mail);
@@ -141,17 +132,17 @@ static void mail_done(struct mail *mail, const char *problem)
         mail_free(m);
 }
 
-/* A mail to send, from the next tick on until the mail server takes it or refuses it; copied. It is
- * dropped when too many wait. `link_id` is for the log. */
+/* A mail to send, from the next tick on until the mail server takes it or refuses it; copied, and
+ * so the texts end with a NUL. It is dropped when too many wait. `link_id` is for the log. */
 static void forgot_post(struct forgot *f, struct str to, struct str text, struct str link_id)
 {
     struct forgot_mail *m = NEW(struct forgot_mail);
     bool room;
 
     m->forgot = f;
-    m->to = copy_of(to);
-    m->text = copy_of(text);
-    m->link_id = copy_of(link_id);
+    m->to = mem_strdup(to.data);
+    m->text = mem_strdup(text.data);
+    m->link_id = mem_strdup(link_id.data);
     m->mail = (struct mail){ .to = str_of(m->to),
                              .subject = STR_LIT("Choose a new password for muster"),
                              .text = str_of(m->text),
@@ -159,8 +150,8 @@ static void forgot_post(struct forgot *f, struct str to, struct str text, struct
     lock_acquire(&f->lock);
     room = f->n_mails < MAILS_MAX;
     if (room) {
-        m->next = f->mails;
-        f->mails = m;
+        *f->last = m;
+        f->last = &m->next;
         f->n_mails++;
     }
     lock_release(&f->lock);
@@ -168,77 +159,47 @@ static void forgot_post(struct forgot *f, struct str to, struct str text, struct
         drop_mail(m, "too many mails wait to be sent");
 }
 
-/* Takes all mails, oldest first. */
-static struct forgot_mail *take_mails(struct forgot *f)
+/* The oldest, which is being sent from now on; NULL: none, or enough are. */
+static struct forgot_mail *take_mail(struct forgot *f)
 {
-    struct forgot_mail *newest, *oldest = NULL;
+    struct forgot_mail *m = NULL;
 
     lock_acquire(&f->lock);
-    newest = f->mails;
-    f->mails = NULL;
-    f->n_mails = 0;
-    lock_release(&f->lock);
-    while (newest != NULL) {
-        struct forgot_mail *next = newest->next;
-
-        newest->next = oldest;
-        oldest = newest;
-        newest = next;
-    }
-    return oldest;
-}
-
-/* Mails that the sender refused because it is busy: they are tried again at the next tick. */
-static void put_back(struct forgot *f, struct forgot_mail *oldest)
-{
-    lock_acquire(&f->lock);
-    while (oldest != NULL) {
-        struct forgot_mail *next = oldest->next;
-
-        oldest->next = f->mails;
-        f->mails = oldest;
-        f->n_mails++;
-        oldest = next;
-    }
-    lock_release(&f->lock);
-}
-
-static bool begin_sending(struct forgot *f)
-{
-    bool room;
-
-    lock_acquire(&f->lock);
-    room = f->n_sending < SENDING_MAX;
-    if (room)
+    if (f->n_sending < SENDING_MAX)
+        m = f->mails;
+    if (m != NULL) {
+        f->mails = m->next;
+        if (f->mails == NULL)
+            f->last = &f->mails;
+        f->n_mails--;
         f->n_sending++;
+    }
     lock_release(&f->lock);
-    return room;
+    return m;
 }
 
-static void cancel_sending(struct forgot *f)
+/* The sender is busy: it is tried again at the next tick. */
+static void put_back(struct forgot *f, struct forgot_mail *m)
 {
     lock_acquire(&f->lock);
+    m->next = f->mails;
+    if (f->mails == NULL)
+        f->last = &m->next;
+    f->mails = m;
+    f->n_mails++;
     f->n_sending--;
     lock_release(&f->lock);
 }
 
-/* Those that are over the share wait for a later tick. */
 static void send_mails(struct forgot *f, struct engine *e)
 {
-    mail_send_fn *send = users_mailer(e);
-    struct forgot_mail *m = take_mails(f);
+    struct forgot_mail *m;
 
-    assert(m == NULL || send != NULL); /* forgot_is_possible() */
-    while (m != NULL && begin_sending(f)) {
-        struct forgot_mail *next = m->next; /* a mail that is sent may be freed at once */
-
-        if (send(e, &m->mail, NULL) != 0) {
-            cancel_sending(f);
-            break;
+    while ((m = take_mail(f)) != NULL)
+        if (users_mailer(e)(e, &m->mail, NULL) != 0) { /* there is one: forgot_is_possible() */
+            put_back(f, m);
+            return;
         }
-        m = next;
-    }
-    put_back(f, m);
 }
 
 static void answer_held(struct forgot *f)

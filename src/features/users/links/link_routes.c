@@ -14,12 +14,10 @@
 #include "features/access/sessions.h"
 #include "features/access/shapes.h"
 #include "features/users/accounts.h"
-#include "features/users/links/forgot.h"
 #include "features/users/links/links.h"
 #include "features/users/mailer.h"
 #include "features/users/routes.h"
 #include "features/users/shapes.h"
-#include "features/users/sign_in.h"
 #include "features/users/throttle.h"
 #include "features/users/users.h"
 

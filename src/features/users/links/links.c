@@ -15,6 +15,12 @@
 #define LINK_COLUMNS                                                                               \
     "link_id, kind, state, tenant_id, email, platform_role, made_by, created_at, expires_at"
 
+/* One of the roles of a link, in a tenant that exists. */
+struct link_membership {
+    struct str link_id;
+    struct tenant_membership role;
+};
+
 /* clang-format off */
 static const char *const state_names[] = { "open", "used", "revoked", NULL };
 
@@ -33,8 +39,7 @@ DB_ROWS_QUERY(find_link, link_row_shape,
     "SELECT " LINK_COLUMNS " FROM user_links WHERE digest = $1");
 DB_QUERY(use_link,
     "UPDATE user_links SET state = 1 WHERE link_id = $1 AND state = 0 AND expires_at > $2");
-DB_INT_FN(links_open, (int64_t tenant_id, enum link_kind kind, int64_t now),
-    (db_int(tenant_id), db_int(kind), db_int(now)),
+DB_QUERY(count_open,
     "SELECT COUNT(*) FROM user_links WHERE tenant_id = $1 AND kind = $2 AND state = 0"
     " AND expires_at > $3 AND made_by <> email");
 DB_QUERY(count_since,
@@ -45,37 +50,26 @@ DB_QUERY(count_asked,
     " AND made_by = email");
 DB_QUERY(count_all_asked,
     "SELECT COUNT(*) FROM user_links WHERE created_at > $1 AND kind = 1 AND made_by = email");
-ROWS_LIST_FN(invitations_load, link_row_shape, (int64_t tenant_id, int64_t now),
-    (db_int(tenant_id), db_int(now)),
+DB_ROWS_QUERY(select_invitations, link_row_shape,
     "SELECT " LINK_COLUMNS " FROM user_links WHERE tenant_id = $1 AND kind = 0"
     " AND state = 0 AND expires_at > $2 ORDER BY created_at DESC, link_id");
 ROW_TABLE(link_membership,
     STR(link_id), EMBEDDED(role, STR(slug), STR(name), STR(role, .choices = tenant_role_names)));
-ROWS_LIST_FN(invitations_roles, link_membership, (int64_t tenant_id, int64_t now),
-    (db_int(tenant_id), db_int(now)),
+DB_ROWS_QUERY(select_all_roles, link_membership,
     "SELECT l.link_id, t.slug, t.name, r.role FROM user_links l"
     " JOIN user_link_roles r ON r.link_id = l.link_id JOIN tenants t ON t.tenant_id = r.tenant_id"
     " WHERE l.tenant_id = $1 AND l.kind = 0 AND l.state = 0 AND l.expires_at > $2"
     " AND t.deleted_at IS NULL ORDER BY l.link_id, t.slug");
-DB_ROWS_QUERY(select_roles, tenant_membership_shape,
+ROWS_LIST_FN(link_roles, tenant_membership_shape, (struct str link_id), (db_text(link_id)),
     "SELECT t.slug, t.name, r.role FROM user_link_roles r"
     " JOIN tenants t ON t.tenant_id = r.tenant_id"
     " WHERE r.link_id = $1 AND t.deleted_at IS NULL ORDER BY t.slug");
 DB_QUERY(revoke_invitation,
     "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND link_id = $2 AND kind = 0"
     " AND state = 0");
-DB_RUN_FN(invitations_replace, (int64_t tenant_id, struct str email),
-    (db_int(tenant_id), db_text(email)),
+DB_QUERY(replace_invitations,
     "UPDATE user_links SET state = 2 WHERE tenant_id = $1 AND email = $2 AND kind = 0"
     " AND state = 0");
-DB_RUN_FN(resets_end, (struct str email), (db_text(email)),
-    "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 1 AND state = 0");
-DB_RUN_FN(invitations_end, (struct str email), (db_text(email)),
-    "UPDATE user_links SET state = 2 WHERE email = $1 AND kind = 0 AND state = 0");
-DB_RUN_FN(links_end_of, (struct str made_by, int64_t tenant_id),
-    (db_text(made_by), db_int(tenant_id)),
-    "UPDATE user_links SET state = 2 WHERE made_by = $1 AND state = 0"
-    " AND (tenant_id = $2 OR $2 = 0)");
 DB_QUERY(prune_roles,
     "DELETE FROM user_link_roles WHERE link_id IN"
     " (SELECT link_id FROM user_links WHERE created_at < $1)");
@@ -93,31 +87,10 @@ static int link_add(struct db *db, const struct link_row *row, struct error *err
     return db_run(db, &insert_link, args, err);
 }
 
-static int link_role_add(struct db *db, int64_t tenant_id, struct str link_id, int role,
-                         struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(link_id), db_int(role));
-
-    assert(tenant_id > 0);
-    return db_run(db, &insert_role, args, err);
-}
-
 static int link_find(struct db *db, const struct sha256 *digest, struct arena *arena,
                      struct link_row *ret, struct error *err)
 {
     return rows_one(db, &find_link, DB_ARGS(db_blob(digest_str(digest))), arena, ret, err);
-}
-
-/* Marks an open link as used; false when it is not open at `now`. */
-static int link_use(struct db *db, struct str link_id, int64_t now, bool *ret, struct error *err)
-{
-    return db_run_changed(db, &use_link, DB_ARGS(db_text(link_id), db_int(now)), ret, err);
-}
-
-static int links_since(struct db *db, int64_t tenant_id, int64_t since, int64_t *ret,
-                       struct error *err)
-{
-    return db_exec_int(db, &count_since, DB_ARGS(db_int(tenant_id), db_int(since)), ret, err);
 }
 
 /* How many resets this user (STR_NULL: all users) asked for after `since`. */
@@ -130,25 +103,10 @@ static int resets_asked(struct db *db, struct str email, int64_t since, int64_t 
     return db_exec(db, &count_asked, DB_ARGS(db_text(email), db_int(since)), db_read_int, ret, err);
 }
 
-int link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
-               struct error *err)
-{
-    return rows_list(db, &select_roles, DB_ARGS(db_text(link_id)), arena, ret, err);
-}
-
 int invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id, struct error *err)
 {
     return db_run_or(db, &revoke_invitation, DB_ARGS(db_int(tenant_id), db_text(link_id)), err,
                      ERR_NOT_FOUND, "There is no open invitation '%.*s'", STR_ARG(link_id));
-}
-
-static int links_prune(struct db *db, int64_t created_before, struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_int(created_before));
-
-    if (db_run(db, &prune_roles, args, err) != 0)
-        return -1;
-    return db_run(db, &prune_links, args, err);
 }
 
 enum {
@@ -201,8 +159,11 @@ static int check_bounds(struct db *db, const struct link_wish *wish, int64_t now
     const int64_t day_us = (int64_t)DAY_S * USEC_PER_SEC;
     int64_t open = 0, lately = 0;
 
-    if (links_open(db, wish->tenant_id, wish->kind, now, &open, err) != 0 ||
-        links_since(db, wish->tenant_id, now - day_us, &lately, err) != 0)
+    if (db_exec_int(db, &count_open,
+                    DB_ARGS(db_int(wish->tenant_id), db_int(wish->kind), db_int(now)), &open,
+                    err) != 0 ||
+        db_exec_int(db, &count_since, DB_ARGS(db_int(wish->tenant_id), db_int(now - day_us)),
+                    &lately, err) != 0)
         return -1;
     if (open >= open_max)
         return err_set(err, ERR_CONFLICT, "%lld links are open, which is the limit: revoke some",
@@ -214,11 +175,20 @@ static int check_bounds(struct db *db, const struct link_wish *wish, int64_t now
     return 0;
 }
 
+static int links_prune(struct db *db, int64_t now, struct error *err)
+{
+    const struct db_args before = DB_ARGS(db_int(now - (int64_t)KEPT_S * USEC_PER_SEC));
+
+    return db_run(db, &prune_roles, before, err) != 0 ? -1 : db_run(db, &prune_links, before, err);
+}
+
 /* A new link takes the place of the one that the person has. */
 static int end_previous(struct db *db, const struct link_wish *wish, struct error *err)
 {
-    return wish->kind == LINK_RESET ? resets_end(db, wish->email, err)
-                                    : invitations_replace(db, wish->tenant_id, wish->email, err);
+    return wish->kind == LINK_RESET
+               ? resets_end(db, wish->email, err)
+               : db_run(db, &replace_invitations,
+                        DB_ARGS(db_int(wish->tenant_id), db_text(wish->email)), err);
 }
 
 /* The token that is shown instead of a mailed one. */
@@ -261,15 +231,17 @@ int links_make(struct db *db, const struct link_wish *wish, struct arena *arena,
     const int64_t now = clock_wall_us();
 
     *ret = (struct link_made){ 0 };
-    if (links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
-        check_user(db, wish, arena, &ret->takes_over, err) != 0 ||
+    if (links_prune(db, now, err) != 0 || check_user(db, wish, arena, &ret->takes_over, err) != 0 ||
         end_previous(db, wish, err) != 0 || check_bounds(db, wish, now, err) != 0)
         return -1;
     make_row(wish, now, arena, ret);
     if (link_add(db, &ret->row, err) != 0)
         return -1;
     for (size_t i = 0; i < wish->roles.n; i++)
-        if (link_role_add(db, roles[i].tenant_id, ret->row.link_id, roles[i].role, err) != 0)
+        if (db_run(db, &insert_role,
+                   DB_ARGS(db_int(roles[i].tenant_id), db_text(ret->row.link_id),
+                           db_int(roles[i].role)),
+                   err) != 0)
             return -1;
     return 0;
 }
@@ -301,8 +273,7 @@ int links_ask(struct db *db, struct str email, struct arena *arena, struct user_
     bool enough;
 
     *ret = (struct link_made){ 0 };
-    if (links_prune(db, now - (int64_t)KEPT_S * USEC_PER_SEC, err) != 0 ||
-        user_find(db, email, arena, ret_user, err) != 0 ||
+    if (links_prune(db, now, err) != 0 || user_find(db, email, arena, ret_user, err) != 0 ||
         check_asked(db, email, now, &enough, err) != 0)
         return -1;
     /* who signs in by the identity provider must not get around it: its groups decide */
@@ -447,7 +418,8 @@ int links_accept(struct db *db, const struct link_row *link, struct str hash, st
     bool used;
 
     assert(!str_is_null(link->link_id) && !str_is_null(hash));
-    if (link_use(db, link->link_id, clock_wall_us(), &used, err) != 0)
+    if (db_run_changed(db, &use_link, DB_ARGS(db_text(link->link_id), db_int(clock_wall_us())),
+                       &used, err) != 0)
         return -1;
     if (!used) /* by another request, since it was found */
         return err_set(err, ERR_NOT_FOUND, "This link was used already, or has just ended");
@@ -476,14 +448,14 @@ static void share_roles(const struct map *invitations, const struct list *all, s
 int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct listing *ret,
                struct error *err)
 {
-    const int64_t now = clock_wall_us();
+    const struct db_args open = DB_ARGS(db_int(tenant_id), db_int(clock_wall_us()));
     const struct link_row *row;
     struct invitation *items;
     struct list rows, roles;
     struct map by_id;
 
-    if (invitations_load(db, tenant_id, now, arena, &rows, err) != 0 ||
-        invitations_roles(db, tenant_id, now, arena, &roles, err) != 0)
+    if (rows_list(db, &select_invitations, open, arena, &rows, err) != 0 ||
+        rows_list(db, &select_all_roles, open, arena, &roles, err) != 0)
         return -1;
     row = rows.items;
     items = ARENA_ARRAY(arena, struct invitation, rows.n);

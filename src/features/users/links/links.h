@@ -15,6 +15,8 @@
  * answers are in the arena.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/err.h"
@@ -23,6 +25,8 @@
 #include "shape/shape.h"
 
 struct db;
+struct engine;
+struct forgot;
 struct user_row;
 
 enum link_kind { LINK_INVITATION, LINK_RESET };
@@ -124,41 +128,13 @@ struct link_row {
     bool mailed; /* not stored: it was found by the token that only the reader of the mail knows */
 };
 
-/* How many of a tenant's links of this kind are open at `now`; and how many of any kind were
- * created after `since`. */
-int links_open(struct db *db, int64_t tenant_id, enum link_kind kind, int64_t now, int64_t *ret,
-               struct error *err) MUST_CHECK;
-
-/* The open invitations of a tenant, newest first: a list of struct link_row; in the arena. */
-int invitations_load(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
-                     struct list *ret, struct error *err) MUST_CHECK;
-
-/* One of the roles of a link. */
-struct link_membership {
-    struct str link_id;
-    struct tenant_membership role;
-};
-
-/* The roles of all of them in tenants that exist, by link: a list of struct link_membership; in the
- * arena. */
-int invitations_roles(struct db *db, int64_t tenant_id, int64_t now, struct arena *arena,
-                      struct list *ret, struct error *err) MUST_CHECK;
-
 /* The roles of a link in tenants that exist: a list of struct tenant_membership; in the arena. */
 int link_roles(struct db *db, struct str link_id, struct arena *arena, struct list *ret,
                struct error *err) MUST_CHECK;
 
-/* Ends open links: one invitation (ERR_NOT_FOUND); those of a tenant for this e-mail; all resets of
- * this e-mail; all invitations of it, of any tenant; all that a user made, in one tenant (0:
- * anywhere). */
+/* Ends an open invitation. ERR_NOT_FOUND. */
 int invitation_revoke(struct db *db, int64_t tenant_id, struct str link_id,
                       struct error *err) MUST_CHECK;
-int invitations_replace(struct db *db, int64_t tenant_id, struct str email,
-                        struct error *err) MUST_CHECK;
-int resets_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
-int invitations_end(struct db *db, struct str email, struct error *err) MUST_CHECK;
-int links_end_of(struct db *db, struct str made_by, int64_t tenant_id,
-                 struct error *err) MUST_CHECK;
 
 /* A link to create; for an invitation also who gets which roles. */
 struct link_wish {
@@ -216,3 +192,30 @@ int links_accept(struct db *db, const struct link_row *link, struct str hash, st
 /* The open invitations of a tenant (0: the platform's). */
 int links_list(struct db *db, int64_t tenant_id, struct arena *arena, struct listing *ret,
                struct error *err) MUST_CHECK;
+
+/* forgot.c: people who forgot their password and ask for a reset link themselves.
+ *
+ * Anyone can ask for any e-mail address, so the answer must say nothing: it is
+ * always the same, and it is not given when the work is done, but at the next tick,
+ * together with those of others. Mail is sent from there too.
+ *
+ * Bounded: requests per address (of the network) and window, requests that wait
+ * for their answer, mails that wait to be sent, mails being sent. How many links an account gets is
+ * bounded in the database (links_ask()). Thread-safe. */
+/* Any thread. */
+struct forgot *users_forgot(const struct engine *e);
+
+struct forgot *forgot_new(void);
+
+/* No call may be held, and no mail be with the sender. NULL is fine. */
+void forgot_free(struct forgot *f);
+
+/* Can a link be sent at all: is there a mail server, and an address to name in a mail? */
+bool forgot_is_possible(const struct engine *e);
+
+/* Answers the calls that are held, and begins to send mails: few at a time, the oldest first. */
+void forgot_tick(struct forgot *f, struct engine *e);
+
+/* Answers the calls that are held, and holds none from now on. No tick may follow; mails that still
+ * wait are named in the log when it is freed. */
+void forgot_stop(struct forgot *f);
