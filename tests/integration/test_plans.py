@@ -23,7 +23,7 @@ REMOVED_MAX = 30_000  # rows that a join compares and throws away: it was quadra
 ACROSS_TENANTS = {
     "features/agents/agents_store.c:select_low_counts": "`muster check`",
     "features/agents/agents_store.c:set_all_counts": "`muster cluster enable`",
-    "features/access/keys.c:select_live_keys": "when the database may have lost changes",
+    "features/access/keys.c:live_keys_query": "when the database may have lost changes",
     "features/access/keys.c:select_portion": "at the start, bounded by its LIMIT",
     "features/access/keys.c:keys_rotated_query": "at the start, of the last ten minutes",
     "features/users/links/links.c:count_all_asked": "links of a day, of all users",
@@ -32,7 +32,7 @@ ACROSS_TENANTS = {
     "features/access/retention_store.c:retention_next_query": "a sweep looks for its next tenant",
     "features/access/stored_bytes.c:select_sums": "tenants with a quota, and all at the start",
     "features/users/users.c:select_roles": "the list of all users",
-    "features/access/sessions_store.c:select_roles": "when people change",
+    "features/access/sessions.c:select_roles": "when people change",
     "features/events/event_days.c:select_all_events": "`muster check`",
     "features/events/event_days.c:select_all_rows": "`muster check`",
     "features/vault/data_keys_store.c:count_sealed": "`muster vault reset`, and a start without the key",

@@ -6,7 +6,6 @@
 #include "api/api.h"
 #include "api/call.h"
 #include "base/clock.h"
-#include "features/access/keys.h"
 #include "features/access/registry.h"
 #include "features/access/sessions.h"
 #include "features/metrics.h"

@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "features/access/shapes.h"
 
 struct api_call;
 struct key_entry;
@@ -101,8 +102,6 @@ int session_check_origin(struct api_call *call, struct error *err) MUST_CHECK;
  * Fails with 403. */
 int session_check(struct api_call *call, struct error *err) MUST_CHECK;
 
-enum token_kind { TOKEN_WORKSPACE, TOKEN_AGENT, TOKEN_READ_ONLY };
-
 enum { TOKEN_LEN = 7 + 30 + 6, TOKEN_PERSONAL_LEN = TOKEN_LEN + 1 };
 
 /* A new random token, NUL-terminated. */
@@ -110,9 +109,6 @@ void token_make(enum token_kind kind, char ret[TOKEN_LEN + 1]);
 
 /* A new personal access token, NUL-terminated. */
 void token_make_personal(char ret[TOKEN_PERSONAL_LEN + 1]);
-
-/* "workspace", "agent" or "read_only", as the API names it. */
-struct str token_kind_name(enum token_kind kind);
 
 /* Are prefix, length, alphabet and checksum right? A key's token, or a personal one. */
 bool token_is_well_formed(struct str token);

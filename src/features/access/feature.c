@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
-#include "features/access/keys.h"
 #include "features/access/rate.h"
 #include "features/access/registry.h"
 #include "features/access/routes.h"

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "features/access/auth.h"
-#include "features/access/keys.h"
 #include "features/access/rate.h"
 #include "features/access/registry.h"
 #include "features/access/sessions.h"

@@ -98,7 +98,7 @@ static int keys_add(struct api_call *call, struct db *db, struct error *err)
         return -1;
     *answer = (struct key_created){ .key_id = row.key_id,
                                     .token = token,
-                                    .kind = token_kind_name(key_kind(&row)),
+                                    .kind = str_of(token_kind_names[key_kind(&row)]),
                                     .agent_name = row.agent_name,
                                     .label = row.label,
                                     .created_at = row.created_at,
@@ -244,7 +244,7 @@ static int add_successor(struct api_call *call, struct db *db, const struct key_
     assert(valid_until(old, now_us) > now_us); /* the old key stays valid for its grace period */
     *answer = (struct key_refreshed){ .token = token,
                                       .key_id = fresh.key_id,
-                                      .kind = token_kind_name(key_kind(&fresh)),
+                                      .kind = str_of(token_kind_names[key_kind(&fresh)]),
                                       .agent_name = fresh.agent_name,
                                       .previous_key_valid_until = valid_until(old, now_us) };
     return 0;

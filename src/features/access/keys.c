@@ -1,16 +1,11 @@
-/* keys.c - SQL of keys, and the jobs that store when they were used. */
+/* keys.c - SQL of keys. */
 #include "features/access/keys.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-#include "base/mem.h"
-#include "base/thread.h"
 #include "db/db.h"
 #include "db/lists.h"
-#include "engine/txn.h"
 #include "features/access/shapes.h"
-#include "features/access/tenants.h"
 #include "shape/rows.h"
 #include "shape/shape.h"
 #include "shape/table.h"
@@ -43,10 +38,9 @@ DB_QUERY(revoke_descent,
     " AND key_id = $2 UNION SELECT k.key_id FROM keys k JOIN descent d"
     " ON k.predecessor = d.key_id WHERE k.tenant_id = $1) "
     REVOKE "key_id IN (SELECT key_id FROM descent) RETURNING key_id");
-#define LIVE_KEYS SELECT_KEYS " WHERE revoked_at IS NULL"                                          \
-                  " AND (expires_at IS NULL OR expires_at >= $1)"                                  \
-                  " AND (rotated_at IS NULL OR rotated_at >= $1)"
-DB_ROWS_QUERY(select_live_keys, key_row, LIVE_KEYS);
+ROWS_LIST_FN(live_keys, key_row, (int64_t since), (db_int(since)),
+    SELECT_KEYS " WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at >= $1)"
+    " AND (rotated_at IS NULL OR rotated_at >= $1)");
 #define USED_KEYS SELECT_KEYS " WHERE revoked_at IS NULL AND rotated_at IS NULL"                    \
                   " AND (expires_at IS NULL OR expires_at >= $1)"
 DB_ROWS_QUERY(select_portion, key_row,
@@ -57,9 +51,6 @@ static const struct db_query do_not_sort = {
     .sqlite = "SELECT 1",
     .postgres = "SELECT set_config('enable_sort', 'off', true)",
 };
-ROWS_LIST_FN(keys_load_of, key_row, (const struct keys_portion *from),
-    (db_int(from->since), db_int(from->tenant_id), db_int(from->limit)),
-    USED_KEYS " AND tenant_id = $2 LIMIT $3");
 ROWS_LIST_FN(keys_rotated, key_row, (int64_t since), (db_int(since)),
     SELECT_KEYS " WHERE revoked_at IS NULL AND rotated_at >= $1");
 ROWS_LIST_FN(keys_by_digest, key_row, (const struct sha256 *digest),
@@ -159,12 +150,6 @@ int keys_load(struct db *db, const struct keys_page *page, struct arena *arena, 
 int keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
 {
     return db_exec(db, &keys_in_use_query, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
-}
-
-int live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
-              struct error *err)
-{
-    return rows_list(db, &select_live_keys, DB_ARGS(db_int(since)), arena, ret, err);
 }
 
 int keys_load_page(struct db *db, const struct keys_portion *from, struct arena *arena,
@@ -302,7 +287,7 @@ static int set_each_used(struct db *db, const struct key_used *used, size_t n, s
     return 0;
 }
 
-static int keys_used(struct db *db, const struct key_used *used, size_t n, struct error *err)
+int keys_used(struct db *db, const struct key_used *used, size_t n, struct error *err)
 {
     struct db_value args[3];
     ARENA_SCOPED(arena);
@@ -316,120 +301,4 @@ static int keys_used(struct db *db, const struct key_used *used, size_t n, struc
                                                  db_int(used[i].at) });
     pg_arrays_args(&arrays, args);
     return db_run(db, &set_all_used, DB_ARGS_OF(args), err);
-}
-
-enum {
-    STEP = 256,      /* keys per transaction, during which ingest waits */
-    STEPS_MAX = 40,  /* per flush; the rest is left to the next one */
-    FINE_US = 100000 /* uses closer together are not noted: loops share the cache line */
-};
-
-void key_use_remember(struct key_use *use, int64_t now_us)
-{
-    int64_t last = atomic_load_explicit(&use->last_at, memory_order_relaxed);
-
-    if (now_us - last >= FINE_US || now_us < last)
-        atomic_store_explicit(&use->last_at, now_us, memory_order_relaxed);
-}
-
-/* A batch of keys whose last use is to be stored. */
-struct flush {
-    struct writer_job job;
-    const struct key_entry *keys[STEP];
-    size_t n;
-};
-
-static int key_uses_apply(struct writer_job *job, struct txn *txn, struct error *err)
-{
-    const struct flush *flush = CONTAINER_OF(job, struct flush, job);
-    struct key_used used[STEP];
-
-    assert(thread_may_be("muster-writer") && flush->n > 0 && flush->n <= STEP);
-    for (size_t i = 0; i < flush->n; i++) {
-        const struct key_entry *key = flush->keys[i];
-
-        used[i] =
-            (struct key_used){ key->tenant->id, key->key_id,
-                               atomic_load_explicit(&key->use->last_at, memory_order_relaxed) };
-    }
-    return keys_used(txn->db, used, flush->n, err);
-}
-
-/* A failure loses these last uses, unless the key is used again. */
-static void key_uses_done(struct writer_job *job, const struct error *err)
-{
-    struct flush *flush = CONTAINER_OF(job, struct flush, job);
-
-    (void)err;
-    for (size_t i = 0; i < flush->n; i++)
-        key_unhold(flush->keys[i]->use);
-    free(flush);
-}
-
-/* Nodes that store uses of the same keys lock their rows in one order. */
-static int by_key_id(const void *a, const void *b)
-{
-    return str_cmp((*(const struct key_entry *const *)a)->key_id,
-                   (*(const struct key_entry *const *)b)->key_id);
-}
-
-void key_use_flush(struct registry *registry, struct writer *writer)
-{
-    for (int i = 0; i < STEPS_MAX; i++) {
-        struct flush *flush = NEW(struct flush);
-
-        flush->n = registry_take_used(registry, flush->keys, STEP);
-        qsort((void *)flush->keys, flush->n, sizeof(*flush->keys), by_key_id);
-        flush->job = (struct writer_job){ .apply = key_uses_apply,
-                                          .done = key_uses_done,
-                                          .events = 1,
-                                          .exclusive = true, /* it holds no other locks */
-                                          .keeps_caches = true };
-        if (flush->n == 0 || writer_submit(writer, &flush->job, NULL) != 0) {
-            key_uses_done(&flush->job, NULL);
-            return;
-        }
-    }
-}
-
-int64_t key_use_last(struct registry *registry, struct str key_id, int64_t stored_at)
-{
-    int64_t here = registry_last_use(registry, key_id);
-
-    if (here == 0)
-        return stored_at;
-    return stored_at == TIME_NULL || stored_at < here ? here : stored_at;
-}
-
-bool key_use_is_noted(const struct key_use *use)
-{
-    return atomic_load_explicit(&use->noted, memory_order_acquire);
-}
-
-static int first_use_apply(struct writer_job *job, struct txn *txn, struct error *err)
-{
-    struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
-
-    return key_first_used(txn->db, use->key->tenant->id, use->key->key_id, clock_wall_us(),
-                          &use->good, err);
-}
-
-static void first_use_done(struct writer_job *job, const struct error *err)
-{
-    struct key_first_use *use = CONTAINER_OF(job, struct key_first_use, job);
-
-    if (err == NULL && use->good)
-        atomic_store_explicit(&use->key->use->noted, true, memory_order_release);
-    use->done(use, err);
-}
-
-int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err)
-{
-    assert(use->key != NULL && use->done != NULL);
-    use->job = (struct writer_job){ .apply = first_use_apply,
-                                    .done = first_use_done,
-                                    .agent_name = use->key->key_id, /* for the order of locks */
-                                    .asked_us = use->asked_us,
-                                    .events = 1 };
-    return writer_submit(writer, &use->job, err);
 }

@@ -1,4 +1,4 @@
-/* keys.h - keys as rows, when they were used, and when a successor was first used. */
+/* keys.h - keys as rows. */
 #pragma once
 #include <stdbool.h>
 
@@ -6,9 +6,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "engine/writer.h"
-#include "features/access/auth.h"
-#include "features/access/registry.h"
+#include "features/access/shapes.h"
 #include "features/access/tenants.h"
 #include "shape/shape.h"
 
@@ -84,10 +82,6 @@ struct keys_portion {
 int keys_load_page(struct db *db, const struct keys_portion *from, struct arena *arena,
                    struct list *ret, struct error *err) MUST_CHECK;
 
-/* Some of one tenant's; `after` is not used. */
-int keys_load_of(struct db *db, const struct keys_portion *from, struct arena *arena,
-                 struct list *ret, struct error *err) MUST_CHECK;
-
 /* Those that were rotated at `since` or later, and not revoked. */
 int keys_rotated(struct db *db, int64_t since, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
@@ -135,31 +129,4 @@ struct key_used {
     struct str key_id;
     int64_t at;
 };
-
-/* Any thread; costs next to nothing. */
-void key_use_remember(struct key_use *use, int64_t now_us);
-
-/* Submits the last uses that are not stored yet, in bounded steps, without waiting. What cannot be
- * queued is left to the next call. One thread at a time. */
-void key_use_flush(struct registry *registry, struct writer *writer);
-
-/* The later of the last use in memory and the stored one; TIME_NULL when the key was never used. */
-int64_t key_use_last(struct registry *registry, struct str key_id, int64_t stored_at);
-
-/* Filled in by the caller, in memory that lives until done(). */
-struct key_first_use {
-    struct writer_job job; /* internal */
-    const struct key_entry *key;
-    int64_t asked_us; /* as in struct writer_job */
-    bool good;        /* set before done(): the key was not revoked */
-
-    /* As a writer job's done(), exactly once. `err` is NULL when durable, and borrowed otherwise.
-     */
-    void (*done)(struct key_first_use *use, const struct error *err);
-};
-
-/* Is the first use of this key stored, or not needed? Any thread. */
-bool key_use_is_noted(const struct key_use *use);
-
-/* Stores the first use. Any thread. ERR_BUSY: done() is not called. */
-int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err) MUST_CHECK;
+int keys_used(struct db *db, const struct key_used *used, size_t n, struct error *err) MUST_CHECK;

@@ -525,14 +525,6 @@ void registry_end_absent(struct registry *r, int64_t version, bool tenants_alone
     forget_absent_tenants(&r->tenants_by_id, true, version);
 }
 
-void registry_note_sought(struct registry *r, const struct key_row *row)
-{
-    struct tenant_entry *tenant = tenant_of(r, row);
-
-    if (tenant != NULL) /* it is not being deleted */
-        tenant->sought = true;
-}
-
 /* A use that is not stored yet keeps the key: key_use_flush() comes first. */
 static bool is_over(const struct key_entry *key)
 {

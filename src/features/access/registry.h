@@ -27,8 +27,9 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "features/access/auth.h"
+#include "engine/writer.h"
 #include "features/access/rate.h"
+#include "features/access/shapes.h"
 
 struct change_span;
 struct db;
@@ -51,7 +52,6 @@ struct tenant_entry {
     struct rate_window *changes;  /* by its people, on this node */
     struct rate_window *removals; /* by its admins */
     int64_t loaded;               /* internal: version of the last load that included it */
-    bool sought;                  /* internal: its keys were looked for */
 };
 
 /* What a key needs once it is used: most keys of a large fleet are not used on this node. Each
@@ -111,8 +111,8 @@ bool registry_has_more(const struct registry *r);
 /* Are all keys loaded? Until then one that is not known may exist. */
 bool registry_is_complete(const struct registry *r);
 
-/* As registry_refresh(), but of the keys that are not loaded yet brings the one with this digest
- * and others of its tenant. ERR_BUSY: it cannot be said now whether there is such a key. */
+/* As registry_refresh(), but of the keys that are not loaded yet brings the one with this digest.
+ * ERR_BUSY: it cannot be said now whether there is such a key. */
 int registry_look_for(struct registry *r, struct db *db, const struct sha256 *digest,
                       struct error *err) MUST_CHECK;
 
@@ -182,3 +182,31 @@ struct tenant_entry *registry_tenant_by_id(struct registry *r, int64_t tenant_id
 /* Calls `fn` for each tenant, with the registry locked. */
 typedef void registry_tenant_fn(void *ctx, const struct tenant_entry *tenant);
 void registry_each_tenant(struct registry *r, registry_tenant_fn *fn, void *ctx);
+
+/* Any thread; costs next to nothing. */
+void key_use_remember(struct key_use *use, int64_t now_us);
+
+/* Submits the last uses that are not stored yet, in bounded steps, without waiting. What cannot be
+ * queued is left to the next call. One thread at a time. */
+void key_use_flush(struct registry *registry, struct writer *writer);
+
+/* The later of the last use in memory and the stored one; TIME_NULL when the key was never used. */
+int64_t key_use_last(struct registry *registry, struct str key_id, int64_t stored_at);
+
+/* Filled in by the caller, in memory that lives until done(). */
+struct key_first_use {
+    struct writer_job job; /* internal */
+    const struct key_entry *key;
+    int64_t asked_us; /* as in struct writer_job */
+    bool good;        /* set before done(): the key was not revoked */
+
+    /* As a writer job's done(), exactly once. `err` is NULL when durable, and borrowed otherwise.
+     */
+    void (*done)(struct key_first_use *use, const struct error *err);
+};
+
+/* Is the first use of this key stored, or not needed? Any thread. */
+bool key_use_is_noted(const struct key_use *use);
+
+/* Stores the first use. Any thread. ERR_BUSY: done() is not called. */
+int key_use_note(struct writer *writer, struct key_first_use *use, struct error *err) MUST_CHECK;

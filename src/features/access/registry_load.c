@@ -2,8 +2,7 @@
  *
  * The first load has all tenants and one portion of the keys; each registry_load() that follows
  * brings another, until all have been read. So a node with millions of keys answers at once, and no
- * request waits while they are put into the maps. A key that is asked for meanwhile is looked for,
- * and brings the keys of its tenant along.
+ * request waits while they are put into the maps. A key that is asked for meanwhile is looked for.
  *
  * What is read beside the changes comes from the snapshot in which the changes are read: a row can
  * not be older than what is known of it, and a key that was revoked does not come back. */
@@ -18,6 +17,7 @@
 #include "db/db.h"
 #include "db/servers.h"
 #include "features/access/keys.h"
+#include "features/access/registry.h"
 #include "features/access/registry_state.h"
 #include "features/access/tenants.h"
 
@@ -40,11 +40,10 @@ struct loaded {
     bool first;    /* of the keys those that may be in their grace, and a portion of the others */
     bool lost;     /* the database may have lost changes */
     struct change_span span;
-    struct list tenants, keys;  /* of struct tenant_row, struct key_row */
-    struct list portion;        /* of struct key_row */
-    struct list sought, beside; /* of struct key_row: the one asked for, others of its tenant */
-    bool read_portion, late;    /* late: it cannot be read from this server now */
-    bool failed;                /* to read what is missing */
+    struct list tenants, keys;   /* of struct tenant_row, struct key_row */
+    struct list portion, sought; /* of struct key_row */
+    bool read_portion, late;     /* late: it cannot be read from this server now */
+    bool failed;                 /* to read what is missing */
 };
 
 int64_t registry_number(const struct registry *r)
@@ -121,25 +120,6 @@ static int load_portion(struct registry *r, struct db *db, struct arena *arena, 
     return keys_load_page(db, &from, arena, &ret->portion, err);
 }
 
-/* The key, and the first portion of the others of its tenant, unless that was read before. */
-static int load_sought(struct registry *r, struct db *db, const struct sha256 *digest,
-                       struct arena *arena, struct loaded *ret, struct error *err)
-    REQUIRES(r->refresh)
-{
-    struct keys_portion from = { .since = live_since(), .limit = PORTION };
-    const struct tenant_entry *tenant;
-
-    if (keys_by_digest(db, digest, arena, &ret->sought, err) != 0)
-        return -1;
-    if (ret->sought.n == 0)
-        return 0;
-    from.tenant_id = ((const struct key_row *)ret->sought.items)->tenant_id;
-    tenant = registry_tenant_by_id(r, from.tenant_id);
-    if (tenant != NULL && tenant->sought)
-        return 0;
-    return keys_load_of(db, &from, arena, &ret->beside, err);
-}
-
 /* What is still missing, of which a load of everything leaves nothing. */
 static int load_missing(struct registry *r, struct db *db, const struct wish *wish,
                         struct arena *arena, struct loaded *ret, struct error *err)
@@ -150,14 +130,14 @@ static int load_missing(struct registry *r, struct db *db, const struct wish *wi
     ret->late = ret->number < registry_number(r); /* a server of Citus */
     if (ret->late)
         return wish->digest == NULL ? 0 : err_set(err, ERR_BUSY, "the keys are being loaded");
-    if (wish->digest != NULL && load_sought(r, db, wish->digest, arena, ret, err) != 0)
+    if (wish->digest != NULL && keys_by_digest(db, wish->digest, arena, &ret->sought, err) != 0)
         return -1;
     return wish->portion || ret->first ? load_portion(r, db, arena, ret, err) : 0;
 }
 
 static void forget_missing(struct loaded *l)
 {
-    l->portion = l->sought = l->beside = (struct list){ 0 };
+    l->portion = l->sought = (struct list){ 0 };
     l->read_portion = false;
 }
 
@@ -203,9 +183,6 @@ static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r-
     put_keys(r, &l->keys, l);
     put_keys(r, &l->portion, l);
     put_keys(r, &l->sought, l);
-    put_keys(r, &l->beside, l);
-    if (l->beside.n > 0)
-        registry_note_sought(r, l->beside.items);
     if (l->whole)
         registry_end_absent(r, l->version, !l->all_keys);
     if (l->verdict != FOLLOWED_HOLDS) {

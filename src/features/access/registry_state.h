@@ -1,13 +1,18 @@
 /* registry_state.h - what the files of the registry share; private to them. */
 #pragma once
+#include <stdatomic.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "db/followed.h"
-#include "features/access/registry.h"
 
+struct change_span;
+struct key_entry;
 struct key_row;
+struct rate_window;
+struct tenant_row;
 
 /* The keys made from one another by rotation, which all count in one rate window. */
 struct key_line {
@@ -41,7 +46,8 @@ struct registry {
     _Atomic int64_t number;         /* of the last load */
     _Atomic int64_t version;        /* counts loads: numbers may be given again */
     size_t used_at;                 /* only registry_take_used() uses it: the slot to go on from */
-    registry_load_fn *on_load;      /* set before threads start */
+    /* registry_load_fn, set before threads start */
+    int (*on_load)(void *ctx, struct db *db, const struct change_span *changed, struct error *err);
     void *on_load_ctx;
 };
 
@@ -59,7 +65,3 @@ void registry_put_key(struct registry *r, const struct key_row *row, int64_t ver
 /* After a load of all tenants and, unless `tenants_alone`, of all keys: ends those that it did not
  * include. */
 void registry_end_absent(struct registry *r, int64_t version, bool tenants_alone) REQUIRES(r->lock);
-
-/* The keys of the tenant of this one were looked for. */
-void registry_note_sought(struct registry *r, const struct key_row *row) REQUIRES(r->refresh)
-    REQUIRES(r->lock);

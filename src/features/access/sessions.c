@@ -1,27 +1,284 @@
-/* sessions.c - loads users and sessions, and finds a session's user. */
+/* sessions.c - loads users and sessions, finds a session's user, and stores when it was used. */
 #include "features/access/sessions.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "db/db.h"
+#include "db/followed.h"
+#include "db/servers.h"
+#include "engine/engine.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
-#include "features/access/sessions_state.h"
+#include "features/access/tenants.h"
+#include "shape/rows.h"
+#include "shape/table.h"
 
 const char *const tenant_role_names[] = { "admin", "member", NULL };
 const char *const platform_role_names[] = { "platform_admin", "none", NULL };
 const char *const token_role_names[] = { "platform_admin", "admin", "member", NULL };
 
-static struct users *users_new(void)
-{
-    struct users *u = NEW(struct users);
+enum { SESSION_IDLE_S = 12 * 3600, SESSION_LIFE_S = 7 * 24 * 3600 };
 
-    arena_init(&u->arena);
-    map_init(&u->by_id);
-    return u;
+struct user_entry {
+    struct str user_id, email;
+    bool is_platform_admin;
+    bool replaced; /* by a newer one */
+    struct session_user_role *roles;
+    size_t n_roles;
+};
+
+struct session_entry {
+    struct sha256 digest;
+    const struct user_entry *user;
+    int64_t created_at;
+    _Atomic int64_t last_used_at;
+    _Atomic int64_t stored_at; /* the last use that is stored */
+    struct rate_window *rate;
+    bool there;       /* while reloading: it still has a row */
+    char *token_text; /* id of a personal access token, owned; NULL: a session */
+    enum token_role role;
+    int64_t expires_at; /* of a token */
+};
+
+/* A snapshot of all users. */
+struct users {
+    struct arena arena;
+    struct map by_id; /* user_id -> struct user_entry */
+};
+
+struct sessions {
+    struct lock refresh; /* one refresh at a time; taken before `lock` */
+    struct rwlock lock;
+    struct users *users GUARDED_BY(lock); /* replaced as a whole; NULL at first */
+    struct map sessions GUARDED_BY(lock); /* digest -> struct session_entry */
+    bool has_code GUARDED_BY(lock);
+    struct sha256 code GUARDED_BY(lock);
+    _Atomic int64_t n_users;
+    struct followed followed GUARDED_BY(refresh);
+    size_t replaced GUARDED_BY(lock); /* users and roles that were loaded one by one; their old
+                                       * entries stay until all are loaded */
+};
+
+struct session_user_row {
+    struct str user_id, email;
+    int role; /* enum platform_role */
+};
+
+struct session_role_row {
+    struct str user_id;
+    int64_t tenant_id;
+    int role; /* enum tenant_role */
+};
+
+struct session_token_row {
+    struct str token_id, user_id;
+    struct sha256 digest;
+    int role; /* enum token_role */
+    int64_t created_at, expires_at;
+};
+
+/* What the database has of one user, or of all. */
+struct session_rows {
+    struct str about;                           /* STR_NULL: all */
+    struct list users, roles, sessions, tokens; /* of the rows above; roles by user */
+};
+
+/* Sets a time, unless it is later already. */
+static void raise_time(_Atomic int64_t *moment, int64_t at)
+{
+    int64_t now = atomic_load(moment);
+
+    while (now < at && !atomic_compare_exchange_weak(moment, &now, at))
+        continue;
+}
+
+/* clang-format off */
+ROW_TABLE(session_user_row,
+    STR(user_id), STR(email),
+    FIELD_AT("platform_role", role, int, T_ENUM, .choices = platform_role_names));
+ROW_TABLE(session_role_row,
+    STR(user_id), INT(tenant_id), ENUM(role, .choices = tenant_role_names));
+ROW_TABLE(session_token_row,
+    STR(token_id), DIGEST(digest), STR(user_id), ENUM(role, .choices = token_role_names),
+    TIME(created_at), TIME(expires_at));
+ROW_TABLE(session_row,
+    DIGEST(digest), STR(user_id), TIME(created_at), TIME(last_used_at), STR(address), STR(user_agent));
+
+DB_QUERY(insert_session,
+    "INSERT INTO sessions (digest, user_id, created_at, last_used_at, address, user_agent,"
+    " voucher) VALUES ($1, $2, $3, $4, $5, $6, $7)");
+DB_QUERY(set_used, "UPDATE sessions SET last_used_at = $2 WHERE digest = $1 AND last_used_at < $2");
+DB_RUN_FN(session_end, (const struct sha256 *digest), (db_blob(digest_str(digest))),
+    "DELETE FROM sessions WHERE digest = $1");
+DB_QUERY(select_owner, "SELECT user_id FROM sessions WHERE digest = $1");
+DB_QUERY(select_voucher, "SELECT voucher FROM sessions WHERE digest = $1 AND voucher <> ''");
+DB_QUERY(delete_others, "DELETE FROM sessions WHERE user_id = $1 AND digest <> $2");
+DB_QUERY(delete_all, "DELETE FROM sessions WHERE user_id = $1");
+DB_RUN_FN(sessions_keep_newest, (struct str user_id, int64_t n), (db_text(user_id), db_int(n)),
+    "DELETE FROM sessions WHERE user_id = $1 AND digest NOT IN (SELECT digest FROM sessions"
+    " WHERE user_id = $1 ORDER BY created_at DESC, digest LIMIT $2)");
+DB_QUERY(prune_sessions, "DELETE FROM sessions WHERE created_at < $1 OR last_used_at < $2");
+DB_ROWS_QUERY(select_of_user, session_row,
+    "SELECT digest, user_id, created_at, last_used_at, address, user_agent FROM sessions"
+    " WHERE user_id = $1 ORDER BY created_at DESC, digest");
+DB_ROWS_QUERY(select_sessions, session_row,
+    "SELECT digest, user_id, created_at, last_used_at FROM sessions");
+DB_ROWS_QUERY(select_users, session_user_row, "SELECT user_id, email, platform_role FROM users");
+DB_ROWS_QUERY(select_user, session_user_row,
+    "SELECT user_id, email, platform_role FROM users WHERE user_id = $1");
+DB_ROWS_QUERY(select_roles, session_role_row,
+    "SELECT user_id, tenant_id, role FROM user_roles ORDER BY user_id");
+DB_ROWS_QUERY(select_roles_of, session_role_row,
+    "SELECT user_id, tenant_id, role FROM user_roles WHERE user_id = $1");
+#define TOKENS "SELECT token_id, digest, user_id, role, created_at, expires_at FROM personal_tokens"
+DB_ROWS_QUERY(select_tokens, session_token_row, TOKENS);
+DB_ROWS_QUERY(select_tokens_of, session_token_row, TOKENS " WHERE user_id = $1");
+DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'people'");
+DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'people'");
+/* The last 1,024 changes, each in the slot of its number. */
+DB_QUERY(note_change,
+    "INSERT INTO user_changes (slot, number, about) SELECT number % 1024, number, NULL"
+    " FROM change_numbers WHERE topic = 'people'"
+    " ON CONFLICT (slot) DO UPDATE SET number = excluded.number, about = NULL");
+DB_QUERY(set_about,
+    "UPDATE user_changes SET about = CASE WHEN about IS NULL OR about = $1 THEN $1 ELSE '' END"
+    " WHERE slot = (SELECT number % 1024 FROM change_numbers WHERE topic = 'people')");
+DB_QUERY(select_abouts,
+    "SELECT COALESCE(about, ''), COUNT(*) FROM user_changes WHERE number > $1 AND number <= $2"
+    " GROUP BY 1 ORDER BY 1");
+/* clang-format on */
+
+static struct db_value text_value(struct str text)
+{
+    return db_text(str_is_null(text) ? STR_LIT("") : text);
+}
+
+int session_add(struct db *db, const struct session_row *row, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_blob(digest_str(&row->digest)), db_text(row->user_id), db_int(row->created_at),
+                db_int(row->last_used_at), text_value(row->address), text_value(row->user_agent),
+                text_value(row->voucher));
+
+    assert(!str_is_null(row->user_id) && row->last_used_at >= row->created_at);
+    return db_run(db, &insert_session, args, err);
+}
+
+/* Moves the last uses of sessions forward, never back. */
+static int sessions_used(struct db *db, const struct session_row *used, size_t n, struct error *err)
+{
+    enum { TURN = 256 }; /* what the server is sent before its answers are read */
+
+    for (size_t i = 0; i < n; i++) {
+        const struct db_args args =
+            DB_ARGS(db_blob(digest_str(&used[i].digest)), db_int(used[i].last_used_at));
+
+        if (db_run_later(db, &set_used, args, err) != 0 ||
+            ((i + 1) % TURN == 0 && db_settle(db, err) != 0))
+            return -1;
+    }
+    return 0;
+}
+
+int session_owner(struct db *db, const struct sha256 *digest, struct arena *arena, struct str *ret,
+                  struct error *err)
+{
+    return rows_one_text(db, &select_owner, DB_ARGS(db_blob(digest_str(digest))), arena, ret, err);
+}
+
+int session_voucher(struct db *db, const struct sha256 *digest, struct arena *arena,
+                    struct str *ret, struct error *err)
+{
+    return rows_one_text(db, &select_voucher, DB_ARGS(db_blob(digest_str(digest))), arena, ret,
+                         err);
+}
+
+int sessions_end_of(struct db *db, struct str user_id, const struct sha256 *keep, struct error *err)
+{
+    const struct db_args user = DB_ARGS(db_text(user_id));
+
+    if (keep == NULL)
+        return db_run(db, &delete_all, user, err);
+    return db_run(db, &delete_others, DB_ARGS(db_text(user_id), db_blob(digest_str(keep))), err);
+}
+
+int sessions_load(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
+                  struct error *err)
+{
+    return rows_list(db, str_is_null(user_id) ? &select_sessions : &select_of_user,
+                     DB_ARGS(db_text(user_id)), arena, ret, err);
+}
+
+/* What `ret->about` says; in the arena. */
+static int sessions_load_rows(struct db *db, struct arena *arena, struct session_rows *ret,
+                              struct error *err)
+{
+    const bool all = str_is_null(ret->about);
+    const struct db_args of = all ? DB_NO_ARGS : DB_ARGS(db_text(ret->about));
+
+    if (rows_list(db, all ? &select_users : &select_user, of, arena, &ret->users, err) != 0 ||
+        rows_list(db, all ? &select_roles : &select_roles_of, of, arena, &ret->roles, err) != 0 ||
+        sessions_load(db, ret->about, arena, &ret->sessions, err) != 0)
+        return -1;
+    return rows_list(db, all ? &select_tokens : &select_tokens_of, of, arena, &ret->tokens, err);
+}
+
+/* The change number of users, roles and sessions: each change increments it. */
+static int users_number(struct db *db, int64_t *ret, struct error *err)
+{
+    return db_exec(db, &select_number, DB_NO_ARGS, db_read_int, ret, err);
+}
+
+struct abouts {
+    struct rows users; /* of struct str */
+    int64_t n;
+    bool any;
+};
+
+static bool read_about(void *ctx, const struct db_row *row)
+{
+    struct abouts *abouts = ctx;
+
+    abouts->n += db_get_int(row, 1);
+    if (db_get_text(row, 0).len == 0)
+        abouts->any = true;
+    else
+        *(struct str *)rows_add(&abouts->users) = rows_text(abouts->users.arena, row, 0);
+    return true;
+}
+
+/* Whom the changes of the span were about: the ids of users, each once. *ret_all: they may be about
+ * all users, because one was about several, or too long ago. */
+static int users_abouts(struct db *db, struct change_span span, struct arena *arena,
+                        struct list *ret, bool *ret_all, struct error *err)
+{
+    struct abouts abouts = { .users = { .arena = arena, .size = sizeof(struct str) } };
+
+    if (db_exec(db, &select_abouts, DB_ARGS(db_int(span.after), db_int(span.until)), read_about,
+                &abouts, err) != 0)
+        return -1;
+    *ret = (struct list){ abouts.users.items, abouts.users.n };
+    *ret_all = abouts.any || abouts.n != span.until - span.after;
+    return 0;
+}
+
+int users_about(struct db *db, struct str user_id, struct error *err)
+{
+    return db_run_later(db, &set_about, DB_ARGS(db_text(user_id)), err);
+}
+
+int users_changed(struct db *db, struct error *err)
+{
+    if (db_run_later(db, &add_to_number, DB_NO_ARGS, err) != 0 ||
+        db_run_later(db, &note_change, DB_NO_ARGS, err) != 0)
+        return -1;
+    return db_notify(db, STR_LIT(ENGINE_CHANGED), err);
 }
 
 static void users_free(struct users *u)
@@ -198,8 +455,8 @@ static void put_session(struct sessions *p, const struct session_row *row) REQUI
     if (session == NULL)
         return;
     session->created_at = row->created_at;
-    session_raise(&session->last_used_at, row->last_used_at);
-    session_raise(&session->stored_at, row->last_used_at);
+    raise_time(&session->last_used_at, row->last_used_at);
+    raise_time(&session->stored_at, row->last_used_at);
 }
 
 /* Drops sessions that no longer have a row: all, or those of users that were replaced. */
@@ -234,8 +491,10 @@ static void put_all(struct sessions *p, const struct session_rows *l) REQUIRES(p
 static void apply_all(struct sessions *p, const struct session_rows *l, struct arena *arena)
     REQUIRES(p->refresh) EXCLUDES(p->lock)
 {
-    struct users *users = users_new(), *old;
+    struct users *users = NEW(struct users), *old;
 
+    arena_init(&users->arena);
+    map_init(&users->by_id);
     add_users(users, l);
     rwlock_write(&p->lock);
     old = p->users;
@@ -272,42 +531,30 @@ static void apply_some(struct sessions *p, const struct loaded *l, struct arena 
     rwlock_release(&p->lock);
 }
 
-/* Can one user be replaced in what was loaded last? */
-static bool may_replace(struct sessions *p) EXCLUDES(p->lock)
-{
-    bool may;
-
-    rwlock_read(&p->lock);
-    may = p->users != NULL && p->replaced < REPLACED_MAX;
-    rwlock_release(&p->lock);
-    return may;
-}
-
 int sessions_refresh(struct sessions *p, struct db *db, struct error *err)
 {
     struct loaded loaded = { 0 };
     ARENA_SCOPED(arena);
     int64_t number = 0;
-    int status = -1;
+    bool replaces;
+    int r;
 
     lock_acquire(&p->refresh);
-    if (users_number(db, &number, err) != 0)
-        goto out;
-    loaded.verdict = followed_judge(&p->followed, db, number);
-    if (loaded.verdict != FOLLOWED_HOLDS &&
-        load_users(p, db, may_replace(p), &arena, &loaded, err) != 0)
-        goto out;
-    status = 0;
-    if (loaded.verdict == FOLLOWED_HOLDS)
-        goto out;
-    if (str_is_null(loaded.parts[0].about))
-        apply_all(p, &loaded.parts[0], &arena);
-    else
-        apply_some(p, &loaded, &arena);
-    followed_take(&p->followed, db, loaded.number);
-out:
+    rwlock_read(&p->lock);
+    replaces = p->users != NULL && p->replaced < REPLACED_MAX;
+    rwlock_release(&p->lock);
+    r = users_number(db, &number, err);
+    if (r == 0 && followed_judge(&p->followed, db, number) != FOLLOWED_HOLDS)
+        r = load_users(p, db, replaces, &arena, &loaded, err);
+    if (r == 0 && loaded.n > 0) {
+        if (str_is_null(loaded.parts[0].about))
+            apply_all(p, &loaded.parts[0], &arena);
+        else
+            apply_some(p, &loaded, &arena);
+        followed_take(&p->followed, db, loaded.number);
+    }
     lock_release(&p->refresh);
-    return status;
+    return r;
 }
 
 enum tenant_role user_role(const struct session_user *user, int64_t tenant_id)
@@ -374,6 +621,14 @@ static struct session_user *copy_session_user(const struct session_entry *sessio
     return ret;
 }
 
+static struct session_entry *find_entry(struct sessions *p, const struct sha256 *digest)
+    REQUIRES_SHARED(p->lock)
+{
+    struct session_entry *session = map_get(&p->sessions, digest_str(digest));
+
+    return session != NULL && digest_equal(&session->digest, digest) ? session : NULL;
+}
+
 struct session_user *sessions_find(struct sessions *p, const struct sha256 *digest, int64_t now_us,
                                    struct arena *arena)
 {
@@ -381,9 +636,9 @@ struct session_user *sessions_find(struct sessions *p, const struct sha256 *dige
     struct session_user *user = NULL;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(digest));
-    if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
-        session_raise(&session->last_used_at, now_us);
+    session = find_entry(p, digest);
+    if (session != NULL && now_us < entry_end(session)) {
+        raise_time(&session->last_used_at, now_us);
         user = copy_session_user(session, arena);
     }
     rwlock_release(&p->lock);
@@ -398,8 +653,8 @@ bool sessions_may_look_up(struct sessions *p, const struct sha256 *digest, int64
     bool may = false;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(digest));
-    if (session != NULL && digest_equal(&session->digest, digest) && now_us < entry_end(session)) {
+    session = find_entry(p, digest);
+    if (session != NULL && now_us < entry_end(session)) {
         const struct session_user *user = copy_session_user(session, &arena);
 
         may = user->is_platform_admin || user_role(user, tenant_id) != ROLE_NONE;
@@ -414,7 +669,7 @@ int64_t sessions_last_used(struct sessions *p, const struct sha256 *digest)
     int64_t at = 0;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(digest));
+    session = find_entry(p, digest);
     if (session != NULL)
         at = atomic_load(&session->last_used_at);
     rwlock_release(&p->lock);
@@ -427,7 +682,7 @@ struct rate_window *sessions_rate(struct sessions *p, const struct sha256 *diges
     struct session_entry *session;
 
     rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(digest));
+    session = find_entry(p, digest);
     if (session != NULL)
         rate = rate_window_hold(session->rate);
     rwlock_release(&p->lock);
@@ -481,43 +736,27 @@ static int sessions_flush_apply(struct writer_job *job, struct txn *txn, struct 
     if (sessions_used(txn->db, flush->used, flush->n, err) != 0)
         return -1;
     /* late, since another process may have seen a use that it has not stored yet */
-    return sessions_prune(txn->db, flush->now_us - (int64_t)SESSION_LIFE_S * USEC_PER_SEC - late,
-                          flush->now_us - (int64_t)SESSION_IDLE_S * USEC_PER_SEC - late, err);
-}
-
-/* The next flush has it again, unless a later use comes before. */
-static void collect_again(struct sessions *p, const struct session_row *used)
-{
-    struct session_entry *session;
-    int64_t stored_at = used->last_used_at;
-
-    rwlock_read(&p->lock);
-    session = map_get(&p->sessions, digest_str(&used->digest));
-    if (session != NULL)
-        (void)atomic_compare_exchange_strong(&session->stored_at, &stored_at, 0);
-    rwlock_release(&p->lock);
+    return db_run(txn->db, &prune_sessions,
+                  DB_ARGS(db_int(flush->now_us - (int64_t)SESSION_LIFE_S * USEC_PER_SEC - late),
+                          db_int(flush->now_us - (int64_t)SESSION_IDLE_S * USEC_PER_SEC - late)),
+                  err);
 }
 
 static void sessions_flush_done(struct writer_job *job, const struct error *err)
 {
     struct flush *flush = CONTAINER_OF(job, struct flush, job);
+    struct sessions *p = flush->sessions;
 
-    for (size_t i = 0; err != NULL && i < flush->n; i++)
-        collect_again(flush->sessions, &flush->used[i]);
+    rwlock_read(&p->lock);
+    for (size_t i = 0; err == NULL && i < flush->n; i++) {
+        struct session_entry *session = find_entry(p, &flush->used[i].digest);
+
+        if (session != NULL)
+            raise_time(&session->stored_at, flush->used[i].last_used_at);
+    }
+    rwlock_release(&p->lock);
     free(flush->used);
     free(flush);
-}
-
-/* Adds the session's last use if it is not stored yet. */
-static void collect_use(struct flush *flush, struct session_entry *session)
-{
-    int64_t used_at = atomic_load(&session->last_used_at);
-
-    if (session->token_text != NULL || used_at <= atomic_load(&session->stored_at))
-        return;
-    session_raise(&session->stored_at, used_at);
-    flush->used[flush->n++] =
-        (struct session_row){ .digest = session->digest, .last_used_at = used_at };
 }
 
 void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int64_t now_us)
@@ -542,7 +781,9 @@ void sessions_flush(struct sessions *p, struct writer *writer, bool shared, int6
 
         over |= session->token_text == NULL &&
                 sessions_end(session->created_at, used_at) + late < now_us;
-        collect_use(flush, session);
+        if (session->token_text == NULL && used_at > atomic_load(&session->stored_at))
+            flush->used[flush->n++] =
+                (struct session_row){ .digest = session->digest, .last_used_at = used_at };
     }
     assert(flush->n <= p->sessions.n);
     rwlock_release(&p->lock);

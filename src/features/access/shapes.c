@@ -4,7 +4,7 @@
 #include "features/access/retention.h"
 #include "shape/table.h"
 
-static const char *const key_kinds[] = { "workspace", "agent", "read_only", NULL };
+const char *const token_kind_names[] = { "workspace", "agent", "read_only", NULL };
 
 bool admin_is_slug(struct str s)
 {
@@ -97,7 +97,7 @@ SHAPE(key_created, "KeyCreated", (.doc = "A new key with its token.",
       .example = EXAMPLE({"key_id": "k_7Q2M", "token": "mst_ag_…", "kind": "agent", "agent_name": "invoice-reader", "label": "billing server", "expires_at": "2027-01-15T00:00:00Z"})),
     STR(key_id,      .flags = F_REQUIRED, .doc = "Identifies the key."),
     STR(token,       .flags = F_REQUIRED, .doc = "Shown only once."),
-    STR(kind,        .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
+    STR(kind,        .flags = F_REQUIRED, .choices = token_kind_names, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
     STR(agent_name,  .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key."),
     STR(label,       .flags = F_REQUIRED, .doc = "What the key is for."),
     TIME(created_at, .flags = F_REQUIRED, .doc = "When it was created."),
@@ -106,7 +106,7 @@ SHAPE(key_created, "KeyCreated", (.doc = "A new key with its token.",
 SHAPE(key, "Key", (.doc = "A key without its token.",
       .example = EXAMPLE({"key_id": "k_7Q2M", "kind": "agent", "agent_name": "invoice-reader", "label": "billing server", "last_used_at": "2026-01-15T09:31:12Z", "expires_at": "2027-01-15T00:00:00Z"})),
     STR(key_id,        .flags = F_REQUIRED, .doc = "Identifies the key."),
-    STR(kind,          .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
+    STR(kind,          .flags = F_REQUIRED, .choices = token_kind_names, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
     STR(agent_name,    .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key."),
     STR(label,         .flags = F_REQUIRED, .doc = "What the key is for."),
     TIME(created_at,   .flags = F_REQUIRED, .doc = "When it was created."),
@@ -135,7 +135,7 @@ SHAPE(key_refreshed, "KeyRefreshed", (.doc = "The key that replaces a rotated on
       .example = EXAMPLE({"token": "mst_ag_…", "key_id": "k_8R3N", "kind": "agent", "agent_name": "invoice-reader", "previous_key_valid_until": "2026-01-15T09:35:00Z"})),
     STR(token,                     .flags = F_REQUIRED, .doc = "Shown only once."),
     STR(key_id,                    .flags = F_REQUIRED, .doc = "Identifies the key."),
-    STR(kind,                      .flags = F_REQUIRED, .choices = key_kinds, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
+    STR(kind,                      .flags = F_REQUIRED, .choices = token_kind_names, .doc = "A workspace key reports for every agent of its tenant, an agent key for one."),
     STR(agent_name,                .flags = F_REQUIRED | F_NULL, .doc = "The agent that the key is bound to. Null: a workspace key."),
     TIME(previous_key_valid_until, .flags = F_REQUIRED, .doc = "Until then the old key works too."));
 

@@ -5,6 +5,11 @@
 #pragma once
 #include "shape/shape.h"
 
+/* What a key may do, with the names that the API has for it. */
+enum token_kind { TOKEN_WORKSPACE, TOKEN_AGENT, TOKEN_READ_ONLY };
+
+extern const char *const token_kind_names[];
+
 enum { SLUG_MAX = 63 };
 
 /* Lowercase words of letters and digits joined by single hyphens, at most SLUG_MAX characters. */

@@ -21,18 +21,6 @@ static const struct str prefixes[] = {
     [TOKEN_READ_ONLY] = STR_INIT("mst_ro_"),
 };
 
-struct str token_kind_name(enum token_kind kind)
-{
-    static const struct str names[] = {
-        [TOKEN_WORKSPACE] = STR_INIT("workspace"),
-        [TOKEN_AGENT] = STR_INIT("agent"),
-        [TOKEN_READ_ONLY] = STR_INIT("read_only"),
-    };
-
-    assert((size_t)kind < COUNT_OF(names));
-    return names[kind];
-}
-
 static void make(struct str prefix, char *ret)
 {
     memcpy(ret, prefix.data, prefix.len);

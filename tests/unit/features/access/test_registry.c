@@ -3,6 +3,7 @@
 
 #include "features/access/keys.h"
 #include "unit/features/access/registry_world.h"
+#include "unit/plan.h"
 
 TEST(a_key_is_found_with_its_tenant_and_agent)
 {
@@ -433,4 +434,10 @@ TEST(a_change_tells_what_it_is_about_and_one_that_does_not_tell_may_be_about_all
     changed(&w); /* in the slot of the first of them */
     CHECK(abouts(&w, since, &all).n == 0 && all);
     world_done(&w);
+}
+
+TEST(keys_in_use_are_counted_by_an_index_of_these_alone)
+{
+    plan_check(&keys_in_use_query, DB_ARGS(db_int(1)),
+               "SEARCH keys USING INDEX keys_in_use (tenant_id=?)\n");
 }

@@ -71,19 +71,6 @@ static void fleet_init(struct world *w)
     load(w);
 }
 
-TEST(a_few_keys_are_loaded_at_once)
-{
-    struct world w;
-
-    world_init(&w);
-    CHECK(!registry_is_complete(w.registry));
-    add_key(&w, w.tenant_id, "only", NULL, TIME_NULL);
-    load(&w);
-    CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
-    CHECK(find(&w, "only", NOW) != NULL);
-    world_done(&w);
-}
-
 TEST(a_new_database_has_no_keys_at_first)
 {
     struct world w;
@@ -167,42 +154,20 @@ TEST(as_many_keys_as_a_portion_has_need_one_more_look)
     world_done(&w);
 }
 
-TEST(a_key_that_is_looked_for_brings_those_of_its_tenant)
+TEST(a_key_that_is_looked_for_comes_ahead_of_its_portion)
 {
     struct world w;
 
     fleet_init(&w);
     CHECK(!look_for(&w, "unknown"));
-    CHECK(!has_key(&w, 2, 0));
+    CHECK(!has_key(&w, 2, KEYS - 1));
     CHECK(look_for(&w, "c-7999"));
-    CHECK(has_key(&w, 2, 0) && has_key(&w, 2, KEYS - 2));
-    CHECK(!has_key(&w, 1, KEYS - 1)); /* another tenant's */
+    CHECK(!has_key(&w, 2, KEYS - 2));
     CHECK(!registry_is_complete(w.registry));
     CHECK(registry_has_more(w.registry)); /* the walk goes on */
     load(&w);
     load(&w);
-    CHECK(registry_is_complete(w.registry) && has_key(&w, 1, KEYS - 1));
-    world_done(&w);
-}
-
-TEST(of_a_tenant_with_very_many_keys_each_is_found)
-{
-    struct error err = { 0 };
-    struct world w;
-    char name[24];
-
-    world_init(&w);
-    CHECK(db_begin(w.db, &err) == 0);
-    for (int n = 0; n < 2 * PORTION + 2; n++) {
-        (void)snprintf(name, sizeof(name), "key-%06d", n);
-        add_key(&w, w.tenant_id, name, NULL, TIME_NULL);
-    }
-    CHECK(db_commit(w.db, &err) == 0);
-    load(&w);
-    CHECK(look_for(&w, "key-020001"));
-    CHECK(find(&w, "key-020000", NOW) == NULL); /* not one of the first of its tenant */
-    CHECK(look_for(&w, "key-020000"));
-    CHECK(!registry_is_complete(w.registry));
+    CHECK(registry_is_complete(w.registry) && has_key(&w, 2, KEYS - 2));
     world_done(&w);
 }
 
@@ -320,20 +285,5 @@ TEST(a_tenant_that_is_deleted_ends_its_keys_and_not_the_walk)
     CHECK(registry_is_complete(w.registry));
     CHECK(has_key(&w, 1, KEYS - 1) && has_key(&w, 2, KEYS - 1));
     CHECK(find(&w, "too-late", NOW) == NULL);
-    world_done(&w);
-}
-
-TEST(keys_of_a_database_without_changes_are_all_loaded)
-{
-    struct world w;
-
-    world_init(&w);
-    add_fleet(&w, KEYS);
-    CHECK(db_script(w.db, "UPDATE change_numbers SET number = 0", NULL) == 0);
-    for (int i = 0; i < 4; i++)
-        load(&w);
-    CHECK(registry_is_complete(w.registry) && !registry_has_more(w.registry));
-    for (int t = 0; t < TENANTS; t++)
-        CHECK(has_key(&w, t, 0) && has_key(&w, t, KEYS - 1));
     world_done(&w);
 }
