@@ -26,9 +26,9 @@ SEVERAL = {
     "features/audit/store.c:select_unsigned": "at the start",
     "features/vault/data_keys_store.c:data_keys_after_query": "a rotation of data keys, of all tenants",
     "features/vault/data_keys_store.c:select_all": "at the start",
-    "features/webhooks/deliveries_store.c:delivery_store_messages_next_tenant_query": "what waits, of all tenants",
-    "features/webhooks/deliveries_store.c:select_due": "as above",
-    "features/webhooks/deliveries_store.c:delivery_store_webhooks_after_query": "old deliveries, of all tenants",
+    "features/webhooks/store.c:delivery_store_messages_next_tenant_query": "what waits, of all tenants",
+    "features/webhooks/store.c:select_due": "as above",
+    "features/webhooks/store.c:delivery_store_webhooks_after_query": "old deliveries, of all tenants",
 }
 
 # Statements of tables that every server has whole, or that Citus runs where it is asked.

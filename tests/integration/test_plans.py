@@ -50,10 +50,10 @@ ACROSS_TENANTS = {
     "features/vault/data_keys_store.c:data_keys_superseded_query": "as above",
     "features/vault/data_keys_store.c:data_keys_after_query": "as above, page by page",
     "features/vault/data_keys_store.c:select_all": "a rotation of the master key",
-    "features/webhooks/deliveries_store.c:forget_deliveries_query": "a sweep; bounded by its LIMIT",
-    "features/webhooks/deliveries_store.c:forget_messages_query": "a sweep; bounded by its LIMIT",
-    "features/webhooks/deliveries_store.c:delivery_store_release_query": "what waits, after a clock step",
-    "features/webhooks/deliveries_store.c:select_due_of_all": "at the start: all webhooks",
+    "features/webhooks/store.c:forget_deliveries_query": "a sweep; bounded by its LIMIT",
+    "features/webhooks/store.c:forget_messages_query": "a sweep; bounded by its LIMIT",
+    "features/webhooks/store.c:delivery_store_release_query": "what waits, after a clock step",
+    "features/webhooks/store.c:select_due_of_all": "at the start: all webhooks",
 }
 
 # Statements that need more than a row of the data set has: they are planned, but not run.

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "features/webhooks/formats.h"
-#include "features/webhooks/notice.h"
 #include "features/webhooks/shapes.h"
 
 static const char not_public[] = "the host name resolves to an address that is not public";
@@ -89,34 +88,12 @@ static struct notice notice_for(struct attempt *a)
     return notice_of(&a->delivery.message, &place, &a->arena);
 }
 
-static struct str body_of(struct attempt *a)
-{
-    const struct notice notice = notice_for(a);
-
-    switch ((enum webhook_format)a->webhook.format) {
-    case WEBHOOK_SLACK:
-        return format_slack(&notice, &a->arena);
-    case WEBHOOK_TEAMS:
-        return format_teams(&notice, &a->arena);
-    case WEBHOOK_DISCORD:
-        return format_discord(&notice, &a->arena);
-    case WEBHOOK_PAGERDUTY:
-        return format_pagerduty(&notice, format_routing_key(a->webhook.url), &a->arena);
-    case WEBHOOK_ALERTMANAGER:
-        return format_alertmanager(&notice, &a->arena);
-    case WEBHOOK_STANDARD:
-    case WEBHOOK_EMAIL:
-        break;
-    }
-    return format_standard(&notice, &a->arena);
-}
-
 /* PagerDuty reads its key in the body. */
 static const char *url_of(struct attempt *a)
 {
     bool keyed = a->webhook.format == WEBHOOK_PAGERDUTY;
 
-    return arena_cstr(&a->arena, keyed ? format_url_plain(a->webhook.url) : a->webhook.url);
+    return arena_cstr(&a->arena, keyed ? webhook_url_plain(a->webhook.url) : a->webhook.url);
 }
 
 static const char *prepare_post(struct attempt *a)
@@ -124,13 +101,14 @@ static const char *prepare_post(struct attempt *a)
     const char *wrong = target_check_url(a->webhook.url, &a->options->rules);
     int64_t now_s = clock_wall_us() / USEC_PER_SEC;
     struct str secrets[COUNT_OF(a->secrets)], signature;
+    const struct notice notice = notice_for(a);
     CURL *e = a->easy;
 
     if (wrong != NULL)
         return wrong;
     for (size_t i = 0; i < a->n_secrets; i++)
         secrets[i] = str_from(a->secrets[i], WEBHOOK_SECRET_LEN);
-    a->body = body_of(a);
+    a->body = format_body(&notice, a->webhook.format, a->webhook.url, &a->arena);
     signature = webhook_signature(secrets, a->n_secrets, a->delivery.message.message_id, now_s,
                                   a->body, &a->arena);
     if (str_is_null(signature))

@@ -5,7 +5,6 @@
 #pragma once
 #include <curl/curl.h>
 
-#include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/formats.h"
 #include "features/webhooks/store.h"
 #include "features/webhooks/target.h"

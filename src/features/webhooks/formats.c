@@ -1,4 +1,5 @@
-/* formats.c - a notice as the JSON that each service documents, as a mail, and signed. */
+/* formats.c - a message as a notice, with what its type means; a notice as the JSON that each
+ * service documents, as a mail, and signed. */
 #include "features/webhooks/formats.h"
 
 #include <sodium.h>
@@ -8,9 +9,10 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/digest.h"
-#include "features/webhooks/deliveries_store.h"
-#include "features/webhooks/notice.h"
-#include "shape/shape.h"
+#include "features/webhooks/shapes.h"
+#include "features/webhooks/store.h"
+#include "shape/problems.h"
+#include "shape/table.h"
 
 enum {
     STANDARD_MAX = 20 << 10, /* bytes of a standard body, … */
@@ -21,9 +23,188 @@ enum {
     DISCORD_VALUE = 500,
     DISCORD_RED = 0xd92d20,
     DISCORD_GREEN = 0x16a34a,
-    ROUTING_KEY_LEN = 32,
     FIRING_DAYS = 365,
 };
+
+/* What a type of message means, and the type that reports its end. Both have its name and severity.
+ */
+static const struct meaning {
+    const char *type, *end; /* NULL: it does not last */
+    const char *name, *severity, *next_step, *end_step;
+} meanings[] = {
+    { "agent.silent", "agent.recovered", "AgentSilent", "error",
+      "Check that the agent's process runs and can reach this service.",
+      "Nothing to do: it reports again." },
+    { "run.failed", NULL, "RunFailed", "error",
+      "Open the run to see its steps and its error, fix the cause, and run it again.", NULL },
+    { "run.stuck", "run.recovered", "RunStuck", "warning",
+      "Look at the run's last step. If its process is gone, start it again: this service closes no "
+      "run by itself.",
+      NULL },
+    { "kpi.crossed", "kpi.recovered", "KpiCrossed", "warning",
+      "Look at the KPI's history, and at the runs of that time.", NULL },
+    { "budget.exceeded", "budget.recovered", "BudgetExceeded", "warning",
+      "See which agents and models cost most; choose a cheaper model or raise the budget.", NULL },
+    { "budget.forecast", "budget.on_track", "BudgetForecast", "warning",
+      "See which agents and models cost most, while there is time to choose a cheaper model or "
+      "raise the budget.",
+      NULL },
+    { "agent.failing", "agent.healthy", "AgentFailing", "error",
+      "Open the agent's failed runs: what they have in common is the cause.",
+      "Nothing to do: its runs complete again." },
+    { "failure_rate.exceeded", "failure_rate.recovered", "FailureRateExceeded", "error",
+      "See which agents and errors make up most of the failed runs.", NULL },
+    { "duration.exceeded", "duration.recovered", "DurationExceeded", "warning",
+      "Compare a slow run with an earlier one, step by step.", NULL },
+};
+static const struct meaning other = {
+    "test", NULL, "Test", "info", "Nothing to do: this is a test.", NULL
+};
+
+static const struct meaning *meaning_of(struct str type, bool *ret_ended)
+{
+    for (size_t i = 0; i < COUNT_OF(meanings); i++) {
+        *ret_ended = meanings[i].end != NULL && str_eq_c(type, meanings[i].end);
+        if (*ret_ended || str_eq_c(type, meanings[i].type))
+            return &meanings[i];
+    }
+    return &other;
+}
+
+static const char *next_step_of(const struct meaning *meaning, bool ended)
+{
+    if (!ended)
+        return meaning->next_step;
+    return meaning->end_step != NULL ? meaning->end_step : "Nothing to do: it is over.";
+}
+
+/* The parts of a message's data that are read again. */
+struct data_detail {
+    struct str error_type, error_message;
+};
+
+struct data {
+    struct str summary, alert_id, agent_name, run_id;
+    int64_t opened_at, closed_at;
+    struct data_detail *detail;
+};
+
+/* clang-format off */
+STATIC_SHAPE(data_detail, "MessageDetail", (),
+    STR(error_type,    .flags = F_NULL),
+    STR(error_message, .flags = F_NULL));
+
+STATIC_SHAPE(data, "MessageData", (),
+    STR(summary,     .flags = F_NULL),
+    STR(alert_id,    .flags = F_NULL),
+    STR(agent_name,  .flags = F_NULL),
+    STR(run_id,      .flags = F_NULL),
+    TIME(opened_at,  .flags = F_NULL),
+    TIME(closed_at,  .flags = F_NULL),
+    NESTED(detail, struct data_detail, data_detail_shape, .flags = F_NULL));
+/* clang-format on */
+
+static struct str error_of(const struct data_detail *detail, struct arena *arena)
+{
+    struct str type, text;
+
+    if (detail == NULL)
+        return STR_NULL;
+    type = utf8_cut(detail->error_type, NOTICE_NAME_MAX);
+    text = detail->error_message;
+    if (type.len == 0 && text.len == 0)
+        return STR_NULL;
+    if (type.len > 0 && text.len > 0)
+        text = arena_printf(arena, "%.*s: %.*s", STR_ARG(type), STR_ARG(text));
+    else if (type.len > 0)
+        text = type;
+    return utf8_cut(text, NOTICE_TEXT_MAX);
+}
+
+/* The page of the portal that shows it. */
+static void add_page(struct buf *out, const struct notice *n)
+{
+    if (!str_is_null(n->run_id)) {
+        buf_add_c(out, "runs/");
+        buf_add_percent(out, n->run_id);
+    } else if (str_eq_c(n->name, "BudgetExceeded")) {
+        buf_add_c(out, "cost");
+    } else if (!str_is_null(n->agent_name)) {
+        buf_add_c(out, "agents/");
+        buf_add_percent(out, n->agent_name);
+    } else {
+        buf_add_c(out, "alerts");
+    }
+}
+
+static struct str link_of(const struct notice *n, const struct notice_place *place,
+                          struct arena *arena)
+{
+    struct str base = place->public_url == NULL ? STR_NULL : str_of(place->public_url);
+    BUF_SCOPED(out, NOTICE_LINK_MAX);
+
+    while (base.len > 0 && base.data[base.len - 1] == '/')
+        base.len--;
+    if (base.len == 0)
+        return STR_NULL;
+    buf_printf(&out, "%.*s/#/t/%.*s/", STR_ARG(base), STR_ARG(place->workspace));
+    add_page(&out, n);
+    return out.overflown ? STR_NULL : arena_copy(arena, buf_str(&out));
+}
+
+struct notice notice_of(const struct message_row *message, const struct notice_place *place,
+                        struct arena *arena)
+{
+    bool ended;
+    const struct meaning *meaning = meaning_of(message->type, &ended);
+    struct data data = { .opened_at = TIME_NULL, .closed_at = TIME_NULL };
+    struct notice n;
+
+    if (shape_read_json(&data_shape, message->data, arena, &data, problems_new(arena, "body")) != 0)
+        data = (struct data){ .opened_at = TIME_NULL, .closed_at = TIME_NULL };
+    n = (struct notice){
+        .message = message,
+        .workspace = place->workspace,
+        .summary = data.summary.len > 0 ? utf8_cut(data.summary, NOTICE_TEXT_MAX) : message->type,
+        .run_id = data.run_id,
+        .alert_id = data.alert_id,
+        .error = error_of(data.detail, arena),
+        .name = str_of(meaning->name),
+        .severity = str_of(meaning->severity),
+        .next_step = str_of(next_step_of(meaning, ended)),
+        .recovered = ended,
+        .lasts = !ended && meaning->end != NULL,
+        .opened_at = data.opened_at == TIME_NULL ? message->created_at : data.opened_at,
+        .closed_at = data.closed_at,
+    };
+    n.agent_name = data.agent_name;
+    n.link = link_of(&n, place, arena); /* leads to the whole name */
+    if (!str_is_null(n.agent_name))
+        n.agent_name = utf8_cut(n.agent_name, NOTICE_NAME_MAX);
+    return n;
+}
+
+/* A line about the message that is not null. */
+struct notice_fact {
+    const char *title;
+    struct str text;
+};
+enum { NOTICE_FACTS_MAX = 4 };
+
+/* Workspace, agent, run and error, those that are known; returns their number. */
+static size_t notice_facts(const struct notice *notice, struct notice_fact ret[NOTICE_FACTS_MAX])
+{
+    const struct notice_fact facts[NOTICE_FACTS_MAX] = { { "Workspace", notice->workspace },
+                                                         { "Agent", notice->agent_name },
+                                                         { "Run", notice->run_id },
+                                                         { "Error", notice->error } };
+    size_t n = 0;
+
+    for (size_t i = 0; i < NOTICE_FACTS_MAX; i++)
+        if (facts[i].text.len > 0)
+            ret[n++] = facts[i];
+    return n;
+}
 
 /* A member that is not null, and a comma before it. */
 static void add_member(struct buf *out, const char *name, struct str value)
@@ -48,7 +229,9 @@ static void add_data(struct buf *out, const struct notice *notice)
         buf_add(out, str_from(data.data + 1, data.len - 1));
 }
 
-struct str format_standard(const struct notice *notice, struct arena *arena)
+/* The JSON of the Standard Webhooks form: type, timestamp, data. To the data it adds workspace,
+ * link and next_step. */
+static struct str format_standard(const struct notice *notice, struct arena *arena)
 {
     const struct message_row *message = notice->message;
     char at[DATETIME_TEXT_MAX];
@@ -209,7 +392,9 @@ static void add_slack_link(struct buf *out, struct str link, struct arena *arena
     buf_add_c(out, "}}");
 }
 
-struct str format_slack(const struct notice *notice, struct arena *arena)
+/* Slack's blocks, with `text` for notifications and for services that know no blocks. A section's
+ * text has 3,000 characters at most, a field 2,000. */
+static struct str format_slack(const struct notice *notice, struct arena *arena)
 {
     struct notice_fact facts[NOTICE_FACTS_MAX];
     size_t n = notice_facts(notice, facts);
@@ -244,7 +429,8 @@ static void add_teams_text(struct buf *out, const char *title, struct str text, 
     buf_add_c(out, "}]}");
 }
 
-struct str format_teams(const struct notice *notice, struct arena *arena)
+/* A message with an adaptive card, as Microsoft Teams' workflows take it: 28 KB at most. */
+static struct str format_teams(const struct notice *notice, struct arena *arena)
 {
     struct notice_fact facts[NOTICE_FACTS_MAX];
     size_t n = notice_facts(notice, facts);
@@ -293,7 +479,9 @@ static void add_discord_field(struct buf *out, const char *title, struct str tex
     buf_add_char(out, '}');
 }
 
-struct str format_discord(const struct notice *notice, struct arena *arena)
+/* A message with one embed, without mentions: title 256 characters, description 4,096, a field's
+ * value 1,024, all together 6,000. */
+static struct str format_discord(const struct notice *notice, struct arena *arena)
 {
     struct notice_fact facts[NOTICE_FACTS_MAX];
     size_t n = notice_facts(notice, facts);
@@ -317,28 +505,6 @@ struct str format_discord(const struct notice *notice, struct arena *arena)
     return buf_take(&out, arena);
 }
 
-struct str format_url_plain(struct str url)
-{
-    return str_split(&url, '?');
-}
-
-struct str format_routing_key(struct str url)
-{
-    static const struct str name = STR_INIT("routing_key=");
-
-    (void)str_split(&url, '?');
-    if (str_is_null(url) || !str_starts(url, name) || url.len != name.len + ROUTING_KEY_LEN)
-        return STR_NULL;
-    url = str_from(url.data + name.len, ROUTING_KEY_LEN);
-    for (size_t i = 0; i < url.len; i++) {
-        char c = url.data[i];
-
-        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
-            return STR_NULL;
-    }
-    return url;
-}
-
 static void add_payload(struct buf *out, const struct notice *notice)
 {
     char at[DATETIME_TEXT_MAX];
@@ -359,8 +525,10 @@ static void add_payload(struct buf *out, const struct notice *notice)
     buf_add_c(out, "}}");
 }
 
-struct str format_pagerduty(const struct notice *notice, struct str routing_key,
-                            struct arena *arena)
+/* An event of PagerDuty's Events API v2 for the integration `routing_key`: summary 1,024
+ * characters, dedup_key 255. The end of an alert resolves what its beginning triggered. */
+static struct str format_pagerduty(const struct notice *notice, struct str routing_key,
+                                   struct arena *arena)
 {
     BUF_SCOPED(out, BODY_MAX);
 
@@ -395,8 +563,10 @@ static int64_t end_of(const struct notice *notice)
     return TIME_NULL;
 }
 
-/* The labels are its identity, so they are the same at its beginning and its end. */
-struct str format_alertmanager(const struct notice *notice, struct arena *arena)
+/* The labels are its identity, so they are the same at its beginning and its end. One alert of
+ * Alertmanager's API v2. It fires until the message that it is over; what has no such message ends
+ * after Alertmanager's resolve_timeout. */
+static struct str format_alertmanager(const struct notice *notice, struct arena *arena)
 {
     char begin[DATETIME_TEXT_MAX], end[DATETIME_TEXT_MAX];
     int64_t ends_at = end_of(notice);
@@ -421,6 +591,26 @@ struct str format_alertmanager(const struct notice *notice, struct arena *arena)
 }
 
 static const struct str prefix = STR_INIT("whsec_");
+
+struct str format_body(const struct notice *notice, int format, struct str url, struct arena *arena)
+{
+    switch ((enum webhook_format)format) {
+    case WEBHOOK_SLACK:
+        return format_slack(notice, arena);
+    case WEBHOOK_TEAMS:
+        return format_teams(notice, arena);
+    case WEBHOOK_DISCORD:
+        return format_discord(notice, arena);
+    case WEBHOOK_PAGERDUTY:
+        return format_pagerduty(notice, webhook_routing_key(url), arena);
+    case WEBHOOK_ALERTMANAGER:
+        return format_alertmanager(notice, arena);
+    case WEBHOOK_STANDARD:
+    case WEBHOOK_EMAIL:
+        break;
+    }
+    return format_standard(notice, arena);
+}
 
 void webhook_secret_make(char ret[WEBHOOK_SECRET_LEN + 1])
 {

@@ -1,45 +1,49 @@
-/* formats.h - a notice as it is sent: the JSON that each service documents, or a mail; and signed.
+/* formats.h - a message as people read it, a notice: what happened, where, why, and what to do. And
+ * a notice as it is sent: the JSON that each service documents, or a mail; and signed.
  *
  * What agents wrote is never markup: it goes into fields that the service shows
- * as they are, or is escaped. Sizes stay below the service's limits, which the
- * functions name.
+ * as they are, or is escaped, and it is cut: sizes stay below the service's
+ * limits, which formats.c names.
  *
  * Thread-safe: pure functions. Results are in the arena.
  */
 #pragma once
 #include "base/arena.h"
 
-struct notice;
+struct message_row;
 
-/* The JSON of the Standard Webhooks form: type, timestamp, data. To the data it adds workspace,
- * link and next_step. */
-struct str format_standard(const struct notice *notice, struct arena *arena);
+/* Bytes of the texts below. */
+enum { NOTICE_TEXT_MAX = 1000, NOTICE_NAME_MAX = 256, NOTICE_LINK_MAX = 2000 };
 
-/* Slack's blocks, with `text` for notifications and for services that know no blocks. A section's
- * text has 3,000 characters at most, a field 2,000. */
-struct str format_slack(const struct notice *notice, struct arena *arena);
+/* Where the message comes from. */
+struct notice_place {
+    struct str workspace;   /* slug */
+    const char *public_url; /* of the portal; NULL or empty: unknown, so there are no links */
+};
 
-/* A message with an adaptive card, as Microsoft Teams' workflows take it: 28 KB at most. */
-struct str format_teams(const struct notice *notice, struct arena *arena);
+struct notice {
+    const struct message_row *message;
+    struct str workspace;
+    struct str summary;            /* a sentence, or the message type */
+    struct str agent_name, run_id; /* null: not about one */
+    struct str error;              /* null: none */
+    struct str link;               /* null: unknown */
+    struct str alert_id;           /* null: of a test */
+    struct str name;               /* of what is wrong, the same when it is over: "AgentSilent" */
+    struct str severity;           /* error, warning or info */
+    struct str next_step;          /* a sentence */
+    bool recovered;                /* it says that something is over */
+    bool lasts;                    /* until a message says that it is over */
+    int64_t opened_at, closed_at;  /* closed_at: TIME_NULL */
+};
 
-/* A message with one embed, without mentions: title 256 characters, description 4,096, a field's
- * value 1,024, all together 6,000. */
-struct str format_discord(const struct notice *notice, struct arena *arena);
+/* Borrows the message; the rest is in the arena. */
+struct notice notice_of(const struct message_row *message, const struct notice_place *place,
+                        struct arena *arena);
 
-/* An event of PagerDuty's Events API v2 for the integration `routing_key`: summary 1,024
- * characters, dedup_key 255. The end of an alert resolves what its beginning triggered. */
-struct str format_pagerduty(const struct notice *notice, struct str routing_key,
-                            struct arena *arena);
-
-/* One alert of Alertmanager's API v2. It fires until the message that it is over; what has no such
- * message ends after Alertmanager's resolve_timeout. */
-struct str format_alertmanager(const struct notice *notice, struct arena *arena);
-
-/* The routing key in a webhook's URL, "…?routing_key=<32 letters and digits>"; STR_NULL: none. */
-struct str format_routing_key(struct str url);
-
-/* The URL without its query. */
-struct str format_url_plain(struct str url);
+/* The body of a request for a webhook of this format (enum webhook_format) and URL. */
+struct str format_body(const struct notice *notice, int format, struct str url,
+                       struct arena *arena);
 
 /* A mail to a person. */
 struct letter {

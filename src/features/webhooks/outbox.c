@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
-#include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/store.h"
 #include "shape/rows.h"
 

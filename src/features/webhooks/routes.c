@@ -7,7 +7,6 @@
 #include "features/access/shapes.h"
 #include "features/vault/vault.h"
 #include "features/webhooks/courier.h"
-#include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/formats.h"
 #include "features/webhooks/shapes.h"
 #include "features/webhooks/store.h"

@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-#include "features/webhooks/formats.h"
 #include "shape/table.h"
 #include "shape/timerange.h"
 
-enum { TYPES_MAX = 20, LABEL_MAX = 256, URL_MAX = 2048 };
+enum { TYPES_MAX = 20, LABEL_MAX = 256, URL_MAX = 2048, ROUTING_KEY_LEN = 32 };
 
 const char *const webhook_format_names[] = { "standard", "slack",     "email",        "teams",
                                              "discord",  "pagerduty", "alertmanager", NULL };
@@ -59,11 +58,33 @@ static const char *check_url(struct str url)
     return NULL;
 }
 
+struct str webhook_url_plain(struct str url)
+{
+    return str_split(&url, '?');
+}
+
+struct str webhook_routing_key(struct str url)
+{
+    static const struct str name = STR_INIT("routing_key=");
+
+    (void)str_split(&url, '?');
+    if (str_is_null(url) || !str_starts(url, name) || url.len != name.len + ROUTING_KEY_LEN)
+        return STR_NULL;
+    url = str_from(url.data + name.len, ROUTING_KEY_LEN);
+    for (size_t i = 0; i < url.len; i++) {
+        char c = url.data[i];
+
+        if (!((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')))
+            return STR_NULL;
+    }
+    return url;
+}
+
 const char *webhook_check_form(int format, struct str url)
 {
     if (str_starts(url, STR_LIT("mailto:")) != (format == WEBHOOK_EMAIL))
         return "Should begin with mailto: for the format email, and only for that format";
-    if (format == WEBHOOK_PAGERDUTY && str_is_null(format_routing_key(url)))
+    if (format == WEBHOOK_PAGERDUTY && str_is_null(webhook_routing_key(url)))
         return "Should end in ?routing_key= and the 32 letters and digits of the integration key "
                "for the format pagerduty";
     return NULL;

@@ -23,6 +23,12 @@ extern const char *const delivery_state_names[];
 /* NULL when a webhook of this format may have this URL; else a sentence. */
 const char *webhook_check_form(int format, struct str url);
 
+/* The routing key in a webhook's URL, "…?routing_key=<32 letters and digits>"; STR_NULL: none. */
+struct str webhook_routing_key(struct str url);
+
+/* The URL without its query. */
+struct str webhook_url_plain(struct str url);
+
 /* The message types of webhooks; ends in NULL. */
 extern const char *const message_types[];
 

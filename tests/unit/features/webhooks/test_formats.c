@@ -2,8 +2,8 @@
 #include "features/webhooks/formats.h"
 
 #include "base/digest.h"
-#include "features/webhooks/deliveries_store.h"
-#include "features/webhooks/notice.h"
+#include "features/webhooks/shapes.h"
+#include "features/webhooks/store.h"
 #include "test.h"
 
 static const struct message_row message = {
@@ -93,7 +93,7 @@ TEST(a_body_has_type_time_and_data_with_workspace_link_and_next_step)
 
     arena_init(&arena);
     notice = notice_of(&message, &here, &arena);
-    CHECK_STR(format_standard(&notice, &arena),
+    CHECK_STR(format_body(&notice, WEBHOOK_STANDARD, STR_NULL, &arena),
               "{\"type\":\"agent.silent\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"data\":"
               "{\"workspace\":\"acme\",\"link\":\"https://muster.example.com/#/t/acme/agents/a\","
               "\"next_step\":\"Check that the agent's process runs and can reach this service.\","
@@ -138,10 +138,10 @@ TEST(a_routing_key_is_the_whole_query_of_32_letters_and_digits)
         "https://e.example.com/x?routing_key=0123456789abcdefABCDEF012345678\"",
     };
 
-    CHECK_STR(format_routing_key(str_of(good)), "0123456789abcdefABCDEF0123456789");
-    CHECK_STR(format_url_plain(str_of(good)), "https://e.example.com/x");
+    CHECK_STR(webhook_routing_key(str_of(good)), "0123456789abcdefABCDEF0123456789");
+    CHECK_STR(webhook_url_plain(str_of(good)), "https://e.example.com/x");
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        CHECK(str_is_null(format_routing_key(str_of(bad[i]))));
+        CHECK(str_is_null(webhook_routing_key(str_of(bad[i]))));
 }
 
 TEST(a_mail_has_no_line_that_an_agent_wrote)

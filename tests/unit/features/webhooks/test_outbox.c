@@ -1,7 +1,7 @@
 /* test_outbox.c - the deliveries of messages, and how many may wait. */
 #include "db/db.h"
-#include "features/webhooks/deliveries_store.h"
 #include "features/webhooks/outbox.h"
+#include "features/webhooks/store.h"
 #include "unit/temp_db.h"
 
 enum { TENANT = 1, OTHER = 2 };

@@ -2,7 +2,6 @@
  * the rest. */
 #include "features/webhooks/store.h"
 
-#include "features/webhooks/deliveries_store.h"
 #include "unit/plan.h"
 
 /* A list of 100 webhooks read all deliveries of the tenant 100 times. */
