@@ -50,7 +50,7 @@ struct watch {
     /* What is there to do? Sets w->job.events if there is something for apply(). */
     int (*find)(struct watching *w, const struct tick *now, struct error *err);
 
-    /* In the writer's transaction, which may be begun anew after a failure. */
+    /* In the writer's transaction; called again when that is retried. */
     int (*apply)(struct watching *w, struct txn *txn, struct error *err);
 
     /* After the job, or after a failure to submit it; NULL is fine: what was not done is found

@@ -106,7 +106,8 @@ static int nothing(void *ctx, struct db *db, struct error *err)
 static void run_for(struct world *w, int64_t seconds, int64_t step_s)
 {
     for (int64_t t = 0; t < seconds; t += step_s) {
-        const struct tick now = { w->wall_us + S(step_s), w->mono_us + S(step_s), w->mono_us, true };
+        const struct tick now = { w->wall_us + S(step_s), w->mono_us + S(step_s), w->mono_us,
+                                  true };
 
         w->wall_us = now.wall_us;
         w->mono_us = now.mono_us;
